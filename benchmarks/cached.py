@@ -32,7 +32,7 @@ def measure_cache(server: ServerControl, method: str, settings: dict[str, Any], 
         for question in make_questions(questions, 15):
             await answer(question["question"], method, context, given=question["passages"])
 
-    server.set_behaviour(prefix=True, unknown_share_of_several_passages=0.3, unknown_share_of_one_passage=0.3)
+    server.set_behaviour(prefix=True, share_unknown_from_several_passages=0.3, share_unknown_from_one_passage=0.3)
     asyncio.run(ask_all())
     server_stats = server.fetch_counts()
     tokens = server_stats["tokens"]

@@ -43,7 +43,7 @@ from benchmarks.killed_commands import (
     truncate_file,
     wait_for_success,
 )
-from benchmarks.runs import count_differences, count_rows
+from benchmarks.runs import count_differences, read_row_counts
 
 MAX_CALLS_AT_ONCE = 16  # calls under way at most: the concurrency of a model
 
@@ -73,19 +73,19 @@ def kill_evaluations(
             truncate_file(folder / f"{name}.sqlite-wal", rng, 20_000)
         return True
 
-    server.set_behaviour(latency=0.2, unknown_share_of_several_passages=0.3)
+    server.set_behaviour(latency=0.2, share_unknown_from_several_passages=0.3)
     wait_for_success(start("whole"))
-    expected_rows, needed = count_rows(folder / "whole"), count_calls()
+    expected_rows, needed = read_row_counts(folder / "whole"), count_calls()
     kills = runs = repeated_count = difference_count = lost = 0
     while kills < kill_target:
         name, runs = f"killed-{runs}", runs + 1
-        server.set_behaviour(latency=0.2, unknown_share_of_several_passages=0.3)
+        server.set_behaviour(latency=0.2, share_unknown_from_several_passages=0.3)
         while kills < kill_target and kill(name):
             kills += 1
         wait_for_success(start(name))
         repeated_count += count_calls() - needed
-        difference_count += count_differences(expected_rows, count_rows(folder / name))
-        lost += count_missing_replies(folder / f"{name}.sqlite", needed)
+        difference_count += count_differences(expected_rows, read_row_counts(folder / name))
+        lost += count_missing_replies(folder / f"{name}.sqlite", folder / "whole.sqlite")
     findings = {"kills": kills, "runs": runs, "calls": needed, "different": difference_count, "replies_lost": lost}
     return findings | {"repeated": repeated_count, "repeated_per_kill": round(repeated_count / kills, 1)}
 
@@ -129,7 +129,7 @@ def kill_indexings(
 
 def share_journal(server: ServerControl, forks: ForkServer, folder: Path, questions: int) -> Findings:
     data = write_question_file(folder, questions, 5)
-    server.set_behaviour(latency=0.02, unknown_share_of_several_passages=0.3)
+    server.set_behaviour(latency=0.02, share_unknown_from_several_passages=0.3)
     evaluations = [
         start_command(
             *("eval", str(data), "--methods", "concat_pf,sure", "--model", MODEL),
@@ -163,7 +163,8 @@ def share_journal(server: ServerControl, forks: ForkServer, folder: Path, questi
         "journal": integrity,
         "lost_replies": lost,
         "different_rows": sum(
-            count_differences(count_rows(folder / "one"), count_rows(folder / other)) for other in ("two", "three")
+            count_differences(read_row_counts(folder / "one"), read_row_counts(folder / other))
+            for other in ("two", "three")
         ),
         "different_passages": len(read_collection(folder / "both") ^ read_collection(folder / "alone")),
     }

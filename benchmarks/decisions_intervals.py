@@ -12,7 +12,7 @@ from quorum.algorithms.cross_fit import compute_cross_fitted_score
 from quorum.algorithms.paired import compute_margin_p_value, compute_paired_interval, compute_superiority_p_value
 from quorum.evaluation.metrics.statistics import compute_bootstrap_interval
 
-MARGIN, ERROR = 0.03, 0.05
+GATE_MARGIN, ERROR = 0.03, 0.05
 ROUNDING_SLACK = 1e-9
 
 
@@ -40,7 +40,8 @@ def measure_coverage(matrix: Matrix, draws: int, questions: int, seed: int = 3) 
 
 def judge_gates(matrix: Matrix, draws: int, seed: int = 4) -> Mapping[str, float]:
     """How often a gate gives each verdict on two random methods and QUESTIONS_PER_DRAW drawn questions, as shares. A
-    verdict is wrong if it passes a method whose true loss is MARGIN or more, or fails one that truly loses nothing.
+    verdict is wrong if it passes a method whose true loss is GATE_MARGIN or more, or fails one that truly loses
+    nothing.
     """
     table, rng = matrix.right, np.random.default_rng(seed)
     verdicts = {"pass": 0, "fail": 0, "cannot tell": 0, "wrong": 0}
@@ -51,9 +52,9 @@ def judge_gates(matrix: Matrix, draws: int, seed: int = 4) -> Mapping[str, float
             all_differences[rng.integers(len(all_differences), size=QUESTIONS_PER_DRAW)],
             float(all_differences.mean()),
         )
-        if compute_margin_p_value(drawn_differences, MARGIN) <= ERROR:
+        if compute_margin_p_value(drawn_differences, GATE_MARGIN) <= ERROR:
             verdicts["pass"] += 1
-            verdicts["wrong"] += loss >= MARGIN
+            verdicts["wrong"] += loss >= GATE_MARGIN
         elif compute_superiority_p_value(drawn_differences) <= ERROR:
             verdicts["fail"] += 1
             verdicts["wrong"] += loss <= 0

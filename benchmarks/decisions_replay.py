@@ -54,7 +54,7 @@ def find_best(means: Floats) -> NDArray[np.int64]:
     return np.flatnonzero(means >= means.max() - TIE)
 
 
-def compute_largest_error_share(claim: float, repetitions: int) -> float:
+def compute_error_share_allowed_by_chance(claim: float, repetitions: int) -> float:
     """The largest share of errors that chance allows in R repetitions with error rate d: d + 2 sqrt(d (1 - d) / R)."""
     return claim + 2 * float(np.sqrt(claim * (1 - claim) / repetitions))
 

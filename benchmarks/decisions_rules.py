@@ -71,8 +71,8 @@ def drop_by_median(table: Floats) -> QuestionsWhenDropped:
     means = compute_running_means(table)
 
     def is_worse(after: int, live: NDArray[np.int64], leader: int) -> NDArray[np.bool_]:
-        row = means[after - 1, live]
-        worse: NDArray[np.bool_] = (row < np.median(row)) & (after >= FIRST_MEDIAN_LOOK)
+        live_means = means[after - 1, live]
+        worse: NDArray[np.bool_] = (live_means < np.median(live_means)) & (after >= FIRST_MEDIAN_LOOK)
         return worse
 
     return drop_at_looks(table, is_worse, QUESTIONS_BETWEEN_LOOKS)

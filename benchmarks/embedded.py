@@ -20,7 +20,7 @@ from quorum.core.state import Passage
 from quorum.datasets.records import read_passages
 from quorum.documents.pieces import read_file_passages
 from quorum.models.embedded.batching import Job, read_jobs
-from quorum.models.embedded.encoder import EMBED_INPUT, Encoder, get_encoder
+from quorum.models.embedded.encoder import EMBEDDING_MODE, Encoder, get_encoder
 from quorum.retrievers.passages import make_indexed_text
 
 SAMPLE = Path(__file__).parent.parent / "data" / "sample" / "corpus"
@@ -41,12 +41,12 @@ def embed_padded_to_256(model: Encoder, texts: list[str]) -> None:
         for number, row in enumerate(rows):
             ids[number, : len(row)], mask[number, : len(row)] = row, 1
         inputs = {"ids": ids, "types": np.zeros_like(ids), "mask": mask}
-        model.sessions.all_cores.run(["embedding"], inputs | EMBED_INPUT)
+        model.sessions.all_cores.run(["embedding"], inputs | EMBEDDING_MODE)
 
 
 def measure_ratios() -> dict[str, float]:
-    """The processor time of one float32 product in numpy, which measures the machine, divided by the processor time of
-    embedding a passage, and of reading five passages.
+    """Two speeds relative to that of the machine: the processor time of one float32 matrix product in numpy, divided by
+    that of embedding one passage, and divided by that of reading five passages.
     """
     passages, model = read_sample()[:64], get_encoder()
     texts = [make_indexed_text(passage) for passage in passages]
@@ -96,10 +96,12 @@ def main() -> None:
     for name, value in rate.items():
         print(f"{name:<24}{value:8.1f} passages/s   embedded is {rate['embedded, int8'] / value:.2f} x")
     rounds = range(3 * options.runs + 1)  # a new question each time, because recent readings are cached
-    jobs = [[Job(f"Who measured it {n} times, and when?", [passage]) for passage in passages[:5]] for n in rounds]
-    read_jobs(jobs[0])
-    reading = statistics.median(time_work(partial(read_jobs, job)) for job in jobs[1:]) * 1000
-    print(f"reading five passages one by one, in one run: {reading:.0f} ms (median of {3 * options.runs})")
+    jobs_of_rounds = [
+        [Job(f"Who measured it {n} times, and when?", [passage]) for passage in passages[:5]] for n in rounds
+    ]
+    read_jobs(jobs_of_rounds[0])
+    reading = statistics.median(time_work(partial(read_jobs, jobs)) for jobs in jobs_of_rounds[1:]) * 1000
+    print(f"reading five passages, a window each, in one run: {reading:.0f} ms (median of {3 * options.runs})")
     print(json.dumps({"passages": len(texts), "per_second": rate, "read_five_ms": reading}))
 
 

@@ -28,11 +28,12 @@ from benchmarks.harness import (
     stop_server,
     write_question_file,
 )
-from benchmarks.runs import METHODS, count_differences, count_rows, read_rows, time_evaluation
+from benchmarks.runs import METHODS, count_differences, read_row_counts, read_rows, time_evaluation
 from quorum.core.errors import SetupError
 
 CHOICES = {"candidates", "validity", "ranking", "topic", "choose"}
-# For each kind of fault, the prompts that ask for another form of reply. A refusal is a valid answer; any text is a
+# For each kind of faulty reply, the prompts for which such a reply has a wrong form. A refusal is a valid answer; any
+# text is a
 # valid summary, judgement or reasoning; an empty reply is valid where the prompt asks which passages to keep.
 PROMPTS_BROKEN_BY_FAULT = {
     "empty": {"answer", "extract_answer", "conditional_summary", "internal", "reason", "judge", *CHOICES} - {"choose"},
@@ -48,10 +49,10 @@ Findings = dict[str, Any]
 
 def break_transport(server: ServerControl, folder: Path, questions: int) -> Findings:
     data = write_question_file(folder, questions, 5)
-    server.set_behaviour(unknown_share_of_several_passages=0.3, unknown_share_of_one_passage=0.3)
+    server.set_behaviour(share_unknown_from_several_passages=0.3, share_unknown_from_one_passage=0.3)
     seconds_without_faults = time_evaluation(data, folder / "plain", folder / "plain.sqlite")
     server.set_behaviour(
-        unknown_share_of_several_passages=0.3, unknown_share_of_one_passage=0.3, transport=0.2, hang=10, slow=0.5
+        share_unknown_from_several_passages=0.3, share_unknown_from_one_passage=0.3, transport=0.2, hang=10, slow=0.5
     )
     seconds = time_evaluation(data, folder / "faulty", folder / "faulty.sqlite")
     rows, server_stats = read_rows(folder / "faulty"), server.fetch_counts()
@@ -65,22 +66,22 @@ def break_transport(server: ServerControl, folder: Path, questions: int) -> Find
         "failed": sum(row["error"] is not None for row in rows),
         "lost": questions * len(METHODS.split(",")) - len(keys),
         "twice": sum(count - 1 for count in keys.values()),
-        "different": count_differences(count_rows(folder / "plain"), count_rows(folder / "faulty")),
+        "different": count_differences(read_row_counts(folder / "plain"), read_row_counts(folder / "faulty")),
     }
 
 
 def break_content(server: ServerControl, folder: Path, questions: int) -> Findings:
-    """Run one method after the other, so that methods share no reply. due: how many faulty replies have a wrong form.
-    malformed: how many the rows count; a reply that several equal calls share is counted by each call.
+    """Run one method after the other, so that methods share no reply. expected_malformed: how many faulty replies have
+    a wrong form. malformed: how many the rows count; a reply that several equal calls share is counted by each call.
     """
     data, findings = write_question_file(folder, questions, 5), Findings()
     for method in METHODS.split(","):
-        server.set_behaviour(unknown_share_of_several_passages=0.3, unknown_share_of_one_passage=0.3, content=0.1)
+        server.set_behaviour(share_unknown_from_several_passages=0.3, share_unknown_from_one_passage=0.3, content=0.1)
         time_evaluation(data, folder / method, folder / f"{method}.sqlite", methods=method)
         rows, injected_count = read_rows(folder / method), server.fetch_counts()["content"]
         findings[method] = {
             "injected": injected_count,
-            "due": sum(count for name, count in injected_count.items() if is_breach(*name.split(" "))),
+            "expected_malformed": sum(count for name, count in injected_count.items() if is_breach(*name.split(" "))),
             "malformed": sum(row["malformed"] or 0 for row in rows),
             "failed": sum(row["error"] is not None for row in rows),
             "lost": questions - len(rows),
@@ -95,7 +96,7 @@ def is_breach(prompt: str, kind: str) -> bool:
 def restart_server(server: ServerControl, folder: Path, questions: int, down: float) -> Findings:
     """Kill the server a moment after the start, and restart it `down` seconds later."""
     data = write_question_file(folder, questions, 5)
-    settings = {"unknown_share_of_several_passages": 0.3, "latency": 0.05}
+    settings = {"share_unknown_from_several_passages": 0.3, "latency": 0.05}
     server.set_behaviour(**settings)
     time_evaluation(data, folder / "plain", folder / "plain.sqlite", methods="post_fusion")
     restarted_servers: list[ServerControl] = []
@@ -111,7 +112,7 @@ def restart_server(server: ServerControl, folder: Path, questions: int, down: fl
     seconds = time_evaluation(data, folder / "outage", folder / "outage.sqlite", methods="post_fusion")
     thread.join()
     server.process = restarted_servers[0].process
-    difference_count = count_differences(count_rows(folder / "plain"), count_rows(folder / "outage"))
+    difference_count = count_differences(read_row_counts(folder / "plain"), read_row_counts(folder / "outage"))
     return {"questions": questions, "down": down, "seconds": round(seconds, 1), "different": difference_count}
 
 
@@ -132,10 +133,12 @@ def is_target_met(name: str, findings: Findings) -> bool:
         return not any(findings[key] for key in ("failed", "lost", "twice", "different"))
     if name == "content":
         exact = all(
-            item["due"] == item["malformed"] for method, item in findings.items() if method != METHOD_WITH_EQUAL_PROMPTS
+            item["expected_malformed"] == item["malformed"]
+            for method, item in findings.items()
+            if method != METHOD_WITH_EQUAL_PROMPTS
         )
         return exact and all(
-            method_findings["due"] <= method_findings["malformed"]
+            method_findings["expected_malformed"] <= method_findings["malformed"]
             and not method_findings["failed"]
             and not method_findings["lost"]
             for method_findings in findings.values()

@@ -18,8 +18,8 @@ from benchmarks.harness import ROOT
 
 
 class ForkedRun:
-    """One run. `returncode` is None until the run has ended; if a signal ended it, minus that signal. Its output
-    goes to a file.
+    """One run. `returncode` is None until the run has ended; if a signal ended it, minus that signal. Its
+    standard error goes to a file, its standard output nowhere.
     """
 
     def __init__(self, forks: "ForkServer", errors: Path) -> None:
@@ -38,7 +38,7 @@ class ForkedRun:
             os.kill(self.pid, signal.SIGKILL)
 
     def finish(self, seconds: float = 3600.0) -> str:
-        """Wait for the end of the run. Returns its output."""
+        """Wait for the end of the run. Returns what it wrote to standard error."""
         if self.poll(seconds) is None:
             raise RuntimeError(f"Process {self.pid} has not ended after {seconds:.0f} seconds.")
         return self.errors.read_text("utf-8", "replace")

@@ -14,7 +14,7 @@ from benchmarks.harness import (
     write_question_file,
 )
 from benchmarks.killed_commands import Findings, read_collection, wait_for_success
-from benchmarks.runs import count_differences, count_rows, format_without_timing, time_evaluation
+from benchmarks.runs import count_differences, format_without_timing, read_row_counts, time_evaluation
 
 
 @contextmanager
@@ -34,7 +34,7 @@ def fill_disk(server: ServerControl, forks: ForkServer, folder: Path, questions:
     data = write_question_file(folder, questions, 5)
     server.set_behaviour()
     time_evaluation(data, folder / "plain", folder / "plain.sqlite", methods="concat")
-    wait_for_success(start_on_small_disk("index", data, folder / "plain", folder / "plain-store", folder, forks))
+    wait_for_success(start_on_disk("index", data, folder / "plain", folder / "plain-store", folder, forks))
     findings: Findings = {}
     for part, size in (("results", "96k"), ("journal", "192k"), ("index", "400k")):
         try:
@@ -45,12 +45,12 @@ def fill_disk(server: ServerControl, forks: ForkServer, folder: Path, questions:
     return findings
 
 
-def start_on_small_disk(part: str, data: Path, out: Path, small: Path, folder: Path, forks: ForkServer) -> ForkedRun:
-    """Start an indexing into `small`, or an evaluation with its results or its journal there."""
+def start_on_disk(part: str, data: Path, out: Path, disk: Path, folder: Path, forks: ForkServer) -> ForkedRun:
+    """Start an indexing into the folder `disk`, or an evaluation with its results or its journal there."""
     if part == "index":
-        arguments = ["index", str(SAMPLE / "corpus"), "--collection", "full", "--store", str(small)]
+        arguments = ["index", str(SAMPLE / "corpus"), "--collection", "full", "--store", str(disk)]
     else:
-        journal = small / "journal" if part == "journal" else folder / "second.sqlite"
+        journal = disk / "journal" if part == "journal" else folder / "second.sqlite"
         settings = ["--set", f"journal={journal}", "--out", str(out)]
         arguments = ["eval", str(data), "--methods", "concat", "--model", MODEL, *settings]
     return forks.start(*arguments, folder=folder)
@@ -59,11 +59,15 @@ def start_on_small_disk(part: str, data: Path, out: Path, small: Path, folder: P
 def fill_and_repeat(part: str, data: Path, small: Path, folder: Path, forks: ForkServer) -> Findings:
     """The message on the full disk, the data that were written, and the run's results once there is room."""
     out = small / "results" if part == "results" else folder / "results-2"
-    process = start_on_small_disk(part, data, out, small, folder, forks)
+    process = start_on_disk(part, data, out, small, folder, forks)
     output = process.finish()
-    outcome = {"code": process.returncode, "said": output.strip().splitlines()[-1:], "traceback": "Traceback" in output}
+    outcome = {
+        "code": process.returncode,
+        "last_line": output.strip().splitlines()[-1:],
+        "traceback": "Traceback" in output,
+    }
     if part != "index":
-        expected_rows = count_rows(folder / "plain")
+        expected_rows = read_row_counts(folder / "plain")
         lines = (out / "results.jsonl").read_bytes().splitlines(keepends=True)
         whole_rows = [json.loads(line) for line in lines if line.endswith(b"\n")]
         outcome |= {
@@ -71,9 +75,9 @@ def fill_and_repeat(part: str, data: Path, small: Path, folder: Path, forks: For
             "wrong_rows": sum(format_without_timing(row) not in expected_rows for row in whole_rows),
         }
     subprocess.run(["mount", "-o", "remount,size=64m", str(small)], check=True, capture_output=True, text=True)
-    wait_for_success(start_on_small_disk(part, data, out, small, folder, forks))
+    wait_for_success(start_on_disk(part, data, out, small, folder, forks))
     if part == "index":
         return outcome | {
             "different": len(read_collection(small, "full") ^ read_collection(folder / "plain-store", "full"))
         }
-    return outcome | {"different": count_differences(expected_rows, count_rows(out))}
+    return outcome | {"different": count_differences(expected_rows, read_row_counts(out))}

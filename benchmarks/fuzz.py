@@ -122,7 +122,7 @@ class FuzzFindings:
 
 
 def fuzz_replies(count: int, limit: float, seed_number: int) -> FuzzFindings:
-    """Give each generated reply to every parser, and to the measures on text."""
+    """Give each generated reply to every parser, and to `normalize`, `is_unknown` and `find_sentences`."""
     findings = FuzzFindings()
 
     @seed(seed_number)
@@ -147,9 +147,9 @@ def fuzz_replies(count: int, limit: float, seed_number: int) -> FuzzFindings:
 def check_parsed(parsed_reply: Parsed[Any]) -> None:
     """Check that a parser's result has its declared type and can be written to a file."""
     if not isinstance(parsed_reply, Parsed) or not isinstance(parsed_reply.malformed, bool):
-        raise TypeError(f"no Parsed: {parsed_reply!r:.100}")
+        raise TypeError(f"the parser returned no valid Parsed: {parsed_reply!r:.100}")
     if LONE_SURROGATE.search(str(parsed_reply.value)):
-        raise ValueError(f"half a character: {parsed_reply!a:.100}")
+        raise ValueError(f"its value has a lone surrogate: {parsed_reply!a:.100}")
 
 
 class HashedEmbeddings(Embeddings):
@@ -183,9 +183,9 @@ def fuzz_documents(count: int, limit: float, seed_number: int) -> FuzzFindings:
     return findings
 
 
-def check_indexed(indexed_names: Any) -> None:
-    if indexed_names.passages < 0 or any(not reason for _, reason in indexed_names.skipped):
-        raise ValueError(f"a file was skipped without a reason: {indexed_names.skipped[:3]}")
+def check_indexed(index_report: Any) -> None:
+    if index_report.passages < 0 or any(not reason for _, reason in index_report.skipped):
+        raise ValueError(f"a file was skipped without a reason: {index_report.skipped[:3]}")
 
 
 def fuzz_files(count: int, limit: float, seed_number: int) -> FuzzFindings:
@@ -239,9 +239,9 @@ def main() -> None:
     }
     findings, seconds = {}, {}
     for name, (work, count) in parts.items():
-        begin, spent = time.perf_counter(), time.process_time()
+        begin, processor_begin = time.perf_counter(), time.process_time()
         findings[name] = work(count, options.patience, options.seed)
-        seconds[name] = round(time.perf_counter() - begin), round(time.process_time() - spent)
+        seconds[name] = round(time.perf_counter() - begin), round(time.process_time() - processor_begin)
     rows = [
         (name, item.tried, item.failures, f"{item.slowest:.2f} s", *seconds[name]) for name, item in findings.items()
     ]
@@ -250,12 +250,12 @@ def main() -> None:
             "tried": item.tried,
             "failures": item.failures,
             "seconds": seconds[name][0],
-            "computing": seconds[name][1],
+            "processor_seconds": seconds[name][1],
         }
         for name, item in findings.items()
     }
     target = judge_targets({name: not item.failures for name, item in findings.items()})
-    report("fuzz", ("input", "tried", "failures", "slowest", "seconds", "computing"), rows, parts=figures, **target)
+    report("fuzz", ("input", "tried", "failures", "slowest", "seconds", "processor s"), rows, parts=figures, **target)
     raise SystemExit(0 if target["met"] else 1)
 
 

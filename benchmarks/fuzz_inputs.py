@@ -55,7 +55,9 @@ REPLY_PIECES = [
     ),
 ]
 LONG_REPEATS = ["(" * 200, "[" * 200, "a" * 2000, "1, " * 300, "not " * 200, "- x\n" * 200, "1" * 5000, '{"a":' * 2000]
-WHOLE_CHARACTERS = st.characters(exclude_categories=["Cs"])  # in the form that `quorum.models.call` returns
+WHOLE_CHARACTERS = st.characters(
+    exclude_categories=["Cs"]
+)  # no lone surrogates, as in the replies of `quorum.models.call`
 WORDS = st.one_of(st.sampled_from(REPLY_PIECES), st.text(WHOLE_CHARACTERS, max_size=12), WHOLE_CHARACTERS)
 REPLIES = st.builds(
     lambda parts, between, endless: between.join([*parts, endless, *parts[:2]]),

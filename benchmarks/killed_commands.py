@@ -45,26 +45,36 @@ def kill_at_random(process: ForkedRun, has_begun: Callable[[], bool], rng: rando
     process.kill()
     output = process.finish()
     if process.returncode not in (0, -signal.SIGKILL):
-        raise RuntimeError(f"The killed run could not be resumed: {output}")
+        raise RuntimeError(f"The run failed with code {process.returncode} before it was killed: {output}")
     return process.returncode != 0
 
 
 def wait_for_success(process: ForkedRun) -> None:
     output = process.finish()
     if process.returncode:
-        raise RuntimeError(f"The killed run could not be finished: {output}")
+        raise RuntimeError(f"The run failed with code {process.returncode}: {output}")
 
 
-def count_missing_replies(journal: Path, expected_count: int) -> int:
-    """How many replies the journal lacks. Raises RuntimeError if the journal is damaged or has too many replies."""
-    with closing(sqlite3.connect(journal)) as connection:
-        integrity = connection.execute("PRAGMA integrity_check").fetchone()[0]
-        stored_count = int(connection.execute("SELECT count(*) FROM replies").fetchone()[0])
-    if integrity != "ok" or stored_count > expected_count:
+def count_missing_replies(journal: Path, whole_journal: Path) -> int:
+    """How many replies of an uninterrupted run's journal another journal lacks.
+
+    Raises RuntimeError if that journal is damaged or has other replies as well.
+    """
+    integrity, keys = read_journal(journal)
+    _, expected_keys = read_journal(whole_journal)
+    if integrity != "ok" or not keys <= expected_keys:
         raise RuntimeError(
-            f"The journal {journal} is not sound: {integrity}, {stored_count} replies, expected {expected_count}."
+            f"The journal {journal} is not sound: {integrity}, {len(keys - expected_keys)} replies that the "
+            "uninterrupted run does not have."
         )
-    return expected_count - stored_count
+    return len(expected_keys - keys)
+
+
+def read_journal(journal: Path) -> tuple[str, set[str]]:
+    """(the result of SQLite's integrity check, the keys of the replies)."""
+    with closing(sqlite3.connect(journal)) as connection:
+        integrity = str(connection.execute("PRAGMA integrity_check").fetchone()[0])
+        return integrity, {key for (key,) in connection.execute("SELECT key FROM replies")}
 
 
 def find_last_write(store: Path) -> float:

@@ -1,11 +1,11 @@
 """How long one question takes when every call takes 200 ms: python -m benchmarks.latency
 
-Passages are given, k = 5, the journal is on, one question runs at a time, and all its calls may run at once
-(self_verification has 30). Target for each method: at most 1.05 x (depth x latency) + 15 ms + 4 ms for every call
-beyond the depth, because such calls run at the same time as others. The depth is the number of calls that must be made
-one after the other, on the path through the graph that the server's replies lead to; the server counts the calls.
-Figures are medians of several new questions; "computing" is this process's processor time for one question, which does
-not depend on other load.
+Each question comes with 12 passages, of which the best k = 5 are used. The journal is on, one question runs at a time,
+and all its calls may run at once (self_verification has 30). Target for each method: at most 1.05 x (depth x latency) +
+15 ms + 4 ms for every call beyond the depth: such calls wait at the same time as others, and only their processing adds
+time. The depth is the number of calls that must be made one after the other, on the path through the graph that the
+server's replies lead to; the server counts the calls. Figures are medians of several new questions; "computing" is this
+process's processor time for one question, which does not depend on other load.
 """
 
 import argparse
@@ -42,7 +42,7 @@ async def time_questions(method: str, context: Context, questions: list[dict[str
 
 def measure_method(server: ServerControl, method: str, latency: float, runs: int, journal: str) -> dict[str, Any]:
     """Milliseconds of one method, and its target."""
-    server.set_behaviour(latency=latency, unknown_share_of_several_passages=1.0)
+    server.set_behaviour(latency=latency, share_unknown_from_several_passages=1.0)
     context = Context(model=MODEL, embeddings=MODEL, journal=journal, concurrency=64)
     seconds = asyncio.run(time_questions(method, context, list(make_questions(runs + 1, 12))))
     calls = sum(server.fetch_counts()["calls"].values()) / (runs + 1)

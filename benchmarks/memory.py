@@ -14,7 +14,7 @@ from pathlib import Path
 
 from benchmarks.harness import MODEL, judge_targets, report, run_server, write_question_file
 from quorum.core.context import Context
-from quorum.evaluation.run.columns import parse_methods
+from quorum.evaluation.run.columns import parse_columns
 from quorum.evaluation.run.evaluate import evaluate
 from quorum.evaluation.run.options import Options
 
@@ -42,7 +42,7 @@ def main() -> None:
         server.set_behaviour()
         data = write_question_file(Path(folder), options.questions, 3)
         context = Context(model=MODEL, journal=str(Path(folder) / "journal.sqlite"))
-        columns = parse_methods(options.method, context)
+        columns = parse_columns(options.method, context)
         begin = time.perf_counter()
         asyncio.run(
             evaluate(Options(data=data, out=Path(folder) / "out", concurrency=16), columns, progress=record_memory)

@@ -9,12 +9,12 @@ from typing import Any
 
 from benchmarks.harness import MODEL
 from quorum.core.context import Context
-from quorum.evaluation.run.columns import parse_methods
+from quorum.evaluation.run.columns import parse_columns
 from quorum.evaluation.run.evaluate import evaluate
 from quorum.evaluation.run.options import Options
 
 METHODS = "concat,post_fusion,concat_pf,sure,blendfilter"
-TIMING_KEYS = ("seconds",)
+TIMING_KEYS = ("seconds", "stored_calls")  # what an interruption or another run at the same time may change
 
 
 def time_evaluation(
@@ -23,7 +23,7 @@ def time_evaluation(
     """Evaluate the methods, and return the seconds that it took."""
     context = Context(model=MODEL, journal=str(journal), timeout=timeout, concurrency=concurrency)
     begin = time.perf_counter()
-    asyncio.run(evaluate(Options(data=data, out=out, concurrency=concurrency), parse_methods(methods, context)))
+    asyncio.run(evaluate(Options(data=data, out=out, concurrency=concurrency), parse_columns(methods, context)))
     return time.perf_counter() - begin
 
 
@@ -31,7 +31,7 @@ def read_rows(folder: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in (folder / "results.jsonl").read_text("utf-8").splitlines()]
 
 
-def count_rows(folder: Path) -> Counter[str]:
+def read_row_counts(folder: Path) -> Counter[str]:
     """Every row without its timing, with its count. Equal for runs with the same results in any order."""
     return Counter(map(format_without_timing, read_rows(folder)))
 

@@ -24,7 +24,7 @@ from quorum.core.context import Context
 from quorum.core.errors import SetupError
 from quorum.core.state import Result
 from quorum.datasets.records import Record
-from quorum.evaluation.run.columns import Column, parse_methods
+from quorum.evaluation.run.columns import Column, parse_columns
 from quorum.evaluation.run.dataset import DataSet, read_data
 from quorum.evaluation.run.spending import Spending
 from quorum.graphs import answer
@@ -137,21 +137,21 @@ def make_sharing_row(
 async def measure_savings(dataset: DataSet, context: Context, samples: int, at_once: int) -> dict[str, dict[str, Any]]:
     """All rows. The context's journal must be empty."""
 
-    def parse_columns(names: Iterable[str], context: Context) -> list[Column]:
-        return parse_methods(",".join(dict.fromkeys(name.format(samples=samples) for name in names)), context)
+    def make_columns(names: Iterable[str], context: Context) -> list[Column]:
+        return parse_columns(",".join(dict.fromkeys(name.format(samples=samples) for name in names)), context)
 
     spent_by_first, spent_by_others = Spending(), Spending()
     cost_of_column = await ask_all(
-        dataset, parse_columns(METHODS_WITH_EQUAL_CALLS[:1], context), at_once, spent_by_first
+        dataset, make_columns(METHODS_WITH_EQUAL_CALLS[:1], context), at_once, spent_by_first
     )
     cost_of_column |= await ask_all(
-        dataset, parse_columns(METHODS_WITH_EQUAL_CALLS[1:], context), at_once, spent_by_others
+        dataset, make_columns(METHODS_WITH_EQUAL_CALLS[1:], context), at_once, spent_by_others
     )
     cost_without_journal = await ask_all(
-        dataset, parse_columns(METHODS_WITH_EQUAL_CALLS, replace(context, journal="off")), at_once, Spending()
+        dataset, make_columns(METHODS_WITH_EQUAL_CALLS, replace(context, journal="off")), at_once, Spending()
     )
     cost_of_column |= await ask_all(
-        dataset, parse_columns([way for pair in PAIRS.values() for way in pair], context), at_once, Spending()
+        dataset, make_columns([way for pair in PAIRS.values() for way in pair], context), at_once, Spending()
     )
     figures = {
         name.format(samples=samples): make_pair_row(*(cost_of_column[way.format(samples=samples)] for way in pair))

@@ -32,8 +32,8 @@ class Behaviour:
     """latency: seconds for a chat reply, the median if `spread` (sigma of a log-normal) is not 0; slots: how many
     replies the server makes at once, 0 for no limit. transport, content: the share of calls with a fault of the named
     kinds; which calls have one depends on the seed, the message and how often this message came. retry_after, hang,
-    slow: seconds of these faults. key: the only accepted API key. unknown_share_of_several_passages,
-    unknown_share_of_one_passage: shares of "Unknown" among answers from several passages and from one. prefix: report
+    slow: seconds of these faults. key: the only accepted API key. share_unknown_from_several_passages,
+    share_unknown_from_one_passage: shares of "Unknown" among answers from several passages and from one. prefix: report
     cached_tokens by the model of a prefix cache. foreign: words that mark a prompt of another tool -> the name of our
     prompt; the reply is one to that prompt.
     """
@@ -49,8 +49,8 @@ class Behaviour:
     hang: float = 30.0
     slow: float = 0.5
     key: str = ""
-    unknown_share_of_several_passages: float = 0.0
-    unknown_share_of_one_passage: float = 0.0
+    share_unknown_from_several_passages: float = 0.0
+    share_unknown_from_one_passage: float = 0.0
     prefix: bool = False
     foreign: Mapping[str, str] = field(default_factory=dict)
     seed: int = 0
@@ -170,7 +170,7 @@ class Server:
         if fault:
             self.counts.content[f"{prompt} {fault}"] += 1
             return {"empty": "", "refusal": REFUSAL, "malformed": GARBAGE}[fault]
-        shares = self.behaviour.unknown_share_of_several_passages, self.behaviour.unknown_share_of_one_passage
+        shares = self.behaviour.share_unknown_from_several_passages, self.behaviour.share_unknown_from_one_passage
         return write_reply(prompt, variables, int(message_hash[:12], 16), shares)
 
     def count_usage(self, text: str, reply: str, prompt: str, variables: dict[str, str]) -> dict[str, Any]:

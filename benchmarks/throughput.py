@@ -26,7 +26,7 @@ from benchmarks.harness import (
     write_question_file,
 )
 from quorum.core.context import Context
-from quorum.evaluation.run.columns import parse_methods
+from quorum.evaluation.run.columns import parse_columns
 from quorum.evaluation.run.evaluate import evaluate
 from quorum.evaluation.run.options import Options
 
@@ -42,12 +42,12 @@ def measure_method(server: ServerControl, method: str, options: argparse.Namespa
 
     async def time_evaluation() -> float:
         await evaluate(
-            Options(data=data, out=folder / f"{method}-first", limit=options.slots), parse_methods(method, context)
+            Options(data=data, out=folder / f"{method}-first", limit=options.slots), parse_columns(method, context)
         )
-        server.set_behaviour(latency=options.latency, slots=options.slots, unknown_share_of_several_passages=0.3)
+        server.set_behaviour(latency=options.latency, slots=options.slots, share_unknown_from_several_passages=0.3)
         begin = time.perf_counter()
         await evaluate(
-            Options(data=data, out=folder / method, concurrency=64), parse_methods(method, empty_journal_context)
+            Options(data=data, out=folder / method, concurrency=64), parse_columns(method, empty_journal_context)
         )
         return time.perf_counter() - begin
 

@@ -10,7 +10,7 @@ from quorum.evaluation.compare.baseline import compare_groups
 from quorum.evaluation.compare.decide import Decision, decide
 from quorum.evaluation.compare.spending_limit import TotalSpent
 from quorum.evaluation.report.write import write_report
-from quorum.evaluation.run.columns import parse_methods
+from quorum.evaluation.run.columns import parse_columns
 from quorum.evaluation.run.dataset import DataSet
 from quorum.evaluation.run.options import Options
 from quorum.evaluation.run.plan import Plan
@@ -117,7 +117,7 @@ def make_decision(
     write_json(folder / "config.json", config)
     with Results(folder / "results.jsonl", METHODS) as written_results:
         summary, comparisons = written_results.summarize(), compare_groups(written_results.scores, [METHODS])
-    columns = parse_methods(",".join(METHODS), Context(model="openai:gpt-4o-mini"))
+    columns = parse_columns(",".join(METHODS), Context(model="openai:gpt-4o-mini"))
     data = folder / "data.jsonl"
     options, dataset = Options(data=data, budget=budget or {}), DataSet(data, None, "", count, count)
     plan = Plan(options, dataset, Source(None, None, None), columns, config, folder)

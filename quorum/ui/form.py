@@ -8,7 +8,7 @@ from nicegui import html, ui
 from quorum.core.context import Context
 from quorum.core.errors import SetupError
 from quorum.core.text import format_count
-from quorum.evaluation.run.columns import parse_methods
+from quorum.evaluation.run.columns import parse_columns
 from quorum.graphs import list_methods
 from quorum.ui.query import FormField, Query, format_setting, list_form_fields, select_changed
 from quorum.ui.run import Run, describe_error
@@ -31,7 +31,7 @@ class Form:
         with html.form().classes("ask").props('aria-label="Question"') as self.root:
             self.draw_question(query.question)
             self.draw_main_settings(collections)
-            self.draw_methods([column.name for column in parse_methods(query.methods, server_context)])
+            self.draw_methods([column.name for column in parse_columns(query.methods, server_context)])
             self.draw_settings()
         for modifier in ("ctrl", "meta"):  # runs before the focused field's own handler of Enter
             self.root.on(f"keydown.capture.{modifier}.enter.stop.prevent", self.submit, args=[])

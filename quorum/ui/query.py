@@ -7,7 +7,7 @@ from urllib.parse import parse_qsl, urlencode
 
 from quorum.core.context import Context, parse_setting
 from quorum.core.errors import SetupError
-from quorum.evaluation.run.columns import Column, parse_methods
+from quorum.evaluation.run.columns import Column, parse_columns
 from quorum.graphs import DEFAULT_METHOD
 
 # Each of these settings has its own form field and link parameter; a link gives the others as "set=key=value".
@@ -36,7 +36,7 @@ class Query:
             raise SetupError("There is no question yet; write one.")
         if len(self.question) > LONGEST_QUESTION:
             raise SetupError(f"The question has more than {LONGEST_QUESTION:,} characters; shorten it.")
-        columns = parse_methods(self.methods, make_query_context(self.settings, server_context), takes_files=False)
+        columns = parse_columns(self.methods, make_query_context(self.settings, server_context), takes_files=False)
         for column in columns:
             check_changeable(column.settings)
         return columns
@@ -84,7 +84,7 @@ def parse_link(query_string: str, server_context: Context) -> tuple[Query, bool]
             parameters[name] = value
     changed_settings = select_changed(settings, server_context)
     # A link must not make the server read a file.
-    parse_methods(parameters["methods"], server_context, takes_files=False)
+    parse_columns(parameters["methods"], server_context, takes_files=False)
     query = Query(parameters["q"], parameters["methods"], changed_settings, parameters["follows"])
     return query, parameters["run"] == "1"
 

@@ -9,7 +9,7 @@ from decision_results import write_results
 from benchmarks.decisions import RECORDED
 from benchmarks.decisions_recorded import read_matrix, write_matrix
 from benchmarks.decisions_replay import (
-    compute_largest_error_share,
+    compute_error_share_allowed_by_chance,
     make_random_table,
     replay_cascades,
     replay_new_questions,
@@ -51,9 +51,9 @@ def test_our_rules_keep_their_error_rate_and_the_median_rule_exceeds_it() -> Non
     matrix = make_random_table([0.44] + [0.4] * 11, 120, common_draw_share=0.5, seed=1)
     orders, draws = replay_random_orders(matrix, 40), replay_new_questions(matrix, 40)
     assert orders["race exact"]["all_best_dropped"] == 0
-    assert orders["race questions"]["all_best_dropped"] <= compute_largest_error_share(0.05, 40)
-    assert draws["race future"]["all_best_dropped"] <= compute_largest_error_share(0.05, 40)
-    assert draws["median rule, every 5"]["all_best_dropped"] > compute_largest_error_share(0.05, 40)
+    assert orders["race questions"]["all_best_dropped"] <= compute_error_share_allowed_by_chance(0.05, 40)
+    assert draws["race future"]["all_best_dropped"] <= compute_error_share_allowed_by_chance(0.05, 40)
+    assert draws["median rule, every 5"]["all_best_dropped"] > compute_error_share_allowed_by_chance(0.05, 40)
 
 
 def test_the_recorded_answers_are_small_files_and_can_be_replayed() -> None:

@@ -13,7 +13,7 @@ from quorum.core.errors import SetupError
 from quorum.core.json_text import parse_json
 from quorum.datasets.questions import read_questions
 from quorum.datasets.records import parse_passage, read_passages
-from quorum.evaluation.run.columns import parse_methods
+from quorum.evaluation.run.columns import parse_columns
 from quorum.evaluation.run.evaluate import evaluate
 from quorum.evaluation.run.options import Options
 from quorum.graphs import answer
@@ -105,7 +105,7 @@ async def test_replies_and_data_with_half_characters_are_stored(tmp_path: Path, 
     record = {"id": "1\ud83d", "question": "Who \ud83d?", "answers": ["\ud83dx"]}
     passages = [{"id": "a\ud83d", "title": "\ud83d", "text": "Par\ud83dis"}]
     (tmp_path / "data.jsonl").write_text(json.dumps(record | {"passages": passages}) + "\n", encoding="utf-8")
-    columns = parse_methods("concat", Context(model="openai:test", journal="journal.sqlite"))
+    columns = parse_columns("concat", Context(model="openai:test", journal="journal.sqlite"))
     for folder in ("one", "two"):
         report = await evaluate(Options(data=tmp_path / "data.jsonl", out=tmp_path / folder, details=True), columns)
         (row,) = (json.loads(line) for line in (report.folder / "results.jsonl").read_text("utf-8").splitlines())

@@ -24,7 +24,7 @@ from quorum.core.state import Passage
 from quorum.datasets.records import Record
 from quorum.documents.read import Unreadable
 from quorum.evaluation.run.ask_question import Questioner
-from quorum.evaluation.run.columns import Column, parse_methods
+from quorum.evaluation.run.columns import Column, parse_columns
 from quorum.evaluation.run.dataset import DataSet, read_data
 from quorum.evaluation.run.engine_ray import (
     AnswerWriter,
@@ -54,7 +54,7 @@ def test_an_unknown_engine_is_refused() -> None:
 @pytest.mark.skipif(find_version("ray") is not None, reason="Ray is installed")
 async def test_a_missing_extra_is_named(tmp_path: Path) -> None:
     with pytest.raises(SetupError, match=r"pip install 'quorum-rag\[ray\]'"):
-        await evaluate(Options(data=tmp_path / "data.jsonl", engine="ray"), parse_methods("concat", Context()))
+        await evaluate(Options(data=tmp_path / "data.jsonl", engine="ray"), parse_columns("concat", Context()))
 
 
 @pytest.mark.parametrize(
@@ -91,8 +91,8 @@ def test_a_package_that_a_machine_lacks_is_named(
     check_machine("far", [], find_version("quorum-rag") or "unknown", [])
 
 
-def parse_columns(methods: str = "concat,post_fusion", **settings: Any) -> list[Column]:
-    return parse_methods(methods, Context(**settings))
+def make_columns(methods: str = "concat,post_fusion", **settings: Any) -> list[Column]:
+    return parse_columns(methods, Context(**settings))
 
 
 @pytest.mark.parametrize(
@@ -102,7 +102,7 @@ def parse_columns(methods: str = "concat,post_fusion", **settings: Any) -> list[
 def test_workers_never_ask_more_at_once_than_one_process_would(
     concurrency: int, cores: int, calls: int, workers: int, at_once: int
 ) -> None:
-    columns = parse_columns(concurrency=calls)
+    columns = make_columns(concurrency=calls)
     pool = size_worker_pool(columns, concurrency, cores)
     assert (pool.workers, pool.at_once) == (workers, at_once)
     assert pool.workers * pool.at_once <= concurrency
@@ -168,13 +168,13 @@ class CountedConnections(set[socket.socket]):
 
 async def test_one_connection_serves_one_call_after_another(dataset: DataSet, openai_server: OpenAIServer) -> None:
     openai_server.connections = connections = CountedConnections()
-    columns = parse_methods("concat", Context(model="openai:test", attempts=1))
+    columns = parse_columns("concat", Context(model="openai:test", attempts=1))
     report = await evaluate(Options(data=dataset.path, concurrency=1), columns)
     assert (report.spending.calls, connections.total) == (3, 1)
 
 
 def test_remaining_questions_are_asked_and_lost_ones_are_error_rows(dataset: DataSet, tmp_path: Path) -> None:
-    columns, progress = parse_columns(), []
+    columns, progress = make_columns(), []
     with Results(tmp_path / "results.jsonl", [column.name for column in columns]) as results:
         recorder = Recorder(results, None, Spending(), lambda: progress.append(len(results.answered_pairs)))
         writer = AnswerWriter(QuestionRound(columns, dataset), recorder)
@@ -207,10 +207,10 @@ def test_remaining_questions_are_asked_and_lost_ones_are_error_rows(dataset: Dat
 
 
 def test_files_and_folders_that_every_machine_must_see_are_listed() -> None:
-    columns = share_retrieval(parse_columns(store="stored", collection="notes", examples="examples.jsonl"))
+    columns = share_retrieval(make_columns(store="stored", collection="notes", examples="examples.jsonl"))
     assert find_needed_files(columns) == ["stored", "examples.jsonl"]
-    assert find_needed_files(share_retrieval(parse_columns(store="http://there:8000", collection="notes"))) == []
-    assert find_needed_files(parse_columns()) == []
+    assert find_needed_files(share_retrieval(make_columns(store="http://there:8000", collection="notes"))) == []
+    assert find_needed_files(make_columns()) == []
 
 
 async def test_a_thread_hands_over_its_items_and_its_error() -> None:

@@ -14,7 +14,7 @@ from quorum.core.cascade_memory import CASCADE_MEMORIES
 from quorum.core.context import Context
 from quorum.core.errors import SetupError
 from quorum.evaluation.compare.prices import Prices
-from quorum.evaluation.run.columns import parse_methods
+from quorum.evaluation.run.columns import parse_columns
 from quorum.graphs import answer, find_method
 from quorum.graphs.composed import composed_graph
 from quorum.nodes.describe_settings import SETTINGS_THAT_CHANGE_NO_ANSWER, describe_settings
@@ -226,10 +226,10 @@ def test_two_questions_on_one_thread_do_not_mix(cascade: str, openai_server: Ope
 
 
 def test_the_column_of_a_cascade_is_named_by_its_content(cascade: str) -> None:
-    column = parse_methods(f"concat,{cascade}", CONTEXT)[1]
+    column = parse_columns(f"concat,{cascade}", CONTEXT)[1]
     assert column.name.startswith("composed-")
     Path(cascade).write_text(Path(cascade).read_text() + "\n")
-    assert parse_methods(cascade, CONTEXT)[0].name != column.name
+    assert parse_columns(cascade, CONTEXT)[0].name != column.name
 
 
 @pytest.mark.parametrize("text", ["", "{}", '{"kind": "quorum composed", "stages": []}', "[1]"])
@@ -289,7 +289,7 @@ def test_every_stage_is_priced_by_its_own_model(tmp_path: Path) -> None:
     for stage, prompt in zip(cascade_fields["stages"], ("answer", "direct"), strict=True):
         stage["prompts"] = {prompt: get_version(prompt)}
     Path(file).write_text(json.dumps(cascade_fields))
-    [column] = parse_methods(file, Context(model="embedded"))
+    [column] = parse_columns(file, Context(model="embedded"))
     prices = [column.find_price(prompt) for prompt in ("answer", "direct", "other")]
     assert prices == [
         Prices().find_price("openai:gpt-4o-mini"),

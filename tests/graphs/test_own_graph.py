@@ -11,7 +11,7 @@ from quorum.core.context import Context
 from quorum.core.errors import SetupError
 from quorum.core.state import Question, Result, State
 from quorum.evaluation.compare.compare import compare, plan_comparison
-from quorum.evaluation.run.columns import list_columns, make_column, parse_methods
+from quorum.evaluation.run.columns import list_columns, make_column, parse_columns
 from quorum.evaluation.run.evaluate import evaluate
 from quorum.evaluation.run.options import Options
 from quorum.evaluation.run.score import Scores
@@ -110,7 +110,7 @@ def test_a_comparison_runs_a_users_graph_with_every_k() -> None:
     columns = list_columns(Options(data=Path(), methods="concat", graphs=[make_own_graph()], k=["1", "2"]))
     assert [column.name for column in columns] == ["concat[k=1]", "concat[k=2]", "loud[k=1]", "loud[k=2]"]
     assert [column.own_graph is None for column in columns] == [True, True, False, False]
-    assert parse_methods("concat[k=1]", Context())[0] == columns[0]
+    assert parse_columns("concat[k=1]", Context())[0] == columns[0]
 
 
 async def test_a_comparison_estimates_and_reports_a_users_graph(data: Path) -> None:

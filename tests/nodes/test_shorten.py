@@ -17,7 +17,7 @@ from quorum.core.context import Context
 from quorum.core.errors import CallError
 from quorum.datasets.records import Record
 from quorum.evaluation.compare.estimate import estimate
-from quorum.evaluation.run.columns import parse_methods
+from quorum.evaluation.run.columns import parse_columns
 from quorum.evaluation.run.dataset import read_data
 from quorum.graphs import answer
 from quorum.nodes.shorten import MAX_WORDS, REASONING_PROMPTS, SHORT_ANSWER_PROMPTS, is_excerpt
@@ -210,7 +210,7 @@ async def test_an_estimate_gives_the_range_of_calls(openai_server: OpenAIServer,
     dataset = read_data(tmp_path / "data.jsonl", None)
     calls = {}
     for shorten in ("off", "auto"):
-        runs = parse_methods("concat,filco", replace(SERVED_CONTEXT, shorten=shorten))  # type: ignore[arg-type]
+        runs = parse_columns("concat,filco", replace(SERVED_CONTEXT, shorten=shorten))  # type: ignore[arg-type]
         estimated_cost = await estimate(dataset, runs, uses_given_passages=True)
         calls[shorten] = {
             name: (method.fewest_calls, method.calls, method.most_calls)

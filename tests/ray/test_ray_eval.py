@@ -17,7 +17,7 @@ from started_process import stop_ignoring_ctrl_c
 
 from quorum.core.context import Context
 from quorum.core.errors import SetupError
-from quorum.evaluation.run.columns import parse_methods
+from quorum.evaluation.run.columns import parse_columns
 from quorum.evaluation.run.evaluate import evaluate
 from quorum.evaluation.run.options import Options
 from quorum.evaluation.run.score import Scores
@@ -76,7 +76,7 @@ async def run_evaluation(
     options = {name: settings.pop(name) for name in ("concurrency", "details", "limit") if name in settings}
     context = Context(**{"model": "openai:test", "attempts": 1, **settings})
     return await evaluate(
-        Options(data=data, out=data.parent / out, engine=engine, **options), parse_methods(methods, context)
+        Options(data=data, out=data.parent / out, engine=engine, **options), parse_columns(methods, context)
     )
 
 
@@ -201,7 +201,7 @@ async def test_rate_limits_hold_for_all_workers_together(data: Path, openai_serv
 
 async def test_passages_are_searched_by_the_workers(data: Path, openai_server: OpenAIServer) -> None:
     openai_server.reply(reply_as_reader)
-    columns = parse_methods("concat", Context(model="openai:test", attempts=1, k=2, retriever="bm25"))
+    columns = parse_columns("concat", Context(model="openai:test", attempts=1, k=2, retriever="bm25"))
     options = Options(data=data, out=data.parent / "many", corpus="pool", engine="ray")
     in_many_processes = await evaluate(options, columns)
     in_one_process = await evaluate(Options(data=data, out=data.parent / "one", corpus="pool"), columns)

@@ -23,8 +23,8 @@ def compute_call_bounds(column: Column) -> tuple[float, float]:
     """The fewest and the most calls for a question; 0 and infinity for a user's own graph, because they are unknown.
 
     >>> from quorum.core.context import Context
-    >>> from quorum.evaluation.run.columns import parse_methods
-    >>> compute_call_bounds(parse_methods("concat_pf", Context(k=4))[0])
+    >>> from quorum.evaluation.run.columns import parse_columns
+    >>> compute_call_bounds(parse_columns("concat_pf", Context(k=4))[0])
     (1.0, 5.0)
     """
     formula = "" if column.own_graph is not None else find_method(column.method).calls

@@ -8,7 +8,7 @@ from importlib.util import find_spec
 from quorum.core.context import Context, parse_setting
 from quorum.core.errors import SetupError
 from quorum.evaluation.experiments.experiment import Experiment
-from quorum.evaluation.run.columns import METHOD_ITEM, Column, make_column, parse_methods, parse_settings
+from quorum.evaluation.run.columns import METHOD_ITEM, Column, make_column, parse_columns, parse_settings
 
 COLBERT_SETTING = "retriever=colbert:"  # needs the extra `colbert`
 
@@ -87,7 +87,7 @@ def group_columns(
     demonstrations.
     """
     text = methods or ",".join(list_methods(experiment, verifier))
-    bases = [replace(column, top=experiment.top) for column in parse_methods(text, context)]
+    bases = [replace(column, top=experiment.top) for column in parse_columns(text, context)]
     if shots:
         drawn_columns = [[add_shots(base, label, file, context) for label, file in shots] for base in bases]
         return [[column] for base, columns in zip(bases, drawn_columns, strict=True) for column in (base, *columns)]

@@ -36,7 +36,7 @@ from quorum.evaluation.experiments.human_preference import make_people_tables
 from quorum.evaluation.experiments.mauve import choose_mauve_measure, describe_missing_mauve
 from quorum.evaluation.experiments.paper_figures import choose_figures, find_data_set_name, make_paper_tables
 from quorum.evaluation.experiments.quick import make_quick_experiment
-from quorum.evaluation.run.columns import Column, group_names, parse_methods
+from quorum.evaluation.run.columns import Column, group_names, parse_columns
 from quorum.evaluation.run.dataset import DataSet, hash_file, read_data
 from quorum.evaluation.run.demonstrations import draw_shots
 from quorum.evaluation.run.evaluate import evaluate
@@ -224,7 +224,7 @@ def make_experiment_columns(
         most_passages=None if searching else dataset.most_passages,
         shots=shots,
     )
-    closed_book_columns = parse_methods(CLOSED_BOOK_METHOD, options.context) if drops_known(experiment, choices) else []
+    closed_book_columns = parse_columns(CLOSED_BOOK_METHOD, options.context) if drops_known(experiment, choices) else []
     names = {column.name for column in closed_book_columns}
     compared_groups = [[column for column in group if column.name not in names] for group in groups]
     compared_columns = [replace(item, group=number) for number, group in enumerate(compared_groups) for item in group]

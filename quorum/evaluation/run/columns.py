@@ -159,7 +159,7 @@ def make_named_columns(options: Options, context: Context) -> Iterator[Column]:
     """The columns that `options` names, one after the other: methods, systems, graphs."""
     methods, systems = split_systems(options.methods)
     if methods or not (options.graphs or systems):
-        yield from parse_methods(methods, context, systems)
+        yield from parse_columns(methods, context, systems)
     yield from (make_column(make_system_graph(name, spec), {}, context) for name, spec in systems.items())
     yield from (make_column(graph, {}, context) for graph in options.graphs)
 
@@ -201,14 +201,14 @@ def read_systems(texts: Sequence[str]) -> dict[str, str]:
     return systems
 
 
-def parse_methods(
+def parse_columns(
     text: str, context: Context, systems: Mapping[str, str] | None = None, *, takes_files: bool = True
 ) -> list[Column]:
     """The columns named in `text` ('all' is every method); the settings in brackets override those of `context`.
     systems: {name: spec} of systems that are stages of composed methods. takes_files: whether a method may be a path of
     composed.json.
 
-    >>> [column.context.k for column in parse_methods("concat,sure[k=10]", Context(k=3))]
+    >>> [column.context.k for column in parse_columns("concat,sure[k=10]", Context(k=3))]
     [3, 10]
     """
     columns: list[Column] = []

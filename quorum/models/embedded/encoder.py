@@ -29,7 +29,7 @@ REMEMBERED_STATES = 64  # rows, of 0.4 MB each: a sentence filter reads the same
 LONG_LINE = 30  # characters
 LONGEST_REMEMBERED_TEXT = 4_000  # characters: the counts of 4,096 such texts take 16 MB
 # The graph's input that chooses what it computes: sentence embeddings, or the reader's logits and states.
-EMBED_INPUT, READ_INPUT = {"embeds": np.array(True)}, {"embeds": np.array(False)}
+EMBEDDING_MODE, READING_MODE = {"embeds": np.array(True)}, {"embeds": np.array(False)}
 LOADING_LOCK = threading.Lock()
 
 
@@ -85,7 +85,7 @@ class Encoder:
         encoded_texts = self.tokenizer.encode_batch(list(texts), add_special_tokens=False)
         rows = [[self.cls, *item.ids[:max_ids], self.sep] for item in encoded_texts]
         out = np.zeros((len(rows), self.sessions.embedding_size), np.float32)
-        for members, (vectors,) in self.run(["embedding"], rows, [[0] * len(row) for row in rows], EMBED_INPUT):
+        for members, (vectors,) in self.run(["embedding"], rows, [[0] * len(row) for row in rows], EMBEDDING_MODE):
             out[members] = vectors
         return out
 
@@ -101,7 +101,7 @@ class Encoder:
     def read(self, rows: Sequence[list[int]], types: Sequence[list[int]]) -> list[Logits]:
         """One `Logits` for each row of token ids with its segment types, in order. Remembers the last states."""
         out: list[Logits | None] = [None] * len(rows)
-        for members, outputs in self.run(["span", "answerable", "hidden"], rows, types, READ_INPUT):
+        for members, outputs in self.run(["span", "answerable", "hidden"], rows, types, READING_MODE):
             span, answerable, states = outputs
             for place, member in enumerate(members):
                 length = len(rows[member])
@@ -117,7 +117,7 @@ class Encoder:
         missing_places = [place for place, states in enumerate(out) if states is None]
         missing_rows = [rows[place] for place in missing_places]
         missing_types = [types[place] for place in missing_places]
-        for members, (new_states,) in self.run(["hidden"], missing_rows, missing_types, READ_INPUT):
+        for members, (new_states,) in self.run(["hidden"], missing_rows, missing_types, READING_MODE):
             for row, member in enumerate(members):
                 place = missing_places[member]
                 out[place] = states = new_states[row, : len(rows[place])].copy()

@@ -13,7 +13,7 @@ from quorum.core.errors import SetupError
 from quorum.evaluation.compare.call_bounds import compute_call_bounds, evaluate_formula
 from quorum.evaluation.compare.estimate import estimate_seconds
 from quorum.evaluation.compare.prices import Price, Prices
-from quorum.evaluation.run.columns import parse_methods
+from quorum.evaluation.run.columns import parse_columns
 
 __all__ = ["corpus", "data"]
 
@@ -55,11 +55,11 @@ def test_a_dry_run_asks_nothing(corpus: str, data: Path, openai_server: OpenAISe
 def test_the_bounds_of_calls_come_from_the_methods_formula_and_settings(
     method: str, settings: dict[str, Any], bounds: tuple[float, float]
 ) -> None:
-    assert compute_call_bounds(parse_methods(method, Context(**settings))[0]) == bounds
+    assert compute_call_bounds(parse_columns(method, Context(**settings))[0]) == bounds
 
 
 def test_every_method_has_bounds() -> None:
-    assert all(0 < least <= most for least, most in map(compute_call_bounds, parse_methods("all", Context())))
+    assert all(0 < least <= most for least, most in map(compute_call_bounds, parse_columns("all", Context())))
     assert evaluate_formula("K(K-1)", {"K": 4}) == 12
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from quorum.core.context import Context
 from quorum.core.errors import SetupError
-from quorum.evaluation.run.columns import Column, parse_methods
+from quorum.evaluation.run.columns import Column, parse_columns
 from quorum.evaluation.run.config import make_config
 from quorum.evaluation.run.dataset import read_data
 
@@ -26,11 +26,11 @@ def data(tmp_path: Path) -> Path:
 
 def test_runs_of_one_method_need_different_settings() -> None:
     with pytest.raises(SetupError, match=r"concat\[k=3\] is named twice"):
-        parse_methods("concat[k=3],concat[k=3]", Context())
+        parse_columns("concat[k=3],concat[k=3]", Context())
 
 
 def test_the_choice_of_all_methods_takes_settings() -> None:
-    runs = parse_methods("all[k=3;vote=staged],concat", Context())
+    runs = parse_columns("all[k=3;vote=staged],concat", Context())
     assert [run.name for run in runs][:1] == ["concat[k=3;vote=staged]"]
     assert runs[-1] == Column("concat", "concat", {}, replace(Context()))
     assert {run.context.k for run in runs[:-1]} == {3}
@@ -38,7 +38,7 @@ def test_the_choice_of_all_methods_takes_settings() -> None:
 
 def read_settings(data: Path, methods: str, **options: Any) -> dict[str, Any]:
     """The settings of the only method as config.json holds them, over given passages."""
-    runs = parse_methods(methods, Context(model="openai:test", attempts=1, **options))
+    runs = parse_columns(methods, Context(model="openai:test", attempts=1, **options))
     methods_in_config = make_config(read_data(data, None), runs, {"passages": "given"}, {})["methods"]
     return dict(next(iter(methods_in_config.values())))
 

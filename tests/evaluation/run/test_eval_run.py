@@ -19,7 +19,7 @@ from started_process import stop_ignoring_ctrl_c
 from quorum.core.context import Context
 from quorum.core.errors import SetupError
 from quorum.evaluation.run.column_scores import Row
-from quorum.evaluation.run.columns import parse_methods
+from quorum.evaluation.run.columns import parse_columns
 from quorum.evaluation.run.evaluate import evaluate
 from quorum.evaluation.run.options import Options
 from quorum.evaluation.run.score import Scores
@@ -70,7 +70,7 @@ async def run(
     progress: Progress = ignore_progress,
     **options: Any,
 ) -> Scores:
-    runs = parse_methods(methods, Context(**CONTEXT))
+    runs = parse_columns(methods, Context(**CONTEXT))
     return await evaluate(Options(data=data, out=data.parent / out, **options), runs, progress=progress)
 
 
@@ -127,7 +127,7 @@ async def test_a_repeated_evaluation_asks_nothing(data: Path, openai_server: Ope
 
 async def test_shared_calls_are_paid_once_and_counted_for_each_method(data: Path, openai_server: OpenAIServer) -> None:
     openai_server.reply(reply_as_reader)
-    runs = parse_methods("concat,concat_pf", Context(**CONTEXT, journal="journal.sqlite"))
+    runs = parse_columns("concat,concat_pf", Context(**CONTEXT, journal="journal.sqlite"))
     report = await evaluate(Options(data=data), runs)
     assert (report.summary["concat"]["calls"], report.summary["concat_pf"]["calls"]) == (1, 3)
     assert report.spending.calls == len(openai_server.requests) == 6 * 3
@@ -138,7 +138,7 @@ async def test_without_an_out_folder_its_name_comes_from_the_configuration(
     data: Path, openai_server: OpenAIServer
 ) -> None:
     openai_server.reply(reply_as_reader)
-    runs = parse_methods("concat", Context(**CONTEXT))
+    runs = parse_columns("concat", Context(**CONTEXT))
     first_report = await evaluate(Options(data=data), runs)
     second_report = await evaluate(Options(data=data, concurrency=2), runs)
     limited_report = await evaluate(Options(data=data, limit=2), runs)

@@ -10,7 +10,7 @@ from openai_server import OpenAIServer
 from quorum.core.context import Context
 from quorum.core.errors import SetupError
 from quorum.evaluation.metrics.corpus_measures import read_measures
-from quorum.evaluation.run.columns import parse_methods
+from quorum.evaluation.run.columns import parse_columns
 from quorum.evaluation.run.dataset import read_data
 from quorum.evaluation.run.evaluate import evaluate
 from quorum.evaluation.run.options import Options
@@ -88,7 +88,7 @@ def test_an_unknown_task_is_refused(tmp_path: Path) -> None:
 
 
 async def run(data: Path, methods: str = "concat", **options: Any) -> tuple[Scores, list[dict[str, Any]]]:
-    report = await evaluate(Options(data=data, out=data.parent / "out", **options), parse_methods(methods, CONTEXT))
+    report = await evaluate(Options(data=data, out=data.parent / "out", **options), parse_columns(methods, CONTEXT))
     lines = (report.folder / "results.jsonl").read_text(encoding="utf-8").splitlines()
     return report, [json.loads(line) for line in lines]
 

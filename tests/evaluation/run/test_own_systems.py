@@ -12,7 +12,7 @@ from quorum_command import Quorum
 from quorum.core.context import Context
 from quorum.core.errors import SetupError
 from quorum.evaluation.compare.prices import Prices
-from quorum.evaluation.run.columns import list_columns, parse_methods, split_systems
+from quorum.evaluation.run.columns import list_columns, parse_columns, split_systems
 from quorum.evaluation.run.options import Options
 
 PASSAGE = {"id": "1", "title": "Vell", "text": "The lighthouse of Vell was built by Ada Korn in 1874."}
@@ -114,7 +114,7 @@ def test_a_system_may_not_have_the_name_of_a_method(tmp_path: Path) -> None:
 
 
 def test_the_web_page_and_its_links_refuse_a_users_own_system() -> None:
-    """They use `parse_methods`, which refuses such systems."""
+    """They use `parse_columns`, which refuses such systems."""
     for spec in ("mine=python:os:system", "mine=http://127.0.0.1:1/v1#m"):
         with pytest.raises(SetupError, match="cannot be read"):
-            parse_methods(spec, Context())
+            parse_columns(spec, Context())
