@@ -21,7 +21,7 @@ class Calibration:
 
     file: str
     method: str
-    answer_from: float
+    lowest_confidence: float
     settings: dict[str, Any]
 
 
@@ -31,7 +31,9 @@ def read_calibration(file: str) -> Calibration:
         value = json.loads(Path(file).read_text(encoding="utf-8"))
         if value["kind"] != FILE_KIND:
             raise ValueError(value["kind"])
-        return Calibration(file, str(value["method"]), float(value["answer_from"]), dict(value["settings"]))
+        # Older versions wrote the threshold as "answer_from".
+        lowest_confidence = value["lowest_confidence"] if "lowest_confidence" in value else value["answer_from"]
+        return Calibration(file, str(value["method"]), float(lowest_confidence), dict(value["settings"]))
     except OSError as error:
         raise SetupError(
             f"The calibration {file} cannot be read ({error.strerror}); write one with: quorum calibrate RESULTS."
@@ -67,9 +69,9 @@ def suppress_unsure_answer(result: Result, calibration: Calibration) -> Result:
     The key `suppressed` then holds the withheld answer.
     """
     confidence = result.get("confidence")
-    if result["unknown"] or (confidence is not None and confidence >= calibration.answer_from):
+    if result["unknown"] or (confidence is not None and confidence >= calibration.lowest_confidence):
         return result
     suppressed_answer = SuppressedAnswer(
-        answer=result["answer"], confidence=confidence, answer_from=calibration.answer_from
+        answer=result["answer"], confidence=confidence, lowest_confidence=calibration.lowest_confidence
     )
     return {**result, "answer": UNKNOWN, "unknown": True, "evidence": [], "suppressed": suppressed_answer}

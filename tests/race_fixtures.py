@@ -37,7 +37,7 @@ def read_number(request: Request) -> int:
     return int(request.text.rpartition("found thing ")[2].partition("?")[0])
 
 
-def reply_with_skill(request: Request) -> Response:
+def reply_right_more_often_with_more_passages(request: Request) -> Response:
     """Give right answers as often as SHARE_RIGHT_OF_K says, always to the same questions."""
     passage_count = request.text.count("Passage ")
     number = read_number(request)
@@ -66,6 +66,6 @@ def read_outcome(folder: Path) -> dict[str, Any]:
         name: {key: item for key, item in row.items() if "second" not in key} for name, row in summary.items()
     }
     content = json.loads((folder / "recommendation.json").read_text(encoding="utf-8"))
-    content["words"] = [re.sub(r", [\d.]+ s \(p95\)", "", word) for word in content["words"]]
+    content["sentences"] = [re.sub(r", [\d.]+ s \(p95\)", "", text) for text in content["sentences"]]
     comparison = json.loads((folder / "comparison.json").read_text(encoding="utf-8"))
     return {"summary": summary_without_times, "recommendation": content, "comparison": comparison}

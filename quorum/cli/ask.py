@@ -164,7 +164,7 @@ def print_withheld_answer(result: "Result") -> None:
         confidence_text = (
             "no confidence" if withheld["confidence"] is None else f"confidence {withheld['confidence']:.2f}"
         )
-        limit_text = f"the lowest accepted is {withheld['answer_from']:g}"
+        limit_text = f"the lowest accepted is {withheld['lowest_confidence']:g}"
         message = f"the answer {withheld['answer']!r} was withheld: {confidence_text}, {limit_text}."
         typer.echo(f"quorum: {message}", err=True)
 

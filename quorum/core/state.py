@@ -189,11 +189,11 @@ def merge_counted_replies(
 
 
 class SuppressedAnswer(TypedDict):
-    """An answer that was withheld because its confidence was below `answer_from`."""
+    """An answer that was withheld because its confidence was below `lowest_confidence`."""
 
     answer: str
     confidence: float | None
-    answer_from: float
+    lowest_confidence: float
 
 
 class Counters(TypedDict, total=False):

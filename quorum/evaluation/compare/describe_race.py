@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from quorum.algorithms.race import RaceMode
-from quorum.evaluation.compare.format_figures import format_percent, join_first_names
+from quorum.evaluation.compare.format_figures import format_percent, join_and_shorten_names
 from quorum.evaluation.run.race_result import RaceResult
 
 NO_CLAIM_ABOUT_NEW_QUESTIONS = "this says nothing about new questions"
@@ -20,7 +20,7 @@ def describe_race(race: RaceResult, best: str | None) -> list[str]:
     saved_words = f", which saved {format_percent(race.saved_share, 0)} of the answers" if race.finished else ""
     count = f"{len(race.dropped)} of {len(race.standings)} methods"
     return [
-        f"The race dropped {count}{saved_words}: {join_first_names(dropped_methods)}.",
+        f"The race dropped {count}{saved_words}: {join_and_shorten_names(dropped_methods)}.",
         describe_promise(race, best),
     ]
 
@@ -40,7 +40,7 @@ def describe_open_race(race: RaceResult, limit: float | None) -> str:
     """The headline of a race that ended before its survivors were asked all questions."""
     stop_reason = "before its end" if limit is None else f"at the limit of ${limit:g}"
     opening = f"The race stopped {stop_reason}, after {race.settled_count:,} of {race.question_count:,} questions"
-    names = join_first_names(race.survivors)
+    names = join_and_shorten_names(race.survivors)
     if len(race.survivors) == 1:
         return f"{opening}, with one method left: {names}."
     return f"{opening}. Still in the race, none of them certified as the best: {names}."

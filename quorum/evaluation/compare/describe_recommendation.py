@@ -10,7 +10,7 @@ from quorum.evaluation.compare.format_figures import (
     format_p,
     format_percent,
     format_points,
-    join_first_names,
+    join_and_shorten_names,
 )
 from quorum.evaluation.compare.recommendation import ALPHA, MethodFigures, Recommendation, get_cost_or_zero
 
@@ -96,7 +96,7 @@ def describe_equals(
     highest_mean = f"{best.name} has the highest mean: {describe_quality(best)}, for {describe_costs(best)} a question"
     if recommendation.cheapest == best.name:
         highest_mean = "It also has the highest mean"
-    sentences = [f"{highest_mean}; these questions do not distinguish it from {join_first_names(parts)}."]
+    sentences = [f"{highest_mean}; these questions do not distinguish it from {join_and_shorten_names(parts)}."]
     if recommendation.cheapest != best.name:
         cheapest = by_name[str(recommendation.cheapest)]
         share = (
@@ -118,7 +118,7 @@ def describe_worse(best: MethodFigures, differences: Mapping[str, Difference]) -
         f"{name} ({format_points(difference['difference'])}, {format_p(difference['p_holm'])})"
         for name, difference in nearest
     ]
-    return [f"Significantly worse: {join_first_names(parts)}."]
+    return [f"Significantly worse: {join_and_shorten_names(parts)}."]
 
 
 def describe_beyond_budget(
@@ -160,7 +160,7 @@ def describe_failures(figures: Sequence[MethodFigures]) -> list[str]:
     with_failures = sorted((method for method in figures if method.errors), key=lambda method: -method.errors)
     if not with_failures:
         return []
-    failure_counts = join_first_names([f"{method.errors:,} of {method.name}" for method in with_failures])
+    failure_counts = join_and_shorten_names([f"{method.errors:,} of {method.name}" for method in with_failures])
     return [
         f"Answers that failed count neither as right nor as wrong: {failure_counts}; run the same command again to get "
         "them."

@@ -56,7 +56,7 @@ def join_names(parts: Sequence[str]) -> str:
     return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}"
 
 
-def join_first_names(parts: Sequence[str], most: int = 5) -> str:
+def join_and_shorten_names(parts: Sequence[str], most: int = 5) -> str:
     """All names if they are at most `most`; else the first ones, and how many more the table of the report shows."""
     if len(parts) <= most:
         return join_names(parts)

@@ -151,5 +151,5 @@ def to_json(recommendation: Recommendation) -> dict[str, Any]:
         "pareto_front": recommendation.pareto_front,
         "against_the_best": recommendation.comparison["methods"] if recommendation.comparison else {},
         "at_wrong_costs": [asdict(choice) for choice in recommendation.choices_at_costs],
-        "words": recommendation.sentences,
+        "sentences": recommendation.sentences,
     }

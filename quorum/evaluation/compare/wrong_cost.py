@@ -31,13 +31,14 @@ class Shares:
 
 @dataclass(frozen=True)
 class ChoiceAtCosts:
-    """The recommendation if a wrong answer costs as much as `least` to `most` right answers; both are SHOWN_COSTS.
+    """The recommendation if a wrong answer costs as much as `lowest_cost` to `highest_cost` right answers, which are
+    SHOWN_COSTS.
 
     best: the method with the highest mean; cheapest: the cheapest of those that are not significantly worse.
     """
 
-    least: float
-    most: float
+    lowest_cost: float
+    highest_cost: float
     best: str
     cheapest: str
 
@@ -96,8 +97,8 @@ def list_choices(choose: Callable[[float], tuple[str, str]]) -> list[ChoiceAtCos
 
     choose: cost -> (the best method, the cheapest of those that do not differ significantly from it).
 
-    >>> [(x.least, x.most, x.cheapest) for x in list_choices(lambda cost: ("a", "a" if cost < 1 else "b"))]
-    [(0.0, 0.75, 'a'), (1.0, 10.0, 'b')]
+    >>> [(x.lowest_cost, x.highest_cost, x.cheapest) for x in list_choices(lambda cost: ("a", "a" if cost < 1 else
+    "b"))] [(0.0, 0.75, 'a'), (1.0, 10.0, 'b')]
     """
     choices_of_costs = [(cost, *choose(cost)) for cost in SHOWN_COSTS]
     choices = []
@@ -114,13 +115,13 @@ def describe_choices(choices: Sequence[ChoiceAtCosts]) -> str | None:
     ]
     if not changes:
         return None
-    (first_method, _), *later_methods = [(name, neighbours[0].least) for name, neighbours in changes]
+    (first_method, _), *later_methods = [(name, neighbours[0].lowest_cost) for name, neighbours in changes]
     if not later_methods:
         return (
             f"The recommendation stays {first_method} even if a wrong answer costs as much as {SHOWN_COSTS[-1]:g} "
             "right ones."
         )
-    parts = [f"{name} from {least:g} on" for name, least in later_methods]
+    parts = [f"{name} from {lowest_cost:g} on" for name, lowest_cost in later_methods]
     return (
         f"The recommendation depends on how many right answers a wrong one costs: {first_method} at 0, "
         f"{', '.join(parts)}; give your cost with --wrong-cost."

@@ -1,4 +1,6 @@
-"""Turns recorded answers into the tables for cascade design: worth, tests and costs, by method and question."""
+"""Turns recorded answers into the tables for cascade design: by method and question: an answer's worth, what a
+stage's test looks at (its confidence, equal answers, its certificate), and its cost.
+"""
 
 import json
 from collections import Counter
@@ -18,7 +20,7 @@ from quorum.evaluation.run.details import LineIndex
 Unit = Literal["tokens", "calls", "dollars"]
 COST_UNITS: tuple[Unit, ...] = ("tokens", "calls", "dollars")
 Call = tuple[str, int, int, str]  # prompt, tokens in, tokens out, reply
-WEIGHTED_METHODS = ("rerank", "replug")  # a weighted vote has no certificate
+WEIGHTED_METHODS = ("rerank", "replug")  # their votes have weights, and only votes without weights can be certified
 
 
 def make_answer_table(
@@ -26,7 +28,7 @@ def make_answer_table(
 ) -> RecordedAnswers:
     """The answers of the methods that were asked every question.
 
-    unit: what a call costs: its tokens, 1 ("calls"), or dollars by the table of prices. Which calls two methods share
+    unit: how cost is counted: in tokens, in calls, or in dollars by the table of prices. Which calls two methods share
     is known only if the results have details; `quorum compare` writes them.
     """
     methods, ids = results.complete_methods, results.ids

@@ -19,9 +19,9 @@ CHANGEABLE_SETTINGS = {"answer_type", "calibration"}  # a run with other values 
 class CalibratedMethod:
     """A threshold of one method, or why there is none.
 
-    method: its name in the results. threshold: None if no promise is possible; then `questions_needed` is about how
-    many questions would be enough, None if more would not help. answer_count: how many answers have a confidence and a
-    score.
+    method: its name in the results. threshold: None if no promise is possible. questions_needed: without a threshold,
+    roughly how many questions would be enough; None if more would not help. answer_count: how many answers have a
+    confidence and a score.
     """
 
     method: str
@@ -97,9 +97,9 @@ def make_calibration_file(
     return {
         "kind": "quorum calibration",
         "method": settings.pop("method", calibrated_method.method),
-        "answer_from": threshold.value,
+        "lowest_confidence": threshold.value,
         "wrong_at_most": wrong_at_most,
-        "confidence": round(1 - error, 12),
+        "confidence_level": round(1 - error, 12),
         "answered": threshold.answered,
         "wrong": threshold.wrong,
         "questions": threshold.questions,

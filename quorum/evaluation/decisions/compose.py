@@ -30,11 +30,11 @@ class ComposeResult:
     """The result of `compose`.
 
     cascade: the certified cascade, or the best single method if none is certified; certificate: the cascade's, None for
-    a single method. certificates: the tests of all candidates, in order. best: the best single method; best_score,
-    best_cost: its score and cost over all questions; score, cost: the cascade's, computed from the recorded answers;
-    stage_shares: the share of questions that reach each stage. question_count: of all questions; certifying_count: of
-    those from which the certificate is computed. questions_needed: about how many questions would certify the first
-    cascade that failed, None if unknown.
+    a single method. certificates: one for each tested candidate, in the order of the tests, which end with the first
+    that fails. best: the best single method; best_score, best_cost: its score and cost over all questions; score, cost:
+    the cascade's, computed from the recorded answers; stage_shares: the share of questions that reach each stage.
+    question_count: of all questions; certifying_count: of those from which the certificate is computed.
+    questions_needed: about how many questions would certify the first cascade that failed, None if unknown.
     """
 
     cascade: Cascade
@@ -58,7 +58,8 @@ class ComposeResult:
 
 @dataclass(frozen=True)
 class Guarantee:
-    """The promise that at most `lose_at_most` is lost, except with probability `error`. unit: the unit of cost;
+    """The promise that the cascade scores at most `lose_at_most` less than the best single method. It fails with a
+    probability of at most `error`. unit: the unit of cost;
     wrong_cost: what a wrong answer costs; seed: for the random split of the questions.
     """
 
@@ -94,8 +95,8 @@ def compose(results: RecordedResults, guarantee: Guarantee, prices: Path | None 
     fewest, groups = count_questions_to_compose(guarantee), len(np.unique(recorded_answers.question_groups))
     if groups < fewest:
         raise SetupError(
-            f"{format_count(groups, 'question')} are too few to lose {guarantee.lose_at_most:g} at most: at least "
-            f"{fewest} are needed; compare on more questions, or give a larger --lose-at-most."
+            f"{format_count(groups, 'question')} are too few to certify a loss of at most {guarantee.lose_at_most:g}: "
+            f"at least {fewest} are needed; compare on more questions, or give a larger --lose-at-most."
         )
     return choose_cascade(recorded_answers, guarantee)
 
@@ -176,9 +177,9 @@ def make_composed_file(results: RecordedResults, composition: ComposeResult, gua
     if cascade_certificate is not None:
         certificate = {
             "lose_at_most": guarantee.lose_at_most,
-            "confidence": round(1 - guarantee.error, 12),
+            "confidence_level": round(1 - guarantee.error, 12),
             "p": round(cascade_certificate.p_value, ROUNDED_DIGITS),
-            "against": cascade_certificate.rival,
+            "rival_method": cascade_certificate.rival,
             "loss": round(cascade_certificate.loss, ROUNDED_DIGITS),
             "questions": composition.certifying_count,
             "seed": guarantee.seed,
@@ -216,7 +217,10 @@ def describe_stage(results: RecordedResults, stage: Stage) -> dict[str, Any]:
     """A stage with the settings that it was measured with, and the versions of the prompts that it sent."""
     settings = {name: value for name, value in results.get_settings(stage.method).items() if name != "graph"}
     if "top" in settings or "gold" in settings:
-        raise SetupError(f"{stage.method} read passages that the experiment chose, so it cannot be part of a cascade.")
+        raise SetupError(
+            f"{stage.method} read passages that an experiment placed there, not those that were retrieved, so it "
+            "cannot be part of a cascade; compare the method without the experiment."
+        )
     method = settings.pop("method", stage.method)
     accept = None if stage.accept is None else {"test": stage.accept.test, "at_least": stage.accept.at_least}
     system = settings.pop("system", None)
@@ -263,7 +267,8 @@ def describe_composed(composition: ComposeResult, guarantee: Guarantee) -> list[
         f"Ask {', else '.join(steps)}.",
         f"It takes {format_cost(composition.cost, guarantee.unit)} a question, "
         f"{format_percent(composition.saved_share, 0)} less than {composition.best} "
-        f"({format_cost(composition.best_cost, guarantee.unit)}), and scored {change:+.1f} points against it.",
+        f"({format_cost(composition.best_cost, guarantee.unit)}), and its score differs from that of "
+        f"{composition.best} by {change:+.1f} points.",
         f"On questions like these it loses at most {100 * guarantee.lose_at_most:g} points to the best single method, "
         f"with confidence {1 - guarantee.error:g} (p = {composition.certificate.p_value:.3f} over "
         f"{composition.certifying_count:,} questions that were not used to design it).",
@@ -281,7 +286,7 @@ def describe_single_method(composition: ComposeResult, guarantee: Guarantee) -> 
         else "more questions would hardly help, a larger --lose-at-most might"
     )
     return [
-        f"No cascade can be certified to lose {loss} at most from {composition.certifying_count:,} questions; "
+        f"With {composition.certifying_count:,} questions no cascade can be certified to lose {loss} at most; "
         f"{advice}.",
         f"Ask {composition.best}, the best single method ({format_percent(composition.best_score)}, "
         f"{format_cost(composition.best_cost, guarantee.unit)} a question).",

@@ -63,8 +63,9 @@ def decide_gate(
 ) -> Gate:
     """Pass if the loss is significantly below the margin, fail if there is a significant loss, else "cannot tell".
 
-    No loss and a loss of the margin exclude each other, so the verdict is wrong with probability `error` at most. Each
-    of the two tests counts a failed answer with the worth that makes its own claim harder to show.
+    Only one of the null hypotheses "the loss is at least the margin" and "there is no loss" can be true. So only one of
+    the tests can err, and the verdict is wrong with a probability of at most `error`. Each of the two tests counts a
+    failed answer with the worth that makes its own claim harder to show.
     """
     if not 1e-6 <= margin < 1:
         raise SetupError(f"--margin {margin:g} does not fit; give the loss that would matter, such as 0.03.")
@@ -77,8 +78,8 @@ def decide_gate(
     smallest_losses = average_by_group((old_low - new_high) / scale, baseline.group_numbers)
     if len(largest_losses) < (fewest := count_fewest_questions(margin / scale, error)):
         raise SetupError(
-            f"{format_count(len(largest_losses), 'question')} are too few for a margin of {margin:g}: {fewest} are "
-            "the least that can show it; ask more questions, or allow a larger margin."
+            f"{format_count(len(largest_losses), 'question')} are too few for a margin of {margin:g}: at least "
+            f"{fewest} are needed to show that the loss is below it; ask more questions, or allow a larger margin."
         )
     p_pass = compute_margin_p_value(largest_losses, margin / scale)
     p_fail = compute_superiority_p_value(smallest_losses)
@@ -123,8 +124,8 @@ def check_comparable(baseline: RecordedResults, new: RecordedResults) -> None:
         )
     if baseline.measure != new.measure:
         raise SetupError(
-            f"{baseline.folder} is decided by {baseline.measure}, {new.folder} by {new.measure}; name one with "
-            "--measure."
+            f"The deciding measures differ: {baseline.measure} for {baseline.folder}, {new.measure} for {new.folder}; "
+            "name one for both with --measure."
         )
     if set(baseline.ids) != set(new.ids):
         raise SetupError(

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from quorum.evaluation.compare.format_figures import format_dollars, format_percent, join_first_names
+from quorum.evaluation.compare.format_figures import format_dollars, format_percent, join_and_shorten_names
 from quorum.evaluation.compare.recommendation import ALPHA
 from quorum.evaluation.metrics.measure_titles import MEASURE_NAMES
 from quorum.evaluation.metrics.registry import list_used_plugin_metrics
@@ -92,11 +92,13 @@ def describe_seconds(decision: "Decision") -> str:
     if not with_shared_calls:
         return ""
     uncounted_methods = [name for name in with_shared_calls if rows[name]["seconds_p50"] is None]
-    uncounted_words = f" No answer of {join_first_names(uncounted_methods)} counts." if uncounted_methods else ""
+    uncounted_sentence = (
+        f" No answer of {join_and_shorten_names(uncounted_methods)} counts." if uncounted_methods else ""
+    )
     return (
-        f"Seconds are not comparable: {join_first_names(with_shared_calls)} shared calls with other methods or had "
-        f"replies from the journal. Their seconds count only answers whose calls were all made for them."
-        f"{uncounted_words}"
+        f"Seconds are not comparable: {join_and_shorten_names(with_shared_calls)} shared calls with other methods or "
+        f"had replies from the journal. Their seconds count only answers whose calls were all made for them."
+        f"{uncounted_sentence}"
     )
 
 

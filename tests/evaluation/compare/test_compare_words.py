@@ -10,20 +10,20 @@ from hypothesis import strategies as st
 
 from quorum.core.errors import SetupError
 from quorum.evaluation.compare.figures import compute_figures, find_shared_questions
-from quorum.evaluation.compare.format_figures import format_dollars, join_first_names, join_names
+from quorum.evaluation.compare.format_figures import format_dollars, join_and_shorten_names, join_names
 from quorum.evaluation.compare.recommend import find_pareto_front, read_budget, recommend_method
 from quorum.evaluation.compare.recommendation import MethodFigures, Recommendation
 from quorum.evaluation.run.column_scores import ColumnScores, Row
 
 
-def make_scores(share: float, seed: int, *, calls: float = 1, count: int = 400, failed_counts: int = 0) -> ColumnScores:
+def make_scores(share: float, seed: int, *, calls: float = 1, count: int = 400, failed_count: int = 0) -> ColumnScores:
     """The scores of a method that is right on this share of the questions."""
     column_scores, rng = ColumnScores(), np.random.default_rng(seed)
     for number in range(count):
         em = float(rng.random() < share)
         row: Any = Row(id=f"q{number}", method="x", em=em, f1=em, malformed=0, seconds=0.5 * calls, error=None)
         row |= {"calls": calls, "input_tokens": 100 * calls, "output_tokens": calls, "unknown": False}
-        column_scores.add(row | ({"error": "no reply"} if number < failed_counts else {}))
+        column_scores.add(row | ({"error": "no reply"} if number < failed_count else {}))
     return column_scores
 
 
@@ -35,7 +35,7 @@ def make_recommendation(
     return recommend_method(figures, methods, "em", budget or {}), figures
 
 
-def test_the_best_is_named_first_with_what_it_takes() -> None:
+def test_the_best_is_named_first_with_its_cost() -> None:
     recommendation, _ = make_recommendation(good=make_scores(0.7, 1, calls=5), poor=make_scores(0.3, 2))
     assert (
         recommendation.best,
@@ -85,8 +85,8 @@ def test_the_nearest_of_many_not_significantly_worse_methods_are_named() -> None
 
 
 def test_a_few_equal_methods_are_all_listed() -> None:
-    assert join_first_names(list("abcde")) == "a, b, c, d and e"
-    assert join_first_names(list("abcdef")) == "a, b, c, d and 2 more (see the table)"
+    assert join_and_shorten_names(list("abcde")) == "a, b, c, d and e"
+    assert join_and_shorten_names(list("abcdef")) == "a, b, c, d and 2 more (see the table)"
 
 
 def test_of_two_equal_methods_the_cheaper_one_is_best() -> None:
@@ -122,7 +122,7 @@ def test_a_limit_on_cost_needs_prices() -> None:
 
 def test_failed_answers_are_reported_and_left_out_for_all_methods() -> None:
     recommendation, figures = make_recommendation(
-        failing=make_scores(0.5, 1, failed_counts=100), sound=make_scores(0.5, 1)
+        failing=make_scores(0.5, 1, failed_count=100), sound=make_scores(0.5, 1)
     )
     assert [(figure.n, figure.errors) for figure in figures] == [(300, 100), (300, 0)]
     assert figures[0].quality == figures[1].quality
@@ -132,7 +132,7 @@ def test_failed_answers_are_reported_and_left_out_for_all_methods() -> None:
 
 
 def test_without_any_answer_no_method_is_recommended() -> None:
-    recommendation, _ = make_recommendation(failing=make_scores(0.5, 1, count=5, failed_counts=5))
+    recommendation, _ = make_recommendation(failing=make_scores(0.5, 1, count=5, failed_count=5))
     assert (recommendation.best, recommendation.sentences[0]) == (None, "No method answered any question.")
 
 

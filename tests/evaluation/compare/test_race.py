@@ -17,7 +17,7 @@ from race_fixtures import (
     read_number,
     read_outcome,
     read_rows,
-    reply_with_skill,
+    reply_right_more_often_with_more_passages,
     run_race,
     write_questions,
 )
@@ -38,7 +38,7 @@ def data(tmp_path: Path) -> Path:
 
 
 async def test_methods_that_cannot_win_are_no_longer_asked(data: Path, openai_server: OpenAIServer) -> None:
-    openai_server.reply(reply_with_skill)
+    openai_server.reply(reply_right_more_often_with_more_passages)
     decision = await run_race(data, concurrency=4)
     result = decision.scores.race
     assert result is not None
@@ -70,7 +70,11 @@ async def test_a_dropped_method_is_tested_by_the_race_and_the_others_by_mcnemar(
     data: Path, openai_server: OpenAIServer
 ) -> None:
     openai_server.reply(
-        lambda request: Response("wrong") if request.text.count("Passage ") == 1 else reply_with_skill(request)
+        lambda request: (
+            Response("wrong")
+            if request.text.count("Passage ") == 1
+            else reply_right_more_often_with_more_passages(request)
+        )
     )
     decision = await run_race(data, methods="concat[k=3],concat[k=3;seed=1],concat", concurrency=4)
     [comparison] = decision.scores.comparisons
@@ -107,7 +111,7 @@ async def test_holm_counts_the_methods_that_were_dropped(data: Path, openai_serv
 
 @pytest.mark.long
 async def test_an_interrupted_race_ends_like_an_uninterrupted_one(data: Path, openai_server: OpenAIServer) -> None:
-    openai_server.reply(reply_with_skill)
+    openai_server.reply(reply_right_more_often_with_more_passages)
     full_folder = (await run_race(data, "whole", concurrency=3)).scores.folder
     lines = (full_folder / "results.jsonl").read_bytes()
     for byte_count in (0, 1, len(lines) // 7, len(lines) // 3, len(lines) // 2 + 5, len(lines) - 1):
@@ -128,7 +132,7 @@ async def test_a_failed_answer_may_be_right_or_wrong_until_it_is_asked_again(
     """The worst method might have been right where its call failed, so it is dropped later. The same command asks these
     questions again and ends like a race without failures.
     """
-    openai_server.reply(reply_with_skill)
+    openai_server.reply(reply_right_more_often_with_more_passages)
     without_failures = await run_race(data, "plain")
     assert without_failures.scores.race is not None
     first_id = without_failures.scores.race.units[0][0]
@@ -138,7 +142,7 @@ async def test_a_failed_answer_may_be_right_or_wrong_until_it_is_asked_again(
         return (
             make_error(400, "no")
             if has_one_passage and read_number(request) == int(first_id[1:])
-            else reply_with_skill(request)
+            else reply_right_more_often_with_more_passages(request)
         )
 
     openai_server.reply(reply_with_one_failure)
@@ -146,7 +150,7 @@ async def test_a_failed_answer_may_be_right_or_wrong_until_it_is_asked_again(
     assert failing_run.scores.race is not None
     assert failing_run.scores.race.standings["concat"].asked > without_failures.scores.race.standings["concat"].asked
     assert failing_run.scores.summary["concat"]["errors"] == 1
-    openai_server.reply(reply_with_skill)
+    openai_server.reply(reply_right_more_often_with_more_passages)
     repeated_run = await run_race(data, "failing")
     assert read_outcome(repeated_run.scores.folder) == read_outcome(without_failures.scores.folder)
 
@@ -154,7 +158,7 @@ async def test_a_failed_answer_may_be_right_or_wrong_until_it_is_asked_again(
 async def test_at_the_limit_on_cost_the_survivors_are_named(
     data: Path, tmp_path: Path, openai_server: OpenAIServer
 ) -> None:
-    openai_server.reply(reply_with_skill)
+    openai_server.reply(reply_right_more_often_with_more_passages)
     prices = tmp_path / "prices.toml"
     prices.write_text('["openai:test"]\ninput = 1000\noutput = 0\n', encoding="utf-8")
     # a question costs 10, 20 and 30 cents
@@ -176,7 +180,7 @@ async def test_at_the_limit_on_cost_the_survivors_are_named(
 
 async def test_only_methods_within_the_budget_drop_others(data: Path, openai_server: OpenAIServer) -> None:
     """The best method reads three passages, beyond the budget: it is not recommended, and drops no other."""
-    openai_server.reply(reply_with_skill)
+    openai_server.reply(reply_right_more_often_with_more_passages)
     decision = await run_race(data, budget={"tokens": 250})
     result = decision.scores.race
     assert result is not None
@@ -187,11 +191,12 @@ async def test_only_methods_within_the_budget_drop_others(data: Path, openai_ser
 
 async def test_a_method_that_turns_out_too_expensive_drops_no_other(data: Path, openai_server: OpenAIServer) -> None:
     """By the estimate all methods keep within the budget, but the server counts far more tokens for the best one. The
-    race is decided again without it, and a method that only the best had beaten is asked the questions that it missed.
+    race is then decided again without that method. A method that only it had beaten comes back, and is asked the
+    questions that were skipped after its drop.
     """
 
     def reply_with_many_tokens(request: Request) -> Response:
-        reply = reply_with_skill(request)
+        reply = reply_right_more_often_with_more_passages(request)
         if request.text.count("Passage ") == 3:
             reply.usage["prompt_tokens"] = 100_000
         return reply
@@ -206,7 +211,9 @@ async def test_a_method_that_turns_out_too_expensive_drops_no_other(data: Path, 
 
 async def test_a_race_may_be_between_models(data: Path, openai_server: OpenAIServer) -> None:
     openai_server.reply(
-        lambda request: reply_with_skill(request) if request.body["model"] == "good" else Response("wrong")
+        lambda request: (
+            reply_right_more_often_with_more_passages(request) if request.body["model"] == "good" else Response("wrong")
+        )
     )
     decision = await run_race(data, methods="concat", models=["openai:good", "openai:bad"], k=3)
     result = decision.scores.race
@@ -215,7 +222,7 @@ async def test_a_race_may_be_between_models(data: Path, openai_server: OpenAISer
 
 
 async def test_changed_methods_or_race_settings_need_another_folder(data: Path, openai_server: OpenAIServer) -> None:
-    openai_server.reply(reply_with_skill)
+    openai_server.reply(reply_right_more_often_with_more_passages)
     await run_race(data, limit=10)
     with pytest.raises(
         SetupError, match=r"another configuration \(methods\.concat\[k=3;seed=2\] was absent, now there"
@@ -230,7 +237,7 @@ async def test_changed_methods_or_race_settings_need_another_folder(data: Path, 
 async def test_questions_of_one_document_are_one_unit_of_the_race(tmp_path: Path, openai_server: OpenAIServer) -> None:
     data = tmp_path / "grouped.jsonl"
     write_questions(data, 40, meta=lambda number: {"document": f"d{number % 10}"})
-    openai_server.reply(reply_with_skill)
+    openai_server.reply(reply_right_more_often_with_more_passages)
     decision = await run_race(data, mode="future")
     result = decision.scores.race
     assert result is not None
@@ -242,7 +249,7 @@ async def test_questions_of_one_document_are_one_unit_of_the_race(tmp_path: Path
 
 
 def test_a_race_on_the_command_line_prints_json_lines(data: Path, openai_server: OpenAIServer, quorum: Quorum) -> None:
-    openai_server.reply(reply_with_skill)
+    openai_server.reply(reply_right_more_often_with_more_passages)
     settings = ["--models", "openai:test", "--set", "k=1", "--set", "journal=off", "--concurrency", "4"]
     command = ["compare", "given", str(data), "--methods", METHODS, *settings, "--race", "questions"]
     without_json = quorum(*command, "--out", "plain")
@@ -261,7 +268,7 @@ def test_a_race_on_the_command_line_prints_json_lines(data: Path, openai_server:
 
 def test_the_best_is_hardly_ever_dropped(tmp_path: Path) -> None:
     """Each race gets the answers of a random table in random order; two of the methods are equally good."""
-    losses, race_count = 0, 60
+    races_without_the_best, race_count = 0, 60
     for seed in range(race_count):
         rng = random.Random(seed)
         units = tuple((f"q{n}",) for n in range(60))
@@ -272,6 +279,8 @@ def test_the_best_is_hardly_ever_dropped(tmp_path: Path) -> None:
                 race.record(name, id_, table[name, id_], unknown=False)
                 race.settle()
         means = {name: sum(table[name, f"q{n}"] for n in range(60)) for name in SHARE_RIGHT}
-        losses += not any(race.is_live(name) for name in SHARE_RIGHT if means[name] == max(means.values()))
+        races_without_the_best += not any(
+            race.is_live(name) for name in SHARE_RIGHT if means[name] == max(means.values())
+        )
         assert race.finished
-    assert losses <= 0.05 * race_count + 3 * (0.05 * 0.95 * race_count) ** 0.5
+    assert races_without_the_best <= 0.05 * race_count + 3 * (0.05 * 0.95 * race_count) ** 0.5

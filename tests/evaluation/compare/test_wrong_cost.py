@@ -33,11 +33,11 @@ def make_answers(right: int, wrong: int, unknown: int, *, calls: float = 1) -> C
     return column_scores
 
 
-def test_shares_sum_to_one_and_unknown_that_is_right_counts_as_right() -> None:
+def test_shares_sum_to_one_and_unknown_counts_as_right_where_the_data_have_no_answer() -> None:
     shares = compute_shares(make_answers(50, 30, 20), "em", [f"q{number:04}" for number in range(100)])
     assert (shares.right, shares.wrong, shares.unknown) == pytest.approx((0.5, 0.3, 0.2))
     all_unknown = make_answers(0, 0, 10)
-    all_unknown.values["em"][3] = 1.0  # the data have no answer
+    all_unknown.values["em"][3] = 1.0  # the data have no answer to this question, so "unknown" is right
     shares = compute_shares(all_unknown, "em", all_unknown.ids)
     assert (shares.right, shares.wrong, shares.unknown) == pytest.approx((0.1, 0.0, 0.9))
 
@@ -47,8 +47,8 @@ def test_a_cautious_method_wins_once_wrong_answers_cost_enough() -> None:
     ids = find_shared_questions(methods)
     choices = choose_at_costs(methods, "em", {"bold": 1, "cautious": 1}, ids)
     assert [choice.best for choice in choices] == ["bold", "cautious"]
-    assert (choices[0].least, choices[1].most) == (0.0, 10.0)
-    assert choices[1].least == 0.3  # 60 - 40 c < 50 - 5 c from c = 2/7 on
+    assert (choices[0].lowest_cost, choices[1].highest_cost) == (0.0, 10.0)
+    assert choices[1].lowest_cost == 0.3  # 60 - 40 c < 50 - 5 c from c = 2/7 on
     for method in methods.values():
         method.add_worth("em", 1.0)
     figures = [compute_figures(name, method, WORTH_MEASURE, None, ids, None, "em") for name, method in methods.items()]
@@ -100,9 +100,9 @@ def test_the_decision_has_shares_and_the_costs_at_which_the_choice_changes(tmp_p
     decision = make_decision(tmp_path / "out", 60)
     content = json.loads((tmp_path / "out" / "recommendation.json").read_text())
     assert content["wrong_cost"] == 0
-    assert content["at_wrong_costs"][0]["least"] == 0.0
-    assert content["at_wrong_costs"][-1]["most"] == 10.0
-    assert any("what a wrong answer costs" in word or "stays" in word for word in content["words"])
+    assert content["at_wrong_costs"][0]["lowest_cost"] == 0.0
+    assert content["at_wrong_costs"][-1]["highest_cost"] == 10.0
+    assert any("what a wrong answer costs" in text or "stays" in text for text in content["sentences"])
     for figure in decision.figures:
         assert figure.right + figure.wrong + figure.unknown == pytest.approx(1.0)
         assert figure.right == pytest.approx(figure.quality)

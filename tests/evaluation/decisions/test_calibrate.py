@@ -36,7 +36,11 @@ def test_the_promise_covers_the_surest_answers_and_the_file_names_its_method(res
     assert 0.5 < threshold.value <= 0.7  # from 0.7 on nothing is wrong
     assert threshold.questions == 240
     calibration_file = make_calibration_file(recorded_results, calibrated_methods[0], 0.1, 0.05)
-    assert (calibration_file["method"], calibration_file["answer_from"], calibration_file["confidence"]) == (
+    assert (
+        calibration_file["method"],
+        calibration_file["lowest_confidence"],
+        calibration_file["confidence_level"],
+    ) == (
         "post_fusion",
         threshold.value,
         0.95,

@@ -65,7 +65,7 @@ def test_without_a_certificate_the_best_single_method_is_used(quorum: Quorum, tm
     )
     run = quorum("compose", str(folder))
     assert run.code == 0
-    assert "No cascade can be certified to lose 3 points at most" in run.out
+    assert "no cascade can be certified to lose 3 points at most" in run.out
     assert "Ask sure, the best single method" in run.out
     composed_cascade = read_composed_cascade(str(folder / "composed.json"))
     assert [stage.method for stage in composed_cascade.stages] == ["sure"]
@@ -78,7 +78,7 @@ def test_without_a_certificate_the_best_single_method_is_used(quorum: Quorum, tm
         (["--lose-at-most", "0"], "--lose-at-most 0 does not fit"),
         (["--cost", "time"], "--cost 'time' does not fit; choose one of: tokens, calls, dollars."),
         (["--cost", "dollars"], "openai:test has no price"),
-        (["--lose-at-most", "0.003"], "400 questions are too few to lose 0.003 at most: "),
+        (["--lose-at-most", "0.003"], "400 questions are too few to certify a loss of at most 0.003: "),
         (["--out", "nowhere/x.json"], "there is no folder nowhere"),
         (["--out", "."], ". is a folder; give the name of a file in it."),
     ],

@@ -52,7 +52,7 @@ def test_different_data_and_too_few_questions_are_refused(quorum: Quorum, baseli
         ([str(baseline), str(run_over_corpus), "--margin", "0.03"], "are results of different data"),
         (
             [str(small_run), str(small_run), "--margin", "0.03"],
-            "40 questions are too few for a margin of 0.03: 100 are the least",
+            "40 questions are too few for a margin of 0.03: at least 100 are needed",
         ),
         ([str(baseline), str(baseline), "--margin", "0"], "--margin 0 does not fit"),
         ([str(baseline), str(tmp_path), "--margin", "0.03"], "holds no results"),
