@@ -97,7 +97,7 @@ def describe_seconds(decision: "Decision") -> str:
     )
     return (
         f"Seconds are not comparable: {join_and_shorten_names(with_shared_calls)} shared calls with other methods or "
-        f"had replies from the journal. Their seconds count only answers whose calls were all made for them."
+        f"had replies from the journal. Their seconds count only answers without such a call."
         f"{uncounted_sentence}"
     )
 
