@@ -161,7 +161,7 @@ def test_a_long_answer_counts_as_the_same_when_its_words_are_the_same() -> None:
     assert len(vote_key(text * 100)) == 64  # a digest
 
 
-def test_the_first_passage_that_voted_for_the_winner_decides_how_it_is_written() -> None:
+def test_the_first_passage_that_voted_for_the_winner_decides_how_the_answer_is_written() -> None:
     answers = ["Lyon", "July 4, 1776", "the 4th of July 1776", "4 July 1776"]
     votes = [Vote(rank=rank, passage=str(rank), answer=answer, unknown=False) for rank, answer in enumerate(answers)]
     outcome = count_votes(votes)

@@ -27,7 +27,7 @@ def test_routes_send_each_branch_only_its_part_of_the_state() -> None:
     assert list_ranks(ask_passages(STATE, make_runtime(vote="staged"))) == [0, 1]
 
 
-def test_without_passages_the_routes_skip_the_nodes_that_ask_them() -> None:
+def test_without_passages_the_routes_skip_the_nodes_that_ask_about_each_passage() -> None:
     empty_state = State(question=QUESTION, passages=[], unknown=True)
     assert ask_passages_then_keep_answered(empty_state, make_runtime()) == "keep_answered"
     assert ask_passages(empty_state, make_runtime()) == "vote"

@@ -41,7 +41,7 @@ def test_the_token_may_come_from_the_environment(
     assert "short" not in message.replace("shorten", "")
 
 
-def test_the_extra_is_named_where_it_is_missing(
+def test_serving_a_page_without_the_extra_ui_names_the_extra(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setitem(sys.modules, "nicegui", None)

@@ -194,7 +194,7 @@ def test_the_users_settings_win_over_the_papers_and_are_named(
     assert config["methods"]["base"]["k"] == 3
 
 
-def test_quick_says_what_it_changed(run: Callable[..., tuple[int, str, str]], tmp_path: Path) -> None:
+def test_the_option_quick_says_what_it_changed(run: Callable[..., tuple[int, str, str]], tmp_path: Path) -> None:
     code, out, _ = run("blendfilter-figure-3", "--methods", "direct", "--quick")
     assert code == 0
     changes = "only the first 20 questions are asked; left out: k=4, k=5, k=7"

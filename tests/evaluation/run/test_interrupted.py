@@ -114,7 +114,7 @@ def read_json(path: Path) -> Any:
 
 
 @pytest.mark.long
-def test_interrupted_at_ten_random_points_it_ends_the_same(
+def test_an_evaluation_interrupted_at_ten_random_points_ends_with_the_same_results(
     data: str, tmp_path: Path, openai_server: OpenAIServer, commands: Commands
 ) -> None:
     trap, rng = Trap(), random.Random(5)

@@ -74,7 +74,9 @@ async def test_a_file_without_unverifiable_claims_has_two_labels(
     assert ("NOT ENOUGH INFO" not in openai_server.chats()[-1].text) == has_two_labels  # by all claims of the file
 
 
-async def test_long_answers_without_short_ones_are_measured_by_f1(tmp_path: Path, openai_server: OpenAIServer) -> None:
+async def test_long_answers_are_measured_by_f1_if_the_data_have_no_short_answers(
+    tmp_path: Path, openai_server: OpenAIServer
+) -> None:
     openai_server.reply("The tower of Vell is of 1412.")
     question = {"id": "e", "input": "Why is it old?", "output": [{"answer": "It is of 1412."}]}
     scores, row = await evaluate_line(tmp_path, "eli5-dev-kilt.jsonl", question)

@@ -138,7 +138,7 @@ message = HumanMessage("ask", additional_kwargs={"quorum": {"prompt": "answer", 
 """
 
 
-def test_it_runs_without_torch_or_transformers() -> None:
+def test_the_encoder_runs_without_torch_or_transformers() -> None:
     script = f"""
 import sys
 {READ_SCRIPT}

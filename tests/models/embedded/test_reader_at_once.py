@@ -47,7 +47,7 @@ async def run_event_loop(count: int = 50) -> int:
     return count
 
 
-async def test_the_event_loop_goes_on_while_it_reads(gate: threading.Event) -> None:
+async def test_the_event_loop_goes_on_while_the_reader_reads(gate: threading.Event) -> None:
     reading = asyncio.create_task(batching.read_passages(BIRTH_QUESTION, PASSAGES))
     assert await run_event_loop() == 50
     assert not reading.done()
