@@ -35,7 +35,7 @@ def open_archive(data: bytes, kind: str, *, allow_entities: bool = False) -> Ite
         raise
     except (zipfile.BadZipFile, zlib.error, EOFError, KeyError, NotImplementedError, RuntimeError) as error:
         is_locked = "encrypted" in str(error) or data.startswith(b"\xd0\xcf\x11\xe0")
-        reason = "locked by a password, or of an older format" if is_locked else f"damaged or not a {kind} file"
+        reason = "locked by a password, or of an older format" if is_locked else f"damaged or no {kind} file"
         raise Unreadable(f"{reason} ({type(error).__name__})") from None
 
 

@@ -151,7 +151,7 @@ def test_an_epub_reads_only_its_own_files(tmp_path: Path) -> None:
     )
     with zipfile.ZipFile(tmp_path / "a.epub", "w") as file:
         file.writestr("META-INF/container.xml", container)
-    with pytest.raises(Unreadable, match="damaged or not a epub"):
+    with pytest.raises(Unreadable, match="damaged or no epub"):
         read_document(tmp_path / "a.epub")
 
 

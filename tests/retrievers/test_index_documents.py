@@ -149,7 +149,7 @@ def test_unreadable_files_are_named_and_others_are_indexed(docs: Path, index: In
         "bare.md": "no text in it",
         "cut.pdf": reasons["cut.pdf"],
         "not.pdf": reasons["not.pdf"],
-        "cut.docx": "damaged or not a docx file (BadZipFile)",
+        "cut.docx": "damaged or no docx file (BadZipFile)",
         "image.png": "files of type '.png' are not read",
         "Makefile": "a file without a type is not read",
         "gone.txt": "a broken link",
