@@ -19,16 +19,16 @@ def write_results(
     *,
     questions: int = 240,
     seed: int = 1,
-    unknown_share: float = 0.5,
+    unknown_share_of_not_right: float = 0.5,
     context: Context | None = None,
-    agreement: float = 0.85,
+    equally_hard_share: float = 0.85,
     **config_fields: Any,
 ) -> Path:
     """Write a folder as `quorum compare` does.
 
-    accuracies: each method's share of right answers; unknown_share: how many of the answers that are not right are
-    "unknown"; agreement: the share of questions that are equally hard for all methods; config_fields: fields of
-    config.json. A right answer has a confidence of 0.5 or more, a wrong one of less than 0.7.
+    accuracies: each method's share of right answers; unknown_share_of_not_right: how many of the answers that are not
+    right are "unknown"; equally_hard_share: the share of questions that are equally hard for all methods;
+    config_fields: fields of config.json. A right answer has a confidence of 0.5 or more, a wrong one of less than 0.7.
     """
     rng = random.Random(seed)
     folder.mkdir(parents=True, exist_ok=True)
@@ -48,8 +48,8 @@ def write_results(
         for number in range(questions):
             difficulty = rng.random()
             for method, accuracy in accuracies.items():
-                is_right = (difficulty if rng.random() < agreement else rng.random()) < accuracy
-                says_unknown = not is_right and rng.random() < unknown_share
+                is_right = (difficulty if rng.random() < equally_hard_share else rng.random()) < accuracy
+                says_unknown = not is_right and rng.random() < unknown_share_of_not_right
                 row = make_row(number, method, is_right, says_unknown, rng)
                 results.write(json.dumps(row) + "\n")
                 details.write(json.dumps(make_detail(number, method, row["answer"])) + "\n")

@@ -56,7 +56,7 @@ Variants: TypeAlias = Annotated[
     ),
 ]
 Quick: TypeAlias = Annotated[bool, typer.Option("--quick", help="A smaller run; it says what it leaves out.")]
-PaperFigures: TypeAlias = Annotated[
+NumbersToShow: TypeAlias = Annotated[
     str | None,
     typer.Option(
         "--beside",
@@ -86,7 +86,7 @@ def experiment(
     filters: Filters = None,
     variant: Variants = None,
     quick: Quick = False,
-    figures_to_show: PaperFigures = None,
+    numbers_to_show: NumbersToShow = None,
     out: Out = None,
     drop_known: DropKnown = False,
     gold_from: GoldFile = None,
@@ -150,7 +150,7 @@ def experiment(
         drop_known=drop_known,
         quick=quick,
         stated_settings=list_stated(settings) | {key for key, value in replacing_options.items() if value is not None},
-        figures_to_show=figures_to_show,
+        numbers_to_show=numbers_to_show,
     )
     check_langsmith(langsmith)
     with explain_resuming(), progress_bar() as progress:
@@ -201,7 +201,7 @@ def print_json(value: object) -> None:
 
 
 def describe_experiment(experiment: "Experiment") -> dict[str, object]:
-    """An experiment as JSON: what it runs, and the paper's figures in percent; null where the paper states none."""
+    """An experiment as JSON: what it runs, and the paper's numbers in percent; null where the paper states none."""
     from quorum.evaluation.experiments.catalogue import ALIASES
 
     return {
@@ -217,7 +217,7 @@ def describe_experiment(experiment: "Experiment") -> dict[str, object]:
         "questions": experiment.questions,
         "measures": list(experiment.measures),
         "needs": list(experiment.needs),
-        "figures": [asdict(block) for block in experiment.figures],
+        "paper_numbers": [asdict(block) for block in experiment.paper_numbers],
         "note": experiment.note,
         "aliases": sorted(alias for alias, target in ALIASES.items() if target.name == experiment.name),
     }

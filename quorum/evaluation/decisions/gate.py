@@ -29,9 +29,9 @@ class Gate:
     """The verdict on a new system against a baseline.
 
     loss: the mean of baseline minus new, in the unit of the measure; low, high: its 95% interval; p_pass: the p-value
-    of "the loss is at least the margin"; p_fail: the p-value of "there is no loss"; n: the number of
-    questions, or of documents if several questions belong to one; needed: about how many of them would be enough to
-    decide, None if unknown.
+    of "the loss is at least the margin"; p_fail: the p-value of "there is no loss"; n: the number of questions, or of
+    documents if several questions belong to one; questions_needed: about how many of them would be enough to decide,
+    None if unknown.
     """
 
     verdict: Verdict
@@ -46,7 +46,7 @@ class Gate:
     high: float
     p_pass: float
     p_fail: float
-    needed: int | None
+    questions_needed: int | None
 
     def to_json(self) -> dict[str, Any]:
         return asdict(self)
@@ -86,7 +86,7 @@ def decide_gate(
     verdict: Verdict = "pass" if p_pass <= error else "fail" if p_fail <= error else "cannot tell"
     losses = (largest_losses + smallest_losses) / 2
     low, high = compute_paired_interval(losses)
-    needed = None if verdict != "cannot tell" else estimate_questions_needed(losses, margin / scale, error)
+    questions_needed = None if verdict != "cannot tell" else estimate_questions_needed(losses, margin / scale, error)
     return Gate(
         verdict=verdict,
         baseline=baseline_method,
@@ -100,7 +100,7 @@ def decide_gate(
         high=round(high * scale, 6),
         p_pass=round(p_pass, 6),
         p_fail=round(p_fail, 6),
-        needed=needed,
+        questions_needed=questions_needed,
     )
 
 
@@ -110,8 +110,8 @@ def estimate_questions_needed(losses: np.ndarray, margin: float, error: float) -
         estimate_questions_to_certify(losses, margin, error),
         estimate_questions_to_certify(-losses, 0.0, error),
     ]
-    needed = [questions for questions in estimates if questions is not None]
-    return max(min(needed), len(losses) + 1) if needed else None
+    questions_needed = [questions for questions in estimates if questions is not None]
+    return max(min(questions_needed), len(losses) + 1) if questions_needed else None
 
 
 def check_comparable(baseline: RecordedResults, new: RecordedResults) -> None:
@@ -165,10 +165,10 @@ def describe_gate(gate: Gate) -> str:
         return f"Pass: {gate.new} loses less than {100 * gate.margin:g} points to {gate.baseline} ({change} {over})."
     if gate.verdict == "fail":
         return f"Fail: {gate.new} is worse than {gate.baseline} ({change} {over})."
-    needed = (
-        f"about {gate.needed:,} questions would be enough"
-        if gate.needed
+    questions_needed = (
+        f"about {gate.questions_needed:,} questions would be enough"
+        if gate.questions_needed
         else "the number of questions that would be enough is unknown"
     )
     lost = f"{100 * gate.margin:g} points to {gate.baseline}"
-    return f"Cannot tell whether {gate.new} loses {lost} ({change} {over}); {needed}."
+    return f"Cannot tell whether {gate.new} loses {lost} ({change} {over}); {questions_needed}."

@@ -32,22 +32,22 @@ def list_shared_questions(scores: Mapping[str, ColumnScores], names: Iterable[st
 
 
 def make_best_of_runs_table(
-    scores: Mapping[str, ColumnScores], groups: Sequence[Sequence[str]], measures: Sequence[str]
+    scores: Mapping[str, ColumnScores], column_groups: Sequence[Sequence[str]], measures: Sequence[str]
 ) -> list[AnalysisTable]:
     """The best of a method's attempts at each question: EM 1 if any attempt is right, the highest F1 (BlendFilter)."""
     rows = []
-    for names in groups:
+    for names in column_groups:
         ids = list_shared_questions(scores, names)
         row: dict[str, Any] = {"method": find_shared_name(names), "n": len(ids)}
         for measure in measures:
             attempts = np.stack([scores[name].get_values(measure, ids) for name in names])
             row[MEASURE_TITLES[measure]] = compute_interval(attempts.max(axis=0))
         rows.append(row)
-    return [AnalysisTable(title=f"The best of {len(groups[0])} attempts at each question", rows=rows)]
+    return [AnalysisTable(title=f"The best of {len(column_groups[0])} attempts at each question", rows=rows)]
 
 
 def make_support_split_table(
-    scores: Mapping[str, ColumnScores], groups: Sequence[Sequence[str]], measures: Sequence[str]
+    scores: Mapping[str, ColumnScores], column_groups: Sequence[Sequence[str]], measures: Sequence[str]
 ) -> list[AnalysisTable]:
     """Split the results by whether the top passage supported the answer (FILCO, figure 5).
 
@@ -55,7 +55,7 @@ def make_support_split_table(
     the first run (figure 6).
     """
     rows = []
-    for names in groups:
+    for names in column_groups:
         ids = list_shared_questions(scores, names)
         is_supported_on_top, unfiltered_lengths = (
             scores[names[0]].get_values("answer_on_top", ids),
@@ -77,11 +77,11 @@ def make_support_split_table(
 
 
 def make_spread_table(
-    scores: Mapping[str, ColumnScores], groups: Sequence[Sequence[str]], measures: Sequence[str]
+    scores: Mapping[str, ColumnScores], column_groups: Sequence[Sequence[str]], measures: Sequence[str]
 ) -> list[AnalysisTable]:
     """Mean and standard deviation over the draws of demonstrations (SuRe's few-shot results)."""
     runs_of_label: dict[str, list[str]] = {}
-    for name in (name for group in groups for name in group):
+    for name in (name for group in column_groups for name in group):
         label, separator, _ = name.rpartition(";draw=")
         runs_of_label.setdefault(f"{label}]" if separator else name, []).append(name)
     rows = []
@@ -128,7 +128,7 @@ def make_gold_passages_table(results: Path, columns: Sequence[Column], count_wit
         (k_of_column[name], len(was_found), sum(was_found)) for name, was_found in gold_found.items()
     )
     rows: list[dict[str, Any]] = [
-        {"passages": f"k={k}", "n": n, "with gold as found": found_count, "gold put in": n - found_count}
+        {"passages": f"k={k}", "n": n, "gold found": found_count, "gold put in": n - found_count}
         for k, n, found_count in counts
     ]
     questions = f"{count_without_gold} question{'' if count_without_gold == 1 else 's'}"
@@ -141,7 +141,7 @@ def make_passage_count_table(records: Iterable[Record], k_values: Sequence[int])
     rows: list[dict[str, Any]] = [
         {
             "passages": f"k={k}",
-            "questions that bring so many": sum(item >= k for item in passage_counts),
+            "questions with at least k passages": sum(item >= k for item in passage_counts),
             "n": len(passage_counts),
         }
         for k in k_values
@@ -172,17 +172,19 @@ def make_cost_table(scores: Scores, columns: Sequence[Column]) -> AnalysisTable:
                 "dollars": None if cost is None else f"{cost * len(column_scores.ids):.4f}",
             }
         )
-    return AnalysisTable(title="What the answers cost; - means that a model has no price (--prices FILE)", rows=rows)
+    return AnalysisTable(
+        title='What the answers cost; "-" means that a model has no price (give one with --prices FILE)', rows=rows
+    )
 
 
 SUPPORTED_MEASURE, PRECISION_MEASURE = "supported", "precision_where_supported"
 
 
 def make_coverage_tables(
-    scores: Mapping[str, ColumnScores], groups: Sequence[Sequence[str]], measures: Sequence[str]
+    scores: Mapping[str, ColumnScores], column_groups: Sequence[Sequence[str]], measures: Sequence[str]
 ) -> list[AnalysisTable]:
     """How often the passages support the answer, and the unigram precision of those that do (FILCO, table 2)."""
-    names = [name for group in groups for name in group]
+    names = [name for group in column_groups for name in group]
     rows = [{"method": name, **measure_coverage(scores[name])} for name in names]
     return [
         AnalysisTable(

@@ -20,7 +20,7 @@ Requirement = Literal["judge", "verifier", "examples", "filters"]
 
 
 @dataclass(frozen=True)
-class PaperFigures:
+class PaperNumbers:
     """What the paper reports for one data set and model.
 
     values: by the name of our column, or of a system that we do not have; one number in percent for each of `measures`,
@@ -32,10 +32,10 @@ class PaperFigures:
     measures: tuple[str, ...]
     values: Mapping[str, tuple[float | None, ...]]
 
-    def get_figure(self, column: str, measure: str) -> float | None:
+    def get_number(self, column: str, measure: str) -> float | None:
         """The paper's figure in percent, if it has one.
 
-        >>> PaperFigures("NQ", "ChatGPT", ("em", "f1"), {"base": (28.4, 38.8)}).get_figure("base", "f1")
+        >>> PaperNumbers("NQ", "ChatGPT", ("em", "f1"), {"base": (28.4, 38.8)}).get_number("base", "f1")
         38.8
         """
         row = self.values.get(column)
@@ -57,17 +57,17 @@ class Experiment:
     groups_by_variant, the methods of one variant; without variants, all columns.
 
     data, models, questions: the paper's own data sets, models and number of questions; limit: how many questions are
-    asked by default. measures: what the paper reports; figures: its numbers. note: what differs from the paper, or what
-    the paper leaves open.
+    asked by default. measures: what the paper reports; paper_numbers: its numbers. note: what differs from the paper,
+    or what the paper leaves open.
 
     variants_need_search: the variants apply only if a corpus or a collection is searched; otherwise the methods run
-    unchanged. top: how many of the passages found are read. skips_excess_k: if the questions bring their passages, the
-    variants end with the first k that is enough for all of them. shots: how many demonstrations are drawn from the
-    user's examples, `draws` times each, in place of variants; such columns are not compared one by one.
-    drops_known_questions: if the model answers a question without a context, no other method is asked that question.
-    extra_measures: further columns for the table of the results. kept_keys: keys of an answer's result that
-    results.jsonl keeps. needs: options that must be given. analyses: what is computed from the results. quick_variants:
-    the variants that `--quick` runs.
+    unchanged. top: how many of the passages found are read. skips_excess_k: if the questions bring their passages, no
+    variant follows the first k that is at least the largest number of passages of a question. shots: how many
+    demonstrations are drawn from the user's examples, `draws` times each, in place of variants; such columns are not
+    compared one by one. drops_known_questions: if the model answers a question without a context, no other method is
+    asked that question. extra_measures: further measures that the table of the results shows. kept_keys: keys of an
+    answer's result that results.jsonl keeps. needs: options that must be given. analyses: what is computed from the
+    results. quick_variants: the variants that `--quick` runs.
     """
 
     name: str
@@ -84,7 +84,7 @@ class Experiment:
     questions: str = ""
     limit: int | None = None
     measures: tuple[str, ...] = ()
-    figures: tuple[PaperFigures, ...] = ()
+    paper_numbers: tuple[PaperNumbers, ...] = ()
     note: str = ""
     variants_need_search: bool = False
     top: int | None = None
@@ -125,8 +125,10 @@ def parse_fields(content: Mapping[str, Any]) -> dict[str, Any]:
     }
     if "settings" in fields:
         fields["settings"] = {name: format_setting(value) for name, value in fields["settings"].items()}
-    if "figures" in fields:
-        fields["figures"] = tuple(parse_figures(block, content.get("measures", ())) for block in fields["figures"])
+    if "paper_numbers" in fields:
+        fields["paper_numbers"] = tuple(
+            parse_paper_numbers(block, content.get("measures", ())) for block in fields["paper_numbers"]
+        )
     return fields
 
 
@@ -135,10 +137,10 @@ def format_setting(value: Any) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
-def parse_figures(block: Mapping[str, Any], measures: Sequence[str]) -> PaperFigures:
-    """One block of the paper's figures. A value "nan" stands for a number that the paper does not state."""
+def parse_paper_numbers(block: Mapping[str, Any], measures: Sequence[str]) -> PaperNumbers:
+    """One block of the paper's numbers. A value "nan" stands for a number that the paper does not state."""
     values = {
         name: tuple(None if number != number else float(number) for number in numbers)
         for name, numbers in block["values"].items()
     }
-    return PaperFigures(block["data"], block.get("model", ""), tuple(block.get("measures", measures)), values)
+    return PaperNumbers(block["data"], block.get("model", ""), tuple(block.get("measures", measures)), values)

@@ -82,9 +82,9 @@ def group_columns(
 ) -> list[list[Column]]:
     """The columns of an experiment, in the groups within which they are compared.
 
-    variant_settings: settings by the short name of a variant; another name adds a variant. most_passages: the largest
-    number of passages that a question brings, None if passages are retrieved. shots: (label, file) of each drawn set of
-    demonstrations.
+    variant_settings: settings by the short name of a variant; a name that no variant has adds a variant. most_passages:
+    the largest number of passages that a question brings, None if passages are retrieved. shots: (label, file) of each
+    drawn set of demonstrations.
     """
     text = methods or ",".join(list_methods(experiment, verifier))
     bases = [replace(column, top=experiment.top) for column in parse_columns(text, context)]
@@ -95,7 +95,7 @@ def group_columns(
     if not variants or (experiment.variants_need_search and not searching):
         return [bases]
     grid = [[add_settings(base, variant, context) for variant in variants] for base in bases]
-    return [list(column) for column in zip(*grid, strict=True)] if experiment.groups_by_variant else grid
+    return [list(group) for group in zip(*grid, strict=True)] if experiment.groups_by_variant else grid
 
 
 def list_methods(experiment: Experiment, verifier: str | None) -> Iterator[str]:
@@ -131,8 +131,8 @@ def split_settings(settings: str) -> dict[str, str]:
 
 
 def list_runnable_variants(experiment: Experiment, most_passages: int | None) -> tuple[str, ...]:
-    """The variants whose library is installed. With `skips_excess_k`, they end with the first k that is enough for all
-    passages of any question.
+    """The variants whose library is installed. With `skips_excess_k`, no variant follows the first k that is at
+    least `most_passages`.
     """
     variants = tuple(variant for variant in experiment.variants if not is_missing(variant))
     if not experiment.skips_excess_k or most_passages is None:

@@ -10,7 +10,7 @@ class ExperimentOptions:
     which demonstrations are drawn; filters: context filters to compare; variants: settings for variants, as
     'psg[filter=SPEC;model=SPEC]'; drop_known: ask only the questions that the model does not answer correctly without a
     context; quick: a smaller run; stated_settings: the settings that the user gave, which replace the paper's;
-    figures_to_show: words that select figures of the paper ("NQ gpt-4"), by default those of this data set and model.
+    numbers_to_show: words that select numbers of the paper ("NQ gpt-4"), by default those of this data set and model.
     """
 
     judge: str | None = None
@@ -21,4 +21,4 @@ class ExperimentOptions:
     drop_known: bool = False
     quick: bool = False
     stated_settings: frozenset[str] = frozenset()
-    figures_to_show: str | None = None
+    numbers_to_show: str | None = None

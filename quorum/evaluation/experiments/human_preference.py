@@ -19,7 +19,7 @@ SHEET_HEADER = ("number", "question", "answer", "summary 1", "summary 2", "choic
 PREFERRED_PLACE = {"1": 0, "summary 1": 0, "2": 1, "summary 2": 1, "tie": None, "0": None}
 
 
-def make_people_tables(folder: Path, names: Sequence[str]) -> list[AnalysisTable]:
+def make_people_preference_tables(folder: Path, names: Sequence[str]) -> list[AnalysisTable]:
     """Write the sheet for people if there is none yet; count the choices made in it so far.
 
     The sheet (preference.csv) does not say which method wrote which summary; preference.key.json does.
@@ -39,7 +39,9 @@ def write_sheet(folder: Path, names: tuple[str, str], seed: int = 0) -> int:
     are_swapped = [generator.random() < 0.5 for _ in pairs]
     key = {
         "methods": list(names),
-        "pairs": [{"id": pair.id, "turned": is_swapped} for pair, is_swapped in zip(pairs, are_swapped, strict=True)],
+        "pairs": [
+            {"id": pair.id, "is_swapped": is_swapped} for pair, is_swapped in zip(pairs, are_swapped, strict=True)
+        ],
     }
     with open_private_text(folder / KEY_FILE) as file:
         json.dump(key, file, indent=2)
@@ -86,7 +88,9 @@ def read_choice(row: dict[str, Any], pairs: Sequence[dict[str, Any]], path: Path
     if choice not in PREFERRED_PLACE:
         raise SetupError(f"{path}, line number {number}: the choice is {choice!r}; write 1, 2 or tie.")
     place = PREFERRED_PLACE[choice]
-    yield place if place is None or not pairs[int(number) - 1]["turned"] else 1 - place
+    pair = pairs[int(number) - 1]
+    is_swapped = pair["is_swapped"] if "is_swapped" in pair else pair["turned"]  # older versions wrote "turned"
+    yield place if place is None or not is_swapped else 1 - place
 
 
 def count_choices(folder: Path) -> AnalysisTable:

@@ -32,9 +32,9 @@ from quorum.evaluation.experiments.experiment_columns import (
     parse_variants,
 )
 from quorum.evaluation.experiments.experiment_options import ExperimentOptions
-from quorum.evaluation.experiments.human_preference import make_people_tables
+from quorum.evaluation.experiments.human_preference import make_people_preference_tables
 from quorum.evaluation.experiments.mauve import choose_mauve_measure, describe_missing_mauve
-from quorum.evaluation.experiments.paper_figures import choose_figures, find_data_set_name, make_paper_tables
+from quorum.evaluation.experiments.paper_numbers import choose_paper_numbers, find_data_set_name, make_paper_tables
 from quorum.evaluation.experiments.quick import make_quick_experiment
 from quorum.evaluation.run.columns import Column, group_names, parse_columns
 from quorum.evaluation.run.dataset import DataSet, hash_file, read_data
@@ -137,11 +137,13 @@ def compare_with_paper(
         measure for measure in experiment.measures if measure not in TASK_MEASURES or measure in scores.measures
     )
     data = find_data_set_name(scores.plan.options.data.name)
-    figures = choose_figures(experiment, data, str(scores.plan.options.context.model), choices.figures_to_show)
+    paper_numbers = choose_paper_numbers(
+        experiment, data, str(scores.plan.options.context.model), choices.numbers_to_show
+    )
     if scores.plan.options.methods:  # the user chose the methods: leave out systems that only the paper has
-        figures = [
-            replace(figure, values={n: v for n, v in figure.values.items() if n in scores.scores_by_column})
-            for figure in figures
+        paper_numbers = [
+            replace(block, values={n: v for n, v in block.values.items() if n in scores.scores_by_column})
+            for block in paper_numbers
         ]
     names = [column.name for column in columns]
     column_measures = compute_column_measures(experiment, scores.scores_by_column, names)
@@ -149,7 +151,7 @@ def compare_with_paper(
         replace(experiment, measures=shown_measures),
         scores.scores_by_column,
         names,
-        figures,
+        paper_numbers,
         column_measures or scores.summary,
     )
 
@@ -175,8 +177,8 @@ def check_needs(experiment: Experiment, options: Options, choices: ExperimentOpt
     """Raises `SetupError` if a choice is missing or selects nothing, or if gold passages are named but no column places
     them.
     """
-    if choices.figures_to_show:
-        choose_figures(experiment, None, "", choices.figures_to_show)
+    if choices.numbers_to_show:
+        choose_paper_numbers(experiment, None, "", choices.numbers_to_show)
     for name in experiment.needs:
         if not getattr(choices, name) and not (name == "filters" and choices.variants):
             raise SetupError(f"Experiment {experiment.name} needs --{name}; {NEEDED_OPTIONS[name]}.")
@@ -260,7 +262,7 @@ async def run_analyses(
             analysis_tables += await ask_preferences(scores, columns, choices, progress)
         elif analysis == "people_preference":
             analysis_tables += await asyncio.to_thread(
-                make_people_tables, scores.folder, [column.name for column in columns]
+                make_people_preference_tables, scores.folder, [column.name for column in columns]
             )
         elif analysis == "gold_passages":
             results = scores.folder / "results.jsonl"

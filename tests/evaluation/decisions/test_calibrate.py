@@ -1,4 +1,4 @@
-"""`quorum calibrate` promises few wrong answers: from a folder of results to answers that are withheld."""
+"""`quorum calibrate` promises few wrong answers: from a folder of results to the answers that are then withheld."""
 
 import json
 from pathlib import Path
@@ -30,13 +30,13 @@ def results(tmp_path: Path, openai_server: OpenAIServer) -> Path:
 
 def test_the_promise_covers_the_surest_answers_and_the_file_names_its_method(results: Path) -> None:
     recorded_results = read_results(results)
-    calibrated_methods = calibrate_methods(recorded_results, 0.1, 0.05, "post_fusion")
-    assert [item.method for item in calibrated_methods] == ["post_fusion"]
-    threshold = calibrated_methods[0].threshold
+    calibrated_method = calibrate_methods(recorded_results, 0.1, 0.05, "post_fusion")
+    assert [item.method for item in calibrated_method] == ["post_fusion"]
+    threshold = calibrated_method[0].threshold
     assert threshold is not None
     assert 0.5 < threshold.value <= 0.7  # from 0.7 on nothing is wrong
     assert threshold.questions == 240
-    calibration_file = make_calibration_file(recorded_results, calibrated_methods[0], 0.1, 0.05)
+    calibration_file = make_calibration_file(recorded_results, calibrated_method[0], 0.1, 0.05)
     assert (
         calibration_file["method"],
         calibration_file["lowest_confidence"],
@@ -86,7 +86,7 @@ def test_impossible_promises_are_refused_in_one_sentence(
 
 
 def test_a_method_that_is_too_often_wrong_promises_nothing(quorum: Quorum, tmp_path: Path) -> None:
-    folder = write_results(tmp_path / "bad", {"sure": 0.05}, unknown_share=0.0)
+    folder = write_results(tmp_path / "bad", {"sure": 0.05}, unknown_share_of_not_right=0.0)
     run = quorum("calibrate", str(folder), "--wrong-at-most", "2%", "--confidence", "0.9")
     assert run.code == 2
     assert "sure cannot promise 2% wrong at most" in run.err
@@ -125,10 +125,8 @@ def test_an_answer_below_the_threshold_is_withheld_and_shown_in_json(
 async def test_every_way_to_ask_a_graph_keeps_the_promise(results: Path, openai_server: OpenAIServer) -> None:
     recorded_results = read_results(results)
     file = results / "calibration.json"
-    calibrated_methods = calibrate_methods(recorded_results, 0.1, 0.05, "post_fusion")[0]
-    file.write_text(
-        json.dumps(make_calibration_file(recorded_results, calibrated_methods, 0.1, 0.05)), encoding="utf-8"
-    )
+    calibrated_method = calibrate_methods(recorded_results, 0.1, 0.05, "post_fusion")[0]
+    file.write_text(json.dumps(make_calibration_file(recorded_results, calibrated_method, 0.1, 0.05)), encoding="utf-8")
     openai_server.reply(lambda request: "red" if "says red" in request.text else "blue")
     context = Context(**CONTEXT, calibration=str(file))
     question = {"question": "Which colour?", "given": GIVEN_PASSAGES}

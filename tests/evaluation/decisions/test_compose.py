@@ -18,7 +18,9 @@ SHARE_RIGHT = {"concat": 0.5, "concat_pf": 0.55, "sure": 0.62}
 
 @pytest.fixture
 def results(tmp_path: Path) -> Path:
-    return write_results(tmp_path / "out", SHARE_RIGHT, questions=400, unknown_share=0.9, agreement=0.97)
+    return write_results(
+        tmp_path / "out", SHARE_RIGHT, questions=400, unknown_share_of_not_right=0.9, equally_hard_share=0.97
+    )
 
 
 def test_a_cascade_is_certified_and_cheaper(results: Path) -> None:
@@ -61,7 +63,11 @@ def test_the_command_writes_a_method(quorum: Quorum, results: Path) -> None:
 
 def test_without_a_certificate_the_best_single_method_is_used(quorum: Quorum, tmp_path: Path) -> None:
     folder = write_results(
-        tmp_path / "out", {"concat": 0.6, "sure": 0.65}, questions=150, unknown_share=0.0, agreement=0.8
+        tmp_path / "out",
+        {"concat": 0.6, "sure": 0.65},
+        questions=150,
+        unknown_share_of_not_right=0.0,
+        equally_hard_share=0.8,
     )
     run = quorum("compose", str(folder))
     assert run.code == 0

@@ -14,7 +14,7 @@ from openai_server import OpenAIServer
 from river_questions import RIVERS, reply, write_lines, write_questions
 
 from quorum.cli.main import main
-from quorum.evaluation.experiments import paper_figures
+from quorum.evaluation.experiments import paper_numbers
 from quorum.evaluation.experiments.catalogue import ALIASES, EXPERIMENTS, find_experiment
 from quorum.evaluation.experiments.experiment import Experiment
 from quorum.evaluation.run.column_scores import Row
@@ -115,8 +115,8 @@ def check_analysis(experiment: Experiment, folder: Path) -> None:
     """Check that each measure of the paper has our figures, with intervals for shares, and each analysis its column."""
     analysis_tables = json.loads((folder / "analysis.json").read_text())
     for measure in set(experiment.measures) - UNCHECKED_MEASURES:
-        rows_of_measure = find_table(analysis_tables, f"{paper_figures.PANEL_TITLES[measure]}: ours")["rows"]
-        kind = str if measure in paper_figures.PLAIN_MEAN_MEASURES else list
+        rows_of_measure = find_table(analysis_tables, f"{paper_numbers.TABLE_TITLES[measure]}: ours")["rows"]
+        kind = str if measure in paper_numbers.PLAIN_MEAN_MEASURES else list
         assert any(isinstance(row["ours"], kind) for row in rows_of_measure), measure
     for analysis in experiment.analyses:
         rows = find_table(analysis_tables, ANALYSIS_TITLES[analysis].partition("{n}")[2] or ANALYSIS_TITLES[analysis])[
@@ -243,10 +243,10 @@ def test_people_choose_without_knowing_the_method(run: Callable[..., tuple[int, 
     lines = list(csv.DictReader(io.StringIO(sheet.read_text())))
     key = json.loads((tmp_path / "out/preference.key.json").read_text())["pairs"]
     assert len(lines) == len(key) == 10
-    assert {item["turned"] for item in key} == {True, False}
+    assert {item["is_swapped"] for item in key} == {True, False}
     assert [item["id"] for item in key] != sorted(RIVERS)
     for number, (line, item) in enumerate(zip(lines, key, strict=True)):
-        line["choice"] = "tie" if number == 0 else "2" if item["turned"] else "Summary 1"
+        line["choice"] = "tie" if number == 0 else "2" if item["is_swapped"] else "Summary 1"
     save_sheet(sheet, lines)
     code, out, _ = run("sure-figure-4c")
     assert code == 0

@@ -262,11 +262,11 @@ def test_an_experiment_runs_and_continues_from_the_command_line(
         (("nothing",), "There is no experiment 'nothing'; quorum experiment lists them."),
         (("rerank",), "needs data; write for example: quorum experiment rerank questions.jsonl"),
         (("rerank", "missing.jsonl"), "missing.jsonl"),
-        (  # --beside chooses which of the paper's figures stand beside ours
+        (  # --beside chooses which of the paper's numbers stand beside ours
             ("rerank", "missing.jsonl", "--beside", "Latin"),
-            "has no figures of the paper for 'Latin'; it has: NQ*; WebQ*;",
+            "has no numbers of the paper for 'Latin'; it has: NQ*; WebQ*;",
         ),
-        (("queries", "missing.jsonl", "--beside", "NQ"), "has no figures of the paper for 'NQ'; it has: HotpotQA."),
+        (("queries", "missing.jsonl", "--beside", "NQ"), "has no numbers of the paper for 'NQ'; it has: HotpotQA."),
     ],
 )
 def test_a_mistake_is_refused_in_one_sentence(
@@ -281,7 +281,7 @@ def test_one_experiment_is_printed_as_json(quorum: Callable[..., tuple[int, str,
     code, out, _ = quorum("experiment", "few_shot", "--json")
     experiment = json.loads(out)
     assert (code, experiment["name"], experiment["aliases"]) == (0, "sure-table-9", ["few_shot"])
-    assert experiment["figures"][0]["values"]["base"] == [29.4, 41.7]
+    assert experiment["paper_numbers"][0]["values"]["base"] == [29.4, 41.7]
 
 
 def test_a_run_as_json_says_what_the_screen_says(

@@ -56,7 +56,7 @@ async def test_the_gold_passage_moves_and_questions_without_one_are_left_out(
     assert report.count_without_gold == 1
     assert analysis_tables[0] == {
         "title": "Gold passages (1 question without one left out)",
-        "rows": [{"passages": "k=2", "n": 2, "with gold as found": 1, "gold put in": 1}],
+        "rows": [{"passages": "k=2", "n": 2, "gold found": 1, "gold put in": 1}],
     }
     rows = [json.loads(line) for line in (report.folder / "results.jsonl").read_text().splitlines()]
     row = next(row for row in rows if row["id"] == "q1" and row["method"] == "concat[k=2;gold=top]")
@@ -229,4 +229,4 @@ async def test_no_more_passages_are_read_than_there_are(data: Path, tmp_path: Pa
     assert (
         analysis_tables[0]["title"] == "The questions have at most 3 passages; experiments with a larger k are not run"
     )
-    assert analysis_tables[0]["rows"][0] == {"passages": "k=5", "questions that bring so many": 0, "n": 3}
+    assert analysis_tables[0]["rows"][0] == {"passages": "k=5", "questions with at least k passages": 0, "n": 3}

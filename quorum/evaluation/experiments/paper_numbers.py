@@ -8,13 +8,13 @@ import numpy as np
 from quorum.core.errors import SetupError
 from quorum.core.text import normalize
 from quorum.evaluation.experiments.analyses import AnalysisTable
-from quorum.evaluation.experiments.experiment import Experiment, PaperFigures
+from quorum.evaluation.experiments.experiment import Experiment, PaperNumbers
 from quorum.evaluation.metrics.measure_titles import MEASURE_TITLES
 from quorum.evaluation.metrics.registry import list_metrics
 from quorum.evaluation.metrics.statistics import compute_bootstrap_interval
 from quorum.evaluation.run.column_scores import ColumnScores
 
-PANEL_TITLES = {
+TABLE_TITLES = {
     **MEASURE_TITLES,
     "accuracy": "Accuracy",
     "judged": "Accuracy by the judge",
@@ -49,7 +49,7 @@ FILE_NAME_WORDS = {  # data set -> words that identify it in a file name
     "WoW": ("wow", "wizard"),
     "ASQA": ("asqa",),
 }
-MOST_PAPER_COLUMNS = 3  # columns of the paper's figures in one table
+MOST_PAPER_COLUMNS = 3  # columns of the paper's numbers in one table
 
 
 def find_data_set_name(file_name: str) -> str | None:
@@ -62,16 +62,16 @@ def find_data_set_name(file_name: str) -> str | None:
     return next((data for data, names in FILE_NAME_WORDS.items() if any(word in names for word in words)), None)
 
 
-def choose_figures(
+def choose_paper_numbers(
     experiment: Experiment, data: str | None, model: str, wanted_words: str | None = None
-) -> list[PaperFigures]:
-    """The blocks of the paper's figures to show.
+) -> list[PaperNumbers]:
+    """The blocks of the paper's numbers to show.
 
     With `wanted_words`: the blocks whose data set and model contain all of its words; raises `SetupError` if there are
     none. Otherwise: the blocks of this data set, or all blocks if the paper does not use it; of these, the blocks of
     this model, or of the paper's first model if the paper did not run this one.
     """
-    blocks = list(experiment.figures)
+    blocks = list(experiment.paper_numbers)
     if wanted_words:
         words = normalize(wanted_words.replace(",", " ")).split()
         chosen_blocks = [
@@ -80,7 +80,7 @@ def choose_figures(
         if not chosen_blocks:
             block_names = "; ".join(dict.fromkeys(f"{block.data} {block.model}".rstrip() for block in blocks))
             has = f"it has: {block_names}" if block_names else "it has none"
-            raise SetupError(f"{experiment.name} has no figures of the paper for {wanted_words!r}; {has}.")
+            raise SetupError(f"{experiment.name} has no numbers of the paper for {wanted_words!r}; {has}.")
         return chosen_blocks
     blocks_of_data = [block for block in blocks if block.data.rstrip("*") == data]
     blocks = blocks_of_data or blocks
@@ -93,17 +93,19 @@ def make_paper_tables(
     experiment: Experiment,
     scores: Mapping[str, ColumnScores],
     names: Sequence[str],
-    figures: Sequence[PaperFigures],
+    paper_numbers: Sequence[PaperNumbers],
     column_measures: Mapping[str, Mapping[str, Any]] | None = None,
 ) -> list[AnalysisTable]:
-    """One table for each measure: our columns with their intervals, then the paper's figures.
+    """One table for each measure: our columns with their intervals, then the paper's numbers.
 
     column_measures: {column: {measure: value}} of measures over all answers of a column at once, such as MAUVE.
     """
     analysis_tables = []
     for measure in experiment.measures:
         blocks = [
-            figure for figure in figures if any(figure.get_figure(name, measure) is not None for name in figure.values)
+            block
+            for block in paper_numbers
+            if any(block.get_number(name, measure) is not None for name in block.values)
         ]
         our_values = {
             name: describe_our_value(scores[name], measure, (column_measures or {}).get(name)) for name in names
@@ -119,43 +121,43 @@ def make_paper_tables(
 
 
 def make_title(experiment: Experiment, measure: str, *, has_figures: bool) -> str:
-    """What the table shows, and whether the paper states figures."""
-    measure_title = PANEL_TITLES.get(measure, measure)
+    """What the table shows, and whether the paper states numbers."""
+    measure_title = TABLE_TITLES.get(measure, measure)
     other = "and the paper's" if has_figures else "the paper states no numbers for this data"
     return f"{measure_title}: ours with 95% intervals, {other} ({experiment.source})"
 
 
-def make_rows(our_values: Mapping[str, Any], measure: str, blocks: Sequence[PaperFigures]) -> list[dict[str, Any]]:
+def make_rows(our_values: Mapping[str, Any], measure: str, blocks: Sequence[PaperNumbers]) -> list[dict[str, Any]]:
     """A row for each of our columns, then one for each system that only the paper reports."""
     others = dict.fromkeys(name for block in blocks for name in block.values if name not in our_values)
     rows = []
     for name in (*our_values, *others):
         row: dict[str, Any] = {"method": name, "ours": our_values.get(name)}
-        row |= {describe_block(block, blocks): format_figure(block.get_figure(name, measure)) for block in blocks}
-        if name in our_values or any(block.get_figure(name, measure) is not None for block in blocks):
+        row |= {describe_block(block, blocks): format_number(block.get_number(name, measure)) for block in blocks}
+        if name in our_values or any(block.get_number(name, measure) is not None for block in blocks):
             rows.append(row)
     return rows
 
 
-def describe_block(block: PaperFigures, blocks: Sequence[PaperFigures]) -> str:
+def describe_block(block: PaperNumbers, blocks: Sequence[PaperNumbers]) -> str:
     """The head of a paper's column: its data set, and its model if the columns have several."""
     several = len({block.model for block in blocks}) > 1
     return f"paper: {block.data} {block.model}".rstrip() if several else f"paper: {block.data}"
 
 
-def format_figure(value: float | None) -> str | None:
+def format_number(value: float | None) -> str | None:
     """A figure of the paper, with as many digits as the paper prints."""
     return None if value is None else f"{value:g}" if value >= 100 else f"{value:.1f}"
 
 
-def describe_our_value(scores: ColumnScores, measure: str, column_measures: Mapping[str, Any] | None) -> Any:
+def describe_our_value(scores: ColumnScores, measure: str, corpus_values: Mapping[str, Any] | None) -> Any:
     """Our mean with its interval; a plain mean if the measure is not a share; None without a value."""
     if measure not in scores.values:
-        value = (column_measures or {}).get(measure)
+        value = (corpus_values or {}).get(measure)
         return f"{value:.1f}" if isinstance(value, int | float) else value
     values = np.array(scores.values[measure])
     metric = list_metrics().get(measure)
-    # an answer without a value counts as 0 for measures over all questions
+    # for some measures an answer without a value counts as 0, so that the mean is over all questions
     known_values = (
         np.nan_to_num(values)
         if metric is not None and metric.counts_missing_as_zero and not np.isnan(values).all()
