@@ -5,6 +5,7 @@ from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+from quorum.core.text import format_count
 from quorum.serving.errors import NO_RETRY_HEADERS, Refusal
 
 MINUTE, DAY = 60.0, 86_400.0  # seconds
@@ -73,6 +74,6 @@ def admit_request(times: deque[float], most_per_minute: int, now: float) -> None
         times.popleft()
     if len(times) >= most_per_minute:
         wait = max(1, round(times[0] + MINUTE - now))
-        message = f"This key may ask {most_per_minute} times a minute; ask again in {wait} s."
+        message = f"This key may ask {format_count(most_per_minute, 'time')} a minute; ask again in {wait} s."
         raise Refusal(429, message, "rate_limit_exceeded", "rate_limit_error", headers={"retry-after": str(wait)})
     times.append(now)

@@ -118,7 +118,7 @@ async def test_limits_hold_for_agents_too(serve: Serve, openai_server: OpenAISer
         first = await client.call_tool("ask", {"question": QUESTION, "method": "concat"})
         second = await client.call_tool("search", {"query": "harbour"})
     assert (first.is_error, second.is_error) == (False, True)
-    assert "1 times a minute" in second.content[0].text  # type: ignore[union-attr]
+    assert "1 time a minute" in second.content[0].text  # type: ignore[union-attr]
 
 
 async def test_queries_and_bodies_are_bounded(serve: Serve) -> None:
