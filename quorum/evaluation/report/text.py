@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from quorum.core.text import format_count
 from quorum.evaluation.compare.format_figures import format_dollars, format_percent, join_and_shorten_names
 from quorum.evaluation.compare.recommendation import ALPHA
 from quorum.evaluation.metrics.measure_titles import MEASURE_NAMES
@@ -32,7 +33,7 @@ def list_facts(decision: "Decision") -> list[str]:
     count = max(int(row["n"] or 0) for row in decision.scores.summary.values())
     model_names = ", ".join(sorted(models))
     return [
-        f"{count:,} questions of {config['data']['file']}",
+        f"{format_count(count, 'question')} of {config['data']['file']}",
         f"over {source}",
         model_names,
         f"Quorum {config['quorum']}",

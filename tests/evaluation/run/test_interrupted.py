@@ -101,9 +101,10 @@ def make_command(data: str, name: str, *extra_options: str) -> list[str]:
 
 
 def remove_times(value: Any) -> Any:
-    """The value without its times."""
+    """The value without its times, and without the number of answers that have none."""
     if isinstance(value, dict):
-        return {name: remove_times(item) for name, item in value.items() if not name.startswith("seconds")}
+        names = [name for name in value if not name.startswith("seconds") and name != "answers_not_timed"]
+        return {name: remove_times(value[name]) for name in names}
     if isinstance(value, list):
         return [remove_times(item) for item in value]
     return re.sub(r"[\d.,]+ s \(p95\)", "", value) if isinstance(value, str) else value
