@@ -22,9 +22,13 @@ def describe_baseline(recommendation: Recommendation, comparisons: Sequence[Comp
         if difference is not None:
             interval = f"[{100 * difference['low']:+.1f}, {100 * difference['high']:+.1f}]"
             change = f"{format_points(difference['difference'])} {interval}"
+            best, baseline = recommendation.best, comparison["baseline"]
             if difference["test"] == "race":
-                return [f"Against {comparison['baseline']}, over the questions that both answered: {change}."]
-            return [f"Against the baseline {comparison['baseline']}: {change}, {format_p(difference['p_holm'])}."]
+                return [
+                    f"{recommendation.best} against {comparison['baseline']}, on the questions that both answered: {change}."
+                ]
+            p_words = format_p(difference["p_holm"])
+            return [f"{best} against the baseline {baseline}: {change}, {p_words}."]
     return []
 
 

@@ -49,7 +49,7 @@ async def test_a_comparison_runs_from_estimate_to_report(
     assert (figures["concat"].calls, figures["post_fusion"].calls, figures["concat_pf"].calls) == (1, 2, 2)
     assert figures["post_fusion"].cost == pytest.approx((2 * 100 * 1000 + 2 * 2 * 2000) / 1e6)
     assert decision.recommendation.best in ("post_fusion", "concat_pf")
-    assert decision.recommendation.sentences[1].startswith("Against the baseline concat: +50.0 points [")
+    assert decision.recommendation.sentences[1].startswith("post_fusion against the baseline concat: +50.0 points [")
     assert decision.spent["models"]["openai:test"]["calls"] == len(openai_server.requests) == 6 * 3
     assert decision.spent["cost"] == pytest.approx(18 * (100 * 1000 + 2 * 2000) / 1e6)
     assert (decision.spent["searches"], decision.spent["searches_made"]) == (18, 6)
