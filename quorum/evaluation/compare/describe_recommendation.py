@@ -24,9 +24,7 @@ def describe_baseline(recommendation: Recommendation, comparisons: Sequence[Comp
             change = f"{format_points(difference['difference'])} {interval}"
             best, baseline = recommendation.best, comparison["baseline"]
             if difference["test"] == "race":
-                return [
-                    f"{recommendation.best} against {comparison['baseline']}, on the questions that both answered: {change}."
-                ]
+                return [f"{best} against {baseline}, on the questions that both answered: {change}."]
             p_words = format_p(difference["p_holm"])
             return [f"{best} against the baseline {baseline}: {change}, {p_words}."]
     return []
