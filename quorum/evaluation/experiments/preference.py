@@ -44,8 +44,8 @@ class Verdict:
 
 
 def read_pairs(results: Path, first_method: str, second_method: str) -> Iterator[Pair]:
-    """The questions that both methods answered correctly, with each method's rationale. Questions without a gold answer
-    are left out, because there is no right answer that a summary could support.
+    """The pairs of summaries (each answer's rationale) for the questions that both methods answered correctly.
+    Questions without a gold answer are left out, because there is no right answer that a summary could support.
     """
     rows_of_question: dict[str, dict[str, dict[str, Any]]] = {}
     with results.open(encoding="utf-8") as file:
@@ -62,19 +62,19 @@ def read_pairs(results: Path, first_method: str, second_method: str) -> Iterator
 
 async def ask_judge(pair: Pair, context: Context) -> Verdict:
     """The judge's verdict. The judge is asked in both orders, because judges favour the first text."""
-    preferred_places: list[int | None] = []
+    preferred_methods: list[int | None] = []
     for is_swapped in (False, True):
         texts = (pair.second_summary, pair.first_summary) if is_swapped else (pair.first_summary, pair.second_summary)
         try:
             preference = await ask_preference(pair, texts, context)
         except CallError:
-            return Verdict("failed", preferred_places)
+            return Verdict("failed", preferred_methods)
         if preference.malformed:
-            return Verdict("unscored", preferred_places)
-        preferred_places.append(
+            return Verdict("unscored", preferred_methods)
+        preferred_methods.append(
             preference.value if preference.value is None or not is_swapped else 1 - preference.value
         )
-    return Verdict(decide_outcome(preferred_places), preferred_places)
+    return Verdict(decide_outcome(preferred_methods), preferred_methods)
 
 
 async def ask_preference(pair: Pair, texts: tuple[str, str], context: Context) -> Parsed[int | None]:
@@ -90,9 +90,9 @@ async def ask_preference(pair: Pair, texts: tuple[str, str], context: Context) -
     return replies.values[0]
 
 
-def decide_outcome(preferred_places: list[int | None]) -> Outcome:
+def decide_outcome(preferred_methods: list[int | None]) -> Outcome:
     """The method that wins both orders, or wins one and ties in the other; else a tie."""
-    lead = sum(0 if place is None else 1 - 2 * place for place in preferred_places)
+    lead = sum(0 if method is None else 1 - 2 * method for method in preferred_methods)
     return "one" if lead > 0 else "other" if lead < 0 else "tie"
 
 
@@ -137,7 +137,7 @@ def count_outcomes(names: tuple[str, str], pairs: list[Pair], verdicts: Mapping[
         share = (
             compute_bootstrap_interval([outcome == side for outcome in scored_outcomes]) if scored_outcomes else None
         )
-        rows.append({"summaries of": name, "preferred": share, "characters": sum(lengths) // max(1, len(lengths))})
+        rows.append({"summaries of": name, "preferred": share, "mean characters": sum(lengths) // max(1, len(lengths))})
     rows.append(
         {
             "summaries of": "neither",

@@ -162,7 +162,9 @@ def is_searching(options: Options) -> bool:
 
 
 def make_evaluation_options(experiment: Experiment, options: Options, choices: ExperimentOptions) -> Options:
-    """The evaluation's options, with the experiment's keys, entry in config.json, and column that screens questions."""
+    """The evaluation's options, completed by the experiment: the keys of results to keep in the rows, its entry in
+    config.json, and the column whose right answers remove questions from the others.
+    """
     return replace(
         options,
         extra_keys=experiment.kept_keys,
@@ -174,8 +176,8 @@ def make_evaluation_options(experiment: Experiment, options: Options, choices: E
 
 
 def check_needs(experiment: Experiment, options: Options, choices: ExperimentOptions) -> None:
-    """Raises `SetupError` if a choice is missing or selects nothing, or if gold passages are named but no column places
-    them.
+    """Raises `SetupError` if a required option is missing, if --beside matches none of the paper's numbers, or if
+    --gold-from names no file or the experiment places no gold passages.
     """
     if choices.numbers_to_show:
         choose_paper_numbers(experiment, None, "", choices.numbers_to_show)
@@ -211,9 +213,9 @@ def make_experiment_columns(
     """The columns, in the groups within which they are compared; drawn demonstrations are written to `folder`. If known
     questions are dropped, the first column asks the model without a context; it belongs to no group.
     """
-    shots: Sequence[tuple[str, str]] = ()
+    drawn_sets: Sequence[tuple[str, str]] = ()
     if experiment.shots and choices.examples is not None:
-        shots = draw_shots(choices.examples, dataset, folder, shots=experiment.shots, draws=experiment.draws)
+        drawn_sets = draw_shots(choices.examples, dataset, folder, shots=experiment.shots, draws=experiment.draws)
     searching = is_searching(options)
     groups = group_columns(
         experiment,
@@ -224,11 +226,11 @@ def make_experiment_columns(
         variant_settings=parse_variants(choices.variants),
         searching=searching,
         most_passages=None if searching else dataset.most_passages,
-        shots=shots,
+        shots=drawn_sets,
     )
     closed_book_columns = parse_columns(CLOSED_BOOK_METHOD, options.context) if drops_known(experiment, choices) else []
-    names = {column.name for column in closed_book_columns}
-    compared_groups = [[column for column in group if column.name not in names] for group in groups]
+    closed_book_names = {column.name for column in closed_book_columns}
+    compared_groups = [[column for column in group if column.name not in closed_book_names] for group in groups]
     compared_columns = [replace(item, group=number) for number, group in enumerate(compared_groups) for item in group]
     return [*(replace(column, group=None) for column in closed_book_columns), *compared_columns]
 

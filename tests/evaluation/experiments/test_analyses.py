@@ -44,7 +44,7 @@ def test_the_best_attempt_at_each_question_counts() -> None:
     assert row["EM"].low <= row["EM"].mean <= row["EM"].high
 
 
-def test_a_judges_verdict_is_a_measure_of_experiments_too() -> None:
+def test_analyses_treat_a_judges_verdicts_like_any_other_measure() -> None:
     first_run, second_run = make_scores(em=[0, 0], answer_on_top=[1, 0]), make_scores(em=[0, 0])
     first_run.add_verdicts({"q0": 1, "q1": 0}, {})
     second_run.add_verdicts({"q0": 0, "q1": 1}, {})
@@ -66,7 +66,7 @@ def test_results_are_split_by_the_top_passage_of_the_unfiltered_run() -> None:
     assert filco == {"method": "filco", "context": 0.25, "n pos": 2, "EM pos": 1, "n neg": 1, "EM neg": 1}
 
 
-def test_a_split_without_context_or_answers_says_nothing() -> None:
+def test_a_split_is_empty_without_a_context_and_without_answer_on_top() -> None:
     runs = {"a": make_scores(em=[1], context_tokens=[0], answer_on_top=[None])}
     assert make_support_split_table(runs, [["a"]], ("em",))[0]["rows"] == [
         {"method": "a", "n pos": 0, "EM pos": None, "n neg": 0, "EM neg": None}
@@ -164,7 +164,7 @@ async def test_a_judge_is_asked_in_both_orders(folder: Path, openai_server: Open
         ("sum_and_pred", 0),
         ("neither", 0.333),
     ]
-    assert [row.get("characters") for row in rows] == [11, 19, None]
+    assert [row.get("mean characters") for row in rows] == [11, 19, None]
     assert sorted(progress) == [(1, 3), (2, 3), (3, 3)]
     assert len(openai_server.chats()) == 6
     assert {request.body["model"] for request in openai_server.chats()} == {"judge"}

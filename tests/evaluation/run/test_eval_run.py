@@ -229,9 +229,12 @@ async def test_a_cancelled_evaluation_leaves_no_half_written_row(data: Path, ope
 
 
 def read_summary(folder: Path) -> dict[str, dict[str, Any]]:
-    """The summary without its times."""
+    """The summary without its times, and without the number of answers that have none."""
     content = json.loads((folder / "summary.json").read_text(encoding="utf-8"))
-    return {name: {key: row[key] for key in row if not key.startswith("seconds")} for name, row in content.items()}
+    return {
+        name: {key: row[key] for key in row if not key.startswith("seconds") and key != "answers_not_timed"}
+        for name, row in content.items()
+    }
 
 
 def make_command(data: Path, out: Path) -> list[str]:
