@@ -14,17 +14,17 @@ import httpx2
 
 
 def check_idle_connections_quickly(client: httpx2.AsyncClient) -> None:
-    """Let a new client's direct connections (not those through a proxy) be `CheckedStream`s.
+    """Let a new client's direct connections (not those through a proxy) be `StreamWithPoll`s.
 
     httpx2 has no option for httpcore2's network backend, so we set it in the client's connection pool. Where that pool
     is not found, or the system has no `poll` (Windows), the client stays as it is.
     """
     pool: Any = getattr(getattr(client, "_transport", None), "_pool", None)
     if hasattr(pool, "_network_backend") and hasattr(select, "poll"):
-        pool._network_backend = CheckedBackend()
+        pool._network_backend = BackendWithPoll()
 
 
-class CheckedStream(httpcore2.AsyncNetworkStream):
+class StreamWithPoll(httpcore2.AsyncNetworkStream):
     """A connection that keeps its socket and a poll object."""
 
     def __init__(self, stream: httpcore2.AsyncNetworkStream) -> None:
@@ -37,7 +37,7 @@ class CheckedStream(httpcore2.AsyncNetworkStream):
     async def start_tls(
         self, ssl_context: ssl.SSLContext, server_hostname: str | None = None, timeout: float | None = None
     ) -> httpcore2.AsyncNetworkStream:
-        return CheckedStream(await self.stream.start_tls(ssl_context, server_hostname, timeout))
+        return StreamWithPoll(await self.stream.start_tls(ssl_context, server_hostname, timeout))
 
     def get_extra_info(self, info: str) -> Any:
         """What httpcore2 asks by name. An idle connection is readable once the server has closed it."""
@@ -46,8 +46,8 @@ class CheckedStream(httpcore2.AsyncNetworkStream):
         return self.stream.get_extra_info(info)
 
 
-class CheckedBackend(httpcore2.AnyIOBackend):
-    """httpcore2's backend for asyncio, with `CheckedStream`s."""
+class BackendWithPoll(httpcore2.AnyIOBackend):
+    """httpcore2's backend for asyncio, with `StreamWithPoll`s."""
 
     async def connect_tcp(self, *args: Any, **options: Any) -> httpcore2.AsyncNetworkStream:
-        return CheckedStream(await super().connect_tcp(*args, **options))
+        return StreamWithPoll(await super().connect_tcp(*args, **options))

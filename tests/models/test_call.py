@@ -199,7 +199,7 @@ def test_clients_belong_to_one_loop_and_close_with_it(openai_server: OpenAIServe
 
 
 class SettableModel(FakeListChatModel):
-    """A provider's model that takes its decoding parameters as settings."""
+    """A provider's model that takes its decoding parameters as its own fields, not as arguments of a call."""
 
     temperature: float | None = None
     temperatures: list[float | None] = []

@@ -1,4 +1,6 @@
-"""Which failures a call survives: those of a real server, and the exceptions of other providers."""
+"""Which failures a call survives, tested with an OpenAI server's replies and with exceptions of other providers'
+clients.
+"""
 
 import email.utils
 from typing import Any
@@ -126,7 +128,7 @@ async def test_a_refused_key_stops_the_run(
 
 
 @pytest.mark.parametrize("status", [400, 401, 404, 418, 500])
-async def test_no_error_repeats_what_a_server_was_sent(
+async def test_no_error_repeats_the_login_of_a_servers_address(
     openai_server: OpenAIServer, status: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A login in the address is sent as the Authorization header; the server repeats the header and the address."""
@@ -140,8 +142,8 @@ async def test_no_error_repeats_what_a_server_was_sent(
     openai_server.reply(echo)
     with pytest.raises((CallError, SetupError)) as caught:
         await ask(Context(model="openai:test", attempts=1))
-    sent = openai_server.chats()[0].headers["authorization"].split()[-1]
-    assert sent not in str(caught.value)
+    encoded_login = openai_server.chats()[0].headers["authorization"].split()[-1]
+    assert encoded_login not in str(caught.value)
     assert "hunter22" not in str(caught.value)
     assert str(status) in str(caught.value)
 

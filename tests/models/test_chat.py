@@ -1,4 +1,4 @@
-"""Models named by a spec (such as openai:NAME): which can be used; an error of one sentence for any other."""
+"""Which model specs (such as openai:NAME) can be used; any other is refused with an error of one sentence."""
 
 import subprocess
 import sys

@@ -222,7 +222,7 @@ async def test_the_embedded_filter_may_keep_nothing() -> None:
     assert (result["passages"], result["unknown"], result["retrieved"]) == ([], True, ["c"])
 
 
-async def test_the_embedded_filter_keeps_the_same_with_and_without_a_prompt() -> None:
+async def test_the_embedded_filter_keeps_the_same_when_asked_directly_or_by_a_prompt() -> None:
     without_prompt = await answer(BIRTH_QUESTION, "filco", Context(context_filter="embedded"), given=HAYDN_PASSAGES)
     with_prompt = await answer(BIRTH_QUESTION, "filco", Context(context_filter="llm"), given=HAYDN_PASSAGES)
     assert with_prompt["passages"] == without_prompt["passages"]

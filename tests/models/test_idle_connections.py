@@ -1,4 +1,4 @@
-"""Connections that wait for the next call: used again, and left when the server has closed them."""
+"""Idle connections: the next call uses one again, except one that the server has closed."""
 
 import asyncio
 from collections.abc import Iterator
@@ -8,7 +8,7 @@ import pytest
 from openai_server import OpenAIServer
 
 from quorum.models.http_clients import make_http_clients
-from quorum.models.idle_connections import CheckedStream
+from quorum.models.idle_connections import StreamWithPoll
 from quorum.models.loops import get_loop_cache
 
 
@@ -58,13 +58,15 @@ async def test_calls_at_once_have_connections_of_their_own(server: OpenAIServer)
     assert 1 < len(server.connections) <= 16
 
 
-async def test_connections_know_their_socket(server: OpenAIServer) -> None:
-    """If httpx2 keeps its connections elsewhere in a later version, calls become slower but do not fail."""
+async def test_the_streams_of_a_connection_pool_are_streams_with_a_poll(server: OpenAIServer) -> None:
+    """They are set in private attributes of httpx2. If a later version renames these, calls become slower but do not
+    fail, and only this test tells.
+    """
     client = make_client(server)
     await ask(client)
     [connection] = client._client._transport._pool.connections
     stream = connection._connection._network_stream
-    assert isinstance(stream, CheckedStream)
+    assert isinstance(stream, StreamWithPoll)
     assert not stream.get_extra_info("is_readable")
     assert stream.get_extra_info("server_addr") == ("127.0.0.1", server.port)
     await connection.aclose()

@@ -120,7 +120,7 @@ async def test_the_journal_is_in_the_stores_folder(openai_server: OpenAIServer, 
     assert (tmp_path / "mine" / "journal.sqlite").exists()
     remote = Context(store="http://localhost:8000", journal=None)
     assert find_journal_path(remote) == str(Path(".quorum") / "journal.sqlite")
-    assert find_journal_path(Context()) is None  # QUORUM_JOURNAL=off
+    assert find_journal_path(Context()) is None  # tests/conftest.py sets QUORUM_JOURNAL=off
 
 
 async def test_a_file_that_is_no_journal_is_named_and_not_touched(

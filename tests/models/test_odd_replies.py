@@ -1,4 +1,6 @@
-"""Odd responses with status 200: each is read, or is tried again and at last fails only its own call."""
+"""Odd responses with status 200: such a response is read, or else the request is repeated. If no attempt gives a
+readable response, only that call fails.
+"""
 
 import json
 import stat
@@ -148,7 +150,7 @@ async def test_a_malformed_stream_is_retried(openai_server: OpenAIServer, event:
     assert (await ask_while_streaming(FakeClock())).text == "there"
 
 
-async def test_a_stream_may_send_its_text_in_parts(openai_server: OpenAIServer) -> None:
+async def test_a_stream_may_send_its_text_in_content_blocks(openai_server: OpenAIServer) -> None:
     openai_server.reply(Response("", message={"content": [{"type": "text", "text": "Bern"}]}))
     assert (await ask_while_streaming(FakeClock())).text == "Bern"
 
