@@ -71,7 +71,7 @@ def format_support(support: Support, passages: Sequence[Passage], *, colours: bo
     sentence = mark_span(
         support["sentence"], answer_start - support["start"], answer_end - support["start"], colours=colours
     )
-    heading = [] if support["sure"] else [Text("The closest sentence:", style="bold")]
+    heading = [] if support["is_certain"] else [Text("The closest sentence:", style="bold")]
     places = [format_place(passage) for passage in passages if passage["id"] == support["passage"]][:1]
     return [*heading, Padding(sentence, (0, 0, 0, 3)), *(Padding(place, (0, 0, 0, 3)) for place in places)]
 

@@ -24,7 +24,7 @@ class Support(TypedDict):
 
     passage: its id; start, end: characters of its text; sentence: these characters; span: the characters of the text
     that answer, or null. certainty: the probability (0..1) that the statement answers, by the embedded reader's
-    calibration; null with other models. sure: whether the answer can be shown without a warning.
+    calibration; null with other models. is_certain: whether the answer can be shown without a warning.
     """
 
     passage: str
@@ -33,7 +33,7 @@ class Support(TypedDict):
     sentence: str
     span: list[int] | None
     certainty: float | None
-    sure: bool
+    is_certain: bool
 
 
 class ShownResult(Result, total=False):
@@ -69,8 +69,8 @@ def make_language_note(question: str, context: Context) -> str | None:
 async def find_support(question: str, result: Result, context: Context) -> Support | None:
     """The statement to show with a result; None if no passage has one.
 
-    With the embedded reader, this ranks the statements of all passages and takes the best; the support is sure if that
-    statement holds the answer and is certain enough. With another model, it takes the statement around the first
+    With the embedded reader, this ranks the statements of all passages and takes the best; the support is certain if
+    that statement holds the answer and is certain enough. With another model, it takes the statement around the first
     evidence.
     """
     passages = result.get("passages") or []
@@ -96,8 +96,8 @@ async def find_support(question: str, result: Result, context: Context) -> Suppo
     span = answer_span or ((best.span.start, best.span.end) if best.span else None)
     if HOW_QUESTION.match(question) and is_command(passage["text"][best.start : best.end]):
         span = (best.start, best.end)
-    sure = answer_span is not None and certainty >= get_lowest_sure_certainty()
-    return make_support(passage, (best.start, best.end), span, certainty, sure)
+    is_certain = answer_span is not None and certainty >= get_lowest_sure_certainty()
+    return make_support(passage, (best.start, best.end), span, certainty, is_certain)
 
 
 def find_evidence_statement(result: Result) -> Support | None:
@@ -130,7 +130,7 @@ def make_support(
     statement_span: tuple[int, int],
     answer_span: tuple[int, int] | None,
     certainty: float | None,
-    sure: bool,
+    is_certain: bool,
 ) -> Support:
     """The support. The part of `answer_span` that lies outside the statement is cut off."""
     start, end = statement_span
@@ -142,11 +142,11 @@ def make_support(
         sentence=passage["text"][start:end],
         span=[*cut_span] if cut_span is not None and cut_span[0] < cut_span[1] else None,
         certainty=None if certainty is None else round(certainty, 3),
-        sure=sure,
+        is_certain=is_certain,
     )
 
 
 def is_unsure(result: ShownResult) -> bool:
     """Whether the embedded reader is too uncertain of the answer to show it without a warning."""
     support = result.get("support")
-    return support is not None and not support["sure"] and not result["unknown"]
+    return support is not None and not support["is_certain"] and not result["unknown"]

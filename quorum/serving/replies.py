@@ -51,7 +51,7 @@ def format_quote(result: ShownResult) -> str:
         f"{escape_markup(sentence[:start])}**{escape_markup(sentence[start:end])}**{escape_markup(sentence[end:])}"
     )
     quote = " ".join((marked_sentence if start < end else escape_markup(sentence)).split())
-    return f"\n\n> {quote}" if support["sure"] else f"\n\nThe closest sentence:\n> {quote}"
+    return f"\n\n> {quote}" if support["is_certain"] else f"\n\nThe closest sentence:\n> {quote}"
 
 
 def escape_markup(text: str) -> str:

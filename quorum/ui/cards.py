@@ -166,7 +166,7 @@ def describe_support(result: ShownResult | None) -> tuple[str, list[tuple[str, b
     start, end = support["span"] or (support["start"], support["start"])
     start, end = start - support["start"], end - support["start"]
     parts = [(sentence[:start], False), (sentence[start:end], True), (sentence[end:], False)]
-    heading = "" if support["sure"] else "The closest sentence:"
+    heading = "" if support["is_certain"] else "The closest sentence:"
     return heading, [part for part in parts if part[0]], describe_place(passage) or passage["title"] or passage["id"]
 
 

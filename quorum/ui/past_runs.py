@@ -66,7 +66,7 @@ def run_to_json(run: Run) -> dict[str, Any]:
             "error": answer.error,
             "seconds": answer.seconds,
         }
-        | {"result": clean_value(answer.result, hides_passages()), "graphs": len(answer.root.steps)}
+        | {"result": clean_value(answer.result, hides_passages()), "graph_count": len(answer.root.steps)}
         for answer in run.answers
     ]
     query = {"methods": run.query.methods, "settings": clean_value(dict(run.query.settings), False)}
@@ -75,7 +75,7 @@ def run_to_json(run: Run) -> dict[str, Any]:
         "format": FORMAT_NAME,
         "question": run.query.question,
         "method": ",".join(answer.name for answer in run.answers),
-        "page": {"asked": run.asked_at, **query, "answers": answers},
+        "page": {"asked_at": run.asked_at, **query, "answers": answers},
         "steps": [step_to_json(step) for answer in run.answers for step in answer.root.steps],
     }
 
@@ -85,7 +85,7 @@ def load_run(id_: str, folder: Path) -> Run:
     if not RUN_ID.fullmatch(id_) or not (folder / f"{id_}.json").is_file():
         raise SetupError(f"There is no run {id_[:40]!r}; choose one from the list of past runs.")
     try:
-        saved_run, steps = read_saved_run(read_regular(folder / f"{id_}.json"))
+        saved_run, steps = read_run_file(folder / f"{id_}.json")
         past_run = describe_run(id_, saved_run)
         page, remaining_steps = saved_run["page"], iter(steps)
         settings = {read_text(name): read_text(value) for name, value in page["settings"].items()}
@@ -95,13 +95,30 @@ def load_run(id_: str, folder: Path) -> Run:
         raise SetupError(f"The run {id_} cannot be read ({type(error).__name__}); ask its question again.") from None
 
 
+def read_run_file(file: Path) -> tuple[dict[str, Any], list[Step]]:
+    """The object in the file of a run, with today's names of its keys, and its steps. Raises as `read_saved_run`."""
+    saved_run, steps = read_saved_run(read_regular(file))
+    rename_keys(saved_run["page"], {"asked": "asked_at"})
+    for answer in saved_run["page"]["answers"]:
+        rename_keys(answer, {"graphs": "graph_count"})
+        rename_keys((answer["result"] or {}).get("support") or {}, {"sure": "is_certain"})
+    return saved_run, steps
+
+
+def rename_keys(saved_object: dict[str, Any], new_keys: dict[str, str]) -> None:
+    """Give the keys that older versions wrote their new names."""
+    for old, new in new_keys.items():
+        if old in saved_object:
+            saved_object[new] = saved_object.pop(old)
+
+
 def read_answer(saved_answer: dict[str, Any], steps: Iterator[Step]) -> Answer:
     """An answer with the trace of its graphs: the iterator `steps` yields the graphs of all answers in order."""
     if saved_answer["phase"] not in get_args(Phase):
         raise ValueError("an answer has an unknown phase")
     # A run from a file is never in progress.
     phase: Phase = "stopped" if saved_answer["phase"] == "running" else saved_answer["phase"]
-    root = Step("run", "run", steps=[next(steps) for _ in range(saved_answer["graphs"])])
+    root = Step("run", "run", steps=[next(steps) for _ in range(saved_answer["graph_count"])])
     return Answer(
         name=read_text(saved_answer["name"]),
         method=read_text(saved_answer["method"]),
@@ -115,7 +132,7 @@ def read_answer(saved_answer: dict[str, Any], steps: Iterator[Step]) -> Answer:
 
 def describe_run(id_: str, saved_run: dict[str, Any]) -> PastRun:
     """The entry of a run in the list of past runs. saved_run: the content of its file."""
-    asked_at = float(saved_run["page"]["asked"])
+    asked_at = float(saved_run["page"]["asked_at"])
     if not 0 <= asked_at <= LATEST_TIME:
         raise ValueError("the time of the question is not in the calendar")
     return PastRun(id_, read_text(saved_run["question"]), read_text(saved_run["method"]), asked_at)
@@ -139,6 +156,6 @@ def list_past_runs(folder: Path, count: int = 30) -> list[PastRun]:
 def read_past_run(file: Path) -> PastRun | None:
     """A run in the list; None for an unreadable file. It can be cached, because a run's file never changes."""
     try:
-        return describe_run(file.stem, read_saved_run(read_regular(file))[0])
-    except (OSError, ValueError, KeyError, TypeError):
+        return describe_run(file.stem, read_run_file(file)[0])
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
         return None

@@ -28,7 +28,7 @@ async def test_a_chat_models_answer_is_shown_in_the_sentence_of_its_evidence() -
     support = await find_support("When is core time?", result, Context(model="openai:test"))
     assert support is not None
     assert (support["sentence"], support["span"]) == ("Core time is 10:00 to 14:30.", [start, start + 5])
-    assert (support["certainty"], support["sure"]) == (None, True)
+    assert (support["certainty"], support["is_certain"]) == (None, True)
     assert HANDBOOK[0]["text"][support["start"] : support["end"]] == support["sentence"]
 
 

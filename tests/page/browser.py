@@ -75,7 +75,7 @@ class Page:
         self.send("Page.navigate", url=url)
         self.wait_until(f"location.href.startsWith({json.dumps(url.partition('?')[0])}) && ({ready})")
 
-    def press(self, key: str, *, code: int, modifiers: int = 0, text: str = "") -> None:
+    def press(self, key: str, *, key_code: int, modifiers: int = 0, text: str = "") -> None:
         """Press a key. modifiers: 2 for Ctrl, 8 for Shift."""
         for kind in ("keyDown", "keyUp"):
             typed_text = {"text": text} if text and kind == "keyDown" else {}
@@ -84,7 +84,7 @@ class Page:
                 type=kind,
                 key=key,
                 code=key,
-                windowsVirtualKeyCode=code,
+                windowsVirtualKeyCode=key_code,
                 modifiers=modifiers,
                 **typed_text,
             )

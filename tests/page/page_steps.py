@@ -45,7 +45,7 @@ def read_texts(page: Page, selector: str) -> list[str]:
 def send_question(page: Page) -> None:
     """Press Ctrl+Enter in the field of the question."""
     page.run("document.querySelector('textarea').focus()")
-    page.press("Enter", code=ENTER, modifiers=2)
+    page.press("Enter", key_code=ENTER, modifiers=2)
 
 
 def open_tab(page: Page, card: int, name: str) -> None:

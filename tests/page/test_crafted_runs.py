@@ -33,12 +33,12 @@ RESULT = {
     "dropped": 0,
 }
 STEPS = [{"kind": "graph", "name": "concat", "seconds": 0.5, "steps": [{"kind": "node", "name": "vote", "seconds": 1}]}]
-ANSWER = {"name": "concat", "method": "concat", "phase": "done", "error": None, "seconds": 1.5, "graphs": 1}
+ANSWER = {"name": "concat", "method": "concat", "phase": "done", "error": None, "seconds": 1.5, "graph_count": 1}
 RUN: dict[str, Any] = {
     "format": FORMAT_NAME,
     "question": "When?",
     "method": "concat",
-    "page": {"asked": 1.0, "methods": "concat", "settings": {"k": "5"}, "answers": [{**ANSWER, "result": RESULT}]},
+    "page": {"asked_at": 1.0, "methods": "concat", "settings": {"k": "5"}, "answers": [{**ANSWER, "result": RESULT}]},
     "steps": STEPS,
 }
 
@@ -65,7 +65,7 @@ def change_run(path: tuple[Any, ...], content: Any) -> Any:
 
 
 def check_run(text: str, folder: Path) -> None:
-    """Open a run as the page and the command do: it is shown, or refused in one sentence."""
+    """Open a run as the page and `quorum trace` do: it is shown, or refused in one sentence."""
     file = folder / f"{RUN_ID}.json"
     file.write_text(text, encoding="utf-8", errors="surrogatepass")
     past_runs.read_past_run.cache_clear()
@@ -118,6 +118,18 @@ def test_a_complete_saved_run_is_read(tmp_path: Path) -> None:
     assert saved_trace.read_trace(tmp_path / f"{RUN_ID}.json").steps[0].steps[0].name == "vote"
 
 
+def test_a_run_with_the_keys_of_an_older_version_is_read(tmp_path: Path) -> None:
+    support = {"passage": "a", "start": 0, "end": 4, "sentence": "1889", "span": None, "certainty": 0.3, "sure": False}
+    old_run = change_run(("page", "answers", 0, "result", "support"), support)
+    old_run["page"]["asked"] = old_run["page"].pop("asked_at")
+    old_run["page"]["answers"][0]["graphs"] = old_run["page"]["answers"][0].pop("graph_count")
+    (tmp_path / f"{RUN_ID}.json").write_text(json.dumps(old_run), encoding="utf-8")
+    run = past_runs.load_run(RUN_ID, tmp_path)
+    assert run.asked_at == RUN["page"]["asked_at"]
+    assert ((run.answers[0].result or {})["support"] or {})["is_certain"] is False
+    assert len(run.answers[0].root.steps) == 1
+
+
 def write_nested_run(depth: int) -> str:
     return '{"format": "quorum trace 1", "steps": ' + "[" * depth + "]" * depth + "}"
 
@@ -134,8 +146,8 @@ for _ in range(200):
         write_nested_run(200),
         json.dumps({**RUN, "steps": [DEEP_STEP]}),
         json.dumps(change_run(("page", "answers", 0, "phase"), "unknown")),
-        json.dumps(change_run(("page", "answers", 0, "graphs"), 10**9)),
-        json.dumps(change_run(("page", "asked"), 1e300)),
+        json.dumps(change_run(("page", "answers", 0, "graph_count"), 10**9)),
+        json.dumps(change_run(("page", "asked_at"), 1e300)),
         json.dumps(change_run(("page", "answers", 0, "result"), {})),
         json.dumps(change_run(("page", "answers", 0, "result", "usage", "answer"), {"calls": "many"})),
         json.dumps(change_run(("page",), [])),
@@ -165,7 +177,7 @@ def test_a_card_shows_the_sentence_with_its_span() -> None:
         sentence="The office opens at 7:30.",
         span=[26, 30],
         certainty=0.3,
-        sure=False,
+        is_certain=False,
     )
     result = ShownResult(answer="7:30", unknown=False, passages=[passage], support=support)
     assert describe_support(result) == (

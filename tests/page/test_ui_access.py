@@ -27,21 +27,21 @@ def test_the_page_is_used_with_the_keyboard_alone(page: Page, served_page: Serve
     page.visit(served_page.url, PAGE_READY)
     page.wait_until("document.activeElement === document.querySelector('textarea')")
     page.send("Input.insertText", text=QUESTION)
-    page.press("Tab", code=TAB)
+    page.press("Tab", key_code=TAB)
     assert page.run("document.activeElement.innerText") == "Ask"
-    page.press("Tab", code=TAB)
+    page.press("Tab", key_code=TAB)
     assert page.run("document.activeElement.getAttribute('aria-label')") == "Collection"
     for _ in range(3):
-        page.press("Tab", code=TAB)
+        page.press("Tab", key_code=TAB)
     assert page.run("document.activeElement.dataset.method") == "concat"
     assert page.run("getComputedStyle(document.activeElement).outlineStyle") == "solid"
-    page.press(" ", code=SPACE, text=" ")
+    page.press(" ", key_code=SPACE, text=" ")
     page.wait_until("document.querySelector('.methods legend').innerText === 'Methods · 2 chosen'")
-    page.press("Enter", code=ENTER, modifiers=2)
+    page.press("Enter", key_code=ENTER, modifiers=2)
     page.wait_until(ALL_METHODS_ENDED)
     page.run("document.querySelector('[role=tab]').focus()")
-    page.press("ArrowRight", code=RIGHT)
-    page.press("Enter", code=ENTER, text="\r")
+    page.press("ArrowRight", key_code=RIGHT)
+    page.press("Enter", key_code=ENTER, text="\r")
     page.wait_until("document.querySelectorAll('[role=tab]')[1].getAttribute('aria-selected') === 'true'")
 
 

@@ -17,10 +17,10 @@ class EmbeddedEmbeddings(Embeddings):
 
     def embed_documents(self, texts: list[str]) -> list[list[float]]:
         if len(texts) > MAX_REMEMBERED_TEXTS:
-            return embed_now(texts)
+            return embed_without_memory(texts)
         known_vectors = {text: vector for text in texts if (vector := RECENT_VECTORS.get(text))}
         new_texts = [text for text in dict.fromkeys(texts) if text not in known_vectors]
-        for text, vector in zip(new_texts, embed_now(new_texts), strict=True):
+        for text, vector in zip(new_texts, embed_without_memory(new_texts), strict=True):
             known_vectors[text] = vector
             RECENT_VECTORS.put(text, vector)
         return [[*known_vectors[text]] for text in texts]
@@ -29,7 +29,7 @@ class EmbeddedEmbeddings(Embeddings):
         return self.embed_documents([text])[0]
 
 
-def embed_now(texts: list[str]) -> list[list[float]]:
+def embed_without_memory(texts: list[str]) -> list[list[float]]:
     """The vectors of the texts, computed by the encoder without a look at the remembered ones."""
     vectors: list[list[float]] = get_encoder().embed(texts).tolist()
     return vectors

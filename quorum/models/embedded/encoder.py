@@ -24,7 +24,7 @@ Floats = NDArray[np.float32]
 RowKey = tuple[tuple[int, ...], tuple[int, ...]]  # token ids and segment types
 
 BUCKET = 16  # lengths are padded to a multiple of this, so that a text's result does not depend on its batch
-EMBEDDED_TOKENS = 256  # tokens of a text that are embedded, as the base model's authors set it
+MAX_EMBEDDED_TOKENS = 256  # tokens of a text that are embedded, as the base model's authors set it
 REMEMBERED_STATES = 64  # rows, of 0.4 MB each: a sentence filter reads the same rows as the reader
 LONG_LINE = 30  # characters
 LONGEST_REMEMBERED_TEXT = 4_000  # characters: the counts of 4,096 such texts take 16 MB
@@ -81,7 +81,7 @@ class Encoder:
 
     def embed(self, texts: Sequence[str]) -> Floats:
         """-> (n, 384) normalised sentence embeddings of the first 254 tokens of each text."""
-        max_ids = EMBEDDED_TOKENS - 2
+        max_ids = MAX_EMBEDDED_TOKENS - 2
         encoded_texts = self.tokenizer.encode_batch(list(texts), add_special_tokens=False)
         rows = [[self.cls, *item.ids[:max_ids], self.sep] for item in encoded_texts]
         out = np.zeros((len(rows), self.sessions.embedding_size), np.float32)

@@ -12,11 +12,13 @@ from quorum.models.embedded.replies_baselines import (
     RESPONDERS,
     answer_base,
     find_conditions,
-    inference,
     mask_condition,
     rank_passages,
     recover_condition,
     zero_shot_cot,
+)
+from quorum.models.embedded.replies_baselines import (
+    inference as write_notes_and_answer,
 )
 from quorum.parsing.rankings import parse_ranking
 from quorum.parsing.statements import parse_answer_with_notes, parse_masked_statement
@@ -54,20 +56,24 @@ async def test_passages_that_answer_rank_before_those_that_do_not() -> None:
     assert parse_ranking(await rank_passages({**INPUTS, "passages": PASSAGES[:1]}, Sampler()), 1).value == [0]
 
 
-async def test_notes_gain_a_sentence_from_a_passage_that_answers_and_keep_the_answer() -> None:
-    without_answer = parse_answer_with_notes(await inference({**INPUTS, "passages": PASSAGES[:1]}, Sampler()))
+async def test_a_passage_that_answers_adds_to_the_notes_and_later_passages_do_not_change_the_answer() -> None:
+    without_answer = parse_answer_with_notes(
+        await write_notes_and_answer({**INPUTS, "passages": PASSAGES[:1]}, Sampler())
+    )
     assert (without_answer.value.rationale, is_unknown(without_answer.value.answer), without_answer.malformed) == (
         NO_NOTES,
         True,
         False,
     )
     parsed_reply = parse_answer_with_notes(
-        await inference({**INPUTS, "notes": NO_NOTES, "passages": PASSAGES[2:]}, Sampler())
+        await write_notes_and_answer({**INPUTS, "notes": NO_NOTES, "passages": PASSAGES[2:]}, Sampler())
     )
     assert parsed_reply.value.rationale == "Joseph Haydn: Joseph Haydn was born in Rohrau."
     assert parsed_reply.value.answer == "Rohrau"
     later = parse_answer_with_notes(
-        await inference({**INPUTS, "notes": parsed_reply.value.rationale, "passages": PASSAGES[:1]}, Sampler())
+        await write_notes_and_answer(
+            {**INPUTS, "notes": parsed_reply.value.rationale, "passages": PASSAGES[:1]}, Sampler()
+        )
     )
     assert later == parsed_reply
 

@@ -52,7 +52,7 @@ async def test_the_topic_is_words_of_the_question() -> None:
     assert await reply("topic", question="?") == "anything"
 
 
-async def test_the_answer_that_a_reasoning_states_is_extracted_or_else_the_best_span() -> None:
+async def test_extract_answer_takes_the_answer_that_the_reasoning_states() -> None:
     assert await reply("extract_answer", reasoning="He lived. So the answer is St. Pölten.") == "St. Pölten"
     assert await reply("extract_answer_yes_no", reasoning="He lived. So the answer is no.") == "No"
     assert parse_yes_no(await reply("extract_answer_yes_no", reasoning="He lived there.")).malformed is False

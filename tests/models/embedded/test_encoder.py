@@ -11,7 +11,7 @@ import pytest
 
 from quorum.models.embedded import FOLDER, get_encoder_name, get_weights_hash, read_manifest
 from quorum.models.embedded.embeddings import EmbeddedEmbeddings
-from quorum.models.embedded.encoder import EMBEDDED_TOKENS, get_encoder
+from quorum.models.embedded.encoder import MAX_EMBEDDED_TOKENS, get_encoder
 
 ROOT = Path(__file__).parents[3]
 
@@ -63,7 +63,9 @@ WORDS = [
 def test_tokens_are_those_of_the_base_model(text: str, ids: list[int]) -> None:
     assert get_encoder().tokens(text).ids == ids
     assert get_encoder().count(text) == len(ids)
-    assert not {get_encoder().cls, get_encoder().sep} & set(ids)  # no text can end a window
+    assert not {get_encoder().cls, get_encoder().sep} & set(
+        ids
+    )  # a text cannot contain the special tokens that mark where it ends
 
 
 def test_offsets_point_into_the_text() -> None:
@@ -78,7 +80,9 @@ def test_the_model_file_matches_its_manifest() -> None:
     assert file.stat().st_size <= 32_000_000
     assert hashlib.sha256(file.read_bytes()).hexdigest() == read_manifest()["sha256"]
     assert get_weights_hash() == read_manifest()["sha256"][:12] == "43231f59aeb0"
-    assert get_encoder_name() == "cd28d82320d8"  # so collections of earlier versions stay valid
+    assert (
+        get_encoder_name() == "cd28d82320d8"
+    )  # collections store this name: while it stays the same, they need not be indexed again
     assert get_encoder().tokenizer.get_vocab_size() == 30522
 
 
@@ -115,7 +119,7 @@ def test_an_embedding_does_not_depend_on_its_batch() -> None:
 
 
 def test_only_the_first_tokens_of_a_text_are_embedded() -> None:
-    word, room = "river ", EMBEDDED_TOKENS - 2
+    word, room = "river ", MAX_EMBEDDED_TOKENS - 2
     full, longer = get_encoder().embed([word * room, word * (room + 50)])
     assert np.array_equal(full, longer)
     assert not np.array_equal(full, get_encoder().embed([word * (room - 1)])[0])

@@ -115,12 +115,12 @@ def test_the_heads_belong_to_the_reader() -> None:
         assert json.loads((FOLDER / name).read_text(encoding="utf-8"))["reader"] == get_weights_hash()
 
 
-def test_a_filter_of_another_reader_is_refused(tmp_path: Path) -> None:
+def test_a_sentence_head_trained_for_another_reader_is_refused(tmp_path: Path) -> None:
     for name in ("sentences.onnx", "sentences.json"):
         shutil.copy(FOLDER / name, tmp_path)
     with pytest.raises(SetupError, match=r"was trained for the reader .* train it again"):
         SentenceHead(tmp_path, "another")
 
 
-def test_the_filter_is_at_most_6_megabytes() -> None:
+def test_the_sentence_head_has_at_most_6_megabytes() -> None:
     assert (FOLDER / "sentences.onnx").stat().st_size <= 6_000_000

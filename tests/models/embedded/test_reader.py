@@ -26,7 +26,7 @@ FOLLOW_UP_PROMPTS = {"stand_alone"}  # the reply is a question: tested in test_r
 QUESTION_PROMPTS = {"question_single", "question_two", "question_unanswerable"}  # only chat models serve these
 
 
-def test_every_prompt_is_served() -> None:
+def test_every_prompt_has_a_responder() -> None:
     """A variant of a prompt, NAME.VARIANT, is sent under the prompt's name."""
     never_asked = {"shorten"}  # the reader's answers are short already
     assert {name for name in BUILT_IN if "." not in name} - never_asked == set(RESPONDERS)

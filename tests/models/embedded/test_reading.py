@@ -65,10 +65,10 @@ def test_windows_hold_all_tokens_in_order(
     tokens_in_windows = {token for window in windows for token in window.tokens if token}
     for number, shown_passage in enumerate(passages):
         ids, tokens = encode_passage(get_encoder(), number, shown_passage)
-        text = {token for token in tokens if token}
-        assert text == {token for token in tokens_in_windows if token.passage == number}
-        assert len(text) == len(get_encoder().tokens(shown_passage["text"]).ids)
-        assert len(ids) - len(text) == len(
+        text_tokens = {token for token in tokens if token}
+        assert text_tokens == {token for token in tokens_in_windows if token.passage == number}
+        assert len(text_tokens) == len(get_encoder().tokens(shown_passage["text"]).ids)
+        assert len(ids) - len(text_tokens) == len(
             get_encoder().tokens(shown_passage["title"] + ": " if shown_passage["title"] else "").ids
         )
     if not all(passage["text"] for passage in passages):
@@ -144,7 +144,12 @@ def make_window(*owners: int | None) -> Window:
 def test_a_span_stays_in_the_text_of_one_passage() -> None:
     window = make_window(None, 0, 0, None, 1, 1)
     start, end = np.zeros((2, 10), np.float32)
-    start[3 + 0], start[3 + 2], end[3 + 3], end[3 + 4] = 9, 8, 9, 8  # no text holds both a best start and a best end
+    start[3 + 0], start[3 + 2], end[3 + 3], end[3 + 4] = (
+        9,
+        8,
+        9,
+        8,
+    )  # the highest scores are on title tokens, which no span may contain
     passages = [make_passage("a b"), make_passage("c d")]
     spans = find_spans(window, Logits(start, end, 0.0), passages, CALIBRATION, 20)
     assert {span.text for span in spans} == {"a", "b", "a b", "c", "d", "c d"}

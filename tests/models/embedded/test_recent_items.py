@@ -3,7 +3,7 @@
 from quorum.core.state import Passage
 from quorum.models.embedded import read_manifest
 from quorum.models.embedded.batching import Job, find_recent_result, get_readings, read_jobs
-from quorum.models.embedded.embeddings import RECENT_VECTORS, EmbeddedEmbeddings, embed_now
+from quorum.models.embedded.embeddings import RECENT_VECTORS, EmbeddedEmbeddings, embed_without_memory
 from quorum.models.embedded.encoder import get_encoder
 from quorum.models.embedded.reading import Calibration, make_reading, make_windows
 from quorum.models.embedded.recent_items import RecentItems
@@ -43,7 +43,7 @@ def test_a_job_is_answered_at_once_when_all_its_passages_have_been_read() -> Non
     get_readings(get_encoder()).clear()
     job = Job("Where was Haydn born?", PASSAGES[::-1])
     assert find_recent_result(job) is None
-    (result,) = read_jobs([Job(job.question, [passage]) for passage in PASSAGES][:1])
+    read_jobs([Job(job.question, PASSAGES[:1])])
     assert find_recent_result(job) is None
     (result,) = read_jobs([job])
     recent = find_recent_result(job)
@@ -52,19 +52,19 @@ def test_a_job_is_answered_at_once_when_all_its_passages_have_been_read() -> Non
     assert {span.passage for span in recent.reading.spans} == {0, 1, 2}
 
 
-def test_lines_counted_alone_add_up_to_the_tokens_of_the_text() -> None:
+def test_counting_a_text_line_by_line_gives_the_number_of_its_tokens() -> None:
     text = "Question: who?\r\n\n" + "An unbelievable line, çà et là. " * 9 + "\n\u0301accent\n\n日本 語" + "x" * 300
     for _ in range(2):
         assert get_encoder().count(text) == len(get_encoder().tokens(text).ids)
 
 
-def test_remembered_vectors_equal_the_encoders_and_a_caller_may_change_its_copy() -> None:
+def test_remembered_vectors_equal_computed_ones_even_if_a_caller_changes_what_it_got() -> None:
     RECENT_VECTORS.clear()
     texts = ["Where was Haydn born?", "tea", "Where was Haydn born?"]
     first = EmbeddedEmbeddings().embed_documents(texts)
-    assert first == embed_now(texts)
+    assert first == embed_without_memory(texts)
     first[0][0] = 9.0
-    assert EmbeddedEmbeddings().embed_documents(texts) == embed_now(texts)
+    assert EmbeddedEmbeddings().embed_documents(texts) == embed_without_memory(texts)
 
 
 def test_hidden_states_stored_by_a_reading_equal_newly_computed_ones() -> None:

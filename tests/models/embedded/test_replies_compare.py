@@ -12,7 +12,7 @@ PASSAGES = [
 
 
 @pytest.mark.parametrize("method", ["concat", "direct", "base", "cot", "zero_shot_cot", "concat_pf", "self_ask"])
-async def test_every_method_over_all_passages_compares(method: str) -> None:
+async def test_every_method_that_reads_all_passages_answers_a_comparison_question(method: str) -> None:
     result = await answer("Who was born first, Ada Korn or Per Lund?", method, Context(), given=PASSAGES)
     assert (result["answer"], result["malformed"]) == ("Per Lund", {})
 

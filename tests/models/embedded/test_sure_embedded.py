@@ -105,7 +105,7 @@ async def test_a_choice_is_one_of_the_choices() -> None:
         ("sum_and_pred", {}, 2),
     ],
 )
-async def test_sures_methods_answer_offline(method: str, settings: dict[str, Any], calls: int) -> None:
+async def test_sure_and_its_baselines_answer_offline(method: str, settings: dict[str, Any], calls: int) -> None:
     result = await answer(QUESTION, method, Context(**settings), given=PASSAGES)
     assert (result["answer"], result["malformed"]) == ("Rohrau", {})
     assert sum(usage["calls"] for usage in result["usage"].values()) == calls
