@@ -63,7 +63,7 @@ def judge_answer(question: dict[str, Any], result: ShownResult) -> Outcome:
     begin = support["start"] if support else 0
     start, end = (support and support["span"]) or (begin, begin)
     span = sentence[start - begin : end - begin]
-    sure = not result["unknown"] and support is not None and support["sure"]
+    sure = not result["unknown"] and support is not None and support["is_certain"]
     shown = sentence if start == end else f"{sentence[: start - begin]}[[{span}]]{sentence[end - begin :]}"
     if not question["answers"]:
         return Outcome(question["question"], meta["part"], meta["kind"], None, None, sure, shown)

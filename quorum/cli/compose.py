@@ -47,10 +47,9 @@ def compose(
         Guarantee,
         compose,
         describe_composed,
-        make_composed_file,
-        write_composed,
     )
     from quorum.evaluation.decisions.recorded_results import check_wrong_cost, compute_failure_probability, read_results
+    from quorum.evaluation.decisions.write_composed import make_composed_file, write_composed
 
     failure_probability = compute_failure_probability(confidence)
     guarantee = Guarantee(lose_at_most, failure_probability, cast(Any, cost), check_wrong_cost(wrong_cost), seed)

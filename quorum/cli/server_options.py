@@ -67,7 +67,7 @@ def make_server_options(
     own_systems: list[str] | None = None,
 ) -> "Options":
     """What the options let clients do. Raises `SetupError` if others can reach the address without a token."""
-    from quorum.evaluation.run.columns import read_systems
+    from quorum.evaluation.run.parse_systems import read_systems
     from quorum.serving.address import check_tokens
     from quorum.serving.serve import Options
 

@@ -23,7 +23,7 @@ def find_method_with_systems(name: str, own_systems: Sequence[str] | None) -> "M
 
     if not own_systems:
         return find_method(name)
-    from quorum.evaluation.run.columns import read_systems
+    from quorum.evaluation.run.parse_systems import read_systems
     from quorum.graphs.composed import make_composed_method
 
     specs = read_systems(own_systems)

@@ -232,9 +232,7 @@ class Answer(TypedDict, total=False):
     certified: int | None  # how many passages could be replaced without changing the vote (quorum.algorithms)
     rationale: str | None
     evidence: list[Evidence]
-    voters_without_answer: (
-        list[str] | None
-    )  # ids of passages that voted for the answer and do not contain it; null without votes
+    voters_without_answer: list[str] | None  # ids of passages; null in a method without votes
     votes: Annotated[list[Vote], append_items]  # null in a method without votes
     candidates: list[str] | None
     summaries: list[str] | None

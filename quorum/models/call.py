@@ -15,15 +15,14 @@ from quorum.core.context import Context
 from quorum.core.errors import SetupError
 from quorum.core.state import Usage
 from quorum.core.thinking import remove_thinking
-from quorum.models.chat import chat_model_async, get_model_identity_async
 from quorum.models.clock import REAL_CLOCK, Clock
 from quorum.models.inflight import share_call
-from quorum.models.journal import find_journal, make_key
+from quorum.models.journal import find_journal
 from quorum.models.journal_database import Record
-from quorum.models.parameters import SCHEMA_PARAMETER, get_refusals, record_refusal, speaks_openai
+from quorum.models.make_request import Source, is_greedy, make_request
+from quorum.models.parameters import SCHEMA_PARAMETER, get_refusals, record_refusal
 from quorum.models.replay import Replay
 from quorum.models.request import Request, SchemaRefused, send_request
-from quorum.models.tracing import note_prompt
 
 __all__ = ["Reply", "call", "remove_thinking"]
 
@@ -48,30 +47,6 @@ class Reply:
     finish: str | None
     reasoning: str = ""
     is_greedy: bool = True
-
-
-@dataclass(frozen=True)
-class Source:
-    """Where a reply comes from.
-
-    identity: what identifies the model, None if nothing lasting does; version: the prompt text's hash; inputs: the
-    prompt's variables, which only the embedded reader uses; sample: the number of the reply among several independent
-    ones.
-    """
-
-    identity: dict[str, Any] | None
-    version: str
-    prompt: str
-    inputs: dict[str, Any] | None
-    sample: int = 0
-
-    def make_key(self, request: Request) -> str | None:
-        """The reply's key in the journal."""
-        if self.identity is None:
-            return None
-        decoding = request.decoding | ({} if request.schema is None else {SCHEMA_PARAMETER: request.schema})
-        inputs = None if self.inputs is None else (self.inputs, self.prompt)
-        return make_key(self.identity, decoding, str(request.message.content), inputs, self.sample)
 
 
 async def call(
@@ -113,44 +88,6 @@ async def call(
     if first.is_greedy:
         return [first, *(replace(first, is_stored=True) for _ in range(n - 1))]
     return [first, *await ask_samples(request, source, range(1, n))]  # the model refused temperature 0
-
-
-async def make_request(
-    prompt: str,
-    text: str,
-    context: Context,
-    version: str,
-    detail: str,
-    inputs: Mapping[str, Any] | None,
-    temperature: float | None,
-    model: str | BaseChatModel | None,
-    schema: Mapping[str, Any] | None,
-    config: RunnableConfig | None,
-    clock: Clock,
-) -> tuple[Request, Source, str | BaseChatModel]:
-    """(request, source of its replies, model) of a call; the arguments are those of `call`."""
-    chosen_model = context.model if model is None else model
-    client = await chat_model_async(chosen_model, context)
-    wants_inputs = bool(getattr(client, "wants_inputs", False))
-    model_identity = await get_model_identity_async(chosen_model, context)
-    chosen_temperature = context.temperature if temperature is None else temperature
-    text = text.encode("utf-8", "replace").decode()  # a lone surrogate from a broken file cannot be sent
-    name = f"{prompt}: {detail}" if detail else prompt
-    metadata = {"prompt": prompt, "prompt_version": version, "prompt_detail": detail}
-    note_prompt(prompt, version)
-    request = Request(
-        model=client,
-        label=make_label(chosen_model, model_identity),
-        name=name,
-        message=HumanMessage(text),
-        decoding=make_decoding(context, chosen_temperature, made_by_caller=not isinstance(chosen_model, str)),
-        context=context,
-        config=merge_config(config, {"run_name": name, "metadata": metadata}),
-        clock=clock,
-        is_given_by_spec=isinstance(chosen_model, str),
-        schema=schema if speaks_openai(type(client)) else None,
-    )
-    return request, Source(model_identity, version, prompt, dict(inputs or {}) if wants_inputs else None), chosen_model
 
 
 async def ask_samples(request: Request, source: Source, numbers: range) -> list[Reply]:
@@ -257,10 +194,6 @@ async def trace_stored_reply(request: Request, record: Record) -> None:
     await Replay(record=record).ainvoke([request.message], config)
 
 
-def merge_config(config: RunnableConfig | None, own_config: RunnableConfig) -> RunnableConfig:
-    return own_config if config is None else merge_configs(config, own_config)
-
-
 def make_reply(record: Record, is_stored: bool) -> Reply:
     """The `Reply` that a record stands for."""
     usage = Usage(
@@ -278,28 +211,4 @@ def make_reply(record: Record, is_stored: bool) -> Reply:
         finish=record.finish,
         reasoning=record.reasoning,
         is_greedy=record.is_greedy,
-    )
-
-
-def make_decoding(context: Context, temperature: float, *, made_by_caller: bool) -> dict[str, Any]:
-    """The decoding parameters. A model object keeps its own unless a temperature above 0 is asked for."""
-    if temperature == 0:
-        return {} if made_by_caller else {"temperature": 0.0}
-    nucleus = {} if context.top_p == 1 else {"top_p": context.top_p}
-    return {"temperature": temperature, "seed": context.seed} | nucleus
-
-
-def is_greedy(model: str | BaseChatModel, temperature: float) -> bool:
-    """Whether equal requests should get equal replies."""
-    if isinstance(model, str):
-        return temperature == 0 and model != "scripted"
-    return temperature == 0 and getattr(model, "temperature", None) == 0
-
-
-def make_label(model: str | BaseChatModel, model_identity: dict[str, Any] | None) -> str:
-    """The model's name in messages. Its limits are stored under the same name."""
-    if not isinstance(model, str):
-        return f"The model {type(model).__name__} ({getattr(model, 'model_name', None) or hex(id(model))})"
-    return f"The model {model!r}" + (
-        f" at {model_identity['base_url']}" if model_identity and model_identity["base_url"] else ""
     )

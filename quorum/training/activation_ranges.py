@@ -12,7 +12,7 @@ from torch import Tensor
 
 from quorum.training.encoder import Layer, TwoTowers
 from quorum.training.examples import EncodedExample, encode_example, read_examples
-from quorum.training.reader import pad_batch
+from quorum.training.reader_loss import pad_batch
 
 Batch = tuple[Tensor, Tensor, Tensor]  # ids, segment types, mask
 

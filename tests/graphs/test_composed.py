@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from composed_fixtures import CONTEXT, GIVEN_PASSAGES, write_cascade
 from openai_server import OpenAIServer, Request
 from quorum_command import Quorum
 
@@ -17,33 +18,14 @@ from quorum.evaluation.compare.prices import Prices
 from quorum.evaluation.run.columns import parse_columns
 from quorum.graphs import answer, find_method
 from quorum.graphs.composed import composed_graph
-from quorum.nodes.describe_settings import SETTINGS_THAT_CHANGE_NO_ANSWER, describe_settings
 from quorum.prompts import get_version
 from quorum.retrievers.index import index_passages
 from quorum.retrievers.store import open_store
 
-GIVEN_PASSAGES = [
-    {"id": "a", "title": "A", "text": "The tower is red."},
-    {"id": "b", "title": "B", "text": "The tower is old."},
-]
-CONTEXT = Context(model="openai:test", k=2, journal="off", retriever="bm25")
 LONG_ANSWER = (
     "The tower is red. It has been red since the people of the coast built it of red stone, and they paint it again"
     " in every second year, so that ships can see it from afar."
 )
-StageTest = dict[str, Any] | None
-
-
-def write_cascade(folder: Path, *stages: tuple[str, StageTest, dict[str, Any]]) -> str:
-    """Write a composed method's file; each stage: its method, its test, its settings that differ from the context's."""
-    settings = describe_settings(CONTEXT, SETTINGS_THAT_CHANGE_NO_ANSWER | {"retriever", "collection"})
-    stage_fields = [
-        {"name": method, "method": method, "accept": accept, "settings": {**settings, **stage_settings}, "prompts": {}}
-        for method, accept, stage_settings in stages
-    ]
-    file = folder / "composed.json"
-    file.write_text(json.dumps({"kind": "quorum composed", "stages": stage_fields, "certificate": None}))
-    return str(file)
 
 
 @pytest.fixture

@@ -1,17 +1,12 @@
 """Golden traces: the (node, update) pairs that a run with a scripted model must give, for every method and branch."""
 
-from itertools import product
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given
-from hypothesis import settings as run_with
-from hypothesis import strategies as st
 from method_fixtures import FIRST_STEPS, PASSAGES, QUESTION, script_passage_answers, trace_method
 
 from quorum.core.context import Context
 from quorum.core.errors import CallError, SetupError
-from quorum.core.state import Result
 from quorum.graphs import METHODS, answer
 from quorum.models.scripted import ScriptedModel
 from quorum.prompts import BUILT_IN
@@ -272,36 +267,6 @@ async def test_pf_concat_draws_samples_in_both_rounds() -> None:
 async def test_pf_concat_asks_every_passage_whatever_the_vote() -> None:
     model = script_passage_answers("1931", "1931", "1931").on("answer_candidates", "1931")
     assert [node for node, _ in await trace_method("pf_concat", model, vote="staged")].count("passage_answer") == 3
-
-
-REPLIES = ("unknown", "1931", "1950")
-
-
-async def run_method(method: str, concat_reply: str, passage_replies: tuple[str, ...], **settings: Any) -> Result:
-    """Run with a reply to the prompt that shows all passages, and one for each passage alone."""
-    model = script_passage_answers(*passage_replies).on("answer", concat_reply)
-    return await answer(QUESTION, method, Context(model=model, **settings), given=PASSAGES[: len(passage_replies)])
-
-
-async def test_the_settings_speculative_and_staged_change_no_answer() -> None:
-    for concat_reply, *passage_replies in product(REPLIES[:2], REPLIES, REPLIES, REPLIES):
-        expected = await run_method("concat_pf", concat_reply, tuple(passage_replies))
-        for options in ({"speculative": True}, {"vote": "staged"}, {"speculative": True, "vote": "staged"}):
-            variant_result = await run_method("concat_pf", concat_reply, tuple(passage_replies), **options)
-            assert (variant_result["answer"], variant_result["unknown"]) == (expected["answer"], expected["unknown"])
-            if "vote" not in options:  # the same result, except its usage
-                assert {**variant_result, "usage": None} == {**expected, "usage": None}
-            assert variant_result["confidence"] is None or "vote" not in options
-
-
-@run_with(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(st.lists(st.sampled_from(REPLIES), min_size=1, max_size=5).map(tuple))
-async def test_staged_post_fusion_gives_the_answer_of_the_full_vote(passage_replies: tuple[str, ...]) -> None:
-    expected = await run_method("post_fusion", "", passage_replies)
-    variant_result = await run_method("post_fusion", "", passage_replies, vote="staged")
-    assert (variant_result["answer"], variant_result["unknown"]) == (expected["answer"], expected["unknown"])
-    assert variant_result["confidence"] is None
-    assert len(variant_result["votes"]) <= len(expected["votes"])
 
 
 @pytest.mark.parametrize("method", METHODS)

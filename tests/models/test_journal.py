@@ -19,8 +19,7 @@ from quorum.core.context import Context
 from quorum.core.errors import CallError, SetupError
 from quorum.models import get_model_identity
 from quorum.models.call import call
-from quorum.models.journal import close_journals, find_journal_path, make_key, open_journal
-from quorum.models.journal_database import Record
+from quorum.models.journal import close_journals, find_journal_path, make_key
 from quorum.models.scripted import ScriptedModel
 
 CLIENT_SCRIPT = Path(__file__).parents[1] / "journal_client.py"
@@ -189,57 +188,6 @@ async def test_the_journal_does_not_block_the_event_loop(openai_server: OpenAISe
     assert all(not reply.is_stored for (reply,) in replies)
     assert len(SQLITE_THREADS) == 1
     assert threading.get_ident() not in SQLITE_THREADS
-
-
-async def test_queued_writes_share_one_transaction(tmp_path: Path) -> None:
-    journal = open_journal(str(tmp_path / "journal.sqlite"))
-    record = Record("text", "stop", 3, 1, 0, 0.5)
-    await journal.put("known", record)
-    statements: list[str] = []
-    assert journal.connection is not None
-    journal.connection.set_trace_callback(statements.append)
-    resume = threading.Event()
-    journal.thread.submit(resume.wait)
-    puts = [asyncio.create_task(journal.put(f"key {number}", record)) for number in range(9)]
-    gets = [asyncio.create_task(journal.get(key)) for key in ("known", "key 8", "missing")]
-    await asyncio.sleep(0)
-    puts[0].cancel()  # a queued reply is stored even if its caller is cancelled
-    resume.set()
-    await asyncio.gather(*puts[1:])
-    assert await asyncio.gather(*gets) == [record, record, None]
-    assert statements.count("BEGIN IMMEDIATE") == statements.count("COMMIT") == 1
-    assert await journal.get("key 0") == record
-
-
-async def test_a_reply_that_cannot_be_stored_fails_only_its_own_call(tmp_path: Path) -> None:
-    journal = open_journal(str(tmp_path / "journal.sqlite"))
-    record = Record("text", "stop", 3, 1, 0, 0.5)
-    await journal.put("known", record)
-    assert journal.connection is not None
-    journal.connection.execute("PRAGMA query_only=ON")
-    put, get = await asyncio.gather(journal.put("new", record), journal.get("known"), return_exceptions=True)
-    assert isinstance(put, SetupError)
-    assert "journal.sqlite cannot be used" in str(put)
-    assert get == record
-    journal.connection.execute("PRAGMA query_only=OFF")
-    await journal.put("new", record)
-    assert await journal.get("new") == record
-
-
-async def test_a_reply_that_sqlite_refuses_loses_no_other_reply(tmp_path: Path) -> None:
-    journal = open_journal(str(tmp_path / "journal.sqlite"))
-    record = Record("text", "stop", 3, 1, 0, 0.5)
-    resume = threading.Event()
-    journal.thread.submit(resume.wait)
-    unstorable = Record("text", "stop", 2**70, 1, 0, 0.5)
-    puts = [
-        asyncio.create_task(journal.put(key, item)) for key, item in (("a", record), ("b", unstorable), ("c", record))
-    ]
-    await asyncio.sleep(0)
-    resume.set()
-    outcomes = await asyncio.gather(*puts, return_exceptions=True)
-    assert [type(outcome) for outcome in outcomes] == [type(None), OverflowError, type(None)]
-    assert await journal.get("a") == await journal.get("c") == record
 
 
 def test_journal_keys_depend_on_every_part_of_a_request() -> None:

@@ -6,7 +6,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import tiny_language_models as tiny
 import torch
+from exported_readers import LOW_LAYERS, GetExport, list_options
 from safetensors.torch import save_file
 from tokenizers import Tokenizer
 from tokenizers.models import WordPiece
@@ -15,6 +17,7 @@ from tokenizers.pre_tokenizers import BertPreTokenizer
 from tokenizers.processors import TemplateProcessing
 from torch import Tensor
 
+from quorum.training import export, reader
 from quorum.training.encoder import LINEAR_NAMES
 from quorum.training.examples import CALIBRATION_PERCENT, Example, is_held_out
 
@@ -146,3 +149,38 @@ def negatives(tmp_path_factory: pytest.TempPathFactory, records: list[dict[str, 
             wrong = [{"title": "", "text": text.replace(" in ", " a ")} for text in wrong_passages]
             lines.write(json.dumps({"id": record["id"], "question": record["question"], "negatives": wrong}) + "\n")
     return path
+
+
+@pytest.fixture(scope="session")
+def base_models(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """Folders of tiny base models: seq2seq (t5), causal (llama, gpt2), and causal with a chat template (chat)."""
+    folder = tmp_path_factory.mktemp("bases")
+    folders = {"t5": tiny.write_t5(folder / "t5"), "llama": tiny.write_llama(folder / "llama")}
+    return folders | {"chat": tiny.write_llama(folder / "chat", chat=True), "gpt2": tiny.write_gpt2(folder / "gpt2")}
+
+
+@pytest.fixture(scope="session")
+def checkpoint(base: Path, data: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A reader trained by the command until it can read."""
+    out = tmp_path_factory.mktemp("trained") / "reader.safetensors"
+    reader.main(list_options(base=base, train=data, out=out, low=LOW_LAYERS, rate=3e-3, steps=250, length=60))
+    return out
+
+
+@pytest.fixture(scope="session")
+def get_export(base: Path, checkpoint: Path, data: Path, tmp_path_factory: pytest.TempPathFactory) -> GetExport:
+    """A function that gives the folder of an export with weights of this many levels (0: float weights). The folder is
+    laid out as the one that the product runs.
+    """
+    folders: dict[int, Path] = {}
+
+    def folder(levels: int) -> Path:
+        if levels not in folders:
+            folders[levels] = out = tmp_path_factory.mktemp(f"levels{levels}")
+            common = list_options(base=base, checkpoint=checkpoint, data=data, low=LOW_LAYERS)
+            export.main([*common, "--levels", str(levels), "--out", str(out / "reader.onnx")])
+            words = Tokenizer.from_file(str(base / "tokenizer.json")).get_vocab()
+            (out / "vocab.txt").write_text("\n".join(sorted(words, key=words.__getitem__)) + "\n", encoding="utf-8")
+        return folders[levels]
+
+    return folder

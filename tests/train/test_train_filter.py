@@ -14,8 +14,7 @@ from quorum.core.errors import SetupError, TooLong
 from quorum.core.state import Passage
 from quorum.datasets.silver import SilverLine, read_silver
 from quorum.graphs import answer
-from quorum.models.call import call
-from quorum.models.chat import chat_model, get_model_identity
+from quorum.models.chat import get_model_identity
 from quorum.models.pretrained import fingerprint_model, load_pretrained, read_card
 from quorum.models.scripted import ScriptedModel
 from quorum.prompts import BUILT_IN, number_passages, render_prompt
@@ -49,14 +48,6 @@ def silver_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-@pytest.fixture(scope="session")
-def models(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
-    """Folders of tiny base models: seq2seq (t5), causal (llama, gpt2), and causal with a chat template (chat)."""
-    folder = tmp_path_factory.mktemp("bases")
-    folders = {"t5": tiny.write_t5(folder / "t5"), "llama": tiny.write_llama(folder / "llama")}
-    return folders | {"chat": tiny.write_llama(folder / "chat", chat=True), "gpt2": tiny.write_gpt2(folder / "gpt2")}
-
-
 def ignore_progress(stage: str, done: int, total: int | None) -> None:
     """Do not report progress."""
 
@@ -73,10 +64,10 @@ def read_weights(folder: Path) -> dict[str, Any]:
 
 
 @pytest.fixture(scope="session")
-def trained_filter(models: dict[str, Path], silver_file: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def trained_filter(base_models: dict[str, Path], silver_file: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A causal filter that knows the data by heart."""
     out = tmp_path_factory.mktemp("filters") / "learned"
-    report = train_model(Task("filter", mode="filco"), silver_file, models["llama"], out, epochs=100, lora=False)
+    report = train_model(Task("filter", mode="filco"), silver_file, base_models["llama"], out, epochs=100, lora=False)
     assert (report.examples, report.left_out, report.shortened) == (4, 0, 0)
     assert report.losses[-1] < 0.1 < 1 < report.losses[0]
     return out
@@ -93,36 +84,38 @@ def test_a_model_learns_its_data_by_heart(trained_filter: Path, silver_file: Pat
 
 @pytest.mark.parametrize(("base", "epochs"), [("t5", 40), ("chat", 70)])
 def test_models_of_every_kind_learn(
-    base: str, epochs: int, models: dict[str, Path], silver_file: Path, tmp_path: Path
+    base: str, epochs: int, base_models: dict[str, Path], silver_file: Path, tmp_path: Path
 ) -> None:
     task, lines = Task("filter", mode="psg"), read_lines(silver_file, "filter")[2:]
     settings = Settings(**FAST_SETTINGS | {"rate": 1e-2, "epochs": epochs, "lora": False})
-    report = finetune_model(task, lines, silver_file, str(models[base]), tmp_path / "filter", settings, ignore_progress)
+    report = finetune_model(
+        task, lines, silver_file, str(base_models[base]), tmp_path / "filter", settings, ignore_progress
+    )
     assert report.losses[-1] < 0.2 < 1 < report.losses[0]
     loaded_model = load_pretrained(str(tmp_path / "filter"))
     assert [loaded_model.generate(task.make_pair(line, 2).prompt, 9).text for line in lines] == ["1", "None"]
 
 
 @pytest.mark.parametrize("base", ["t5", "llama"])
-def test_adapters_learn_too(base: str, models: dict[str, Path], silver_file: Path, tmp_path: Path) -> None:
+def test_adapters_learn_too(base: str, base_models: dict[str, Path], silver_file: Path, tmp_path: Path) -> None:
     task = Task("filter", mode="filco")
-    report = train_model(task, silver_file, models[base], tmp_path / "filter", epochs=6, rate=5e-2, lora=True)
+    report = train_model(task, silver_file, base_models[base], tmp_path / "filter", epochs=6, rate=5e-2, lora=True)
     assert report.losses[-1] < report.losses[0] - 0.1
     card = read_card(tmp_path / "filter")
     assert card is not None
-    assert (card.adapter, card.base) == (True, str(models[base]))
+    assert (card.adapter, card.base) == (True, str(base_models[base]))
     assert load_pretrained(str(tmp_path / "filter")).generate("Question", 3).reply_tokens > 0
     assert all("lora" in name for name in read_weights(tmp_path / "filter"))
 
 
 def test_the_number_of_examples_in_memory_does_not_change_the_result(
-    models: dict[str, Path], silver_file: Path, tmp_path: Path
+    base_models: dict[str, Path], silver_file: Path, tmp_path: Path
 ) -> None:
     reports = [
         train_model(
             Task("filter", mode="filco"),
             silver_file,
-            models["llama"],
+            base_models["llama"],
             tmp_path / str(n),
             epochs=2,
             at_once=n,
@@ -139,22 +132,27 @@ class KilledError(Exception):
 
 @pytest.mark.parametrize("settings", [{}, {"lora": True}, {"at_once": 1}])
 def test_a_killed_training_continues_to_the_same_result(
-    settings: dict[str, Any], models: dict[str, Path], silver_file: Path, tmp_path: Path
+    settings: dict[str, Any], base_models: dict[str, Path], silver_file: Path, tmp_path: Path
 ) -> None:
     task = Task("filter", mode="filco")
     common = {"epochs": 3, "batch": 2, "save_every": 0.0} | settings
-    train_model(task, silver_file, models["t5"], tmp_path / "uninterrupted", **common)
+    train_model(task, silver_file, base_models["t5"], tmp_path / "uninterrupted", **common)
 
     def stop(stage: str, done: int, total: int | None) -> None:
         if done == 3:
             raise KilledError
 
     with pytest.raises(KilledError):
-        train_model(task, silver_file, models["t5"], tmp_path / "killed", stop, **common)
+        train_model(task, silver_file, base_models["t5"], tmp_path / "killed", stop, **common)
     assert not (tmp_path / "killed").exists()
     steps: list[int] = []
     train_model(
-        task, silver_file, models["t5"], tmp_path / "killed", lambda stage, done, total: steps.append(done), **common
+        task,
+        silver_file,
+        base_models["t5"],
+        tmp_path / "killed",
+        lambda stage, done, total: steps.append(done),
+        **common,
     )
     assert steps == [4, 5, 6]
     expected_weights, continued_weights = read_weights(tmp_path / "uninterrupted"), read_weights(tmp_path / "killed")
@@ -163,61 +161,70 @@ def test_a_killed_training_continues_to_the_same_result(
     assert fingerprint_model(tmp_path / "uninterrupted") == fingerprint_model(tmp_path / "killed")
 
 
-def test_a_finished_training_is_not_repeated(models: dict[str, Path], silver_file: Path, tmp_path: Path) -> None:
+def test_a_finished_training_is_not_repeated(base_models: dict[str, Path], silver_file: Path, tmp_path: Path) -> None:
     task, out = Task("filter", mode="filco"), tmp_path / "filter"
-    report = train_model(task, silver_file, models["t5"], out, epochs=1)
+    report = train_model(task, silver_file, base_models["t5"], out, epochs=1)
     written_at = (out / "model.safetensors").stat().st_mtime_ns
-    assert train_model(task, silver_file, models["t5"], out, epochs=1) == report
+    assert train_model(task, silver_file, base_models["t5"], out, epochs=1) == report
     assert (out / "model.safetensors").stat().st_mtime_ns == written_at
     with pytest.raises(SetupError, match=r"is there already \(its epochs \(settings\) is 1, not 2\)"):
-        train_model(task, silver_file, models["t5"], out, epochs=2)
+        train_model(task, silver_file, base_models["t5"], out, epochs=2)
     (tmp_path / "other").mkdir()
     with pytest.raises(SetupError, match="is there already"):
-        train_model(task, silver_file, models["t5"], tmp_path / "other", epochs=1)
+        train_model(task, silver_file, base_models["t5"], tmp_path / "other", epochs=1)
 
 
 def test_an_interrupted_training_with_other_settings_is_kept(
-    models: dict[str, Path], silver_file: Path, tmp_path: Path
+    base_models: dict[str, Path], silver_file: Path, tmp_path: Path
 ) -> None:
     def stop(stage: str, done: int, total: int | None) -> None:
         raise KilledError
 
     task = Task("filter", mode="filco")
     with pytest.raises(KilledError):
-        train_model(task, silver_file, models["t5"], tmp_path / "filter", stop, epochs=1)
+        train_model(task, silver_file, base_models["t5"], tmp_path / "filter", stop, epochs=1)
     with pytest.raises(SetupError, match="holds an interrupted run of another kind"):
-        train_model(task, silver_file, models["t5"], tmp_path / "filter", epochs=1, seed=5)
+        train_model(task, silver_file, base_models["t5"], tmp_path / "filter", epochs=1, seed=5)
 
 
-def test_the_model_card_describes_the_training(models: dict[str, Path], silver_file: Path, tmp_path: Path) -> None:
+def test_the_model_card_describes_the_training(base_models: dict[str, Path], silver_file: Path, tmp_path: Path) -> None:
     out = tmp_path / "filter"
-    train_model(Task("filter", mode="filco"), silver_file, models["t5"], out, epochs=1)
+    train_model(Task("filter", mode="filco"), silver_file, base_models["t5"], out, epochs=1)
     card = (out / "README.md").read_text(encoding="utf-8")
-    for words in ("silver.jsonl", "strinc", "0.005", "4 trained on", str(models["t5"]), "all weights", "700", "torch"):
+    for words in (
+        "silver.jsonl",
+        "strinc",
+        "0.005",
+        "4 trained on",
+        str(base_models["t5"]),
+        "all weights",
+        "700",
+        "torch",
+    ):
         assert words in card
     assert (out / "prompts" / "filter_sentences.md").read_text(encoding="utf-8").strip() == BUILT_IN["filter_sentences"]
 
 
 def test_passages_are_left_out_until_an_example_fits(
-    models: dict[str, Path], silver_file: Path, tmp_path: Path
+    base_models: dict[str, Path], silver_file: Path, tmp_path: Path
 ) -> None:
     lines = list(read_silver(silver_file))
-    codec = load_pretrained(str(models["t5"])).codec
+    codec = load_pretrained(str(base_models["t5"])).codec
     task = Task("filter", mode="filco")
     longest = max(len(codec.encode_prompt(task.make_pair(line, 1).prompt)) for line in lines)
-    report = train_model(task, silver_file, models["t5"], tmp_path / "filter", epochs=1, length=longest)
+    report = train_model(task, silver_file, base_models["t5"], tmp_path / "filter", epochs=1, length=longest)
     assert (report.examples, report.shortened) == (4, 4)
     with pytest.raises(SetupError, match=r"None of 4 examples fits 50 tokens; give a larger --length"):
-        train_model(task, silver_file, models["t5"], tmp_path / "none", epochs=1, length=50)
+        train_model(task, silver_file, base_models["t5"], tmp_path / "none", epochs=1, length=50)
     with pytest.raises(SetupError, match=r"takes 128 tokens and would need 724"):
-        train_model(task, silver_file, models["gpt2"], tmp_path / "none", epochs=1)
+        train_model(task, silver_file, base_models["gpt2"], tmp_path / "none", epochs=1)
 
 
 async def test_a_generator_answers_the_graphs_prompt(
-    models: dict[str, Path], silver_file: Path, tmp_path: Path
+    base_models: dict[str, Path], silver_file: Path, tmp_path: Path
 ) -> None:
     lines, out = read_lines(silver_file, "generator"), tmp_path / "generator"
-    train_model(Task("generator", context="full"), silver_file, models["llama"], out, epochs=60, lora=False)
+    train_model(Task("generator", context="full"), silver_file, base_models["llama"], out, epochs=60, lora=False)
     spec, line = f"transformers:{out}", lines[1]
     result = await answer(line["question"], "concat", Context(model=spec), given=line["passages"])
     assert (result["answer"], result["unknown"]) == ("Oslo", False)
@@ -256,11 +263,11 @@ def render_full_prompt(line: SilverLine) -> str:
 
 
 async def test_a_prompt_longer_than_in_training_loses_passages(
-    models: dict[str, Path], silver_file: Path, tmp_path: Path
+    base_models: dict[str, Path], silver_file: Path, tmp_path: Path
 ) -> None:
     lines, out = read_lines(silver_file, "generator"), tmp_path / "generator"
-    length = len(load_pretrained(str(models["t5"])).codec.encode_prompt(render_full_prompt(lines[0]))) + 20
-    train_model(Task("generator", context="full"), silver_file, models["t5"], out, epochs=1, length=length)
+    length = len(load_pretrained(str(base_models["t5"])).codec.encode_prompt(render_full_prompt(lines[0]))) + 20
+    train_model(Task("generator", context="full"), silver_file, base_models["t5"], out, epochs=1, length=length)
     context = Context(model=f"transformers:{out}")
     long_passage = Passage(id="c", title="", text="Words without an end. " * 40)
     result = await answer(lines[0]["question"], "concat", context, given=[*lines[0]["passages"], long_passage])
@@ -269,40 +276,12 @@ async def test_a_prompt_longer_than_in_training_loses_passages(
         await answer(lines[0]["question"], "concat", context, given=[long_passage])
 
 
-def test_a_sample_depends_on_the_seed_and_a_greedy_reply_does_not(models: dict[str, Path]) -> None:
-    loaded_model = load_pretrained(str(models["llama"]))
-    samples = [loaded_model.generate("Hello", 9, temperature=1.0, seed=seed).text for seed in (1, 1, 2)]
-    assert samples[0] == samples[1] != samples[2]
-    assert loaded_model.generate("Hello", 9).text == loaded_model.generate("Hello", 9, seed=5).text
-
-
-async def test_a_plain_folder_is_a_chat_model(models: dict[str, Path]) -> None:
-    spec = f"transformers:{models['chat']}"
-    (reply,) = await call("answer", "Hello", context=Context(model=spec))
-    assert reply.finish in ("length", "stop")
-    assert chat_model(spec) is chat_model(spec)
-
-
-def test_folders_without_a_model_are_refused(models: dict[str, Path], silver_file: Path, tmp_path: Path) -> None:
-    with pytest.raises(SetupError, match="cannot be loaded"):
-        chat_model(f"transformers:{tmp_path}")
-    mixed_folder = tmp_path / "mixed"
-    words = tiny.make_tokenizer(adds_end=True)
-    words.add_tokens([f"word{number}" for number in range(99)])
-    tiny.save_model(mixed_folder, load_pretrained(str(models["gpt2"])).model, words)
-    with pytest.raises(SetupError, match="they belong to different models"):
-        load_pretrained(str(mixed_folder))
-    (mixed_folder / "quorum.json").write_text("{}", encoding="utf-8")
-    with pytest.raises(SetupError, match=r"quorum\.json cannot be read"):
-        load_pretrained(str(mixed_folder))
-
-
 def test_adapters_need_the_base_they_were_trained_on(
-    models: dict[str, Path], silver_file: Path, tmp_path: Path
+    base_models: dict[str, Path], silver_file: Path, tmp_path: Path
 ) -> None:
     base = tiny.write_llama(tmp_path / "base")
     train_model(Task("filter", mode="psg"), silver_file, base, tmp_path / "filter", epochs=1)
-    (base / "config.json").write_text((models["chat"] / "config.json").read_text("utf-8") + "\n", encoding="utf-8")
+    (base / "config.json").write_text((base_models["chat"] / "config.json").read_text("utf-8") + "\n", encoding="utf-8")
     with pytest.raises(SetupError, match=r"was trained on the model .*base, which has changed since"):
         load_pretrained(str(tmp_path / "filter"))
     base.rename(tmp_path / "away")

@@ -9,7 +9,8 @@ from tokenizers import Tokenizer
 from quorum.training.encoder import load_base
 from quorum.training.examples import EncodedExample, Example
 from quorum.training.groups import GROUP_SIZE, Groups
-from quorum.training.reader import Mixture, compute_loss, draw_batches, main, pad_batch, train_reader
+from quorum.training.reader import Mixture, draw_batches, main, train_reader
+from quorum.training.reader_loss import compute_loss, pad_batch
 
 
 @pytest.fixture

@@ -10,7 +10,8 @@ from torch import Tensor, nn
 
 from quorum.training.encoder import ADAPTER_SCALE, LINEAR_NAMES, RANK, TwoTowers, load_base, start_from
 from quorum.training.examples import EncodedExample, Example, encode_example
-from quorum.training.reader import Mixture, compute_loss, main, mark_allowed_positions, pad_batch, train_reader
+from quorum.training.reader import Mixture, main, train_reader
+from quorum.training.reader_loss import compute_loss, mark_allowed_positions, pad_batch
 
 Batch = tuple[Tensor, Tensor, Tensor]
 

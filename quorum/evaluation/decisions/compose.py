@@ -3,7 +3,6 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -11,18 +10,13 @@ from quorum.algorithms.cascade_certificates import CascadeCertificate, certify_c
 from quorum.algorithms.cascade_design import DESIGN_DIVISOR, design_cascades, split_questions
 from quorum.algorithms.cascades import Cascade, RecordedAnswers, Stage, compute_stage_shares, replay_cascade
 from quorum.algorithms.paired import count_fewest_questions, estimate_questions_to_certify
-from quorum.core.composed_file import FILE_KIND
 from quorum.core.errors import SetupError
 from quorum.core.text import format_count
 from quorum.evaluation.compare.format_figures import format_dollars, format_percent
 from quorum.evaluation.decisions.answer_table import COST_UNITS, Unit, make_answer_table
 from quorum.evaluation.decisions.recorded_results import RecordedResults
-from quorum.evaluation.run.details import LineIndex
-from quorum.evaluation.run.result_files import write_json
-from quorum.prompts import BUILT_IN
 
 LOSE_AT_MOST, CONFIDENCE, SEED = 0.03, 0.9, 0
-ROUNDED_DIGITS = 6
 
 
 @dataclass(frozen=True)
@@ -168,89 +162,6 @@ def estimate_questions_needed(
         -(-max(known_estimates) * DESIGN_DIVISOR // (DESIGN_DIVISOR - 1)),
         certifying_answers.question_count * DESIGN_DIVISOR // (DESIGN_DIVISOR - 1) + 1,
     )
-
-
-def make_composed_file(results: RecordedResults, composition: ComposeResult, guarantee: Guarantee) -> dict[str, Any]:
-    """The content of composed.json: the stages with their settings, the certificate, and the data behind it."""
-    cascade_certificate = composition.certificate
-    certificate = None
-    if cascade_certificate is not None:
-        certificate = {
-            "lose_at_most": guarantee.lose_at_most,
-            "confidence_level": round(1 - guarantee.error, 12),
-            "p": round(cascade_certificate.p_value, ROUNDED_DIGITS),
-            "rival_method": cascade_certificate.rival,
-            "loss": round(cascade_certificate.loss, ROUNDED_DIGITS),
-            "questions": composition.certifying_count,
-            "seed": guarantee.seed,
-            "wrong_cost": guarantee.wrong_cost,
-            "measure": results.measure,
-        }
-    return {
-        "kind": FILE_KIND,
-        "stages": [describe_stage(results, stage) for stage in composition.cascade],
-        "certificate": certificate,
-        "expected": {
-            "score": round(composition.score, ROUNDED_DIGITS),
-            guarantee.unit: round(composition.cost, ROUNDED_DIGITS),
-            "reached": {name: round(share, ROUNDED_DIGITS) for name, share in composition.stage_shares.items()},
-            "best": composition.best,
-            "best_score": round(composition.best_score, ROUNDED_DIGITS),
-            f"best_{guarantee.unit}": round(composition.best_cost, ROUNDED_DIGITS),
-        },
-        "questions": composition.question_count,
-        "questions_needed": composition.questions_needed,
-        "data": dict(results.data_and_source),
-        "collection": describe_collection(results),
-    }
-
-
-def describe_collection(results: RecordedResults) -> dict[str, str | None] | None:
-    """The collection that was searched and its revision; None if a corpus or the questions' passages were read."""
-    source = results.config.get("source") or {}
-    if source.get("collection") is None:
-        return None
-    return {"name": str(source["collection"]), "revision": source.get("revision")}
-
-
-def describe_stage(results: RecordedResults, stage: Stage) -> dict[str, Any]:
-    """A stage with the settings that it was measured with, and the versions of the prompts that it sent."""
-    settings = {name: value for name, value in results.get_settings(stage.method).items() if name != "graph"}
-    if "top" in settings or "gold" in settings:
-        raise SetupError(
-            f"{stage.method} read passages that an experiment placed there, not those that were retrieved, so it "
-            "cannot be part of a cascade; compare the method without the experiment."
-        )
-    method = settings.pop("method", stage.method)
-    accept = None if stage.accept is None else {"test": stage.accept.test, "at_least": stage.accept.at_least}
-    system = settings.pop("system", None)
-    versions = {**results.config.get("prompts", {}), **(settings.get("prompts") or {})}
-    sent_prompts = list_prompts(results, stage.method) or set(BUILT_IN)
-    return {
-        "name": stage.method,
-        "method": method,
-        "accept": accept,
-        "settings": settings,
-        "prompts": {name: versions[name] for name in sorted(sent_prompts) if name in versions},
-        **({} if system is None else {"system": system}),
-    }
-
-
-def list_prompts(results: RecordedResults, method: str) -> set[str]:
-    """The prompts that the method sent in these results; empty if the results have no details."""
-    prompts: set[str] = set()
-    with LineIndex(results.folder / "details.jsonl") as details:
-        for id_ in results.ids:
-            line = details.get(method, id_)
-            prompts |= set(line["usage"]) if line is not None else set()
-    return prompts
-
-
-def write_composed(path: Path, content: Mapping[str, Any]) -> None:
-    """Write the whole file at once. Raises `SetupError` if it cannot be written."""
-    if not path.parent.is_dir():
-        raise SetupError(f"{path} cannot be written: there is no folder {path.parent}; give another with --out.")
-    write_json(path, content)
 
 
 def describe_composed(composition: ComposeResult, guarantee: Guarantee) -> list[str]:

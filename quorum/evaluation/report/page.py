@@ -1,14 +1,12 @@
 """The page of a report: its sections as HTML. Every text that comes from outside is escaped here."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from html import escape
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from quorum.evaluation.compare.format_figures import format_dollars
 from quorum.evaluation.compare.recommendation import MethodFigures
 from quorum.evaluation.metrics.measure_titles import MEASURE_TITLES
-from quorum.evaluation.metrics.registry import list_used_plugin_metrics
 from quorum.evaluation.report.chart_labels import NUMBER_CLASS
 from quorum.evaluation.report.charts import (
     NARROW_FRAME,
@@ -18,6 +16,7 @@ from quorum.evaluation.report.charts import (
     draw_risk_coverage,
     get_colour_class,
 )
+from quorum.evaluation.report.method_table import format_share, render_table
 from quorum.evaluation.report.text import (
     CONFIDENCE_EXPLANATION,
     describe_judging,
@@ -25,7 +24,6 @@ from quorum.evaluation.report.text import (
     describe_seconds,
     describe_spending,
     describe_standing,
-    format_p_against_best,
     list_facts,
     list_sentences,
 )
@@ -34,7 +32,6 @@ from quorum.evaluation.run.race_result import sort_standings
 if TYPE_CHECKING:
     from quorum.evaluation.compare.decide import Decision
 
-FAILURE_COUNTS = ("failed", "malformed", "wordy answers", "not greedy", "unscored")
 FRAMES = {"broad": WIDE_FRAME, "narrow": NARROW_FRAME}  # the width of the screen decides which of the two is visible
 SHARES_KEY = (
     '<p class="key"><span><i class="right"></i>right</span><span><i class="wrong"></i>wrong</span>'
@@ -113,84 +110,6 @@ def draw_cost_chart(decision: "Decision", frame: Frame) -> str:
 def find_baseline(decision: "Decision") -> str | None:
     """The method that the first comparison measures the others against; None without a comparison."""
     return next((comparison["baseline"] for comparison in decision.scores.comparisons), None)
-
-
-def render_table(decision: "Decision") -> str:
-    """One row for each method; a column of FAILURE_COUNTS is left out if it is 0 for every method."""
-    rows = [make_table_row(decision, figure) for figure in decision.figures]
-    shown_titles = [title for title in rows[0] if title not in FAILURE_COUNTS or any(row[title] != "0" for row in rows)]
-    head = "".join(f'<th scope="col">{title}</th>' for title in shown_titles)
-    recommendation = decision.recommendation
-    label = "recommended" if recommendation.equal_methods else "best"
-    lines = "".join(
-        render_table_line(
-            [row[title] for title in shown_titles], label=label if figure.name == recommendation.cheapest else ""
-        )
-        for figure, row in zip(decision.figures, rows, strict=True)
-    )
-    return (
-        '<section><h2>All methods</h2><div class="scroll"><table class="methods">'
-        f"<thead><tr>{head}</tr></thead><tbody>{lines}</tbody></table></div></section>"
-    )
-
-
-def render_table_line(cells: Sequence[str], *, label: str) -> str:
-    """A row of the table; `label`, if it is not empty, is shown after the method's name."""
-    row_class, label_attribute = (' class="chosen"', f' data-mark="{label}"') if label else ("", "")
-    return (
-        f"<tr{row_class}><td{label_attribute}>{cells[0]}</td>{''.join(f'<td>{cell}</td>' for cell in cells[1:])}</tr>"
-    )
-
-
-def make_table_row(decision: "Decision", figure: MethodFigures) -> dict[str, str]:
-    """The cells of a method by the titles of their columns."""
-    summary = decision.scores.summary[figure.name]
-    return {
-        "method": escape(figure.name),
-        "questions": f"{summary['n']:,}",
-        **({"worth": describe_worth(figure)} if decision.recommendation.wrong_cost else {}),
-        **{MEASURE_TITLES[name]: format_interval(summary, name) for name in decision.scores.measures},
-        **{
-            escape(name): format_number(summary.get(name), 3)
-            for name in list_used_plugin_metrics(decision.scores.summary)
-        },
-        **({"contains": format_share(summary.get("contains"))} if "em" in decision.scores.measures else {}),
-        "p&nbsp;against the&nbsp;best": escape(format_p_against_best(decision, figure.name)),
-        "right": format_share(figure.right) if figure.n else "–",
-        "wrong": format_share(figure.wrong) if figure.n else "–",
-        "unknown": format_share(summary["unknown"]),
-        "cost": "–" if figure.cost is None else format_dollars(figure.cost),
-        "calls": f"{figure.calls:.1f}",
-        "tokens": f"{figure.tokens:,.0f}",
-        "median&nbsp;s": format_number(summary["seconds_p50"], 2),
-        "p95&nbsp;s": format_number(summary["seconds_p95"], 2),
-        "failed": f"{summary['errors']:,}",
-        "malformed": f"{summary['malformed']:,}",
-        "wordy answers": f"{summary.get('wordy_answers') or 0:,}",
-        "not greedy": f"{summary.get('not_greedy') or 0:,}",
-        "unscored": f"{summary.get('unscored') or 0:,}",
-    }
-
-
-def format_interval(summary: Mapping[str, Any], name: str) -> str:
-    if summary.get(name) is None:
-        return "–"
-    low, high = summary[f"{name}_low"], summary[f"{name}_high"]
-    return f'{100 * summary[name]:.1f} <span class="ends">{100 * low:.1f}–{100 * high:.1f}</span>'
-
-
-def describe_worth(figure: MethodFigures) -> str:
-    """The mean worth with its interval, in hundredths of a right answer."""
-    ends = f"{100 * figure.low:.1f} to {100 * figure.high:.1f}"
-    return f'{100 * figure.quality:.1f} <span class="ends">{ends}</span>' if figure.n else "–"
-
-
-def format_share(value: float | None) -> str:
-    return "–" if value is None else f"{100 * value:.1f}%"
-
-
-def format_number(value: float | None, digits: int) -> str:
-    return "–" if value is None else f"{value:,.{digits}f}"
 
 
 def render_race_section(decision: "Decision") -> str:

@@ -11,8 +11,9 @@ from quorum.core.context import Context, parse_setting
 from quorum.core.errors import SetupError
 from quorum.evaluation.compare.prices import Price, Prices, find_model
 from quorum.evaluation.run.options import Options
+from quorum.evaluation.run.parse_systems import make_system_graph, split_systems
 from quorum.graphs import find_method, list_methods
-from quorum.models.systems import SPEC_EXAMPLES, SYSTEM_CALL_NAME
+from quorum.models.systems import SYSTEM_CALL_NAME
 from quorum.nodes.ask_stage import find_model_spec
 
 if TYPE_CHECKING:
@@ -20,8 +21,6 @@ if TYPE_CHECKING:
     from quorum.graphs import Graph
 
 METHOD_ITEM = re.compile(r"\s*(?P<method>[^\[\],;=\s]+)\s*(?:\[(?P<settings>[^\[\]]*)\]\s*)?(?:,|$)")
-SYSTEM_ITEM = re.compile(r"\s*(?P<name>[A-Za-z][\w.-]*)=(?P<spec>(?:https?|langgraph|python):\S+)\s*")
-OUTSIDE_BRACKETS = re.compile(r",(?![^\[\]]*\])")
 
 
 @dataclass(frozen=True)
@@ -162,43 +161,6 @@ def make_named_columns(options: Options, context: Context) -> Iterator[Column]:
         yield from parse_columns(methods, context, systems)
     yield from (make_column(make_system_graph(name, spec), {}, context) for name, spec in systems.items())
     yield from (make_column(graph, {}, context) for graph in options.graphs)
-
-
-def split_systems(methods: str) -> tuple[str, dict[str, str]]:
-    """The list of methods without the user's own systems, and {name: spec} of these systems.
-
-    >>> split_systems("concat,sure[k=3],mine=http://localhost:8000/v1#llama")
-    ('concat,sure[k=3]', {'mine': 'http://localhost:8000/v1#llama'})
-    """
-    names, systems = [], dict[str, str]()
-    for item in OUTSIDE_BRACKETS.split(methods):
-        match = SYSTEM_ITEM.fullmatch(item)
-        if match is None:
-            names.append(item)
-        elif match["name"] in systems:
-            raise SetupError(f"The system {match['name']!r} is named twice; give each a name of its own.")
-        else:
-            systems[match["name"]] = match["spec"]
-    return ",".join(names), systems
-
-
-def make_system_graph(name: str, spec: str) -> Any:
-    """The graph that asks a user's own system. Its module is imported only when a system is named."""
-    from quorum.graphs.own_system import own_system_graph
-
-    return own_system_graph(name, spec)
-
-
-def read_systems(texts: Sequence[str]) -> dict[str, str]:
-    """{name: spec} of NAME=SPEC texts. Raises `SetupError` for a text of another form.
-
-    >>> read_systems(["mine=http://localhost:8000/v1#llama"])
-    {'mine': 'http://localhost:8000/v1#llama'}
-    """
-    other_items, systems = split_systems(",".join(texts))
-    if other_items:
-        raise SetupError(f"The system {other_items.split(',')[0]!r} cannot be read; write for example {SPEC_EXAMPLES}.")
-    return systems
 
 
 def parse_columns(

@@ -12,8 +12,9 @@ from quorum_command import Quorum
 from quorum.core.context import Context
 from quorum.core.errors import SetupError
 from quorum.evaluation.compare.prices import Prices
-from quorum.evaluation.run.columns import list_columns, parse_columns, split_systems
+from quorum.evaluation.run.columns import list_columns, parse_columns
 from quorum.evaluation.run.options import Options
+from quorum.evaluation.run.parse_systems import split_systems
 
 PASSAGE = {"id": "1", "title": "Vell", "text": "The lighthouse of Vell was built by Ada Korn in 1874."}
 QUESTIONS = [("Who built the lighthouse?", "Ada Korn"), ("When was the lighthouse built?", "1874")]

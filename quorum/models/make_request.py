@@ -1,0 +1,108 @@
+"""Prepares a call of a chat model: the request, and where its replies come from."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from langchain_core.language_models import BaseChatModel
+from langchain_core.messages import HumanMessage
+from langchain_core.runnables import RunnableConfig
+from langchain_core.runnables.config import merge_configs
+
+from quorum.core.context import Context
+from quorum.models.chat import chat_model_async, get_model_identity_async
+from quorum.models.clock import Clock
+from quorum.models.journal import make_key
+from quorum.models.parameters import SCHEMA_PARAMETER, speaks_openai
+from quorum.models.request import Request
+from quorum.models.tracing import note_prompt
+
+
+@dataclass(frozen=True)
+class Source:
+    """Where a reply comes from.
+
+    identity: what identifies the model, None if nothing lasting does; version: the prompt text's hash; inputs: the
+    prompt's variables, which only the embedded reader uses; sample: the number of the reply among several independent
+    ones.
+    """
+
+    identity: dict[str, Any] | None
+    version: str
+    prompt: str
+    inputs: dict[str, Any] | None
+    sample: int = 0
+
+    def make_key(self, request: Request) -> str | None:
+        """The reply's key in the journal."""
+        if self.identity is None:
+            return None
+        decoding = request.decoding | ({} if request.schema is None else {SCHEMA_PARAMETER: request.schema})
+        inputs = None if self.inputs is None else (self.inputs, self.prompt)
+        return make_key(self.identity, decoding, str(request.message.content), inputs, self.sample)
+
+
+async def make_request(
+    prompt: str,
+    text: str,
+    context: Context,
+    version: str,
+    detail: str,
+    inputs: Mapping[str, Any] | None,
+    temperature: float | None,
+    model: str | BaseChatModel | None,
+    schema: Mapping[str, Any] | None,
+    config: RunnableConfig | None,
+    clock: Clock,
+) -> tuple[Request, Source, str | BaseChatModel]:
+    """(request, source of its replies, model) of a call; the arguments are those of `call`."""
+    chosen_model = context.model if model is None else model
+    client = await chat_model_async(chosen_model, context)
+    wants_inputs = bool(getattr(client, "wants_inputs", False))
+    model_identity = await get_model_identity_async(chosen_model, context)
+    chosen_temperature = context.temperature if temperature is None else temperature
+    text = text.encode("utf-8", "replace").decode()  # a lone surrogate from a broken file cannot be sent
+    name = f"{prompt}: {detail}" if detail else prompt
+    metadata = {"prompt": prompt, "prompt_version": version, "prompt_detail": detail}
+    note_prompt(prompt, version)
+    request = Request(
+        model=client,
+        label=make_label(chosen_model, model_identity),
+        name=name,
+        message=HumanMessage(text),
+        decoding=make_decoding(context, chosen_temperature, made_by_caller=not isinstance(chosen_model, str)),
+        context=context,
+        config=merge_config(config, {"run_name": name, "metadata": metadata}),
+        clock=clock,
+        is_given_by_spec=isinstance(chosen_model, str),
+        schema=schema if speaks_openai(type(client)) else None,
+    )
+    return request, Source(model_identity, version, prompt, dict(inputs or {}) if wants_inputs else None), chosen_model
+
+
+def merge_config(config: RunnableConfig | None, own_config: RunnableConfig) -> RunnableConfig:
+    return own_config if config is None else merge_configs(config, own_config)
+
+
+def make_decoding(context: Context, temperature: float, *, made_by_caller: bool) -> dict[str, Any]:
+    """The decoding parameters. A model object keeps its own unless a temperature above 0 is asked for."""
+    if temperature == 0:
+        return {} if made_by_caller else {"temperature": 0.0}
+    nucleus = {} if context.top_p == 1 else {"top_p": context.top_p}
+    return {"temperature": temperature, "seed": context.seed} | nucleus
+
+
+def is_greedy(model: str | BaseChatModel, temperature: float) -> bool:
+    """Whether equal requests should get equal replies."""
+    if isinstance(model, str):
+        return temperature == 0 and model != "scripted"
+    return temperature == 0 and getattr(model, "temperature", None) == 0
+
+
+def make_label(model: str | BaseChatModel, model_identity: dict[str, Any] | None) -> str:
+    """The model's name in messages. Its limits are stored under the same name."""
+    if not isinstance(model, str):
+        return f"The model {type(model).__name__} ({getattr(model, 'model_name', None) or hex(id(model))})"
+    return f"The model {model!r}" + (
+        f" at {model_identity['base_url']}" if model_identity and model_identity["base_url"] else ""
+    )

@@ -1,0 +1,77 @@
+"""The loss of the embedded reader: of the gold spans, of answerability, and of the spans of passages that compete."""
+
+from collections.abc import Sequence
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from quorum.training.encoder import TwoTowers
+from quorum.training.examples import (
+    EncodedExample,
+)
+
+
+def pad_batch(batch: list[EncodedExample]) -> tuple[Tensor, Tensor, Tensor]:
+    """-> token ids, segment types and mask (true where a token is), each (batch, longest)."""
+    longest = max(len(item.ids) for item in batch)
+    ids = torch.tensor([item.ids + [0] * (longest - len(item.ids)) for item in batch])
+    types = torch.tensor([item.types + [0] * (longest - len(item.types)) for item in batch])
+    mask = torch.tensor([[True] * len(item.ids) + [False] * (longest - len(item.ids)) for item in batch])
+    return ids, types, mask
+
+
+def mark_allowed_positions(types: Tensor, mask: Tensor) -> Tensor:
+    """True where an answer may start or end: at context tokens, and at [CLS], which stands for no answer."""
+    is_allowed = (types == 1) & mask
+    is_allowed[:, 0] = True
+    return is_allowed
+
+
+def compute_loss(
+    model: TwoTowers,
+    batch: list[EncodedExample],
+    sizes: Sequence[int] = (),
+    *,
+    answerable_weight: float = 0.5,
+    levels: int = 0,
+    bf16: bool = False,
+) -> Tensor:
+    """The negative log likelihood of all gold spans ([CLS] if there is none) and of answerability; with `sizes`, the
+    sizes of consecutive groups, also that of the gold spans among the spans of all passages of their group.
+
+    `levels`: compute like a file whose weights are integers from -levels to levels (0: in float). `bf16`: multiply in
+    bfloat16, which a CPU with AVX-512 BF16 or AMX does twice as fast.
+    """
+    ids, types, mask = (part.to(model.words.weight.device) for part in pad_batch(batch))
+    with torch.autocast(ids.device.type, torch.bfloat16, enabled=bf16):
+        span, answerable = model.read(ids, types, mask, levels)
+    span = span.float().masked_fill(~mark_allowed_positions(types, mask)[..., None], -1e4)
+    starts, ends = F.log_softmax(span[..., 0], dim=1), F.log_softmax(span[..., 1], dim=1)
+    losses = []
+    for row, item in enumerate(batch):
+        gold = torch.tensor(item.spans or [(0, 0)], device=ids.device)
+        losses.append(-torch.logsumexp(starts[row, gold[:, 0]] + ends[row, gold[:, 1]], dim=0))
+    has_answer = torch.tensor([float(bool(item.spans)) for item in batch], device=ids.device)
+    answerable_loss = F.binary_cross_entropy_with_logits(answerable.float(), has_answer)
+    loss = torch.stack(losses).mean() / 2 + answerable_weight * answerable_loss
+    group_losses = compute_group_losses(span, batch, sizes)
+    return loss + torch.stack(group_losses).mean() / 2 if group_losses else loss
+
+
+def compute_group_losses(span: Tensor, batch: list[EncodedExample], sizes: Sequence[int]) -> list[Tensor]:
+    """For each group of two or more passages, the negative log likelihood of its gold spans ("no answer" without
+    any) among all its spans and "no answer". A span counts by the score that the reader ranks with: its logits less
+    those of [CLS].
+    """
+    no_answer = span[:, 0].sum(-1)
+    all_spans = torch.logsumexp(span[:, 1:], 1).sum(-1) - no_answer  # of all pairs of a start and an end
+    losses, begin = [], 0
+    for size in sizes:
+        rows = range(begin, begin + size)
+        begin += size
+        gold = [span[row, a, 0] + span[row, b, 1] - no_answer[row] for row in rows for a, b in batch[row].spans]
+        if size > 1:
+            all_scores = torch.logsumexp(torch.cat([all_spans[rows.start : rows.stop], all_spans.new_zeros(1)]), 0)
+            losses.append(all_scores - torch.logsumexp(torch.stack(gold), 0) if gold else all_scores)
+    return losses
