@@ -47,9 +47,9 @@ PASSAGE_COLUMNS = (
     TableColumn("context", "context_tokens", 1),
 )
 BEFORE_FILTER_COLUMNS = (
-    TableColumn("recall before", "recall_before"),
-    TableColumn("prec before", "precision_before"),
-    TableColumn("S-prec before", "s_precision_before"),
+    TableColumn("recall before", "recall_before_filter"),
+    TableColumn("prec before", "precision_before_filter"),
+    TableColumn("S-prec before", "s_precision_before_filter"),
 )
 COST_COLUMNS = (
     TableColumn("calls", "calls", 1),
@@ -69,8 +69,8 @@ ANALYSIS_COLUMNS = {
         TableColumn("%answer on top", "answer_on_top"),
         TableColumn("%supported", "supported"),
         TableColumn("words prec", "context_precision"),
-        TableColumn("own overlap", "overlap_own"),
-        TableColumn("other overlap", "overlap_other"),
+        TableColumn("own overlap", "overlap_own_summary"),
+        TableColumn("other overlap", "overlap_other_summaries"),
         *PASSAGE_COLUMNS,
         *BEFORE_FILTER_COLUMNS,
     )

@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import tiny_language_models as tiny
 import torch
 from exported_readers import LOW_LAYERS, GetExport, list_options
 from safetensors.torch import save_file
@@ -154,6 +153,8 @@ def negatives(tmp_path_factory: pytest.TempPathFactory, records: list[dict[str, 
 @pytest.fixture(scope="session")
 def base_models(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     """Folders of tiny base models: seq2seq (t5), causal (llama, gpt2), and causal with a chat template (chat)."""
+    import tiny_language_models as tiny  # imports transformers, which reads HF_HUB_OFFLINE
+
     folder = tmp_path_factory.mktemp("bases")
     folders = {"t5": tiny.write_t5(folder / "t5"), "llama": tiny.write_llama(folder / "llama")}
     return folders | {"chat": tiny.write_llama(folder / "chat", chat=True), "gpt2": tiny.write_gpt2(folder / "gpt2")}

@@ -26,7 +26,7 @@ async def test_a_plain_folder_is_a_chat_model(base_models: dict[str, Path]) -> N
     assert chat_model(spec) is chat_model(spec)
 
 
-def test_folders_without_a_model_are_refused(base_models: dict[str, Path], silver_file: Path, tmp_path: Path) -> None:
+def test_folders_without_a_model_are_refused(base_models: dict[str, Path], tmp_path: Path) -> None:
     with pytest.raises(SetupError, match="cannot be loaded"):
         chat_model(f"transformers:{tmp_path}")
     mixed_folder = tmp_path / "mixed"

@@ -161,7 +161,7 @@ def str_em(outputs: Result, reference_outputs: Reference) -> float | None:
     return sum(text.contains_answer(outputs["answer"], group) for group in groups) / len(groups)
 
 
-def overlap_own(outputs: Result, reference_outputs: Reference | None = None) -> float | None:
+def overlap_own_summary(outputs: Result, reference_outputs: Reference | None = None) -> float | None:
     """TF-IDF cosine in 0..1 of a candidate and the summary written for it, the mean over candidates (SuRe, figure 3).
 
     None for methods without candidates and summaries.
@@ -170,7 +170,7 @@ def overlap_own(outputs: Result, reference_outputs: Reference | None = None) -> 
     return None if table is None else sum(row[index] for index, row in enumerate(table)) / len(table)
 
 
-def overlap_other(outputs: Result, reference_outputs: Reference | None = None) -> float | None:
+def overlap_other_summaries(outputs: Result, reference_outputs: Reference | None = None) -> float | None:
     """TF-IDF cosine in 0..1 of a candidate and the summaries written for the others (SuRe, figure 3)."""
     table = compute_overlaps(outputs)
     if table is None or len(table) < 2:

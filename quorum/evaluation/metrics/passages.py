@@ -64,17 +64,17 @@ def s_precision(outputs: Result, reference_outputs: Reference) -> float | None:
     return compute_s_precision(list_final_ids(outputs, reference_outputs), reference_outputs)
 
 
-def recall_before(outputs: Result, reference_outputs: Reference) -> float | None:
+def recall_before_filter(outputs: Result, reference_outputs: Reference) -> float | None:
     """Recall before filtering; None for a method without a filter."""
     return compute_recall(list_ids_before_filter(outputs, reference_outputs), reference_outputs)
 
 
-def precision_before(outputs: Result, reference_outputs: Reference) -> float | None:
+def precision_before_filter(outputs: Result, reference_outputs: Reference) -> float | None:
     """Precision before filtering."""
     return compute_precision(list_ids_before_filter(outputs, reference_outputs), reference_outputs)
 
 
-def s_precision_before(outputs: Result, reference_outputs: Reference) -> float | None:
+def s_precision_before_filter(outputs: Result, reference_outputs: Reference) -> float | None:
     """S-Precision before filtering."""
     return compute_s_precision(list_ids_before_filter(outputs, reference_outputs), reference_outputs)
 

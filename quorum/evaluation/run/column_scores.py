@@ -41,14 +41,14 @@ class Row(TypedDict, total=False):
     right_answer_among_votes: bool | None
     oracle: bool | None
     oracle_f1: float | None
-    overlap_own: float | None
-    overlap_other: float | None
+    overlap_own_summary: float | None
+    overlap_other_summaries: float | None
     recall: float | None
     precision: float | None
     s_precision: float | None
-    recall_before: float | None
-    precision_before: float | None
-    s_precision_before: float | None
+    recall_before_filter: float | None
+    precision_before_filter: float | None
+    s_precision_before_filter: float | None
     hit_at_1: float | None
     mrr: float | None
     answer_in_passages: bool | None

@@ -9,6 +9,11 @@ NEW_KEYS = {
     "verbose": "wordy_answers",
     "stored": "stored_calls",
     "searched": "searches_made",
+    "recall_before": "recall_before_filter",
+    "precision_before": "precision_before_filter",
+    "s_precision_before": "s_precision_before_filter",
+    "overlap_own": "overlap_own_summary",
+    "overlap_other": "overlap_other_summaries",
 }
 
 

@@ -162,7 +162,7 @@ async def test_the_top_passage_alone_is_read_after_reranking(data: Path, openai_
     assert (base["em"], base["calls"], base["hit_at_1"], base["recall"]) == (0, 1, 0, 0)
     assert base["mrr"] == pytest.approx(1 / 3, abs=1e-5)
     assert (listwise["em"], listwise["calls"], listwise["hit_at_1"], listwise["mrr"]) == (1, 2, 1, 1)
-    assert (listwise["recall"], listwise["precision"], listwise["recall_before"]) == (1, 1, 1)
+    assert (listwise["recall"], listwise["precision"], listwise["recall_before_filter"]) == (1, 1, 1)
     rows = [json.loads(line) for line in (report.folder / "results.jsonl").read_text().splitlines()]
     assert {(len(row["passages"]), len(row["retrieved"])) for row in rows} == {(1, 4)}
     assert json.loads((report.folder / "config.json").read_text())["methods"]["base"]["top"] == 1

@@ -13,8 +13,8 @@ from quorum.evaluation.metrics.answers import (
     accuracy,
     contains,
     oracle,
-    overlap_other,
-    overlap_own,
+    overlap_other_summaries,
+    overlap_own_summary,
     rouge_l,
     str_em,
 )
@@ -168,17 +168,17 @@ def test_a_summary_overlaps_with_its_own_candidate() -> None:
     result["candidates"] = ["Paris", "Rome"]
     result["summaries"] = ["The tower stands in Paris.", "The forum is in Rome."]
     reference = Reference(answers=["Paris"])
-    assert (overlap_own(result, reference) or 0) > 0.3
-    assert overlap_other(result, reference) == 0
+    assert (overlap_own_summary(result, reference) or 0) > 0.3
+    assert overlap_other_summaries(result, reference) == 0
     result["summaries"] = None
-    assert overlap_own(result, reference) is None
+    assert overlap_own_summary(result, reference) is None
 
 
 def test_a_single_candidate_has_no_other_to_overlap() -> None:
     result = make_result("Paris")
     result["candidates"], result["summaries"] = ["Paris"], ["It stands in Paris."]
-    assert overlap_other(result) is None
-    assert (overlap_own(result) or 0) > 0
+    assert overlap_other_summaries(result) is None
+    assert (overlap_own_summary(result) or 0) > 0
 
 
 WORDS = st.text(alphabet="abc the.", max_size=12)

@@ -15,12 +15,12 @@ from quorum.evaluation.metrics.passages import (
     context_tokens,
     hit_at_1,
     precision,
-    precision_before,
+    precision_before_filter,
     recall,
-    recall_before,
+    recall_before_filter,
     reciprocal_rank,
     s_precision,
-    s_precision_before,
+    s_precision_before_filter,
     supported,
 )
 
@@ -57,12 +57,16 @@ def test_recall_and_precision_compare_the_final_passages_with_the_gold_passages(
 
 def test_measures_before_the_filter_use_all_retrieved_passages() -> None:
     arguments = make_result("a", before="abcd"), make_reference("ab")
-    assert (recall_before(*arguments), precision_before(*arguments), s_precision_before(*arguments)) == (1, 0.5, 0)
+    assert (
+        recall_before_filter(*arguments),
+        precision_before_filter(*arguments),
+        s_precision_before_filter(*arguments),
+    ) == (1, 0.5, 0)
     unfiltered_result = make_result("ab"), make_reference("ab")
     assert (
-        recall_before(*unfiltered_result),
-        precision_before(*unfiltered_result),
-        s_precision_before(*unfiltered_result),
+        recall_before_filter(*unfiltered_result),
+        precision_before_filter(*unfiltered_result),
+        s_precision_before_filter(*unfiltered_result),
     ) == (None,) * 3
 
 
@@ -126,7 +130,7 @@ def test_a_gold_article_counts_once_whichever_of_its_paragraphs_is_read() -> Non
     assert (recall(result, reference), precision(result, reference), s_precision(result, reference)) == (1, 2 / 3, 0)
     assert (hit_at_1(result, reference), reciprocal_rank(result, reference)) == (1, 1)
     result["retrieved"] = ["8:1", "7:9"]
-    assert (recall_before(result, reference), reciprocal_rank(result, reference)) == (0.5, 0.5)
+    assert (recall_before_filter(result, reference), reciprocal_rank(result, reference)) == (0.5, 0.5)
 
 
 IDS = st.text("abcdef", max_size=6)
@@ -135,7 +139,9 @@ IDS = st.text("abcdef", max_size=6)
 @given(final=IDS, before=IDS, gold=IDS)
 def test_measures_agree_with_one_another(final: str, before: str, gold: str) -> None:
     arguments = make_result(final, before), make_reference(gold)
-    values = [scorer(*arguments) for scorer in (recall, precision, s_precision, recall_before, precision_before)]
+    values = [
+        scorer(*arguments) for scorer in (recall, precision, s_precision, recall_before_filter, precision_before_filter)
+    ]
     assert all((value is None) == (not gold) and 0 <= (value or 0) <= 1 for value in values)
     if gold and s_precision(*arguments):
         assert recall(*arguments) == precision(*arguments) == 1
