@@ -30,7 +30,7 @@ def make_constant_model(reply: str = "Jillian Belk", model: ScriptedModel | None
 
 
 @pytest.mark.parametrize("method", ["blendfilter", "direct", "cot"])
-async def test_two_questions_on_one_thread(method: str) -> None:
+async def test_two_questions_on_one_thread_do_not_mix(method: str) -> None:
     graph = METHODS[method].graph.builder.compile(checkpointer=InMemorySaver())
     thread: Any = {"configurable": {"thread_id": "1"}}
     second: Any = {"question": "Second?", "given": PASSAGES[3:]}

@@ -154,7 +154,7 @@ async def test_silver_needs_gold_answers_and_forgets_those_of_the_question_befor
         await graph.ainvoke({"question": QUESTION, "given": PASSAGES}, thread, context=context)
 
 
-async def test_two_questions_on_one_thread() -> None:
+async def test_two_questions_on_one_thread_do_not_mix() -> None:
     graph = METHODS["filco"].graph.builder.compile(checkpointer=InMemorySaver())
     thread: Any = {"configurable": {"thread_id": "1"}}
     second: Any = {"question": "Second?", "given": PASSAGES[3:]}

@@ -158,7 +158,7 @@ async def test_without_a_context_defaults_and_environment_apply(name: str, monke
 
 
 @pytest.mark.parametrize("name", METHOD_NAMES)
-async def test_two_questions_on_one_thread(name: str) -> None:
+async def test_two_questions_on_one_thread_do_not_mix(name: str) -> None:
     builder = METHODS[name].graph.builder
     graph = builder.compile(checkpointer=InMemorySaver())
     thread: Any = {"configurable": {"thread_id": "1"}}

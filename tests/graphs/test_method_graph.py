@@ -144,7 +144,7 @@ def test_synchronous_calls_work_in_scripts_notebooks_threads_and_handlers(
 
 
 @pytest.mark.parametrize("saver", [InMemorySaver, SynchronousSaver])
-def test_two_questions_on_one_thread(saver: type[InMemorySaver]) -> None:
+def test_two_questions_on_one_thread_do_not_mix(saver: type[InMemorySaver]) -> None:
     graph = METHODS["sure"].graph.builder.compile(checkpointer=saver())
     second: Any = {"question": "Second?", "given": PASSAGES[3:]}
     alone = METHODS["sure"].graph.invoke(second, context=Context(model=make_answering_model("1929")))

@@ -243,7 +243,7 @@ async def test_the_embedded_model_serves_every_reranker(kind: str) -> None:
 
 
 @pytest.mark.parametrize("kind", ["rationale", "listwise"])
-async def test_two_questions_on_one_thread(kind: str) -> None:
+async def test_two_questions_on_one_thread_do_not_mix(kind: str) -> None:
     graph = METHODS["base"].graph.builder.compile(checkpointer=InMemorySaver())
     thread: Any = {"configurable": {"thread_id": "1"}}
 

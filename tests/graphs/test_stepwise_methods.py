@@ -172,7 +172,7 @@ async def test_stepwise_methods_ask_a_server_one_call_after_another(
 
 
 @pytest.mark.parametrize("method", METHOD_NAMES)
-async def test_two_questions_on_one_thread(method: str, openai_server: OpenAIServer) -> None:
+async def test_two_questions_on_one_thread_do_not_mix(method: str, openai_server: OpenAIServer) -> None:
     openai_server.reply(reply_to_step)
     graph = METHODS[method].graph.builder.compile(checkpointer=InMemorySaver())
     thread: Any = {"configurable": {"thread_id": "1"}}

@@ -48,7 +48,7 @@ def test_the_report_opens_without_network_or_errors(opened_report: Page, report:
     assert [address for address in opened_report.requested_urls if not address.startswith("file:")] == []
 
 
-def test_pages_follow_one_another(opened_report: Page, report: Path) -> None:
+def test_buttons_lead_to_the_next_and_the_previous_page_of_questions(opened_report: Page, report: Path) -> None:
     opened_report.run("document.getElementById('after').click()")
     assert opened_report.run(f"{ROWS}[0].textContent").startswith("What is number 50 of")
     assert (

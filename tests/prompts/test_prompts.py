@@ -62,7 +62,7 @@ def test_a_prompts_version_changes_with_its_text() -> None:
     assert get_version("summary", overrides) == get_version("summary")
 
 
-def test_overrides_from_a_mapping_and_from_a_folder(tmp_path: Path) -> None:
+def test_a_mapping_or_a_folder_overrides_prompts(tmp_path: Path) -> None:
     text = "Costs $$5. $passages / $question"
     (tmp_path / "answer.md").write_text(text, encoding="utf-8")
     (tmp_path / "README.md").write_text("Notes", encoding="utf-8")

@@ -35,7 +35,7 @@ def test_a_document_puts_no_link_into_a_chat(serve: Serve, openai_server: OpenAI
     assert "\\[map](" in completion.choices[0].message.content
 
 
-def test_a_program_may_leave_the_sources_out(serve: Serve, openai_server: OpenAIServer) -> None:
+def test_a_client_may_ask_for_no_sources(serve: Serve, openai_server: OpenAIServer) -> None:
     openai_server.reply("1931")
     assert serve().ask(extra_body={"quorum": {"sources": False}}).choices[0].message.content == "1931"
 

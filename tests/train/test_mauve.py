@@ -22,7 +22,7 @@ def gpt2(tmp_path_factory: pytest.TempPathFactory) -> str:
     return str(tiny.write_gpt2(tmp_path_factory.mktemp("models") / "gpt2"))
 
 
-def test_the_figure_is_that_of_the_authors_package(gpt2: str, capfd: pytest.CaptureFixture[str]) -> None:
+def test_mauve_equals_that_of_its_authors_package(gpt2: str, capfd: pytest.CaptureFixture[str]) -> None:
     answers, golds = SHORT[:20] + LONG[:20], SHORT[:5] + LONG[:35]
     value = compute_mauve(answers, [[gold, "another"] for gold in golds], gpt2)
     assert "Featurizing" not in capfd.readouterr().err  # the progress bars of the authors' package

@@ -144,7 +144,7 @@ def find_graphs(graph: onnx.GraphProto) -> Iterator[onnx.GraphProto]:
 
 
 @pytest.mark.parametrize("embeds", [True, False])
-def test_a_run_computes_one_tower(embeds: bool, get_export: GetExport, tmp_path: Path) -> None:
+def test_an_embedding_and_a_reading_each_compute_one_tower(embeds: bool, get_export: GetExport, tmp_path: Path) -> None:
     options = onnxruntime.SessionOptions()
     options.log_severity_level = 3
     options.enable_profiling, options.profile_file_prefix = True, str(tmp_path / "profile")
@@ -202,7 +202,7 @@ def test_an_export_that_fails_leaves_the_old_file(base: Path, checkpoint: Path, 
     assert len(list(tmp_path.iterdir())) == 1
 
 
-def test_outputs_with_more_levels_are_closer_to_torchs(
+def test_more_levels_bring_the_outputs_closer_to_those_of_torch(
     get_export: GetExport, model: TwoTowers, rows: list[EncodedExample]
 ) -> None:
     expected = flatten_logits([compute_by_torch(model, row) for row in rows])

@@ -62,7 +62,7 @@ def test_the_weight_of_a_source_decides_how_often_its_questions_are_drawn(
     assert all(size == 2 for batch in groups.draw_batches(8, 4) for size in batch.sizes)
 
 
-def test_the_loss_of_a_group_is_the_gold_spans_share_among_all_its_passages(base: Path) -> None:
+def test_the_loss_of_a_group_takes_the_share_of_its_gold_spans_among_all_its_spans(base: Path) -> None:
     model = load_base(base, 1)
     right = EncodedExample([2, 50, 3, 60, 61, 62, 3], [0, 0, 0, 1, 1, 1, 1], [(3, 4), (5, 5)])
     wrong = EncodedExample([2, 50, 3, 70, 71, 3], [0, 0, 0, 1, 1, 1], [])

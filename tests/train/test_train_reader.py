@@ -65,7 +65,7 @@ def check_same_logits(
 
 
 @torch.no_grad()
-def test_the_embedding_is_the_base_models(base: Path, weights: dict[str, Tensor], batch: Batch) -> None:
+def test_the_embedding_is_that_of_the_base_model(base: Path, weights: dict[str, Tensor], batch: Batch) -> None:
     ids, types, mask = batch
     hidden = compute_published_states(weights, ids, torch.zeros_like(types), mask)
     pooled = torch.stack([row[mask_row].mean(0) for row, mask_row in zip(hidden, mask, strict=True)])

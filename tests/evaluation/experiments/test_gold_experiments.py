@@ -132,7 +132,7 @@ async def test_gold_texts_for_given_passages_come_from_a_file(tmp_path: Path, op
         ("gold_position", {"gold_from": Path("missing.jsonl")}, "no file missing.jsonl; give passages"),
     ],
 )
-async def test_a_gold_from_file_that_is_missing_or_not_needed_is_refused(
+async def test_a_missing_or_superfluous_gold_from_file_is_refused(
     data: Path, name: str, options: dict[str, Any], message: str
 ) -> None:
     with pytest.raises(SetupError, match=message):

@@ -76,14 +76,14 @@ def test_the_words_of_a_refusal_score_zero() -> None:
         ("Rome", [], False, False),  # no vote was needed
     ],
 )
-def test_gold_in_pool_and_not_majority_count_over_the_votes(
+def test_right_answers_among_the_votes_and_outvoted_ones_are_counted(
     answer: str, votes: list[str], in_pool: bool, outvoted: bool
 ) -> None:
     scores = score(make_result(answer, unknown=answer == "unknown", votes=votes), ["Paris"])
     assert (scores["right_answer_among_votes"], scores["right_answer_outvoted"]) == (in_pool, outvoted)
 
 
-def test_without_votes_there_is_no_pool() -> None:
+def test_without_votes_no_right_answer_is_outvoted() -> None:
     scores = score(make_result("Paris"), ["Paris"])
     assert scores["right_answer_among_votes"] is None
     assert scores["right_answer_outvoted"] is None
@@ -190,7 +190,9 @@ WORDS = st.text(alphabet="abc the.", max_size=12)
     votes=st.lists(WORDS, max_size=4),
     unknown=st.booleans(),
 )
-def test_measures_agree_with_one_another(answer: str, golds: list[str], votes: list[str], unknown: bool) -> None:
+def test_relations_between_measures_hold_for_any_texts(
+    answer: str, golds: list[str], votes: list[str], unknown: bool
+) -> None:
     scores = score(make_result(answer, unknown, votes), golds)
     assert 0 <= scores["em"] <= scores["f1"] <= 1
     if scores["right_answer_outvoted"]:

@@ -137,7 +137,7 @@ IDS = st.text("abcdef", max_size=6)
 
 
 @given(final=IDS, before=IDS, gold=IDS)
-def test_measures_agree_with_one_another(final: str, before: str, gold: str) -> None:
+def test_relations_between_measures_hold_for_any_texts(final: str, before: str, gold: str) -> None:
     arguments = make_result(final, before), make_reference(gold)
     values = [
         scorer(*arguments) for scorer in (recall, precision, s_precision, recall_before_filter, precision_before_filter)
