@@ -8,7 +8,8 @@ Begin with `catalogue`, which lists them, and `concat_pf`. Imports nodes and cor
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, cast
 
-from quorum.graphs.catalogue import DEFAULT_METHOD, METHODS, Method, find_method, list_methods
+from quorum.graphs.catalogue import DEFAULT_METHOD, METHODS, Method, list_methods
+from quorum.graphs.find_method import find_method
 
 if TYPE_CHECKING:  # imported when a graph is used: LangGraph is slow to import
     from langchain_core.runnables import RunnableConfig

@@ -9,7 +9,6 @@ from importlib import import_module
 from typing import TYPE_CHECKING, cast
 
 from quorum.core import plugins
-from quorum.core.composed_file import is_composed_file_name
 from quorum.core.errors import SetupError
 
 if TYPE_CHECKING:  # imported when a graph is used: LangGraph is slow to import
@@ -183,12 +182,8 @@ def accept_plugin_method(name: str, value: object) -> Method:
     return replace(value, name=name)
 
 
-def find_method(name: str) -> Method:
-    """The method of that name. Raises a SetupError that lists the methods and suggests the nearest name."""
-    if is_composed_file_name(name):
-        from quorum.graphs.composed import make_composed_method
-
-        return make_composed_method(name)
+def find_listed_method(name: str) -> Method:
+    """A method of `list_methods`. Raises a SetupError that lists the methods and suggests the nearest name."""
     if name in METHODS:
         return METHODS[name]
     methods = list_methods()

@@ -7,11 +7,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from quorum.core.composed_file import ComposedCascade, ComposedStage, read_composed_cascade
+from quorum.core.composed_file import ComposedCascade, ComposedStage, is_composed_file_name, read_composed_cascade
 from quorum.core.context import MAX_SUPERSTEPS, Context
 from quorum.core.errors import SetupError
 from quorum.core.state import Question, Result, State
-from quorum.graphs.catalogue import Method, find_method, list_methods
+from quorum.graphs.catalogue import Method, find_listed_method, list_methods
 from quorum.graphs.method_graph import MethodGraph
 from quorum.nodes.ask_stage import find_model_spec, make_stage_node
 from quorum.nodes.begin import begin
@@ -52,8 +52,8 @@ def make_composed_method(file: str, systems: Mapping[str, str] | None = None) ->
         name=file,
         paper="composed and certified on your questions (docs/decisions.md)",
         summary=f"A cascade: {', else '.join(stage_texts)}.",
-        calls=" + ".join("1" if stage.system else f"({find_method(stage.method).calls})" for stage in stages),
-        depth=" + ".join("1" if stage.system else find_method(stage.method).depth for stage in stages),
+        calls=" + ".join("1" if stage.system else f"({find_stage_method(stage).calls})" for stage in stages),
+        depth=" + ".join("1" if stage.system else find_stage_method(stage).depth for stage in stages),
         systems=dict(systems or {}),
     )
 
@@ -81,10 +81,17 @@ def build_graph(cascade: ComposedCascade, systems: Mapping[str, str]) -> Any:
     return compiled_graph
 
 
+def find_stage_method(stage: ComposedStage) -> Method:
+    """The method of a stage that is no system of the user's: a listed one, or a cascade in a file."""
+    return (
+        make_composed_method(stage.method) if is_composed_file_name(stage.method) else find_listed_method(stage.method)
+    )
+
+
 def find_stage_graph(cascade: ComposedCascade, stage: ComposedStage, systems: Mapping[str, str]) -> Any:
     """The graph of a stage: the graph of a method, or of a system whose spec is in `systems`."""
     if stage.method in list_methods() or (stage.system is None and stage.method not in systems):
-        return find_method(stage.method).graph
+        return find_stage_method(stage).graph
     if stage.method not in systems:
         raise SetupError(
             f"{cascade.file} asks the system {stage.method!r}, but a file must not say where a system is; give the "

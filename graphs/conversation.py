@@ -10,7 +10,7 @@ from typing import Any
 from quorum.core.context import MAX_SUPERSTEPS, Context
 from quorum.core.conversation import ConversationInput, ConversationResult, ConversationState, read_history
 from quorum.core.state import Question
-from quorum.graphs.catalogue import find_method
+from quorum.graphs.find_method import find_method
 from quorum.graphs.method_graph import MethodGraph
 from quorum.nodes.ask_method import ChatContext, make_method_node
 from quorum.nodes.begin_turn import begin_turn, end_turn

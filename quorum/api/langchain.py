@@ -1,6 +1,5 @@
 """A method inside LangChain: as a retriever, whose documents are the passages it reads, and as a tool for an agent."""
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from quorum.graphs import DEFAULT_METHOD, Method, answer, find_method
@@ -10,9 +9,8 @@ if TYPE_CHECKING:
     from langchain_core.tools import BaseTool
 
     from quorum.core.context import Context
-    from quorum.core.state import Passage, Result
+    from quorum.core.state import Result
 
-REPEATED_SEARCH_METHODS = ("blendfilter", "iter_retgen", "react", "self_ask")  # they search again while they answer
 SNIPPET_LENGTH = 300  # characters of each passage that an agent sees
 
 
@@ -38,18 +36,6 @@ def as_retriever(method: str = "concat", context: "Context | None" = None) -> "B
     if not {"retrieve", "gather"} & set(graph_method.graph.nodes):
         raise SetupError(f"The method {graph_method.name!r} reads no passages; give another one, for example concat.")
     return MethodRetriever(method=graph_method.name, context=context or Context())
-
-
-async def find_passages(method: str, question: str, context: "Context") -> "list[Passage]":
-    """The passages that a method would read."""
-    from quorum.core.context import get_filter_spec
-    from quorum.graphs.parts.passages_to_read import passages_to_read
-
-    if method in REPEATED_SEARCH_METHODS or "retrieve" not in find_method(method).graph.nodes:
-        return list((await answer(question, method, context)).get("passages") or [])
-    settings = replace(context, context_filter=get_filter_spec(context)) if method == "filco" else context
-    result: Any = await passages_to_read.ainvoke({"question": question}, context=settings)
-    return list(result["passages"])
 
 
 def as_tool(

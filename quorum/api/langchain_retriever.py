@@ -1,14 +1,21 @@
 """The retriever that `quorum.as_retriever` makes."""
 
+from dataclasses import replace
+from typing import Any
+
 from langchain_core.callbacks import AsyncCallbackManagerForRetrieverRun, CallbackManagerForRetrieverRun
 from langchain_core.documents import Document
 from langchain_core.retrievers import BaseRetriever
 from pydantic import ConfigDict, SkipValidation
 
-from quorum.api.langchain import find_passages
-from quorum.core.context import Context
+from quorum.core.context import Context, get_filter_spec
+from quorum.core.state import Passage
 from quorum.core.sync import run_sync
+from quorum.graphs import answer, find_method
+from quorum.graphs.parts.passages_to_read import passages_to_read
 from quorum.retrievers.passages import make_document
+
+REPEATED_SEARCH_METHODS = ("blendfilter", "iter_retgen", "react", "self_ask")  # they search again while they answer
 
 
 class MethodRetriever(BaseRetriever):
@@ -25,3 +32,12 @@ class MethodRetriever(BaseRetriever):
         self, query: str, *, run_manager: AsyncCallbackManagerForRetrieverRun
     ) -> list[Document]:
         return [make_document(passage) for passage in await find_passages(self.method, query, self.context)]
+
+
+async def find_passages(method: str, question: str, context: Context) -> list[Passage]:
+    """The passages that a method would read."""
+    if method in REPEATED_SEARCH_METHODS or "retrieve" not in find_method(method).graph.nodes:
+        return list((await answer(question, method, context)).get("passages") or [])
+    settings = replace(context, context_filter=get_filter_spec(context)) if method == "filco" else context
+    result: Any = await passages_to_read.ainvoke({"question": question}, context=settings)
+    return list(result["passages"])

@@ -22,7 +22,8 @@ from quorum.models.journal_database import Record
 from quorum.models.make_request import Source, is_greedy, make_request
 from quorum.models.parameters import SCHEMA_PARAMETER, get_refusals, record_refusal
 from quorum.models.replay import Replay
-from quorum.models.request import Request, SchemaRefused, send_request
+from quorum.models.request import Request, SchemaRefused
+from quorum.models.send_request import send_request
 
 __all__ = ["Reply", "call", "remove_thinking"]
 

@@ -2,7 +2,7 @@
 
 `ChatOpenAI` drops fields that OpenAI does not have, such as the reasoning that vLLM, llama.cpp and DeepSeek send beside
 the answer; its documentation leaves them to subclasses. Every response with status 200 becomes a reply or a
-`GarbledReply`, which `quorum.models.request` tries again.
+`GarbledReply`, which `quorum.models.send_request` tries again.
 """
 
 import warnings

@@ -8,14 +8,12 @@ import logging
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from langchain_core.language_models import BaseChatModel
 
 from quorum.models.loops import get_loop_cache
-
-if TYPE_CHECKING:
-    from quorum.models.request import Request
+from quorum.models.request import Request
 
 LOG = logging.getLogger("quorum")
 TOKEN_LIMITS = ("max_tokens", "max_completion_tokens")  # two names for one limit; a model takes one of them
@@ -33,7 +31,7 @@ class Refusals:
 REFUSED_PARAMETERS: dict[str, Refusals] = {}  # by the model's label, which names its base URL
 
 
-def get_refusals(request: "Request") -> set[str]:
+def get_refusals(request: Request) -> set[str]:
     """The names that this model has refused so far. The caller may add to the set."""
     if request.is_given_by_spec:
         return REFUSED_PARAMETERS.setdefault(request.label, Refusals()).names
@@ -41,7 +39,7 @@ def get_refusals(request: "Request") -> set[str]:
     return refusals.names
 
 
-def record_refusal(request: "Request", name: str, message: str = "does not take {}; going on without it") -> None:
+def record_refusal(request: Request, name: str, message: str = "does not take {}; going on without it") -> None:
     """Stop sending this parameter. Calls in flight may still be refused for it."""
     refused_names = get_refusals(request)
     if name not in refused_names:
@@ -49,7 +47,7 @@ def record_refusal(request: "Request", name: str, message: str = "does not take 
         LOG.warning("%s %s.", request.label, message.format(name))
 
 
-def list_parameters(request: "Request") -> set[str]:
+def list_parameters(request: Request) -> set[str]:
     """The names of a request's parameters, refused or not: its own and those of its model object."""
     model_parameters = {
         name for name in ("temperature", "top_p", "seed") if get_model_parameter(request.model, name) is not None
@@ -58,7 +56,7 @@ def list_parameters(request: "Request") -> set[str]:
     return request.decoding.keys() | model_parameters | limits
 
 
-def list_refused_parameters(request: "Request") -> str:
+def list_refused_parameters(request: Request) -> str:
     """The parameters that are not sent because the model refuses them, separated by commas."""
     return ",".join(sorted(list_parameters(request) & get_refusals(request)))
 
@@ -68,7 +66,7 @@ def get_model_parameter(model: BaseChatModel, name: str) -> Any:
     return getattr(model, name, None) if name in type(model).model_fields else None
 
 
-def apply_parameters(request: "Request") -> tuple[BaseChatModel, dict[str, Any]]:
+def apply_parameters(request: Request) -> tuple[BaseChatModel, dict[str, Any]]:
     """A model and call arguments that apply the parameters. Copies of a model share its client.
 
     OpenAI's client, the embedded and the scripted model take the parameters with the call. Any other model is copied
@@ -108,7 +106,7 @@ def rename_token_limit(model: BaseChatModel, refused_names: set[str]) -> tuple[d
     return ({} if other_name in refused_names else {other_name: limit}), {"max_tokens": None}
 
 
-def make_schema_fields(request: "Request") -> dict[str, Any]:
+def make_schema_fields(request: Request) -> dict[str, Any]:
     """The JSON schema in the form of the OpenAI protocol. It goes into the body, where LangChain does not change it."""
     if request.schema is None or SCHEMA_PARAMETER in get_refusals(request):
         return {}

@@ -1,41 +1,16 @@
-"""Sends one request to a model: retries, limits, decoding parameters, errors."""
+"""A request to a model, as `quorum.models.send_request` sends it."""
 
-import asyncio
-import logging
-import re
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 from langchain_core.language_models import BaseChatModel
-from langchain_core.messages import AIMessage, HumanMessage
+from langchain_core.messages import HumanMessage
 from langchain_core.runnables import RunnableConfig
-from pydantic import SecretStr
 
 from quorum.core.context import Context
-from quorum.core.errors import CallError, QuorumError, SetupError, TooLong
-from quorum.core.json_text import replace_lone_surrogates
 from quorum.models.clock import Clock
-from quorum.models.failures import Failure, GarbledReply, classify_error
-from quorum.models.journal_database import Record
-from quorum.models.limits import wait_for_limits
-from quorum.models.loops import get_loop_cache
-from quorum.models.parameters import (
-    SCHEMA_PARAMETER,
-    apply_parameters,
-    get_refusals,
-    list_parameters,
-    list_refused_parameters,
-    record_refusal,
-)
-from quorum.models.token_counts import get_cached_tokens, is_count
-from quorum.models.token_estimate import estimate_tokens
-
-LOG = logging.getLogger("quorum")
-FIRST_WAIT, LONGEST_WAIT, LONGEST_REQUESTED_WAIT = 0.5, 30.0, 600.0
-SCHEMA_WORDS = re.compile(r"response_format|json_schema|json schema|grammar|guided|structured output", re.IGNORECASE)
-UNREACHABLE_SECONDS, UNREACHABLE_WAIT = 300.0, 10.0
 
 
 @dataclass(frozen=True)
@@ -66,158 +41,3 @@ class Request:
 
 class SchemaRefused(Exception):  # noqa: N818  the name says it without "Error"
     """The server refused a request with a JSON schema; it may accept the request without the schema."""
-
-
-async def send_request(request: Request) -> Record:
-    """The reply. Raises CallError, TooLong or SetupError; other exceptions, such as bugs, pass unchanged.
-
-    Raises SchemaRefused if the server refuses a request with a schema.
-    """
-    clock, attempt, unreachable_since = request.clock, 0, None
-    dropped_parameters: set[str] = set()
-    estimate = estimate_tokens(str(request.message.content))
-    while True:
-        try:
-            return await send_once(request, estimate)
-        except QuorumError:
-            raise
-        except Exception as error:
-            failure = classify_error(
-                error, clock.unix_time(), get_provider_package(request), get_secrets(request.model)
-            )
-            if failure.kind == "other":
-                raise
-            if refuses_schema(request, failure):
-                raise SchemaRefused from error
-            if failure.kind == "unreachable":
-                unreachable_since = clock.now() if unreachable_since is None else unreachable_since
-                waited_seconds = clock.now() - unreachable_since
-                wait = compute_wait_for_server(request, failure, waited_seconds)
-            elif failure.kind == "retryable":
-                attempt, unreachable_since = attempt + 1, None
-                wait = compute_wait_before_retry(request, failure, attempt, error)
-            elif failure.parameter in list_parameters(request) - dropped_parameters:
-                dropped_parameters.add(failure.parameter)
-                record_refusal(request, failure.parameter)
-                continue
-            else:
-                raise make_final_error(request, failure) from error
-        await clock.sleep(wait)
-
-
-async def send_once(request: Request, estimate: int) -> Record:
-    """Send the request once, when the limits allow it."""
-    context = request.context
-    async with wait_for_limits(context, request.label, estimate, request.clock) as taken_amounts:
-        started_at = request.clock.now()
-        async with asyncio.timeout(None if request.is_local else context.timeout):
-            model, arguments = apply_parameters(request)
-            left_out = list_refused_parameters(request)
-            message = await model.ainvoke([request.message], request.config, **arguments)
-        record = replace(make_record(message, estimate, request.clock.now() - started_at), left_out=left_out)
-        for taken_amount in taken_amounts:
-            taken_amount.correct(record.input_tokens + record.output_tokens)
-    return record
-
-
-def refuses_schema(request: Request, failure: Failure) -> bool:
-    """Whether the JSON schema may have caused a failure: the server refused the request and named no other cause."""
-    if request.schema is None or SCHEMA_PARAMETER in get_refusals(request) or failure.parameter is not None:
-        return False
-    if failure.status in (400, 415, 422):
-        return failure.kind == "refused"
-    return failure.kind == "retryable" and (failure.status == 501 or bool(SCHEMA_WORDS.search(failure.message)))
-
-
-def make_record(message: AIMessage, estimate: int, seconds: float) -> Record:
-    """A reply's text and cost. If the server counts no tokens, every three bytes count as one.
-
-    Raises GarbledReply for a reply that only calls tools.
-    """
-    text, details = replace_lone_surrogates(str(message.text)), message.response_metadata
-    if not text and (message.tool_calls or message.invalid_tool_calls):
-        raise GarbledReply("it calls a tool and says nothing")
-    finish = next((details[key] for key in ("finish_reason", "stop_reason", "done_reason") if details.get(key)), None)
-    if not text and finish is None and details.get("model_provider") == "openai":
-        raise GarbledReply("it has neither a text nor a finish reason")
-    usage: Mapping[str, Any] = message.usage_metadata or {}
-    has_counts = is_count(usage.get("input_tokens")) and is_count(usage.get("output_tokens"))
-    return Record(
-        text=text,
-        finish=None if finish is None else str(finish),
-        input_tokens=usage["input_tokens"] if has_counts else estimate,
-        output_tokens=usage["output_tokens"] if has_counts else estimate_tokens(text),
-        cached_tokens=get_cached_tokens(usage) if has_counts else 0,
-        seconds=seconds,
-        reasoning=str(message.additional_kwargs.get("reasoning_content") or ""),
-    )
-
-
-def get_provider_package(request: Request) -> str:
-    """The package of the model's class; "" for a model in this process, whose exceptions are bugs."""
-    if request.is_local:
-        return ""
-    packages = (kind.__module__.split(".")[0] for kind in type(request.model).__mro__)
-    return next(package for package in packages if package != "quorum")
-
-
-def get_secrets(model: BaseChatModel) -> list[str]:
-    """The keys in a model object, which no error message may repeat."""
-    return [value.get_secret_value() for value in vars(model).values() if isinstance(value, SecretStr)]
-
-
-def compute_wait_for_server(request: Request, failure: Failure, waited_seconds: float) -> float:
-    """Seconds until the next try of an unreachable server. SetupError if it has been unreachable for too long."""
-    if waited_seconds >= UNREACHABLE_SECONDS:
-        raise SetupError(
-            f"{request.label} could not be reached for {UNREACHABLE_SECONDS / 60:.0f} minutes ({failure.message}); "
-            "start the server or correct its address, then run the same again."
-        )
-    reported_servers: set[str] = get_loop_cache().get_or_make("unreachable", set)
-    if request.label not in reported_servers:
-        reported_servers.add(request.label)
-        LOG.warning("%s cannot be reached; waiting for it up to %.0f minutes.", request.label, UNREACHABLE_SECONDS / 60)
-    jitter = 0.5 + request.clock.draw_jitter() / 2
-    return min(jitter * UNREACHABLE_WAIT, FIRST_WAIT + waited_seconds, UNREACHABLE_SECONDS - waited_seconds)
-
-
-def compute_wait_before_retry(request: Request, failure: Failure, attempt: int, error: Exception) -> float:
-    """Seconds before the next try: what the server asked for, else exponential with full jitter.
-
-    Raises CallError after the last try, and if the server asks for too long a wait.
-    """
-    retry_after = failure.retry_after
-    if attempt >= request.context.attempts or (retry_after is not None and retry_after > LONGEST_REQUESTED_WAIT):
-        tries = f"{attempt} {'try' if attempt == 1 else 'tries'}"
-        requested_wait = (
-            f" (the server asks for {retry_after:.0f} seconds)"
-            if retry_after is not None and retry_after > LONGEST_REQUESTED_WAIT
-            else ""
-        )
-        raise CallError(
-            f"{request.label} failed on {request.name!r} after {tries}: {describe_failure(failure)}{requested_wait}",
-            failure.status,
-        ) from error
-    jitter = request.clock.draw_jitter()
-    if retry_after is not None:
-        return retry_after * (1 + 0.1 * jitter)  # jitter
-    return jitter * min(LONGEST_WAIT, FIRST_WAIT * 2.0**attempt)
-
-
-def make_final_error(request: Request, failure: Failure) -> QuorumError:
-    """The error for a failure that another try would not fix."""
-    if failure.kind == "too_long":
-        return TooLong(
-            f"{request.label}: the prompt of {request.name!r} is too long: {describe_failure(failure)}", failure.status
-        )
-    if failure.kind == "denied":
-        variables = sorted((getattr(request.model, "lc_secrets", None) or {}).values())
-        check = (" and ".join(variables) or "its key") if failure.status else "the base URL and its certificate"
-        return SetupError(f"{request.label} refused the call ({describe_failure(failure)}); check {check}.")
-    hint = "; check the model's name and the base URL, which mostly ends in /v1" if failure.status == 404 else ""
-    return CallError(f"{request.label} refused {request.name!r}: {describe_failure(failure)}{hint}", failure.status)
-
-
-def describe_failure(failure: Failure) -> str:
-    """The status and the server's message."""
-    return f"{failure.status}: {failure.message}" if failure.status else failure.message

@@ -1,0 +1,21 @@
+"""No two modules import each other, directly or through others. The layers that `make check` tests cannot show it."""
+
+from graphlib import CycleError, TopologicalSorter
+
+import grimp
+import pytest
+
+
+def list_imports(package: str) -> dict[str, set[str]]:
+    """{module: modules that it imports} of a package, with the imports inside functions and for types alone."""
+    graph = grimp.build_graph(package, cache_dir=None)
+    return {module: graph.find_modules_directly_imported_by(module) for module in graph.modules}
+
+
+def test_no_modules_import_each_other() -> None:
+    imports = list_imports("quorum")
+    assert "quorum.graphs.sure" in imports
+    try:
+        TopologicalSorter(imports).prepare()
+    except CycleError as error:
+        pytest.fail(f"these modules import each other: {' <- '.join(error.args[1])}")
