@@ -122,7 +122,7 @@ CONSTANTS = {
     "METHODS": "Every method by its name: a dict of `Method`.",
     "__version__": "The version of the installed package, a text.",
 }
-FURTHER_READING = {"Context": "All of them, with defaults and meaning: [settings.md](settings.md)."}
+FURTHER_READING = {"Context": "All settings, with their defaults and meaning: [settings.md](settings.md)."}
 
 
 def write_api_page() -> str:

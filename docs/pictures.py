@@ -13,8 +13,8 @@ from openai_bodies import Response, make_error  # noqa: E402
 from page_server import serve_page  # noqa: E402
 
 QUESTION = "Who led the first expedition to reach the South Pole?"
-# JavaScript: the cards of the methods, and conditions to wait for: all methods have ended, all graphs are drawn, every
-# graph shows the state of a node, a node shows how many of its branches have ended, such as 2/5.
+# JavaScript: the cards of the methods, and conditions to wait for: all methods have ended, all graphs are drawn, a
+# badge such as 2/5 says how many branches of a node have ended, every graph shows the state of a node.
 CARDS = "[...document.querySelectorAll('.card')]"
 ALL_METHODS_ENDED = f"{CARDS}.length && {CARDS}.every((card) => card.dataset.phase !== 'running')"
 ALL_GRAPHS_DRAWN = f"document.querySelectorAll('.graph svg').length === {CARDS}.length"
@@ -62,7 +62,7 @@ def main() -> None:
             model="openai:gpt",
         )
         take_picture(page, "page-running")
-        server.model.release()
+        server.model.release_held_replies()
         page.wait_until(ALL_METHODS_ENDED)
         server.model.reply(make_error(401, "Incorrect API key provided"))
         open_question(page, server.url, QUESTION, "concat[model=openai:gpt],concat", ALL_METHODS_ENDED)

@@ -39,8 +39,8 @@ async def answer(
 
     given: passages to answer from instead of retrieval, best first; gold_answers: for filter_mode="silver" only, never
     shown to a model; history: the earlier messages, {"role": "user" or "assistant", "content": text}; config:
-    LangGraph's (callbacks, tags, thread). With a history, one model call rewrites the question so that it stands alone;
-    `question` of the result is the rewritten question.
+    LangGraph's (callbacks, tags, thread). With a history, one model call rewrites the question so that it stands alone,
+    and the result has one more key, `question`: the rewritten question.
     Raises SetupError for a mistake in input or configuration, CallError when a model call failed after its retries.
 
     >>> import asyncio, quorum

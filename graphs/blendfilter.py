@@ -1,18 +1,20 @@
 """BlendFilter (Wang et al. 2024, section 3, figure 1): three queries, each with its passages filtered by the model.
 
-retrieve -> answer_externally, recall, name_topic -> blend_queries -> gather x 3 -> merge_passages -> reason ->
-extract_answer (gather: retrieve -> judge -> choose; filter_union: filter once, after merge_passages; filter_turns=1:
-one call instead of two)
+retrieve -> write_external_knowledge, write_internal_knowledge, name_topic -> blend_queries -> gather x 3 ->
+merge_passages -> reason -> extract_answer
+
+gather: retrieve -> judge -> choose. filter_union: filter once, after merge_passages. filter_turns=1: one call for judge
+and choose, one for reason and extract_answer, and no topic, which only the filter's prompts show.
 """
 
 from quorum.core.context import Context
 from quorum.core.state import Question, Result, State
 from quorum.graphs.method_graph import MethodGraph
-from quorum.graphs.parts.knowledge import knowledge
+from quorum.graphs.parts.gather_passages import gather_passages
 from quorum.graphs.parts.knowledge_filter import knowledge_filter
 from quorum.graphs.parts.refinement import refinement
 from quorum.nodes.begin import begin
-from quorum.nodes.blend_queries import answer_externally, blend_queries, name_topic, recall
+from quorum.nodes.blend_queries import blend_queries, name_topic, write_external_knowledge, write_internal_knowledge
 from quorum.nodes.merge_passages import merge_passages
 from quorum.nodes.reason import cot_answer, extract_answer, reason
 from quorum.nodes.retrieve import retrieve
@@ -30,26 +32,30 @@ graph = (
     .add_node(begin)
     .add_node(retrieve)
     .add_node("refine", refinement)
-    .add_node(answer_externally)
-    .add_node(recall)
+    .add_node(write_external_knowledge)
+    .add_node(write_internal_knowledge)
     .add_node(name_topic)
     .add_node(blend_queries)
-    .add_node("gather", knowledge)
+    .add_node("gather", gather_passages)
     .add_node(merge_passages)
     .add_node("filter", knowledge_filter)
     .add_node(reason)
     .add_node(extract_answer)
     .add_node(cot_answer)
     .add_edge("__start__", "begin")
-    .add_conditional_edges("begin", search_first, ["retrieve", "recall", "name_topic"])
+    .add_conditional_edges("begin", search_first, ["retrieve", "write_internal_knowledge", "name_topic"])
     .add_conditional_edges(
         "retrieve",
         refine_or(prepare_queries),
-        ["refine", "answer_externally", "recall", "name_topic", "blend_queries"],
+        ["refine", "write_external_knowledge", "write_internal_knowledge", "name_topic", "blend_queries"],
     )
-    .add_conditional_edges("refine", prepare_queries, ["answer_externally", "recall", "name_topic", "blend_queries"])
-    .add_edge("answer_externally", "blend_queries")
-    .add_edge("recall", "blend_queries")
+    .add_conditional_edges(
+        "refine",
+        prepare_queries,
+        ["write_external_knowledge", "write_internal_knowledge", "name_topic", "blend_queries"],
+    )
+    .add_edge("write_external_knowledge", "blend_queries")
+    .add_edge("write_internal_knowledge", "blend_queries")
     .add_edge("name_topic", "blend_queries")
     .add_conditional_edges("blend_queries", gather_each_query, ["gather"])
     .add_edge("gather", "merge_passages")

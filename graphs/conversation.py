@@ -59,7 +59,7 @@ def conversation_graph(method: Any) -> Any:
 
 
 def continue_conversation(graph: Any, state: Question, history: Sequence[Mapping[str, Any]]) -> tuple[Any, Any]:
-    """A question after a history as (the graph of a conversation, which runs the method's graph; that graph's input).
+    """Returns (the graph of a conversation around the method's graph, its input) for a question after a history.
 
     graph: the method's graph; state: its input.
     """

@@ -9,7 +9,7 @@ from quorum.graphs.method_graph import MethodGraph
 from quorum.graphs.parts.refinement import refinement
 from quorum.nodes.answer_candidates import answer_from_choices
 from quorum.nodes.begin import begin
-from quorum.nodes.propose_candidates import propose_facts
+from quorum.nodes.propose_candidates import propose_short_answers
 from quorum.nodes.retrieve import retrieve
 from quorum.nodes.routes import choose_if_candidates_differ, refine_or
 from quorum.nodes.select_candidate import select_candidate
@@ -19,7 +19,7 @@ graph = (
     .add_node(begin)
     .add_node(retrieve)
     .add_node("refine", refinement)
-    .add_node("propose_candidates", propose_facts)
+    .add_node("propose_candidates", propose_short_answers)
     .add_node(answer_from_choices)
     .add_node(select_candidate)
     .add_edge("__start__", "begin")

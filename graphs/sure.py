@@ -1,7 +1,7 @@
 """SuRe, summarized retrieval (Kim et al. 2024, section 3, algorithm 1, figure 2).
 
 retrieve -> propose_candidates -> summarize_candidate x K -> collect_summaries -> validate x K and rank_pair x K(K-1) ->
-select_candidate (lazy: rank_pair after select_candidate, while it can change the choice; sure_parts=summaries:
+select_candidate (ranking=lazy: rank_pair after select_candidate, while it can change the choice; sure_parts=summaries:
 answer_from_summaries instead)
 """
 
@@ -11,7 +11,7 @@ from quorum.graphs.method_graph import MethodGraph
 from quorum.graphs.parts.refinement import refinement
 from quorum.nodes.answer_candidates import answer_from_summaries
 from quorum.nodes.begin import begin
-from quorum.nodes.propose_candidates import propose_answers
+from quorum.nodes.propose_candidates import propose_sure_candidates
 from quorum.nodes.rank_summaries import rank_pair
 from quorum.nodes.retrieve import retrieve
 from quorum.nodes.routes import continue_comparisons, judge_summaries, refine_or, summarize_candidates
@@ -24,7 +24,7 @@ graph = (
     .add_node(begin)
     .add_node(retrieve)
     .add_node("refine", refinement)
-    .add_node("propose_candidates", propose_answers)
+    .add_node("propose_candidates", propose_sure_candidates)
     .add_node(summarize_candidate)
     .add_node(collect_summaries)
     .add_node(validate)

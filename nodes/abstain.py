@@ -7,7 +7,7 @@ from typing import Any
 
 from quorum.core.context import Context
 from quorum.core.errors import SetupError
-from quorum.core.state import Result, SuppressedAnswer
+from quorum.core.state import Result, WithheldAnswer
 from quorum.core.text import UNKNOWN
 from quorum.nodes.describe_settings import SETTINGS_THAT_CHANGE_NO_ANSWER, describe_settings
 
@@ -66,12 +66,12 @@ def format_setting(value: Any) -> str:
 def suppress_unsure_answer(result: Result, calibration: Calibration) -> Result:
     """Make the answer unknown if its confidence is missing or below the threshold.
 
-    The key `suppressed` then holds the withheld answer.
+    The key `withheld` then holds the withheld answer.
     """
     confidence = result.get("confidence")
     if result["unknown"] or (confidence is not None and confidence >= calibration.lowest_confidence):
         return result
-    suppressed_answer = SuppressedAnswer(
+    withheld_answer = WithheldAnswer(
         answer=result["answer"], confidence=confidence, lowest_confidence=calibration.lowest_confidence
     )
-    return {**result, "answer": UNKNOWN, "unknown": True, "evidence": [], "suppressed": suppressed_answer}
+    return {**result, "answer": UNKNOWN, "unknown": True, "evidence": [], "withheld": withheld_answer}

@@ -8,7 +8,7 @@ from langgraph.runtime import Runtime
 from quorum.core.context import Context, get_context
 from quorum.core.errors import SetupError
 from quorum.parsing.answers import Parsed
-from quorum.parsing.read_reply import get_contract
+from quorum.parsing.read_reply import get_reply_parser
 from quorum.parsing.yes_no import parse_yes_no
 
 
@@ -16,14 +16,14 @@ def choose_prompt(prompt: str, question: str, runtime: Runtime[Context]) -> tupl
     """The name of the prompt's variant for the answer type, and the parser of its replies."""
     kind = get_context(runtime).answer_type
     name = prompt if kind == "short" else f"{prompt}_{kind}"
-    return name, partial(get_contract(name).parse, question=question)
+    return name, partial(get_reply_parser(name).parse, question=question)
 
 
 def get_answer_normalizer(prompt: str, runtime: Runtime[Context]) -> Callable[[str], str]:
-    """For a prompt that serves only short facts, yes and no: a function that turns a parsed answer into one of the
-    type.
+    """The function that fits the parsed answers of a prompt to the answer type "short" or "yes_no".
 
-    Raises a SetupError for any other answer type.
+    For yes_no it reads the answer as yes, no or unknown; for short it changes nothing. Such a prompt serves no other
+    answer type: raises a SetupError for any other.
     """
     kind = get_context(runtime).answer_type
     if kind not in ("short", "yes_no"):

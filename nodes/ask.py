@@ -66,7 +66,7 @@ async def ask(
             prompt,
             rendered_prompt.text,
             context=context,
-            version=rendered_prompt.version,
+            prompt_version=rendered_prompt.version,
             detail=detail,
             inputs={**inputs} if passages is None else {**inputs, "passages": shown},
             n=n,
@@ -162,8 +162,8 @@ def count_replies(
     ]
     malformed = {prompt: Malformed(count=len(malformed_replies), replies=malformed_replies)}
     update = State(usage=usage, dropped=dropped_count, malformed=malformed if malformed_replies else {})
-    if not all(reply.is_greedy for reply in replies):
-        update["not_greedy"] = True
+    if any(reply.temperature_refused for reply in replies):
+        update["temperature_refused"] = True
     return update
 
 

@@ -39,22 +39,24 @@ def make_stage_node(
     stage = cascade.stages[number]
 
     async def ask_stage(state: State, runtime: Runtime[Context]) -> State:
-        """question, own_passages -> the stage's whole result."""
+        """question, given_passages -> the stage's whole result."""
         context = make_stage_context(get_context(runtime), cascade, stage)
-        if number == 0 and state.get("own_passages") is None:
+        if number == 0 and state.get("given_passages") is None:
             await asyncio.to_thread(check_collection, cascade, context)
         run_id = state.get("cascade_run_id") or uuid4().hex
         token = CASCADE_MEMORY.set(get_memory(run_id, number))
         try:
             question_state = Question(
-                question=state["question"], given=state.get("own_passages"), gold_answers=state.get("own_gold_answers")
+                question=state["question"],
+                given=state.get("given_passages"),
+                gold_answers=state.get("given_gold_answers"),
             )
             result: Any = await graph.ainvoke(question_state, context=context)
         finally:
             CASCADE_MEMORY.reset(token)
         key = "" if result["unknown"] else vote_key(result["answer"])
-        earlier_keys = [*(state.get("earlier_vote_keys") or []), key]
-        update = {**result, "cascade_run_id": run_id, "earlier_vote_keys": earlier_keys}
+        stage_vote_keys = [*(state.get("stage_vote_keys") or []), key]
+        update = {**result, "cascade_run_id": run_id, "stage_vote_keys": stage_vote_keys}
         if stage.accept is None or is_accepted(cast(State, update), stage.accept):
             forget_run(run_id)
         # The type checker does not know Overwrite.
@@ -71,9 +73,10 @@ def is_accepted(state: State, accept: Acceptance) -> bool:
         confidence = state.get("confidence")
         return confidence is not None and confidence >= (accept.at_least or 0.0)
     if accept.test == "certified":
-        return (state.get("certified") or 0) >= 1
+        return (state.get("certified") or 0) >= 1  # passages that could be replaced without changing the winner
     if accept.test == "same":
-        return vote_key(state["answer"]) in (state.get("earlier_vote_keys") or [])[:-1]
+        *earlier_vote_keys, _ = state.get("stage_vote_keys") or [""]
+        return vote_key(state["answer"]) in earlier_vote_keys
     return True
 
 

@@ -24,11 +24,11 @@ def make_system_node(name: str, spec: str) -> tuple[Callable[[State, Runtime[Con
     system = read_system(name, spec)
 
     async def ask_system(state: State, runtime: Runtime[Context]) -> State:
-        """question, own_passages -> answer, passages, usage."""
+        """question, given_passages -> answer, passages, usage."""
         context, question = get_context(runtime), state["question"]
         if IS_REHEARSAL.get():
             return make_answer(UNKNOWN, True)
-        reply = await system.ask(question, state.get("own_passages"), replace(context, journal="off"))
+        reply = await system.ask(question, state.get("given_passages"), replace(context, journal="off"))
         _, parse = choose_prompt("answer", question, runtime)
         answer = parse(reply.text).value
         return {

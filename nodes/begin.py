@@ -14,7 +14,10 @@ from quorum.models.tracing import describe_run
 
 
 async def begin(state: State, runtime: Runtime[Context]) -> State:
-    """question, given, gold_answers -> all other keys (reset, so that no earlier question of the thread is left)."""
+    """given, gold_answers -> given_passages, given_gold_answers, and every other key but the question emptied.
+
+    So nothing of an earlier question of the thread is left.
+    """
     describe_run(get_context(runtime))
     check_question(state.get("question"))
     given_passages = state.get("given")
@@ -22,10 +25,10 @@ async def begin(state: State, runtime: Runtime[Context]) -> State:
         raise SetupError(
             "The list of given passages is empty; give at least one, or leave it out to search a collection."
         )
-    own_passages = given_passages and [
+    given_passages = given_passages and [
         parse_passage(item, f"Given passage {i}") for i, item in enumerate(given_passages, start=1)
     ]
-    reset = {**make_empty_state(), "own_passages": own_passages, "own_gold_answers": state.get("gold_answers")}
+    reset = {**make_empty_state(), "given_passages": given_passages, "given_gold_answers": state.get("gold_answers")}
     return cast(State, reset)  # the type checker does not know Overwrite, which replaces a value
 
 
@@ -43,16 +46,16 @@ def make_empty_state() -> dict[str, Any]:
     """Every key of the state with an empty value. Overwrite replaces a value that a reducer would add to."""
     return {
         "given": None,
-        "own_passages": None,
+        "given_passages": None,
         "gold_answers": None,
-        "own_gold_answers": None,
+        "given_gold_answers": None,
         "query": None,
         "steps": [],
         "answer": "",
         "unknown": True,
         "confidence": None,
         "certified": None,
-        "voters_without_answer": None,
+        "voters_without_evidence": None,
         "rationale": None,
         "evidence": [],
         "votes": Overwrite(None),
@@ -71,8 +74,8 @@ def make_empty_state() -> dict[str, Any]:
         "topic": None,
         "passage_judgement": None,
         "queries": None,
-        "knowledge": Overwrite([]),
-        "turn": 0,
+        "passages_by_query": Overwrite([]),
+        "finished_rounds": 0,
         "notes": None,
         "rationales": None,
         "masked_statement": None,
@@ -80,9 +83,9 @@ def make_empty_state() -> dict[str, Any]:
         "usage": Overwrite({}),
         "malformed": Overwrite({}),
         "wordy_answers": Overwrite({}),
-        "not_greedy": Overwrite(False),
+        "temperature_refused": Overwrite(False),
         "dropped": Overwrite(0),
-        "suppressed": None,
+        "withheld": None,
         "cascade_run_id": None,
-        "earlier_vote_keys": [],
+        "stage_vote_keys": [],
     }

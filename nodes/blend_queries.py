@@ -12,13 +12,13 @@ from quorum.nodes.reason import ask_for_reasoning
 from quorum.parsing.reasoning import parse_free_text, parse_topic
 
 
-async def answer_externally(state: State, runtime: Runtime[Context]) -> State:
+async def write_external_knowledge(state: State, runtime: Runtime[Context]) -> State:
     """question, passages -> external_knowledge."""
     replies = await ask_for_reasoning(state, runtime, parse_free_text, detail="external")
     return {"external_knowledge": replies.values[0], **replies.state_update}
 
 
-async def recall(state: State, runtime: Runtime[Context]) -> State:
+async def write_internal_knowledge(state: State, runtime: Runtime[Context]) -> State:
     """question -> internal_knowledge."""
     question = state["question"]
     parse = partial(parse_free_text, question=question)

@@ -20,7 +20,7 @@ BUILT_IN = {path.stem: read_examples(str(path)) for path in sorted(DEMONSTRATION
 def choose_variant(prompt: str, runtime: Runtime[Context]) -> str:
     """The prompt's name for the answer type: unchanged for a short answer, NAME_yes_no for yes or no.
 
-    Raises a SetupError for any other answer type, because a chain of thought ends in a short fact, yes or no.
+    Raises a SetupError for any other answer type, because few-shot prompts ask for a short fact, yes or no.
     """
     kind = get_context(runtime).answer_type
     if kind not in ("short", "yes_no"):

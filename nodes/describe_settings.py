@@ -25,7 +25,7 @@ OPTIONAL_SETTINGS = {"calibration", "silver_measure", "scorer"}  # described onl
 def describe_settings(context: Context, excluded_names: Collection[str]) -> dict[str, Any]:
     """The settings, except the excluded ones, as plain data.
 
-    A model is described by what identifies it, a prompt that the user overrides by its version.
+    A model is described by what identifies it. A prompt that the user overrides is described by its version.
     """
     values = {part.name: getattr(context, part.name) for part in fields(context) if part.name not in excluded_names}
     return {

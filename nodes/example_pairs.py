@@ -1,4 +1,4 @@
-"""Writes a user's pairs of question and answer for SuRe's candidate prompt and base prompt."""
+"""Formats a user's pairs of question and answer for SuRe's prompt for candidates and for its baselines' prompts."""
 
 import asyncio
 

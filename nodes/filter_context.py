@@ -39,7 +39,7 @@ async def filter_by_prompt(state: State, runtime: Runtime[Context]) -> State:
     return {**make_filter_update(state, shorten_passages(passages, chosen_pieces)), **replies.state_update}
 
 
-async def filter_by_model(state: State, runtime: Runtime[Context]) -> State:
+async def filter_by_scores(state: State, runtime: Runtime[Context]) -> State:
     """question or query, passages -> passages (what a filter that scores sentences keeps), retrieved."""
     context = get_context(runtime)
     mode: Mode = "psg" if context.filter_mode == "psg" else "filco"
@@ -52,12 +52,12 @@ async def filter_by_model(state: State, runtime: Runtime[Context]) -> State:
 
 
 async def filter_by_answers(state: State, runtime: Runtime[Context]) -> State:
-    """question, passages, own_gold_answers -> passages (the sentence that the gold answers need), retrieved.
+    """question, passages, given_gold_answers -> passages (the sentence that the gold answers need), retrieved.
 
     The measure is the one that the setting silver_measure names, or the best for the answer type. If it finds no
     sentence, the first passage is kept.
     """
-    answers, passages, context = state.get("own_gold_answers"), state["passages"], get_context(runtime)
+    answers, passages, context = state.get("given_gold_answers"), state["passages"], get_context(runtime)
     if answers is None:
         raise SetupError(
             "filter_mode=silver chooses sentences by the gold answers, and this question has none; give "
@@ -83,8 +83,9 @@ def choose_silver_measure(answers: Sequence[str], context: Context) -> Measure:
 
 
 def get_search_text(state: State) -> str:
-    """The query that found the passages, because other sentences may help with it than with the question; without a
-    query, the question.
+    """The query that found the passages, or the question if there is no query.
+
+    The sentences that help with a query may differ from those that help with the question.
     """
     return state.get("query") or state["question"]
 

@@ -15,8 +15,9 @@ from quorum.parsing.statements import parse_answer_with_notes
 
 
 async def infer(state: State, runtime: Runtime[Context]) -> State:
-    """question, passages, turn, notes -> answer and notes (after one more passage), turn (Creswell et al. 2022)."""
-    question, passages, turn, notes = state["question"], state["passages"], state["turn"], state["notes"]
+    """question, passages, notes, finished_rounds -> answer and notes after one more passage (Creswell et al. 2022)."""
+    question, passages, notes = state["question"], state["passages"], state["notes"]
+    finished_rounds = state["finished_rounds"]
     normalize_answer = get_answer_normalizer("inference", runtime)
     try:
         replies = await ask(
@@ -24,18 +25,18 @@ async def infer(state: State, runtime: Runtime[Context]) -> State:
             runtime,
             parse=partial(parse_answer_with_notes, question=question),
             inputs={"question": question, "notes": notes or ""},
-            passages=passages[turn : turn + 1],
-            detail=f"passage {turn + 1}",
+            passages=passages[finished_rounds : finished_rounds + 1],
+            detail=f"passage {finished_rounds + 1}",
         )
     except TooLong:  # skip this passage; the others may fit
-        return {**make_answer(state["answer"]), "turn": turn + 1, "dropped": 1}
+        return {**make_answer(state["answer"]), "finished_rounds": finished_rounds + 1, "dropped": 1}
     inference = replies.values[0]
     answer, notes = normalize_answer(inference.answer), inference.rationale or notes
     return {
         **make_answer(answer),
         "notes": notes,
         "rationale": notes,
-        "turn": turn + 1,
+        "finished_rounds": finished_rounds + 1,
         **replies.state_update,
     }
 

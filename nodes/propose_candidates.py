@@ -31,17 +31,18 @@ async def propose_candidates(state: State, runtime: Runtime[Context]) -> State:
     return {"candidates": replies.values[0], "passages": replies.shown, **replies.state_update}
 
 
-async def propose_facts(state: State, runtime: Runtime[Context]) -> State:
+async def propose_short_answers(state: State, runtime: Runtime[Context]) -> State:
     """question, passages -> candidates for a short fact, yes or no. Other answer types are a SetupError."""
     get_answer_normalizer("candidates", runtime)  # raises the SetupError
     return await propose_candidates(state, runtime)
 
 
-async def propose_answers(state: State, runtime: Runtime[Context]) -> State:
-    """question, passages -> candidates for SuRe. Where it is to give a long answer, this is the best candidate's
-    summary.
+async def propose_sure_candidates(state: State, runtime: Runtime[Context]) -> State:
+    """question, passages -> candidates for SuRe, which are short facts also where its answer will be long.
+
+    SuRe's long answer is the summary of its best candidate.
     """
     context = get_context(runtime)
     if context.answer_type == "long" and context.sure_parts != "summaries":
         return await propose_candidates(state, runtime)
-    return await propose_facts(state, runtime)
+    return await propose_short_answers(state, runtime)

@@ -20,20 +20,22 @@ async def rank_passages(state: State, runtime: Runtime[Context]) -> State:
 
 
 async def rank_window(state: State, runtime: Runtime[Context]) -> State:
-    """question, passages, turn -> passages with one window ranked, turn (Sun et al. 2023: listwise ranking)."""
-    passages, turn = state["passages"], state.get("turn") or 0
-    start = find_window_start(len(passages), turn)
+    """question, passages, finished_rounds -> passages (one window is now ranked; Sun et al. 2023), finished_rounds."""
+    passages, finished_rounds = state["passages"], state.get("finished_rounds") or 0
+    start = find_window_start(len(passages), finished_rounds)
     end = start + WINDOW
-    window, update = await rank_by_model(state["question"], passages[start:end], runtime, f"window {turn + 1}")
-    return {"passages": [*passages[:start], *window, *passages[end:]], "turn": turn + 1, **update}
+    window, update = await rank_by_model(
+        state["question"], passages[start:end], runtime, f"window {finished_rounds + 1}"
+    )
+    return {"passages": [*passages[:start], *window, *passages[end:]], "finished_rounds": finished_rounds + 1, **update}
 
 
-def find_window_start(passage_count: int, turn: int) -> int:
-    """The rank at which window number `turn`, from 0, begins. The last window begins at rank 0.
+def find_window_start(passage_count: int, window_number: int) -> int:
+    """The rank at which a window begins; windows are numbered from 0. The last window begins at rank 0.
 
     Window and step are those of the listwise reranker that SuRe's paper compares with SuRe (Kim et al. 2024, table 4).
     """
-    return max(0, passage_count - WINDOW - WINDOW_STEP * turn)
+    return max(0, passage_count - WINDOW - WINDOW_STEP * window_number)
 
 
 async def rank_by_model(

@@ -9,7 +9,7 @@ from quorum.parsing.preferences import parse_preference
 
 
 async def rank_pair(state: State, runtime: Runtime[Context]) -> State:
-    """question, pair, summaries (two, in its order) -> preferences (one). Without candidates, which would distract."""
+    """question, pair, summaries (of the pair, in its order) -> preferences (one). The prompt shows no candidates."""
     (first, second), pair = state["summaries"] or [], state["pair"]
     replies = await ask(
         "ranking",

@@ -9,7 +9,7 @@ from quorum.core.state import State, Step
 from quorum.datasets.examples import Example
 from quorum.nodes.ask import ask
 from quorum.nodes.steps import (
-    describe_answer,
+    describe_answer_form,
     format_step_demonstrations,
     make_outcome,
     normalize_yes_no_answer,
@@ -48,16 +48,16 @@ async def finish(state: State) -> State:
 async def take_step(
     prompt: str, steps: Sequence[Step], question: str, runtime: Runtime[Context], thought: str | None = None
 ) -> State:
-    """Ask one prompt over the steps so far and add a step.
+    """Ask one prompt over the steps so far and add a step. The prompt's $passages holds these steps and their passages.
 
-    If the steps do not fit the window, the passages of lowest rank are dropped, those of the oldest step first. A
+    If the steps do not fit the window, the worst-ranked passages are dropped, those of the oldest step first. A
     passage that never fitted does not count as shown.
     """
     order = order_places(steps)
     number = len(steps) + 1
     inputs = {
         "demonstrations": await format_step_demonstrations(runtime, format_demonstration),
-        "kind": describe_answer("react", runtime),
+        "kind": describe_answer_form("react", runtime),
         "question": question,
         "step": str(number),
     }

@@ -12,7 +12,7 @@ async def retrieve(state: State, runtime: Runtime[Context]) -> State:
 
     Provided passages keep their order for the question itself; for any other query BM25 ranks them.
     """
-    context, own_passages, query = get_context(runtime), state.get("own_passages"), state.get("query")
-    if own_passages is not None and query is None:
-        return {"passages": own_passages[: context.k]}
-    return {"passages": await search(query or state["question"], context, own_passages)}
+    context, given_passages, query = get_context(runtime), state.get("given_passages"), state.get("query")
+    if given_passages is not None and query is None:
+        return {"passages": given_passages[: context.k]}
+    return {"passages": await search(query or state["question"], context, given_passages)}

@@ -40,14 +40,14 @@ def refine_or(next_step: str | Router) -> Router:
 
 def choose_filter(
     state: State, runtime: Runtime[Context]
-) -> Literal["filter_by_model", "filter_by_prompt", "filter_by_answers", "__end__"]:
+) -> Literal["filter_by_scores", "filter_by_prompt", "filter_by_answers", "__end__"]:
     """Filter by the gold answers, by a model that writes or one that scores; filter_mode=full or no passages: end."""
     context = get_context(runtime)
     if context.filter_mode == "full" or not state["passages"]:
         return "__end__"
     if context.filter_mode == "silver":
         return "filter_by_answers"
-    return "filter_by_model" if get_filter_model(context) is None else "filter_by_prompt"
+    return "filter_by_scores" if get_filter_model(context) is None else "filter_by_prompt"
 
 
 def filter_if_chosen(state: State, runtime: Runtime[Context]) -> Literal["filter_context", "__end__"]:
@@ -125,13 +125,13 @@ def continue_rounds(state: State, runtime: Runtime[Context]) -> Literal["next_qu
 
 
 def ask_all_passages(state: State, runtime: Runtime[Context]) -> list[Send] | Literal["vote"]:
-    """Fan out: one `passage_answer` per passage. A weighted vote is never staged."""
+    """Fan out: one `passage_answer` per passage, also with vote=staged."""
     return send_passages("passage_answer", state, range(len(state["passages"]))) or "vote"
 
 
 def continue_reading(state: State) -> Literal["infer", "cite"]:
     """Continue while passages are left."""
-    return "infer" if state["turn"] < len(state["passages"]) else "cite"
+    return "infer" if state["finished_rounds"] < len(state["passages"]) else "cite"
 
 
 def verify_if_candidates_differ(state: State) -> list[Send] | Literal["choose_verified"]:
@@ -179,7 +179,7 @@ def reorder_if_explained(state: State) -> Literal["reorder", "__end__"]:
     return "reorder" if state.get("rationale") else "__end__"
 
 
-def summarize_for_rationale(state: State) -> list[Send] | Literal["select_candidate"]:
+def summarize_each_candidate(state: State) -> list[Send] | Literal["select_candidate"]:
     """Fan out: one summary per candidate, also for a single one. Without candidates there is nothing to summarize."""
     candidates = state["candidates"] or []
     shared_state = {"question": state["question"], "passages": state["passages"], "candidates": candidates}
@@ -196,7 +196,7 @@ def compare_for_rationale(state: State) -> list[Send] | Literal["select_candidat
 def summarize_candidates(state: State, runtime: Runtime[Context]) -> list[Send] | Literal["select_candidate"]:
     """Fan out: one summary per candidate. A single candidate needs one only if the summary will be the answer."""
     needs_summaries = len(state["candidates"] or []) > 1 or get_context(runtime).answer_type == "long"
-    return summarize_for_rationale(state) if needs_summaries else "select_candidate"
+    return summarize_each_candidate(state) if needs_summaries else "select_candidate"
 
 
 def judge_summaries(
@@ -228,7 +228,7 @@ def choose_if_candidates_differ(state: State) -> Literal["answer_from_choices", 
 
 def continue_windows(state: State) -> Literal["rank_window", "__end__"]:
     """Continue until a window has begun at rank 0."""
-    return "rank_window" if find_window_start(len(state["passages"]), state["turn"] - 1) else "__end__"
+    return "rank_window" if find_window_start(len(state["passages"]), state["finished_rounds"] - 1) else "__end__"
 
 
 def retrieve_or_direct(state: State, runtime: Runtime[Context]) -> Literal["retrieve", "direct_from_memory"]:
@@ -241,24 +241,28 @@ def retrieve_or_cot(state: State, runtime: Runtime[Context]) -> Literal["retriev
     return "retrieve" if get_context(runtime).retrieve else "cot_from_memory"
 
 
-def search_first(state: State, runtime: Runtime[Context]) -> list[Literal["retrieve", "recall", "name_topic"]]:
+def search_first(
+    state: State, runtime: Runtime[Context]
+) -> list[Literal["retrieve", "write_internal_knowledge", "name_topic"]]:
     """Retrieve first if one of the queries is the question or made from its passages; else start without passages."""
     context = get_context(runtime)
     if context.queries != "in":
         return ["retrieve"]
-    return ["recall", "name_topic"] if needs_topic(context) else ["recall"]
+    return ["write_internal_knowledge", "name_topic"] if needs_topic(context) else ["write_internal_knowledge"]
 
 
 def prepare_queries(
     state: State, runtime: Runtime[Context]
-) -> list[Literal["answer_externally", "recall", "name_topic", "blend_queries"]]:
+) -> list[Literal["write_external_knowledge", "write_internal_knowledge", "name_topic", "blend_queries"]]:
     """Ask for all that the queries are made from, in parallel; if nothing is needed, make the queries at once."""
     context = get_context(runtime)
-    next_nodes: list[Literal["answer_externally", "recall", "name_topic", "blend_queries"]] = []
+    next_nodes: list[
+        Literal["write_external_knowledge", "write_internal_knowledge", "name_topic", "blend_queries"]
+    ] = []
     if "ex" in context.queries:
-        next_nodes.append("answer_externally")
+        next_nodes.append("write_external_knowledge")
     if "in" in context.queries:
-        next_nodes.append("recall")
+        next_nodes.append("write_internal_knowledge")
     if needs_topic(context):
         next_nodes.append("name_topic")
     return next_nodes or ["blend_queries"]
@@ -272,7 +276,7 @@ def needs_topic(context: Context) -> bool:
 def gather_each_query(state: State) -> list[Send]:
     """Fan out: one `gather` per query. The query that is the question itself already has its passages."""
     question = state["question"]
-    common = {key: state.get(key) for key in ("question", "own_passages", "own_gold_answers", "topic")}
+    common = {key: state.get(key) for key in ("question", "given_passages", "given_gold_answers", "topic")}
     retrieval = {"query": None, "passages": state["passages"], "retrieved": state.get("retrieved")}
     return [
         Send(

@@ -11,7 +11,7 @@ from quorum.datasets.examples import Example
 from quorum.nodes.ask import ask
 from quorum.nodes.steps import (
     collect_passages,
-    describe_answer,
+    describe_answer_form,
     format_step_demonstrations,
     make_outcome,
     normalize_yes_no_answer,
@@ -30,7 +30,7 @@ async def follow_up(state: State, runtime: Runtime[Context]) -> State:
         parse=lambda reply: normalize_yes_no_answer(parse_follow_up(reply), runtime),
         inputs={
             "demonstrations": await format_step_demonstrations(runtime, format_demonstration),
-            "kind": describe_answer("self_ask", runtime),
+            "kind": describe_answer_form("self_ask", runtime),
             "question": question,
             "steps": f" {format_follow_ups(steps)}" if steps else "",
         },
@@ -74,7 +74,7 @@ async def forced_answer(state: State, runtime: Runtime[Context]) -> State:
         runtime,
         parse=lambda reply: normalize_yes_no_answer(parse_final_answer(reply, question), runtime),
         inputs={
-            "kind": describe_answer("self_ask", runtime),
+            "kind": describe_answer_form("self_ask", runtime),
             "question": question,
             "steps": format_follow_ups(steps) or "No.",
         },

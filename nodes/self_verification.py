@@ -20,7 +20,10 @@ RECOVERY_CALLS, RECOVERY_TEMPERATURE = 10, 0.2  # for each candidate
 
 
 async def sample_answers(state: State, runtime: Runtime[Context]) -> State:
-    """question, passages -> candidates (distinct, without unknown), rationales, confidence (if all samples agree)."""
+    """question, passages -> candidates (distinct, without unknown), rationales, confidence.
+
+    confidence: the share of samples that gave the candidate, if it is the only one; otherwise null.
+    """
     question, normalize_answer = state["question"], get_answer_normalizer("zero_shot_cot", runtime)
     replies = await ask(
         "zero_shot_cot",
@@ -46,7 +49,7 @@ async def sample_answers(state: State, runtime: Runtime[Context]) -> State:
 
 
 async def mask_condition(state: State, runtime: Runtime[Context]) -> State:
-    """question, answer (a candidate), rank -> masked_statement (of both, with a mask for a condition)."""
+    """question, answer (a candidate), rank -> masked_statement (question and answer, one condition masked)."""
     question, answer = state["question"], state["answer"]
     replies = await ask(
         "mask_condition",

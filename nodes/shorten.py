@@ -24,7 +24,7 @@ from quorum.prompts import Overrides, render_prompt
 T = TypeVar("T")
 
 PROMPT = "shorten"
-MAX_WORDS = 12  # of a short answer; titles and dates with their places are shorter
+MAX_WORDS = 12  # of a short answer; a title, or a date with a place, has fewer
 LONGEST_SHOWN_REPLY = 6000  # characters of a reply that are shown: the short answer stands at one of its ends
 SHORT_ANSWER_PROMPTS = frozenset(
     {
@@ -103,7 +103,12 @@ async def ask_for_cut(
     rendered_prompt = render_prompt(PROMPT, overrides, question=question, answer=text)
     try:
         (reply,) = await call(
-            PROMPT, rendered_prompt.text, context=context, version=rendered_prompt.version, temperature=0.0, model=model
+            PROMPT,
+            rendered_prompt.text,
+            context=context,
+            prompt_version=rendered_prompt.version,
+            temperature=0.0,
+            model=model,
         )
     except TooLong:
         return None

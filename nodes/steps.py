@@ -22,7 +22,7 @@ ANSWER_FORMS = {"short": "a name, a place, a date, a number, or yes or no", "yes
 ParsedStep = TypeVar("ParsedStep", Action, FollowUp)
 
 
-def describe_answer(prompt: str, runtime: Runtime[Context]) -> str:
+def describe_answer_form(prompt: str, runtime: Runtime[Context]) -> str:
     """What the prompt says an answer is, by answer type. Raises SetupError for a type that the prompt cannot serve."""
     return ANSWER_FORMS["short" if choose_variant(prompt, runtime) == prompt else "yes_no"]
 

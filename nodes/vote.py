@@ -11,7 +11,7 @@ from quorum.nodes.evidence import split_voters
 
 
 async def vote(state: State, runtime: Runtime[Context]) -> State:
-    """votes, passages -> answer, confidence (null if staged), evidence, voters_without_answer."""
+    """votes, passages -> answer, unknown, confidence (null if vote=staged), evidence, voters_without_evidence."""
     passages, votes, context = state["passages"], state.get("votes") or [], get_context(runtime)
     outcome = count_votes(votes)
     winning_answers = {
@@ -24,13 +24,13 @@ async def vote(state: State, runtime: Runtime[Context]) -> State:
         "unknown": outcome.unknown,
         "confidence": None if context.vote == "staged" else outcome.share,
         "evidence": evidence,
-        "voters_without_answer": unsupported_ids,
+        "voters_without_evidence": unsupported_ids,
     }
 
 
 async def certified_vote(state: State, runtime: Runtime[Context]) -> State:
-    """votes, passages -> as `vote`, and certified (null if staged, reranked, filtered or not greedy)."""
+    """votes, passages -> as `vote`, and certified (null if not every vote depends on its own passage alone)."""
     context, outcome = get_context(runtime), await vote(state, runtime)
-    if context.vote == "staged" or context.reranker or context.context_filter or state.get("not_greedy"):
+    if context.vote == "staged" or context.reranker or context.context_filter or state.get("temperature_refused"):
         return outcome
     return {**outcome, "certified": certify_votes(state.get("votes") or [])}

@@ -80,7 +80,9 @@ def make_damaged_index_error(store: str, detail: str) -> SetupError:
     if "://" in store:
         remedy = "its files are the server's: restore them there, or index the documents into a new collection"
     else:
-        remedy = "index any document into that collection again: that computes its vectors again from its passages"
+        remedy = (
+            "index any document into the collection with the damaged index: Quorum then embeds all its passages again"
+        )
     return SetupError(f"A vector index in the store {store} is damaged ({detail}); {remedy}.")
 
 

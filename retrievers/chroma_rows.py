@@ -18,8 +18,8 @@ ROWS_PER_CALL = 1000  # rows of one call of Chroma
 class Changes:
     """Changes to a collection.
 
-    passages: to store, with their entries and vectors. entries: new entries of passages that are stored already.
-    removed_ids: of passages to remove.
+    passages: to store, with their metadata and vectors. entries: new metadata of passages that are stored already.
+    removed_ids: ids of passages to remove.
     """
 
     passages: list[tuple[Passage, PassageEntry, Sequence[float]]] = field(default_factory=list)

@@ -114,14 +114,14 @@ def write_index(temporary: Path, passages: list[Passage], encoder: TokenEncoder,
             dimension = vectors.shape[1]
             rows.write(vectors.tobytes())
     starts = np.cumsum(np.array(lengths, dtype=np.int64))
-    write_memory_mapped_array(temporary, int(starts[-1]), dimension)
+    convert_rows_to_npy(temporary, int(starts[-1]), dimension)
     np.save(temporary / "starts.npy", starts)
     lines = [json.dumps(passage) for passage in passages]
     (temporary / "passages.jsonl").write_text("\n".join(lines), encoding="utf-8")
 
 
-def write_memory_mapped_array(folder: Path, count: int, dimension: int) -> None:
-    """Write the file "rows" as vectors.npy, which can be read without loading it into memory.
+def convert_rows_to_npy(folder: Path, count: int, dimension: int) -> None:
+    """Turn the file "rows" into vectors.npy, which can be read without loading it into memory.
 
     The rows are copied as a file: on a full disk that raises an error, while writing to a memory map would kill the
     process.

@@ -52,7 +52,7 @@ def ensure_sample(context: Context, progress: Progress | None = None) -> None:
             # Check again: another process may just have made the collection.
             if is_outdated(store, embedding) and SAMPLE in store.list_collections():
                 store.delete(SAMPLE)
-        options = IndexOptions(choice=FileChoice(gitignore=False), sample=hash_sample())
+        options = IndexOptions(choice=FileChoice(gitignore=False), sample_hash=hash_sample())
         add_documents([get_sample_folder()], SAMPLE, context.store, context.embeddings, options, progress)
     READY_SAMPLES.add(key)
 
@@ -62,7 +62,7 @@ def is_outdated(store: Store, embedding: str) -> bool:
     info = store.find_info(SAMPLE)
     if info is None:
         return True
-    return info.sample is not None and (info.sample, info.embedding, info.is_being_changed) != (
+    return info.sample_hash is not None and (info.sample_hash, info.embedding, info.is_being_changed) != (
         hash_sample(),
         embedding,
         False,

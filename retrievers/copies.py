@@ -8,8 +8,8 @@ from typing import TypeVar
 from quorum.core.state import Passage
 from quorum.documents.duplicates import (
     PassageWords,
-    contains_all_words,
-    is_comparable,
+    is_copy,
+    is_possible_copy,
     make_sketch,
     normalize_headings,
     normalize_title,
@@ -51,17 +51,17 @@ class CopyFinder:
 
         source: this passage's document. new_passages: by id, the passages that are not stored yet.
         """
-        if not is_comparable(passage):
+        if not is_possible_copy(passage):
             return None
         likely_ids = self.find_similar(passage)
         if not likely_ids:
             return None
         passage_words = read_words(passage)
-        fitting_ids = (id_ for id_ in likely_ids if is_in_same_section(self.entries[id_], passage_words, source))
+        fitting_ids = (id_ for id_ in likely_ids if is_possible_original(self.entries[id_], passage_words, source))
         compared_ids = list(islice(fitting_ids, MAX_COMPARED))
         words_by_id = self.load_words(compared_ids, new_passages)
         return next(
-            (id_ for id_ in compared_ids if id_ in words_by_id and contains_all_words(words_by_id[id_], passage_words)),
+            (id_ for id_ in compared_ids if id_ in words_by_id and is_copy(passage_words, words_by_id[id_])),
             None,
         )
 
@@ -97,10 +97,11 @@ class CopyFinder:
         return words_of_id
 
 
-def is_in_same_section(entry: PassageEntry, words: PassageWords, source: str) -> bool:
-    """Whether a stored passage may contain these words of a new one.
+def is_possible_original(entry: PassageEntry, words: PassageWords, source: str) -> bool:
+    """Whether a stored passage may contain all these words of a new one.
 
-    It must have the same title and headings, and a document other than `source` must hold it.
+    It must have the new passage's title and headings, if the new passage has any, and a document other than `source`
+    must hold it with exactly the stored text.
     """
     return (
         words.title in ("", normalize_title(entry.title))

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from quorum.core.private_files import make_private_file
 
 CACHE_FILE = "embeddings.sqlite3"
-LARGEST_CACHE = 4_000_000_000  # bytes; if the file is larger, the oldest half of the vectors is removed
+MAX_CACHE_BYTES = 4_000_000_000  # if the file is larger, the oldest half of the vectors is removed
 KEYS_PER_QUERY = 500  # keys that one SQL query looks up
 LOG = logging.getLogger("quorum")
 
@@ -26,9 +26,9 @@ LOG = logging.getLogger("quorum")
 class CachedEmbeddings(Embeddings):
     """Embeddings that look up each text in a cache first. Passages are cached, questions are not.
 
-    create: makes the model; called when a text is not in the cache. name: the name of the embeddings, which must
-    include everything that their vectors depend on. folder: where the cache is. If the cache cannot be used, every text
-    is embedded.
+    create: returns the model; called for every question, for texts that are not in the cache, and for `similarity`.
+    name: the name of the embeddings, which must include everything that their vectors depend on. folder: where the
+    cache is. If the cache cannot be used, every text is embedded.
     """
 
     def __init__(self, create: Callable[[], Embeddings], name: str, folder: Path) -> None:
@@ -83,7 +83,7 @@ class CachedEmbeddings(Embeddings):
             if not self.file.exists():
                 make_private_file(self.file)
             with closing(self.connect()) as database, database:
-                if count_used_bytes(database) > LARGEST_CACHE:
+                if count_used_bytes(database) > MAX_CACHE_BYTES:
                     database.execute("DELETE FROM vectors WHERE rowid < (SELECT AVG(rowid) FROM vectors)")
                 rows = ((key, vector.astype("<f4").tobytes()) for key, vector in vectors.items())
                 database.executemany("INSERT OR IGNORE INTO vectors VALUES (?, ?)", rows)

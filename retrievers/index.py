@@ -57,8 +57,8 @@ def index_documents(
     choice: which files in the folders are read. prune: remove documents below the given paths that no longer exist.
     engine: "ray" reads and embeds in many processes and gives the same collection (docs/scale.md).
     progress(done, total, path) counts files and lines; watch is told of passages and bytes (`IndexProgress`).
-    made_for: the command that makes the collection for its own use, such as a comparison; made_from: the name of the
-    file or folder that this command makes it from.
+    made_for: "evaluation" if an evaluation makes the collection for its own use; made_from: the name of the file or
+    folder that the evaluation makes it from.
 
     time_limit: seconds of processor time for reading one file, and 5 s more for each megabyte; a file that takes longer
     is skipped (see `quorum.documents.guarded_reading`; not with engine "ray").
@@ -94,20 +94,20 @@ def index_passages(
             Ledger(opened_store, collection, embedding, lambda: embedder, made_for=made_for, made_from=made_from)
         ) as ledger:
             counter = ProgressCounter(progress, len(passages))
-            count_change(report, ledger.replace(source, counter.count_passages(passages, source), report.skipped))
+            count_change(report, ledger.replace(source, counter.report_each_passage(passages, source), report.skipped))
             report.passages = ledger.finish()
     return report
 
 
 @dataclass(frozen=True)
 class IndexOptions:
-    """How documents are indexed. sample: for the sample collection, a hash of its files that is stored with it."""
+    """How documents are indexed. sample_hash: for the sample collection, a hash of its files that is stored with it."""
 
     words: int = 100
     prune: bool = False
     engine: str = "local"
     choice: FileChoice = field(default_factory=FileChoice)
-    sample: str | None = None
+    sample_hash: str | None = None
     made_for: str | None = None
     made_from: str | None = None
     time_limit: float = TIME_LIMIT
@@ -128,12 +128,15 @@ def add_documents(
         raise SetupError(f"words={options.words} is too few for a passage; give 5 or more (100 is usual).")
     report, opened_store, roots = IndexReport(), open_store(store), resolve_roots(paths)
     with opened_store.hold_writer_lock():
-        unfinished_sample = None if options.sample is None else ""
+        # Until the run is finished, the sample collection has an empty hash, which marks it as the sample.
+        sample_hash_until_finished = None if options.sample_hash is None else ""
         embedding = get_embedding_name(embeddings)
         embedder = get_indexing_embedder(embeddings, embedding, opened_store.folder)
         made_for, made_from = options.made_for, options.made_from
         with closing(
-            Ledger(opened_store, collection, embedding, lambda: embedder, unfinished_sample, made_for, made_from)
+            Ledger(
+                opened_store, collection, embedding, lambda: embedder, sample_hash_until_finished, made_for, made_from
+            )
         ) as ledger:
             existing_roots = check_roots(roots, ledger, options.prune)
             files = choose_files(existing_roots, opened_store.folder, options.choice)
@@ -146,7 +149,7 @@ def add_documents(
             lengths = {path: count_units(path) for path in files.files}
             counter = ProgressCounter(progress, sum(lengths.values()), watch, list(sizes.values()))
             # The files of the sample make no parser hang, so they need no guarded reader.
-            reader = get_shared_reader(options.time_limit) if options.sample is None else None
+            reader = get_shared_reader(options.time_limit) if options.sample_hash is None else None
             passages_by_file = read_files(
                 options.engine, files.files, options.words, report, counter, ledger, embeddings, reader
             )
@@ -167,7 +170,7 @@ def add_documents(
             if options.prune:
                 present_paths = [*map(str, files.files), *(path for path, _ in report.skipped)]
                 report.removed = remove_missing(ledger, roots, present_paths)
-            report.passages = ledger.finish(options.sample)
+            report.passages = ledger.finish(options.sample_hash)
             report.copies = ledger.copy_count
     return report
 

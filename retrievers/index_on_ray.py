@@ -33,7 +33,8 @@ Vector = NDArray[np.float32] | Sequence[float]
 class FilePart:
     """What a worker reads at a time: a document, or some lines of a file of passages.
 
-    stop_reason: why the rest of the file cannot be read; empty if nothing stopped the reading.
+    lines: pairs of a line's number and its passage, or why it is skipped; None for a document. stop_reason:
+    why the rest of the file cannot be read; empty if nothing stopped the reading.
     """
 
     path: Path
@@ -109,12 +110,12 @@ class PartReader:
         return read_part
 
     def read_lines(self, part: FilePart, read_part: ReadPart) -> Iterator[Passage]:
-        for number, line in part.lines or ():
+        for number, passage_or_reason in part.lines or ():
             read_part.lines += 1
-            if isinstance(line, str):
-                read_part.skipped.append((f"{part.path}, line {number}", line))
+            if isinstance(passage_or_reason, str):
+                read_part.skipped.append((f"{part.path}, line {number}", passage_or_reason))
             else:
-                yield from split_passage(line, self.words)
+                yield from split_passage(passage_or_reason, self.words)
 
     def is_known(self, passage: Passage) -> bool:
         digest = digest_passage(passage["id"], hash_passage(passage))
@@ -130,7 +131,11 @@ class PartReader:
 
 
 def digest_passage(id_: str, hash_: str) -> np.uint64:
-    """A digest of eight bytes. If two passages share a digest, one of them is embedded here instead of in a worker."""
+    """A digest of eight bytes.
+
+    If a new passage happens to have the digest of a stored one, the workers take it for stored, and the process that
+    writes embeds it.
+    """
     return np.uint64(int.from_bytes(blake2b(f"{id_}\n{hash_}".encode(), digest_size=8).digest(), "big"))
 
 
@@ -147,7 +152,8 @@ def read_on_ray(
 
     precomputed_embeddings = ledger.get_model = PrecomputedEmbeddings(ledger.get_model)
     documents = [str(path) for path in files if not is_passage_file(path)]
-    with connect_cluster(*documents[:1]):  # the workers open these; lines are read here
+    # The workers open the documents: check that every machine sees the first one. This process reads the JSON lines.
+    with connect_cluster(*documents[:1]):
         digests_reference = ray.put(list_digests(ledger))
         arguments = (embeddings, words, [digests_reference], os.getcwd())
         pool = WorkerPool(count_cores(), at_once=1, keeps_order=True)

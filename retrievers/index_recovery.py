@@ -104,7 +104,10 @@ def is_half_written(mark: Path, indexes: list[Path]) -> bool:
 
 
 def is_index_error(error: Exception) -> bool:
-    """Whether a corrupt vector index caused the failure. Other failures, such as too many open files, may pass."""
+    """Whether a corrupt vector index caused the failure.
+
+    False for failures that may be temporary, such as too many open files.
+    """
     message = str(error).lower()
     return "hnsw" in message and any(word in message for word in ("deserializ", "corrupt", "end of file"))
 

@@ -16,7 +16,7 @@ class IndexReport:
     passages: all passages of the collection. copies: passages that are not stored because another file has the same
     passage.
     ignored: files and folders left out by .gitignore. skipped: pairs of a file (or a line of a file) that was
-    not read, and the reason. notes: pairs of a file and a remark, such as an assumed encoding.
+    not read, and the reason. notes: pairs of a file, or of the collection, and a remark, such as an assumed encoding.
     """
 
     added: int = 0
@@ -49,7 +49,7 @@ WatchCallback = Callable[[IndexProgress], None]
 
 
 class ProgressCounter:
-    """Reports indexing progress to two callbacks: one by files and lines, the other by passages and bytes."""
+    """Reports indexing progress to two callbacks: `progress` by files and lines, `watch` by passages and bytes."""
 
     def __init__(
         self, progress: Progress | None, total: int, watch: WatchCallback | None = None, sizes: Sequence[int] = ()
@@ -60,12 +60,13 @@ class ProgressCounter:
         self.expected_passages: int | None = None  # passages of the file that is being read, if their number is known
 
     def add(self, path: str | Path) -> None:
-        """Count one file, or one line of a file of JSON lines."""
+        """Count one more file, line of JSON or passage as done, and tell `progress`."""
         self.done = min(self.done + 1, self.total)
         if self.progress:
             self.progress(self.done, self.total, str(path))
 
-    def count_passages(self, passages: Iterable[Passage], path: str) -> Iterator[Passage]:
+    def report_each_passage(self, passages: Iterable[Passage], path: str) -> Iterator[Passage]:
+        """Yield the passages, and tell `progress` after each. For passages that come from no file."""
         for passage in passages:
             yield passage
             self.add(path)

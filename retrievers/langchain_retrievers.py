@@ -1,7 +1,7 @@
 """LangChain retrievers: dense (Chroma), BM25, ColBERT, dense and BM25 fused, and BM25 over given passages.
 
-The documents that they return carry the passage's id, its text, and `title` and `score` as metadata. Asynchronous calls
-embed with the embeddings' own asynchronous method and run Chroma and BM25 on threads.
+The documents that they return carry the passage's id, its text, and `title`, `score` and, if known, `places` as
+metadata. Asynchronous calls embed with the embeddings' own asynchronous method and run Chroma and BM25 on threads.
 """
 
 import asyncio

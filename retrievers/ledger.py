@@ -10,11 +10,11 @@ from langchain_core.embeddings import Embeddings
 
 from quorum.core.errors import SetupError
 from quorum.core.state import Passage
-from quorum.documents.duplicates import is_comparable, make_sketch
+from quorum.documents.duplicates import is_possible_copy, make_sketch
 from quorum.documents.pieces import get_headings, hash_passage
 from quorum.retrievers.chroma_rows import Changes
 from quorum.retrievers.copies import CopyFinder
-from quorum.retrievers.metadata import FORMAT_VERSION, CollectionInfo, PassageEntry, get_spot
+from quorum.retrievers.metadata import FORMAT_VERSION, CollectionInfo, PassageEntry, get_location
 from quorum.retrievers.passages import make_indexed_text
 from quorum.retrievers.store import Store
 from quorum.retrievers.write_behind import WriteBehind
@@ -32,7 +32,8 @@ class Ledger:
     passages after all new ones are stored. So a run that is killed loses no passage, and the next run completes the
     work. A batch is stored while the next one is embedded: `close` the ledger before the writer lock is released.
 
-    embedding: the name of the embeddings; get_model: returns them.
+    embedding: the name of the embeddings; get_model: returns them. sample_hash, made_for, made_from: as in
+    `CollectionInfo`.
     """
 
     def __init__(
@@ -41,11 +42,11 @@ class Ledger:
         name: str,
         embedding: str,
         get_model: Callable[[], Embeddings],
-        sample: str | None = None,
+        sample_hash: str | None = None,
         made_for: str | None = None,
         made_from: str | None = None,
     ) -> None:
-        self.store, self.name, self.embedding, self.sample = store, name, embedding, sample
+        self.store, self.name, self.embedding, self.sample_hash = store, name, embedding, sample_hash
         self.get_model = get_model
         self.made_for, self.made_from = made_for, made_from
         self.copy_finder: CopyFinder | None = None
@@ -71,7 +72,7 @@ class Ledger:
         self.read_sources: set[str] = set()
         self.numbers_by_source: dict[str, dict[str, int]] = {}
         for id_, entry in self.entries.items():
-            for source, number in entry.numbers.items():
+            for source, number in entry.number_by_document.items():
                 self.numbers_by_source.setdefault(source, {})[id_] = number
 
     def rebuild_damaged_vectors(self, info: CollectionInfo) -> None:
@@ -81,7 +82,7 @@ class Ledger:
         """
         if not self.store.has_damaged_vectors(self.name):
             return
-        self.info = replace(info, has_damaged_vectors=True).with_new_revision(is_being_changed=True)
+        self.info = replace(info, is_rebuilding_vectors=True).with_new_revision(is_being_changed=True)
         passages = self.store.drop_vectors(self.name, self.info)
         message = "The vector index of %r was damaged by a crash; its %d passages are embedded again."
         LOG.warning(message, self.name, len(passages))
@@ -89,7 +90,7 @@ class Ledger:
         for begin in range(0, len(passages), EMBEDDED_AT_ONCE):
             self.new_passages = {passage["id"]: passage for passage in passages[begin : begin + EMBEDDED_AT_ONCE]}
             self.flush()
-        self.info = replace(self.info, has_damaged_vectors=None)
+        self.info = replace(self.info, is_rebuilding_vectors=None)
         self.write_info(is_being_changed=True)
         self.writer.wait()
 
@@ -128,15 +129,14 @@ class Ledger:
         return "added" if not old_numbers else "replaced" if has_changed else "unchanged"
 
     def find_conflict(self, source: str, passage: Passage, new_numbers: dict[str, int]) -> str:
-        """The reason if another text already has the passage's id, else an empty text."""
+        """Why the passage cannot be stored: another text already has its id. Empty if there is no such text."""
         entry = self.entries.get(passage["id"])
         if entry is None or entry.hash == hash_passage(passage):
             return ""
-        others = [document for document in entry.numbers if document != source]
-        if passage["id"] in new_numbers or others:
-            location = "twice in it" if passage["id"] in new_numbers else f"in {others[0]}"
-            return f"the id {passage['id']!r} stands for another text {location}; the first stays"
-        return ""
+        others = [document for document in entry.number_by_document if document != source]
+        if passage["id"] in new_numbers:
+            return f"two texts in it have the id {passage['id']!r}; the first stays"
+        return f"the id {passage['id']!r} already belongs to a text of {others[0]}; that text stays" if others else ""
 
     def find_earlier_copies(self, source: str, old_ids: Iterable[str]) -> dict[str, str]:
         """The passages of a document that were copies in the previous run: their own hash -> id of the stored passage.
@@ -146,8 +146,8 @@ class Ledger:
         copies = {}
         for id_ in old_ids:
             own_hash = (
-                self.entries[id_].read_spots().get(source, {}).get("own")
-                if '"own"' in self.entries[id_].spots_json
+                self.entries[id_].read_locations().get(source, {}).get("own")
+                if '"own"' in self.entries[id_].locations_json
                 else None
             )
             if own_hash and self.entries[id_].has_exact_text_outside(source):
@@ -156,7 +156,7 @@ class Ledger:
 
     def choose_id(self, source: str, passage: Passage, earlier_copies: dict[str, str]) -> str:
         """The id under which a passage is stored: its own id, or that of the stored passage that it copies."""
-        if passage["id"] in self.entries or not is_comparable(passage):
+        if passage["id"] in self.entries or not is_possible_copy(passage):
             return passage["id"]
         if id_of_copy := earlier_copies.get(hash_passage(passage)):
             return id_of_copy
@@ -166,22 +166,25 @@ class Ledger:
 
     def record_passage(self, source: str, number: int, passage: Passage, id_: str) -> bool:
         """Record a passage of a document under `id_`. Returns whether it is new in the document or has moved."""
-        hash_, entry, spot = hash_passage(passage), self.entries.get(id_), get_spot(passage)
-        if spot is not None and id_ != passage["id"]:
-            spot["own"] = hash_
+        hash_, entry, location = hash_passage(passage), self.entries.get(id_), get_location(passage)
+        if location is not None and id_ != passage["id"]:
+            location["own"] = hash_  # the stored text differs a little
         self.removed_ids.pop(id_, None)
         has_changed = True
         if entry is not None and (entry.hash == hash_ or id_ != passage["id"]):
-            updated_entry = entry.add_document(source, number, spot)
-            has_changed = entry.numbers.get(source) != number
-            if (updated_entry.numbers, updated_entry.spots_json) == (entry.numbers, entry.spots_json):
+            updated_entry = entry.add_document(source, number, location)
+            has_changed = entry.number_by_document.get(source) != number
+            if (updated_entry.number_by_document, updated_entry.locations_json) == (
+                entry.number_by_document,
+                entry.locations_json,
+            ):
                 return False
             self.entries[id_] = updated_entry
             self.changed_entries[id_] = None
         else:
-            sketch = make_sketch(passage) if is_comparable(passage) else ()
+            sketch = make_sketch(passage) if is_possible_copy(passage) else ()
             empty = PassageEntry(passage["title"], hash_, {}, tuple(get_headings(passage)), sketch=sketch)
-            self.entries[id_] = empty.add_document(source, number, spot)
+            self.entries[id_] = empty.add_document(source, number, location)
             self.new_passages[id_] = passage
             if self.copy_finder is not None:
                 self.copy_finder.add(id_, self.entries[id_])
@@ -197,7 +200,7 @@ class Ledger:
     def release_passage(self, source: str, id_: str) -> None:
         """Record that a document no longer holds a passage. A passage that no document holds is removed."""
         entry = self.entries[id_].remove_document(source)
-        if entry.numbers:
+        if entry.number_by_document:
             self.entries[id_] = entry
             self.changed_entries[id_] = None
         else:
@@ -231,7 +234,7 @@ class Ledger:
             self.info = CollectionInfo(
                 self.embedding,
                 min(sizes),
-                sample=self.sample,
+                sample_hash=self.sample_hash,
                 format=FORMAT_VERSION,
                 made_for=self.made_for,
                 made_from=self.made_from,
@@ -262,16 +265,16 @@ class Ledger:
     @property
     def copy_count(self) -> int:
         """The number of passages that are not stored because they are copies of another document's."""
-        return sum(len(entry.numbers) - 1 for entry in self.entries.values())
+        return sum(len(entry.number_by_document) - 1 for entry in self.entries.values())
 
-    def finish(self, sample: str | None = None) -> int:
+    def finish(self, sample_hash: str | None = None) -> int:
         """Store the rest, remove old passages, mark the collection as finished. Returns how many passages it has."""
         self.flush(removed_ids=self.removed_ids)
         if self.info is None:
             return 0
         is_all_read = self.numbers_by_source.keys() <= self.read_sources
         format_ = FORMAT_VERSION if is_all_read else self.info.format
-        finished_info = replace(self.info, sample=sample, files=len(self.numbers_by_source), format=format_)
+        finished_info = replace(self.info, sample_hash=sample_hash, files=len(self.numbers_by_source), format=format_)
         if self.made_for is None:  # the collection is the user's own from now on
             finished_info = replace(finished_info, made_for=None, made_from=None)
         if self.info.is_being_changed or finished_info != self.info:

@@ -34,8 +34,8 @@ class CollectionSummary:
     """A summary of a collection.
 
     files: the number of its documents, None if unknown. bytes: its size on disk, None on a server. changed: the time of
-    its last change, ISO 8601. made_for: the command that made it for the command's own use, None for a user's own
-    collection. made_from: the name of the file or folder that such a command made it from.
+    its last change, ISO 8601. made_for: "evaluation" or "sample" for a collection that Quorum made for its own use,
+    None for a user's own. made_from: the name of the file or folder that an evaluation made it from.
     """
 
     name: str
@@ -69,7 +69,7 @@ def summarize_collection(store: Store, name: str) -> CollectionSummary:
     made_for = info.made_for or (
         "evaluation" if EVALUATION_COLLECTION.fullmatch(name) and info.format is None else None
     )
-    made_for = "sample" if info.sample is not None else made_for
+    made_for = "sample" if info.sample_hash is not None else made_for
     size = None if store.remote else measure_bytes(store, name)
     return CollectionSummary(
         name,
@@ -79,7 +79,7 @@ def summarize_collection(store: Store, name: str) -> CollectionSummary:
         size,
         info.changed,
         made_for,
-        info.is_being_changed or bool(info.has_damaged_vectors),
+        info.is_being_changed or bool(info.is_rebuilding_vectors),
         info.made_from,
     )
 
@@ -104,7 +104,7 @@ def count_documents(collection: str, store: str | Path) -> dict[str, int]:
     """Document -> how many of its passages the collection holds, sorted by the documents' names. Blocks."""
     counts: Counter[str] = Counter()
     for entry in open_store(store).fetch_entries(check_collection_name(collection)).values():
-        counts.update(entry.numbers.keys())
+        counts.update(entry.number_by_document.keys())
     return dict(sorted(counts.items()))
 
 

@@ -15,7 +15,8 @@ if TYPE_CHECKING:
     from chromadb.api.models.Collection import Collection
 
 FORMAT_VERSION = 2  # how files are read; version 1 stored no places and left formatting marks in the text
-STORED_NAMES = {"is_being_changed": "writing", "has_damaged_vectors": "torn"}  # other fields keep their names
+# Other fields are stored under their own names.
+STORED_NAMES = {"is_being_changed": "writing", "is_rebuilding_vectors": "torn", "sample_hash": "sample"}
 MAX_PLACES = 50  # how many places a passage lists at most
 
 
@@ -24,18 +25,19 @@ class CollectionInfo:
     """The metadata of a collection.
 
     revision: changes with every change of content. is_being_changed: a run of changes has not finished; stored as
-    "writing". sample: hash of the sample collection's files. has_damaged_vectors: the vectors are damaged and being
-    rebuilt, True or None; stored as "torn". format: how its files were read (`FORMAT_VERSION`), None in old
-    collections. files: number of documents. changed: time of the last change, ISO 8601. made_for: the command that made
-    it for its own use. made_from: the name of the file or folder that this command made it from.
+    "writing". sample_hash: a hash of the sample collection's files, empty while these are being indexed, None in any
+    other collection; stored as "sample". is_rebuilding_vectors: the vectors were damaged and are being rebuilt, True or
+    None; stored as "torn". format: how its files were read (`FORMAT_VERSION`), None in old collections. files: number
+    of documents. changed: time of the last change, ISO 8601. made_for: "evaluation" if an evaluation made the
+    collection for its own use, else None. made_from: the name of the file or folder that the evaluation made it from.
     """
 
     embedding: str
     dimension: int
     revision: str = ""
     is_being_changed: bool = False
-    sample: str | None = None
-    has_damaged_vectors: bool | None = None
+    sample_hash: str | None = None
+    is_rebuilding_vectors: bool | None = None
     format: int | None = None
     files: int | None = None
     changed: str | None = None
@@ -55,57 +57,65 @@ class CollectionInfo:
 class PassageEntry:
     """The metadata of a passage: its title and a hash of its content.
 
-    numbers: document -> the passage's number among the passages of that document; stored as "places". headings: the
-    headings above the passage. spots_json: JSON {document: spot}, stored as "where"; a spot is {page, offsets,
-    time ...} and, if the passage's text in that document differs a little, "own", the hash of that text. sketch: hashes
-    of runs of words, by which copies of the passage are found (see `quorum.documents.duplicates`).
+    number_by_document: document -> the passage's number among the passages of that document; stored as "places".
+    headings: the headings above the passage. locations_json: JSON {document: location}, stored as "where"; a location
+    is {page, offsets, time ...} and, if the passage's text in that document differs a little, "own", the hash of that
+    text. sketch: hashes of runs of words, by which copies of the passage are found (see `quorum.documents.duplicates`).
     """
 
     title: str
     hash: str
-    numbers: Mapping[str, int]
+    number_by_document: Mapping[str, int]
     headings: tuple[str, ...] = ()
-    spots_json: str = ""
+    locations_json: str = ""
     sketch: Sequence[int] = field(default=(), compare=False)
 
     def make_metadata(self) -> dict[str, str]:
-        stored_values = {"title": self.title, "hash": self.hash, "places": json.dumps(self.numbers, sort_keys=True)}
+        stored_values = {
+            "title": self.title,
+            "hash": self.hash,
+            "places": json.dumps(self.number_by_document, sort_keys=True),
+        }
         if self.headings:
             stored_values["headings"] = json.dumps(self.headings)
-        if self.spots_json:
-            stored_values["where"] = self.spots_json
+        if self.locations_json:
+            stored_values["where"] = self.locations_json
         if self.sketch:
             stored_values["sketch"] = " ".join(f"{number:x}" for number in self.sketch)
         return stored_values
 
-    def read_spots(self) -> dict[str, dict[str, Any]]:
-        """Document -> the passage's spot in it."""
-        spots: dict[str, dict[str, Any]] = json.loads(self.spots_json) if self.spots_json else {}
-        return spots
+    def read_locations(self) -> dict[str, dict[str, Any]]:
+        """Document -> where in it the passage stands, and "own" (see `PassageEntry`)."""
+        locations: dict[str, dict[str, Any]] = json.loads(self.locations_json) if self.locations_json else {}
+        return locations
 
-    def add_document(self, source: str, number: int, spot: Mapping[str, Any] | None) -> "PassageEntry":
-        """The entry of a passage that one more document holds, as its passage of this number."""
-        spots = self.read_spots() | ({source: dict(spot)} if spot is not None else {})
-        return replace(self, numbers={**self.numbers, source: number}, spots_json=format_spots(spots))
+    def add_document(self, source: str, number: int, location: Mapping[str, Any] | None) -> "PassageEntry":
+        """A copy of this entry that names `source`, too. The passage is that document's passage of this number."""
+        locations = self.read_locations() | ({source: dict(location)} if location is not None else {})
+        return replace(
+            self,
+            number_by_document={**self.number_by_document, source: number},
+            locations_json=format_locations(locations),
+        )
 
     def remove_document(self, source: str) -> "PassageEntry":
-        """The entry of a passage that this document no longer holds."""
-        numbers = {other: number for other, number in self.numbers.items() if other != source}
-        spots = {other: spot for other, spot in self.read_spots().items() if other != source}
-        return replace(self, numbers=numbers, spots_json=format_spots(spots))
+        """A copy of this entry that no longer names the document `source`."""
+        number_by_document = {other: number for other, number in self.number_by_document.items() if other != source}
+        locations = {other: location for other, location in self.read_locations().items() if other != source}
+        return replace(self, number_by_document=number_by_document, locations_json=format_locations(locations))
 
     def has_exact_text_outside(self, source: str) -> bool:
         """Whether a document other than `source` holds the passage with exactly this text."""
-        spots = self.read_spots()
-        return any(other != source and "own" not in spots.get(other, {}) for other in self.numbers)
+        locations = self.read_locations()
+        return any(other != source and "own" not in locations.get(other, {}) for other in self.number_by_document)
 
 
-def format_spots(spots: Mapping[str, Any]) -> str:
-    return json.dumps(spots, sort_keys=True, ensure_ascii=False) if spots else ""
+def format_locations(locations: Mapping[str, Any]) -> str:
+    return json.dumps(locations, sort_keys=True, ensure_ascii=False) if locations else ""
 
 
-def get_spot(passage: Passage) -> dict[str, Any] | None:
-    """A passage's spot in its document, without the fields that a `PassageEntry` has; None if it is unknown."""
+def get_location(passage: Passage) -> dict[str, Any] | None:
+    """Where in its document a passage stands, without the fields that a `PassageEntry` has; None if it is unknown."""
     places = passage.get("places")
     if not places:
         return None
@@ -121,8 +131,8 @@ def read_info(collection: "Collection") -> CollectionInfo:
             dimension=int(str(metadata["dimension"])),
             revision=str(metadata["revision"]),
             is_being_changed=bool(metadata["writing"]),
-            sample=str(metadata["sample"]) if "sample" in metadata else None,
-            has_damaged_vectors=True if metadata.get("torn") else None,
+            sample_hash=str(metadata["sample"]) if "sample" in metadata else None,
+            is_rebuilding_vectors=True if metadata.get("torn") else None,
             format=int(str(metadata["format"])) if "format" in metadata else None,
             files=int(str(metadata["files"])) if "files" in metadata else None,
             changed=str(metadata["changed"]) if "changed" in metadata else None,
@@ -146,13 +156,15 @@ def read_passage(id_: str, text: str, metadata: Mapping[str, Any]) -> Passage:
 
 def read_places(entry: PassageEntry) -> list[Place]:
     """The places of a passage. Collections of older versions only name files."""
-    if not entry.spots_json:
-        return [Place(file=source) for source in sorted(entry.numbers) if Path(source).is_absolute()][:MAX_PLACES]
-    spots = entry.read_spots()
-    order = sorted(spots, key=lambda source: ("own" in spots[source], source))
+    if not entry.locations_json:
+        return [Place(file=source) for source in sorted(entry.number_by_document) if Path(source).is_absolute()][
+            :MAX_PLACES
+        ]
+    locations = entry.read_locations()
+    order = sorted(locations, key=lambda source: ("own" in locations[source], source))
     places = []
     for source in order[:MAX_PLACES]:
-        place: dict[str, Any] = {"file": source} | {k: v for k, v in spots[source].items() if k != "own"}
+        place: dict[str, Any] = {"file": source} | {k: v for k, v in locations[source].items() if k != "own"}
         if entry.headings:
             place["headings"] = list(entry.headings)
         places.append(Place(**place))  # type: ignore[typeddict-item]

@@ -110,7 +110,7 @@ class Store:
         if not self.remote and name not in self.undamaged_names:
             if has_incomplete_files(collection, self.folder / "chroma"):
                 raise make_damaged_index_error(
-                    self.location, f"that of the collection {name!r}: its last write did not finish"
+                    self.location, f"the index of the collection {name!r}: its last write did not finish"
                 )
             write_pending_vectors(collection, self.folder / "chroma")
             self.undamaged_names.add(name)
@@ -169,7 +169,7 @@ class Store:
             dimension = info.dimension
             if embedding is not None:
                 check_embedding_name(name, info, embedding)
-            if info.has_damaged_vectors:
+            if info.is_rebuilding_vectors:
                 raise SetupError(
                     f"The vectors of the collection {name!r} are being computed again; wait until that is done, "
                     "or index into the collection again."
@@ -237,7 +237,7 @@ class Store:
             return False
         with self.open_client():
             collection = self.fetch_collection(name)
-            return bool(read_info(collection).has_damaged_vectors) or is_index_damaged(
+            return bool(read_info(collection).is_rebuilding_vectors) or is_index_damaged(
                 collection, self.folder / "chroma"
             )
 

@@ -71,33 +71,33 @@ async def trace_blendfilter(model: ScriptedModel, **settings: Any) -> list[tuple
     updates: list[tuple[str, dict[str, Any]]] = []
     async for update in METHODS["blendfilter"].graph.astream(inputs, context=context, stream_mode="updates"):
         updates += [(node, shorten_update(node_update)) for node, node_update in update.items()]
-    parallel_nodes = ("answer_externally", "recall", "name_topic")
+    parallel_nodes = ("write_external_knowledge", "write_internal_knowledge", "name_topic")
     positions = {node: position for position, (node, _) in reversed(list(enumerate(updates)))}
     first_position = min((positions[node] for node in parallel_nodes if node in positions), default=0)
     return sorted(
         updates,
         key=lambda step: (
             (first_position, parallel_nodes.index(step[0])) if step[0] in parallel_nodes else (positions[step[0]], 0),
-            step[1].get("knowledge", ""),
+            step[1].get("passages_by_query", ""),
         ),
     )
 
 
 def shorten_update(update: dict[str, Any]) -> dict[str, Any]:
     """The update without empty counters: passages as ids, a query's passages as "rank: retrieved ids -> kept ids"."""
-    if "own_passages" in update:  # the update of `begin`, which sets every state key
+    if "given_passages" in update:  # the update of `begin`, which sets every state key
         return {}
     shortened_update = {key: value for key, value in update.items() if key not in ("usage", "votes")}
-    if not shortened_update.get("not_greedy"):  # a flag: the model refused temperature 0
-        shortened_update.pop("not_greedy", None)
+    if not shortened_update.get("temperature_refused"):  # a flag: the model refused temperature 0
+        shortened_update.pop("temperature_refused", None)
     shortened_update = {
         key: value for key, value in shortened_update.items() if value not in ({}, 0, None) or value is False
     }
     if "passages" in shortened_update:
         shortened_update["passages"] = join_ids(shortened_update["passages"])
-    if "knowledge" in shortened_update:
-        (result,) = shortened_update["knowledge"]
-        shortened_update["knowledge"] = (
+    if "passages_by_query" in shortened_update:
+        (result,) = shortened_update["passages_by_query"]
+        shortened_update["passages_by_query"] = (
             f"{result['rank']}: {' '.join(result['retrieved'])} -> {join_ids(result['passages'])}"
         )
     if "malformed" in shortened_update:

@@ -75,7 +75,7 @@ def get_votes(update: State) -> list[Vote]:
 
 def shorten_update(update: State) -> dict[str, Any]:
     """The update without empty counters: votes as "rank answer", passages as ids, evidence as "id start-end"."""
-    if "own_passages" in update:  # the update of `begin`, which sets every state key
+    if "given_passages" in update:  # the update of `begin`, which sets every state key
         return {}
     shortened_update: dict[str, Any] = {
         key: value for key, value in update.items() if key not in ("usage", "votes", "evidence")
@@ -86,7 +86,10 @@ def shorten_update(update: State) -> dict[str, Any]:
         shortened_update["votes"] = [
             f"{vote['rank']} {'?' if vote['unknown'] else vote['answer']}" for vote in get_votes(update)
         ]
-    for name in ("voters_without_answer", "not_greedy"):  # not_greedy, a flag: the model refused temperature 0
+    for name in (
+        "voters_without_evidence",
+        "temperature_refused",
+    ):  # temperature_refused, a flag: the model refused temperature 0
         if not shortened_update.get(name):
             shortened_update.pop(name, None)
     if "evidence" in update:

@@ -119,7 +119,7 @@ def forget_readings() -> None:
 
 
 @pytest.fixture(autouse=True)
-def no_earlier_readings() -> None:
+def forget_readings_before_each_test() -> None:
     forget_readings()
 
 

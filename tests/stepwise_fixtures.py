@@ -30,7 +30,7 @@ async def trace(method: str, model: ScriptedModel, **settings: Any) -> list[tupl
 
 
 def shorten_state_update(update: State) -> dict[str, Any]:
-    if "own_passages" in update:  # the update of `begin`, which sets every state key
+    if "given_passages" in update:  # the update of `begin`, which sets every state key
         return {}
     shortened_update: dict[str, Any] = {
         key: value for key, value in update.items() if key != "usage" and value not in ({}, None)

@@ -1,9 +1,9 @@
 """A context filter cuts the passages down to what helps with the question (Wang et al. 2023, FILCO, figure 2 left).
 
-filter_by_model | filter_by_prompt | filter_by_answers | nothing to filter: end
+filter_by_scores | filter_by_prompt | filter_by_answers | nothing to filter: end
 
 The sentences to keep are those that a filter scores high enough, those that a model copies out when a prompt asks for
-them, or those that the gold answers need.
+them, or those that a measure chooses by the gold answers.
 """
 
 from typing_extensions import TypedDict
@@ -11,7 +11,7 @@ from typing_extensions import TypedDict
 from quorum.core.context import Context
 from quorum.core.state import Counters, Passage, State
 from quorum.graphs.method_graph import MethodGraph
-from quorum.nodes.filter_context import filter_by_answers, filter_by_model, filter_by_prompt
+from quorum.nodes.filter_context import filter_by_answers, filter_by_prompt, filter_by_scores
 from quorum.nodes.routes import choose_filter
 
 
@@ -21,7 +21,7 @@ class FilterInput(TypedDict, total=False):
     question: str
     query: str | None
     passages: list[Passage]
-    own_gold_answers: list[str] | None
+    given_gold_answers: list[str] | None
     retrieved: list[str] | None
 
 
@@ -34,13 +34,13 @@ class FilterOutput(Counters, total=False):
 
 context_filter = (
     MethodGraph(State, input_schema=FilterInput, output_schema=FilterOutput, context_schema=Context)
-    .add_node(filter_by_model)
+    .add_node(filter_by_scores)
     .add_node(filter_by_prompt)
     .add_node(filter_by_answers)
     .add_conditional_edges(
-        "__start__", choose_filter, ["filter_by_model", "filter_by_prompt", "filter_by_answers", "__end__"]
+        "__start__", choose_filter, ["filter_by_scores", "filter_by_prompt", "filter_by_answers", "__end__"]
     )
-    .add_edge("filter_by_model", "__end__")
+    .add_edge("filter_by_scores", "__end__")
     .add_edge("filter_by_prompt", "__end__")
     .add_edge("filter_by_answers", "__end__")
     .compile(name="context_filter")

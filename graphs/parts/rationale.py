@@ -11,7 +11,7 @@ from quorum.core.state import Counters, Passage, State
 from quorum.graphs.method_graph import MethodGraph
 from quorum.nodes.propose_candidates import propose_candidates
 from quorum.nodes.rank_summaries import rank_pair
-from quorum.nodes.routes import compare_for_rationale, summarize_for_rationale
+from quorum.nodes.routes import compare_for_rationale, summarize_each_candidate
 from quorum.nodes.select_candidate import select_candidate
 from quorum.nodes.summarize_candidate import collect_summaries, summarize_candidate
 from quorum.nodes.validate_summary import validate
@@ -39,7 +39,7 @@ rationale = (
     .add_node(rank_pair)
     .add_node(select_candidate)
     .add_edge("__start__", "propose_candidates")
-    .add_conditional_edges("propose_candidates", summarize_for_rationale, ["summarize_candidate", "select_candidate"])
+    .add_conditional_edges("propose_candidates", summarize_each_candidate, ["summarize_candidate", "select_candidate"])
     .add_edge("summarize_candidate", "collect_summaries")
     .add_conditional_edges("collect_summaries", compare_for_rationale, ["validate", "rank_pair", "select_candidate"])
     .add_edge("validate", "select_candidate")

@@ -1,4 +1,4 @@
-"""The node `refine` of every graph: reorder the retrieved passages and shorten them before a prompt shows them.
+"""The node `refine` of most methods: reorder the retrieved passages and shorten them before a prompt shows them.
 
 rerank (if reranker is set) -> filter_context (if context_filter is set)
 """

@@ -1,4 +1,4 @@
-"""The node `rerank` of every graph: the same passages in a new order (Kim et al. 2024, table 4).
+"""The node `rerank` of filco, `refinement` and `retrieval`: passages in a new order (Kim et al. 2024, table 4).
 
 take_query -> question: reorder | rationale: rationalize -> reorder | summary: summarize_passages -> reorder
            -> listwise: rank_window, from the end to the front

@@ -14,11 +14,11 @@ from quorum.nodes.routes import rerank_if_chosen
 
 
 class RetrievalInput(TypedDict, total=False):
-    """query: what to search for, null for the question; own_passages: where to choose from instead of a collection."""
+    """query: what to search for, null for the question; given_passages: what to rank in place of a collection."""
 
     question: str
     query: str | None
-    own_passages: list[Passage] | None
+    given_passages: list[Passage] | None
 
 
 class RetrievalOutput(Counters, total=False):

@@ -2,8 +2,9 @@
 
 Learn then Test (Angelopoulos et al. 2021, arXiv:2110.01052): we test the thresholds of a fixed grid, from the highest
 down. The hypothesis at each threshold is "more than `at_most` of the answers are wrong". An exact binomial test tests
-it. We stop at the first threshold whose hypothesis is not rejected. With probability 1 - error, the last one
-that was rejected keeps this promise on new questions like the recorded ones:
+it. We skip a threshold that fewer than `count_fewest_answers` answers reach. We stop at the first threshold whose
+hypothesis is not rejected, and return the threshold before it. With probability 1 - error, the returned threshold
+keeps this promise on new questions like the recorded ones:
 
     P(wrong | answered) <= at_most,
 
@@ -44,7 +45,7 @@ class NoThreshold:
 
     answered, wrong: how many of the recorded questions are answered, and how many of these wrongly, at the threshold
     that would keep the promise with the fewest questions. questions_needed: about how many questions would be enough
-    for a threshold; None if more questions do not help.
+    for a threshold; None if more questions do not help. Then answered and wrong count all answers with a confidence.
     """
 
     answered: int
@@ -111,6 +112,8 @@ def explain_no_threshold(
 
 def count_answers_needed(share: float, at_most: float, error: float, most: int = MOST_ANSWERS) -> int | None:
     """How many answers would be enough if this share of them is wrong; None if no number up to `most` is enough.
+
+    One answer fewer is not enough. A still smaller number may be, because the number of wrong answers is rounded up.
 
     >>> count_answers_needed(0.0, 0.05, 0.05), count_answers_needed(0.06, 0.05, 0.05)
     (59, None)

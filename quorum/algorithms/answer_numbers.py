@@ -103,7 +103,9 @@ MOST_SCALED_DIGITS = 15  # a longer number is not multiplied by a scale such as 
 def rewrite_numbers(words: Sequence[str]) -> list[str]:
     """Write numbers and ordinals in digits, units after a number in one form, and currencies after their number.
 
-    words: in lower case, without articles. Words that only look like numbers stay: "007", "no one", a lone "million".
+    words: in lower case, without articles, except "a" or "an" before a scale word: "a million". Words that only look
+    like numbers stay: "007", "no one", a lone "million". "second" is always an ordinal, never the unit of time; "sec"
+    and "seconds" are the unit.
 
     >>> rewrite_numbers("one hundred and five miles".split()), rewrite_numbers(["$", "3.5", "million"])
     (['105', 'mile'], ['3500000', 'dollar'])
@@ -179,8 +181,7 @@ def read_number_words(words: Sequence[str], position: int) -> tuple[str, int]:
         elif word == "hundred" and 0 < part < 10:
             part, room = part * 100, 100
         elif SCALES.get(word, last_scale) < last_scale and part:
-            total, part, last_scale, room = total + part * SCALES[word], 0, SCALES[word], 1000
-            room = 100
+            total, part, last_scale, room = total + part * SCALES[word], 0, SCALES[word], 100
         elif not (word == "and" and room == 100 and total + part and is_number_word(words, position + 1)):
             break
         position += 1

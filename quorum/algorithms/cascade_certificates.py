@@ -1,5 +1,5 @@
-"""Certifies, on recorded questions that the design did not use, by how much a cascade is worse than any single method
-at most.
+"""Certifies that a cascade is worse than no single method by `lose_at_most` or more, on recorded questions that the
+design did not use.
 """
 
 from collections.abc import Sequence
@@ -17,19 +17,21 @@ from quorum.algorithms.paired import compute_margin_p_value
 class CascadeCertificate:
     """The test of a cascade on the certifying questions.
 
-    p_value: of the hypothesis "some single method is better by `lose_at_most` or more". rival: the single method with
-    the largest p-value. loss: the mean lead of that method over the cascade.
+    p_value: of the hypothesis "some single method is better by `lose_at_most` or more". hardest_rival: the single
+    method with the largest p-value. loss: the mean lead of that method over the cascade.
     """
 
     candidate: CascadeCandidate
     p_value: float
-    rival: str | None
+    hardest_rival: str | None
     loss: float
     is_passed: bool
 
 
 def compute_losses(recorded_answers: RecordedAnswers, cascade: Cascade, wrong_cost: float) -> dict[str, Floats]:
-    """For each single method, its worth minus the cascade's, averaged by group of questions and scaled to [-1, 1].
+    """For each single method, its worth minus the cascade's: the mean of each group of questions, scaled to [-1, 1].
+
+    A group holds the questions of the same document or conversation (`RecordedAnswers.question_groups`).
 
     Where a call failed, the single method counts with its highest possible worth, and the cascade with its lowest.
     wrong_cost: what a wrong answer costs, if a right one is worth 1.
@@ -45,9 +47,9 @@ def compute_losses(recorded_answers: RecordedAnswers, cascade: Cascade, wrong_co
     return losses
 
 
-def average_by_group(values: Floats, group: NDArray[np.int64]) -> Floats:
-    """The mean of each group."""
-    _, place = np.unique(group, return_inverse=True)
+def average_by_group(values: Floats, question_groups: NDArray[np.int64]) -> Floats:
+    """The mean of each group of questions. question_groups: the group number of each question."""
+    _, place = np.unique(question_groups, return_inverse=True)
     averages: Floats = np.bincount(place, weights=values) / np.bincount(place)
     return averages
 
@@ -70,10 +72,10 @@ def certify_cascades(
     for candidate in candidates:
         losses_of_method = compute_losses(recorded_answers, candidate.cascade, wrong_cost)
         p_values = {name: compute_margin_p_value(values, margin) for name, values in losses_of_method.items()}
-        rival = max(p_values, key=lambda name: p_values[name]) if p_values else None
-        p_value = p_values[rival] if rival else 1.0
-        loss = float(losses_of_method[rival].mean()) * (1 + wrong_cost) if rival else 0.0
-        certificates.append(CascadeCertificate(candidate, p_value, rival, loss, p_value <= error))
+        hardest_rival = max(p_values, key=lambda name: p_values[name]) if p_values else None
+        p_value = p_values[hardest_rival] if hardest_rival else 1.0
+        loss = float(losses_of_method[hardest_rival].mean()) * (1 + wrong_cost) if hardest_rival else 0.0
+        certificates.append(CascadeCertificate(candidate, p_value, hardest_rival, loss, p_value <= error))
         if p_value > error:
             break
     return certificates

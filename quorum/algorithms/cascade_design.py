@@ -21,14 +21,15 @@ DESIGN_DIVISOR = 3  # the design uses one third of the questions
 SMALLEST_GAIN = 1e-12
 
 
-def split_questions(group: NDArray[np.int64], seed: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def split_questions(question_groups: NDArray[np.int64], seed: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Draw a third of the questions for the design; the other questions are for the certificate.
 
-    No group is divided.
+    Questions of the same group (a document or a conversation) stay together. question_groups: the group number of each
+    question.
     """
-    groups = np.unique(group)
+    groups = np.unique(question_groups)
     design_groups = np.random.default_rng(seed).permutation(groups)[: max(1, len(groups) // DESIGN_DIVISOR)]
-    is_for_design = np.isin(group, design_groups)
+    is_for_design = np.isin(question_groups, design_groups)
     return np.flatnonzero(is_for_design), np.flatnonzero(~is_for_design)
 
 
@@ -76,8 +77,10 @@ def design_cascades(recorded_answers: RecordedAnswers) -> list[CascadeCandidate]
 
 
 def list_cascades(recorded_answers: RecordedAnswers) -> Iterator[CascadeCandidate]:
-    """All cascades that can be on the Pareto front. Left out is each cascade of three stages that costs
-    as much as another, or more, with the same first two stages and the same score.
+    """All cascades that can be on the Pareto front.
+
+    A cascade of three stages is left out if another one with the same first two stages costs no more and has the same
+    score or a higher one.
     """
     names, count, n = recorded_answers.methods, len(recorded_answers.methods), max(recorded_answers.question_count, 1)
     for method in range(count):

@@ -51,11 +51,12 @@ Cascade = tuple[Stage, ...]
 class RecordedAnswers:
     """The answers of several methods to the same questions, as arrays of methods by questions.
 
-    lowest_worth, highest_worth: the bounds of an answer's worth (see `race.py`), which differ only if the method
-    failed. is_known: whether there is an answer that is not unknown; has_failed: whether there is no answer; key: a
-    number, the same for equal answers; confidence: NaN if there is none; is_certified: see `AcceptanceTest`. cost: of
-    all calls for an answer; shared_cost [A, B]: the cost of those calls of B that A makes as well. question_groups: a
-    number for each question, the same for questions of the same document or conversation.
+    lowest_worth, highest_worth: the bounds of an answer's worth, which is its score less the cost of a wrong answer
+    (`quorum.algorithms.race.compute_worth`). They differ only if the method failed. is_known:
+    whether there is an answer that is not unknown; has_failed: whether there is no answer; key: a number, the same for
+    equal answers; confidence: NaN if there is none; is_certified: see `AcceptanceTest`. cost: of all calls for an
+    answer; shared_cost [A, B]: the cost of those calls of B that A makes as well. question_groups: a number for each
+    question, the same for questions of the same document or conversation.
     """
 
     methods: tuple[str, ...]

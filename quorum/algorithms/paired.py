@@ -85,7 +85,9 @@ def compute_margin_p_value_of_counts(n: int, plus: int, minus: int, margin: floa
     return min(1.0, NUISANCE_ERROR + largest_tail)
 
 
-def list_extreme_tables(n: int, largest_share: float, observed_table: float, margin: float) -> tuple[Counts, Counts]:
+def list_extreme_tables(
+    n: int, largest_share: float, observed_statistic: float, margin: float
+) -> tuple[Counts, Counts]:
     """All tables (number of losses, number of gains) whose score statistic is at most the observed one, as two arrays.
 
     Leaves out tables with so many unequal answers that they have almost no probability if `largest_share` is right.
@@ -94,7 +96,7 @@ def list_extreme_tables(n: int, largest_share: float, observed_table: float, mar
     plus_counts, minus_counts = np.meshgrid(np.arange(widest + 1), np.arange(widest + 1), indexing="ij")
     inside = plus_counts + minus_counts <= widest
     plus_counts, minus_counts = plus_counts[inside], minus_counts[inside]
-    extreme = compute_tango_statistic(plus_counts, minus_counts, n, margin) <= observed_table + 1e-9
+    extreme = compute_tango_statistic(plus_counts, minus_counts, n, margin) <= observed_statistic + 1e-9
     return plus_counts[extreme], minus_counts[extreme]
 
 
@@ -193,6 +195,8 @@ def estimate_questions_to_certify(losses: ArrayLike, margin: float, error: float
 
 def count_fewest_questions(margin: float, error: float) -> int:
     """The fewest questions that can show a mean loss below `margin`. They are enough only if the methods never differ.
+
+    error: greater than NUISANCE_ERROR, below which no p-value of right or wrong answers lies.
 
     >>> count_fewest_questions(0.03, 0.1)
     76

@@ -70,8 +70,8 @@ class Race:
         """Bet on one more question and drop the methods that have lost. Returns the methods dropped now.
 
         lowest_worth, highest_worth: bounds of the worth of each method's answer. All values lie in one interval of
-        length 1. They differ only for a missing answer; without `highest_worth`, no answer is missing. The values of
-        methods that were dropped earlier are ignored.
+        length 1. The two bounds differ only for a missing answer; without `highest_worth`, no answer is missing. The
+        values of methods that were dropped earlier are ignored.
         """
         low = np.asarray(lowest_worth, dtype=np.float64)
         high = low if highest_worth is None else np.asarray(highest_worth, dtype=np.float64)
@@ -95,12 +95,12 @@ class Race:
     def place_bets(self, x: Floats, rivals: Flags) -> None:
         """Multiply the capital by the gains of the bets on this question."""
         remaining_questions = self.population - self.step_count
-        m = (
+        null_means = (  # [A, B]: the largest mean of the remaining x_A - x_B if B is the best
             -self.leads / remaining_questions
             if self.mode == "questions" and remaining_questions > 0
             else np.zeros_like(x)
         )
-        gains = np.where(rivals[..., None], compute_log_factors(x, m), 0.0)
+        gains = np.where(rivals[..., None], compute_log_factors(x, null_means), 0.0)
         self.log_capital_on_pairs += gains
         leaders = np.where(rivals, self.leads, -np.inf).argmax(axis=0)  # A for every B, chosen before the question
         self.log_capital_on_leader += gains[leaders, np.arange(self.methods)]

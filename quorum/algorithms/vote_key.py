@@ -48,7 +48,7 @@ def make_short_key(answer: str) -> str:
     verdict = YES_NO.match(text)
     if verdict:
         return "yes" if verdict["yes"] else "no"
-    words = drop_preposition(drop_repetition_and_title(split_words(text), text))
+    words = drop_preposition(drop_repetition_and_honorific(split_words(text), text))
     country = COUNTRIES.get(tuple(words))
     return country or join_words(rewrite_numbers([word.lower() for word in words])) or answer.strip().lower()
 
@@ -188,9 +188,9 @@ def is_article(words: list[str], index: int) -> bool:
     return word != "A" or (index == 0 and len(following[0]) > 1)
 
 
-def drop_repetition_and_title(words: list[str], text: str) -> list[str]:
-    """ "Kigali Kigali" (a title, then the text) -> "Kigali"; "New York, New York" stays; "Sir John Smith" -> "John
-    Smith".
+def drop_repetition_and_honorific(words: list[str], text: str) -> list[str]:
+    """ "Kigali Kigali" (a passage's title, then the first word of its text) -> "Kigali"; "New York, New York" stays;
+    "Sir John Smith" -> "John Smith".
     """
     half = len(words) // 2
     if half and words[:half] == words[half:] and "," not in text and not words[0][0].isdecimal():

@@ -49,7 +49,10 @@ def count_votes(votes: Iterable[Vote]) -> Tally:
 
 
 def is_decided(votes: Iterable[Vote], remaining_votes: float) -> bool:
-    """Whether the remaining votes cannot change the winner any more. All remaining votes come from lower ranks."""
+    """Whether the remaining votes cannot change the winner any more.
+
+    All remaining votes come from passages that rank after those that have voted.
+    """
     counts = [sum_weights(group) for group in group_votes(votes).values()]
     if not counts:
         return remaining_votes <= 0

@@ -36,9 +36,10 @@ class Evaluation:
     """The result of `evaluate`.
 
     folder: where config.json, results.jsonl and summary.json lie. measures: the measures of the answers, the deciding
-    one first. table: a row for each method: `method`, `n` (questions), means over the questions, shares in 0..1,
-    `em_low` and `em_high` (95% interval), and the calls and tokens per question, counted as if the method had run
-    alone. differences: a row for each method and measure against the baseline, with interval, `p_holm` (adjusted for
+    one first. table: a row for each method: `method`, `n` (questions), the mean of each measure (a share of questions
+    is a number from 0 to 1), `em_low` and `em_high` (95% interval of EM), and the calls and tokens per question,
+    counted as if the method had run alone. rows: a row for each question and method, read from results.jsonl at each
+    access. differences: a row for each method and measure against the baseline, with interval, `p_holm` (adjusted for
     the number of methods) and `questions_needed` (for a significant difference; None if the means are equal). spent:
     the calls and tokens of this run. Replies from the journal, which keeps those of earlier runs, are not counted.
 
@@ -83,7 +84,8 @@ class Comparison:
     (dollars; None: no price) and `seconds` (95th percentile); the shares `right`, `wrong` and `unknown`. estimate: a
     row for each method with the calls, tokens and dollars expected per question. report: the path of report.html.
     evaluation: the whole `Evaluation`. race: a row for each method of a race: `method`, `asked` (questions it was
-    asked), `of` (questions in all), `dropped`, `mean` with `low` and `high`; empty without a race.
+    asked), `of` (questions in all), `dropped` (whether the race dropped it), `mean` with `low` and `high`; empty
+    without a race.
 
     Print it, or leave it as the last line of a notebook's cell.
     """

@@ -69,11 +69,11 @@ class AnswerReader:
         from quorum.core.json_text import replace_lone_surrogates
         from quorum.core.visible_text import find_visible
         from quorum.graphs.visible_messages import BEGINS_ANEW
-        from quorum.parsing.partial_answers import asks_for_text, read_partial_answer
+        from quorum.parsing.partial_answers import has_streamed_answer, read_partial_answer
 
         prompt = str(metadata.get("prompt") or "")
         # The detail of a prompt ("passage 2") says that its call is about a part of the question.
-        if metadata.get("prompt_detail") or not asks_for_text(prompt):
+        if metadata.get("prompt_detail") or not has_streamed_answer(prompt):
             return None
         earlier_text = self.replies.get(str(message.id), "")
         if metadata.get(BEGINS_ANEW):

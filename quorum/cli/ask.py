@@ -99,7 +99,7 @@ def ask(
             print_trace(tracer.root, to_stderr=json)
     if abstain_below is not None:
         result = withhold_unsure_answer(result, method, abstain_below)
-    if result.get("suppressed") is not None:
+    if result.get("withheld") is not None:
         print_withheld_answer(result)
     shown_result = asyncio.run(add_support(question, result, context))
     if note := shown_result.get("note"):
@@ -159,7 +159,7 @@ def check_calibration_fits(method: str, context: "Context", abstain_below: float
 
 def print_withheld_answer(result: "Result") -> None:
     """Print on stderr the answer that a calibration withheld."""
-    withheld = result["suppressed"]
+    withheld = result["withheld"]
     if withheld is not None:
         confidence_text = (
             "no confidence" if withheld["confidence"] is None else f"confidence {withheld['confidence']:.2f}"

@@ -74,12 +74,12 @@ def try_reply(
 ) -> None:
     """Print how a reply to a prompt is read: its value, whether it is malformed, whether it refuses."""
     from quorum.core.unknown import is_unknown
-    from quorum.parsing.read_reply import ARGUMENT_DESCRIPTIONS, get_contract, read_reply
+    from quorum.parsing.read_reply import ARGUMENT_DESCRIPTIONS, get_reply_parser, read_reply
 
     check_name(name)
     extra_arguments = {"question": question, "candidates": candidates, "count": count}
     if missing := sorted(
-        argument for argument in get_contract(name).required_arguments if extra_arguments[argument] is None
+        argument for argument in get_reply_parser(name).required_arguments if extra_arguments[argument] is None
     ):
         raise SetupError(f"To read a reply to {name!r}, give --{missing[0]} ({ARGUMENT_DESCRIPTIONS[missing[0]]}).")
     parsed_reply = read_reply(name, read_text(reply_file), question=question, candidates=candidates, count=count)

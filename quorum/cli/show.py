@@ -42,7 +42,7 @@ def format_result(result: ShownResult, method: str, *, colours: bool, shows_scor
     passages = {passage["id"]: (rank, passage) for rank, passage in enumerate(result.get("passages") or [], start=1)}
     if support is not None:
         parts += [Text(), *format_support(support, result["passages"], colours=colours)]
-    evidence, unsupported_ids = result.get("evidence") or [], result.get("voters_without_answer") or []
+    evidence, unsupported_ids = result.get("evidence") or [], result.get("voters_without_evidence") or []
     parts += [Text(), Text(choose_passages_heading(result), style="bold")]
     for item in evidence:
         if item["passage"] in passages:
@@ -138,7 +138,7 @@ def describe_run(result: Result, method: str) -> list[str]:
         f"{tokens_in:,} tokens in, {tokens_out:,} out",
         *([format_count(malformed, "malformed reply", "malformed replies")] if malformed else []),
         *([format_count(wordy_answers, "wordy answer")] if wordy_answers else []),
-        *(["not greedy: the model refuses temperature 0"] if result.get("not_greedy") else []),
+        *(["temperature refused: the model does not take temperature 0"] if result.get("temperature_refused") else []),
         *([f"{format_count(dropped_count, 'passage')} dropped to fit the window"] if dropped_count else []),
     ]
 

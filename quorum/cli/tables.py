@@ -76,7 +76,7 @@ ANALYSIS_COLUMNS = {
     )
 }
 BAR_WIDTH = 20  # characters
-FAILURE_COUNTS = ("errors", "malformed", "wordy_answers", "not_greedy", "unscored", "judge_errors")
+FAILURE_COUNTS = ("errors", "malformed", "wordy_answers", "temperature_refused", "unscored", "judge_errors")
 
 
 def make_score_tables(

@@ -50,8 +50,9 @@ class ComposedStage:
 class ComposedCascade:
     """The content of a composed.json file.
 
-    hash: the SHA-256 hash of the file. collection: the name and revision of the searched collection, or None if the
-    questions had their own passages.
+    hash: the SHA-256 hash of the file. certificate: the statistical guarantee that `quorum compose` computed for the
+    cascade, or None. collection: the name and revision of the searched collection, or None if the questions had their
+    own passages.
     """
 
     file: str

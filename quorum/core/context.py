@@ -126,7 +126,13 @@ class Context:
         describe("blendfilter: queries from question (q), external (ex) and internal (in) knowledge", "q+ex+in"),
     ] = define("queries", "q+ex+in")
     filter_turns: Annotated[
-        int, describe("blendfilter: judge the passages and choose among them in two calls, or in one", 2, ge=1, le=2)
+        int,
+        describe(
+            "blendfilter: two calls to judge and choose passages, and two to reason and answer; or one for each pair",
+            2,
+            ge=1,
+            le=2,
+        ),
     ] = define("filter_turns", 2)
     filter_union: Annotated[
         bool, describe("blendfilter: merge the passages of all queries first, and filter once", False)
@@ -150,7 +156,9 @@ class Context:
     )
     vote: Annotated[
         Literal["all", "staged"],
-        describe("post_fusion: ask all passages, or stop once the vote is decided (staged)", "all"),
+        describe(
+            "post_fusion: ask the model about every passage (all), or stop once the vote is decided (staged)", "all"
+        ),
     ] = define("vote", "all")
     shorten: Annotated[
         Literal["auto", "off"],

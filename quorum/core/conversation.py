@@ -10,7 +10,7 @@ from typing_extensions import TypedDict
 from quorum.core.errors import SetupError
 from quorum.core.state import Passage, Result, State
 
-TYPE_OF_ROLE = {"user": "human", "human": "human", "assistant": "ai", "ai": "ai"}  # other roles are skipped
+ROLES = {"user", "human", "assistant", "ai"}  # "human" and "ai" are LangChain's words for the other two
 
 
 class Turn(TypedDict):
@@ -52,9 +52,7 @@ def read_history(history: Sequence[Mapping[str, Any]]) -> list[Turn]:
     [{'role': 'user', 'content': 'Who built it?'}]
     """
     for number, item in enumerate(history, start=1):
-        if not (
-            isinstance(item, Mapping) and item.get("role") in TYPE_OF_ROLE and isinstance(item.get("content"), str)
-        ):
+        if not (isinstance(item, Mapping) and item.get("role") in ROLES and isinstance(item.get("content"), str)):
             raise SetupError(
                 f"Item {number} of the history is not a turn ({item!r:.80}); give {{'role': 'user' or 'assistant', "
                 "'content': text}."

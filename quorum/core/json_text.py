@@ -1,4 +1,6 @@
-"""Reads JSON from files, servers and models. Every fault is a JSONDecodeError; every string can be encoded in UTF-8."""
+"""Reads JSON from files, servers and models. A fault in a text is always a JSONDecodeError, and bytes that are not
+UTF-8 are a UnicodeDecodeError. Every string of the value can be encoded in UTF-8.
+"""
 
 import json
 import re
@@ -12,7 +14,8 @@ def parse_json(text: str | bytes) -> Any:
     """The value of a JSON text. Lone surrogates in its strings are replaced (see `replace_lone_surrogates`).
 
     Raises json.JSONDecodeError if the text is not JSON, is nested too deeply or has a number with thousands of digits.
-    The standard library raises three different errors for these.
+    The standard library raises three different errors for these. Raises UnicodeDecodeError for bytes that are not
+    UTF-8; a byte order mark is allowed.
     """
     decoded_text = text if isinstance(text, str) else text.decode("utf-8-sig")
     try:

@@ -24,7 +24,7 @@ READER_GROUP = "quorum.readers"
 
 LOG = logging.getLogger("quorum")
 T = TypeVar("T")
-LOADED_PLUGINS: dict[str, dict[str, object]] = {}
+LOADED_PLUGINS: "dict[str, dict[str, tuple[EntryPoint, object]]]" = {}
 CONVERTED_PLUGINS: dict[str, dict[str, object]] = {}
 LOOKUP_LOCK = RLock()
 
@@ -38,10 +38,15 @@ def load_plugins(group: str) -> dict[str, object]:
     >>> load_plugins("quorum.nothing")
     {}
     """
+    return {name: value for name, (_, value) in load_entry_points(group).items()}
+
+
+def load_entry_points(group: str) -> "dict[str, tuple[EntryPoint, object]]":
+    """{name: (entry point, object)}: what `load_plugins` returns, with the entry point that gave each object."""
     with LOOKUP_LOCK:
         if group not in LOADED_PLUGINS:
             LOADED_PLUGINS[group] = read_entry_points(group)
-        return dict(LOADED_PLUGINS[group])
+        return LOADED_PLUGINS[group]
 
 
 def add_plugins(group: str, built_in: Mapping[str, T], convert: Callable[[str, object], T]) -> dict[str, T]:
@@ -63,17 +68,17 @@ def forget_plugins() -> None:
         CONVERTED_PLUGINS.clear()
 
 
-def read_entry_points(group: str) -> dict[str, object]:
+def read_entry_points(group: str) -> "dict[str, tuple[EntryPoint, object]]":
     """Load the objects of a group, in alphabetical order of names and packages."""
     from importlib.metadata import entry_points
 
-    loaded_objects: dict[str, object] = {}
+    loaded_objects: dict[str, tuple[EntryPoint, object]] = {}
     for point in sorted(entry_points(group=group), key=lambda point: (point.name, get_package_name(point))):
         if point.name in loaded_objects:
             warn_about_plugin(group, point, f"another installed package has a {get_kind(group)} of that name")
             continue
         try:
-            loaded_objects[point.name] = point.load()
+            loaded_objects[point.name] = point, point.load()
         except Exception as error:  # noqa: BLE001  a package may fail in any way; Quorum works without it
             warn_about_plugin(group, point, f"{type(error).__name__}: {error}")
     return loaded_objects
@@ -81,18 +86,15 @@ def read_entry_points(group: str) -> dict[str, object]:
 
 def convert_plugins(group: str, built_in: Mapping[str, T], convert: Callable[[str, object], T]) -> dict[str, object]:
     """The items that installed packages add to a group."""
-    from importlib.metadata import entry_points
-
-    points = {point.name: point for point in sorted(entry_points(group=group), key=get_package_name, reverse=True)}
     converted_plugins: dict[str, object] = {}
-    for name, value in load_plugins(group).items():
+    for name, (point, value) in load_entry_points(group).items():
         if name in built_in:
-            warn_about_plugin(group, points[name], f"Quorum has a {get_kind(group)} of that name; choose another")
+            warn_about_plugin(group, point, f"Quorum has a {get_kind(group)} of that name; choose another")
             continue
         try:
             converted_plugins[name] = convert(name, value)
         except Exception as error:  # noqa: BLE001  the object may be anything
-            warn_about_plugin(group, points[name], str(error) or type(error).__name__)
+            warn_about_plugin(group, point, str(error) or type(error).__name__)
     return converted_plugins
 
 

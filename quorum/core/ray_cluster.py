@@ -21,10 +21,10 @@ CONNECT_TIMEOUT_S, INSPECT_TIMEOUT_S = 5.0, 120.0
 START_ATTEMPTS = 4  # Ray gives up after 30 seconds, which is too early on a busy machine
 RAY_ENVIRONMENT = {
     "RAY_USAGE_STATS_ENABLED": "0",  # Ray must not send usage reports
-    "RAY_DEDUP_LOGS_SKIP_REGEX": ".",  # Quorum reports a worker that exits; Ray must not report it, too
+    "RAY_DEDUP_LOGS_SKIP_REGEX": ".",  # Ray prints no log line: Quorum itself reports a worker that exits
     "RAY_BACKEND_LOG_LEVEL": "fatal",
     "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0",
-    "RAY_ENABLE_AUTO_CONNECT": "0",  # a thread that still reads after ray.shutdown() must not start Ray again
+    "RAY_ENABLE_AUTO_CONNECT": "0",  # a thread that reads results after ray.shutdown() must not start Ray again
     "RAY_agent_register_timeout_ms": "120000",  # a busy machine needs longer than the default
 }
 

@@ -25,9 +25,9 @@ ItemOrError = tuple[Literal["item", "error"], Any]
 class WorkerPool:
     """The number of worker processes, and how many items each works on at the same time.
 
-    tries: how often Ray tries an item whose worker exits. keeps_order: results come in the order of the items, and an
-    item that makes every worker exit raises an error; if False, results come as they are ready, and such an item has
-    none.
+    tries: how often Ray tries an item whose worker exits. keeps_order: if True, results come in the order of the items,
+    and an item whose worker exits at every try raises an error. If False, results come as they are ready, and such an
+    item is left out.
     """
 
     workers: int

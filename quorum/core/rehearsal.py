@@ -9,7 +9,11 @@ IS_REHEARSAL: ContextVar[bool] = ContextVar("REHEARSING", default=False)
 
 @contextmanager
 def mark_rehearsal() -> Iterator[None]:
-    """Mark the runs in this block as rehearsals: cascades then use the context's model, not those in their file."""
+    """Mark the runs in this block as rehearsals.
+
+    A stage of a cascade then uses the context's model, not the model that the cascade's file names, and a system of the
+    user's own is not asked.
+    """
     token = IS_REHEARSAL.set(True)
     try:
         yield

@@ -2,7 +2,7 @@
 
 from typing import Annotated, NotRequired, TypeVar, cast
 
-from typing_extensions import TypedDict  # before Python 3.12, LangGraph makes Studio's form from this one only
+from typing_extensions import TypedDict  # before Python 3.12, Studio's input form needs this one, not typing.TypedDict
 
 T = TypeVar("T")
 
@@ -78,8 +78,9 @@ class Preference(TypedDict):
 class Evidence(TypedDict):
     """A passage that supports the answer.
 
-    Such a passage contains the answer or, if the answer is yes, no, a label or a long text, voted for it. start, end:
-    the position of the answer in the passage's text; null if the text does not contain the answer word for word.
+    Such a passage contains the answer. For an answer that no passage contains word for word ("yes", "no", a label, a
+    long text), it is a passage that voted for the answer. start, end: the position of the answer in the passage's text;
+    null if the text does not contain the answer word for word.
     """
 
     passage: str
@@ -88,7 +89,7 @@ class Evidence(TypedDict):
 
 
 class Step(TypedDict):
-    """One step of a method that searches more than once.
+    """One step of a method that searches more than once; `NodeFinished.update` holds it under `steps`.
 
     query: the text that was searched for, such as a follow-up question; null in a step that only answers. passages:
     the passages that the search found and a prompt showed. answer: the answer to the query, or to the question itself
@@ -188,7 +189,7 @@ def merge_counted_replies(
     return merged_replies
 
 
-class SuppressedAnswer(TypedDict):
+class WithheldAnswer(TypedDict):
     """An answer that was withheld because its confidence was below `lowest_confidence`."""
 
     answer: str
@@ -200,14 +201,14 @@ class Counters(TypedDict, total=False):
     """The counters of a run or a part of it: calls and tokens, malformed replies, passages dropped to fit the window.
 
     usage, malformed and wordy_answers have one entry per prompt name. wordy_answers: short answers with too many words.
-    not_greedy: whether a model refused temperature 0, so that the same question may get another answer. A subgraph
-    returns counters but does not take them as input; otherwise they would be added twice.
+    temperature_refused: whether a model refused temperature 0, so that the same question may get another answer. A
+    subgraph returns counters but does not take them as input; otherwise they would be added twice.
     """
 
     usage: Annotated[dict[str, Usage], merge_usage]
     malformed: Annotated[dict[str, Malformed], merge_counted_replies]
     wordy_answers: Annotated[dict[str, Malformed], merge_counted_replies]
-    not_greedy: Annotated[bool, is_either]
+    temperature_refused: Annotated[bool, is_either]
     dropped: Annotated[int, add_counts]
 
 
@@ -232,7 +233,7 @@ class Answer(TypedDict, total=False):
     certified: int | None  # how many passages could be replaced without changing the vote (quorum.algorithms)
     rationale: str | None
     evidence: list[Evidence]
-    voters_without_answer: list[str] | None  # ids of passages; null in a method without votes
+    voters_without_evidence: list[str] | None  # ids of passages; null in a method without votes
     votes: Annotated[list[Vote], append_items]  # null in a method without votes
     candidates: list[str] | None
     summaries: list[str] | None
@@ -240,17 +241,19 @@ class Answer(TypedDict, total=False):
     scores: list[float] | None  # one per candidate
     passages: list[Passage]
     retrieved: list[str] | None  # ids of the passages before a filter; null in a method without a filter
-    suppressed: SuppressedAnswer | None  # the answer that a calibration withheld: Context.calibration
+    withheld: WithheldAnswer | None  # the answer that a calibration withheld: Context.calibration
 
 
 class Result(Answer, Counters, total=False):
     """A graph's output: the answer and its counters. A key that a method does not use is null.
 
     certified: how many passages could be replaced by any others without changing the winner of the vote.
-    voters_without_answer: ids of the passages that voted for the answer and do not contain it. validity, scores: for
+    voters_without_evidence: ids of the passages that voted for the answer and do not contain it. validity, scores: for
     each candidate, whether its summary supports it, and its score. dropped: how many passages were left out of prompts
-    because they did not fit into the model's window. wordy_answers: short answers with too many words, by prompt name.
-    not_greedy: whether a model refused temperature 0, so that the same question may get another answer.
+    because they did not fit into the model's window. retrieved: ids of the passages before a filter; null in a method
+    without a filter. withheld: the answer that `Context.calibration` replaced by unknown. wordy_answers: short answers
+    with too many words, by prompt name. temperature_refused: whether a model refused temperature 0, so that the same
+    question may get another answer.
     """
 
 
@@ -258,16 +261,16 @@ class State(Question, Result, total=False):
     """Everything that a node may read or write.
 
     rank: in a fan-out, the number of one passage, query or candidate. pair: the numbers of two candidates.
-    own_passages: the passages that the question brings, null when passages are retrieved. The node `begin` moves them
-    from `given` to `own_passages` and clears `given`, so that the next question on the same thread does not get these
-    passages, too. own_gold_answers: the gold answers that the question brings, which `begin` moves from `gold_answers`
-    for the same reason. query: what to search for, null for the question itself. turn: finished rounds of a loop.
-    reasoning: a chain of thought as the model wrote it. notes: what selection_inference has learned so far.
-    external_knowledge, internal_knowledge: what blendfilter adds to the question in two of its queries: an answer from
-    passages, and a passage that the model wrote from memory. knowledge: the passages that each of blendfilter's queries
-    found. topic: the question's topic; passage_judgement: the model's view of which passages help; blendfilter's filter
-    needs both. rationales: the reasoning behind each candidate. masked_statement: the statement whose hidden words are
-    to be recovered.
+    given_passages: the passages that the question brings, null when passages are retrieved. The node `begin` moves them
+    from `given` to `given_passages` and clears `given`, so that the next question on the same thread does not get these
+    passages, too. given_gold_answers: the gold answers that the question brings, which `begin` moves from
+    `gold_answers` for the same reason. query: what to search for, null for the question itself. finished_rounds: of a
+    loop inside a method. reasoning: a chain of thought as the model wrote it. notes: what selection_inference has
+    learned so far. external_knowledge, internal_knowledge: what blendfilter adds to the question in two of its queries:
+    an answer from passages, and a passage that the model wrote from memory. passages_by_query: the passages that each
+    of blendfilter's queries found. topic: the question's topic; passage_judgement: the model's view of which passages
+    help; blendfilter's filter needs both. rationales: the reasoning behind each candidate. masked_statement: the
+    statement whose hidden words are to be recovered.
     """
 
     rank: int
@@ -275,8 +278,8 @@ class State(Question, Result, total=False):
     candidate_summaries: Annotated[list[CandidateSummary], append_items]
     summary_validities: Annotated[list[SummaryValidity], append_items]
     preferences: Annotated[list[Preference], append_items]
-    own_passages: list[Passage] | None
-    own_gold_answers: list[str] | None
+    given_passages: list[Passage] | None
+    given_gold_answers: list[str] | None
     query: str | None
     steps: list[Step]  # finished steps, oldest first
     reasoning: str | None
@@ -285,14 +288,14 @@ class State(Question, Result, total=False):
     topic: str | None
     passage_judgement: str | None
     queries: list[str] | None
-    knowledge: Annotated[list[QueryPassages], append_items]
-    turn: int
+    passages_by_query: Annotated[list[QueryPassages], append_items]
+    finished_rounds: int
     notes: str | None
     rationales: list[str | None] | None
     masked_statement: MaskedStatement | None
     verified_candidates: Annotated[list[VerifiedCandidate], append_items]
-    cascade_run_id: str | None  # in a cascade: the id of its memory of this question, quorum.core.cascade_memory
-    earlier_vote_keys: list[str]  # in a cascade: the answers of the stages so far (see `vote_key`); "" for unknown
+    cascade_run_id: str | None  # in a cascade: the id of the run's memory (quorum.core.cascade_memory)
+    stage_vote_keys: list[str]  # in a cascade: the answers of the stages so far (see `vote_key`); "" for unknown
 
 
 def select_counters(update: State) -> State:

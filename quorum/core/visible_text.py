@@ -29,18 +29,18 @@ def find_visible(text: str, *, is_whole: bool) -> str:
     >>> find_visible("<think>Paris?</think> Pa", is_whole=False), find_visible("Paris <thi", is_whole=False)
     ('Pa', 'Paris ')
     """
-    pieces: list[str] = []
+    visible_parts: list[str] = []
     begin, is_thinking = 0, False
     for tag in THINKING_TAG.finditer(text):
         is_closing = tag.lastgroup is not None
         if is_closing and not is_thinking:
-            pieces.clear()  # the text so far was a thought
+            visible_parts.clear()  # the text so far was a thought
         elif not is_closing and not is_thinking:
-            pieces.append(text[begin : tag.start()])
+            visible_parts.append(text[begin : tag.start()])
         begin, is_thinking = tag.end(), not is_closing
     rest = "" if is_thinking else text[begin:]
     possible_tag = None if is_whole else POSSIBLE_TAG.search(rest)
-    return "".join([*pieces, rest[: possible_tag.start()] if possible_tag else rest]).lstrip()
+    return "".join([*visible_parts, rest[: possible_tag.start()] if possible_tag else rest]).lstrip()
 
 
 def may_omit_opening_tag(model: str) -> bool:
@@ -74,29 +74,29 @@ def may_begin_thought(text: str) -> bool:
 class VisibleText:
     """Takes the pieces of a reply as they arrive, and returns the visible text of each.
 
-    may_think: the reply may begin inside a thought whose opening tag the server does not send, so nothing is shown
-    before the first tag. Other replies are held back only while they begin like a thought. showed_thought: the last
-    piece ended a thought that had been shown as if it were the answer; the visible text begins again after the thought.
-    omits_opening_tag: the reply had a closing tag without an opening tag.
+    may_omit_opening_tag: the reply may begin inside a thought whose opening tag the server does not send, so nothing is
+    shown before the first tag. Other replies are held back only while they begin like a thought. showed_thought: the
+    last piece ended a thought that had been shown as if it were the answer; the visible text begins again after the
+    thought. omits_opening_tag: the reply had a closing tag without an opening tag.
 
     >>> reply = VisibleText()
     >>> [reply.add(piece) for piece in ("<th", "ink>Hm", "</think>", "Par", "is")]
     ['', '', '', 'Par', 'is']
     """
 
-    may_think: bool = False
+    may_omit_opening_tag: bool = False
     showed_thought: bool = False
     omits_opening_tag: bool = False
     is_thinking: bool = False
     has_tag: bool = False
     possible_tag: str = ""  # the end of the text so far, which may be the beginning of a tag
     possible_thought: list[str] = field(default_factory=list)  # what may be a thought
-    pieces: list[str] = field(default_factory=list)
+    shown_pieces: list[str] = field(default_factory=list)  # the visible texts that `add` has returned so far
 
     @property
     def shown(self) -> str:
         """The visible text so far."""
-        return "".join(self.pieces)
+        return "".join(self.shown_pieces)
 
     def add(self, piece: str, *, is_last: bool = False) -> str:
         """The visible text that this piece adds."""
@@ -114,27 +114,31 @@ class VisibleText:
 
     def forget_thought(self) -> None:
         """Discard the text so far, which was a thought without an opening tag."""
-        self.showed_thought = self.showed_thought or bool(self.pieces)
+        self.showed_thought = self.showed_thought or bool(self.shown_pieces)
         self.omits_opening_tag = True
-        self.pieces = []
+        self.shown_pieces = []
 
     def show(self, new: list[str], text: str, is_last: bool) -> str:
-        """The visible text of new pieces and of a text without a tag, whose end may be the beginning of one."""
+        """The visible text of the piece just added.
+
+        new: its visible parts before its last tag. text: what follows that tag; the end of `text` may be the beginning
+        of another tag.
+        """
         tag = None if is_last else POSSIBLE_TAG.search(text)
         if tag is not None:
             text, self.possible_tag = text[: tag.start()], tag.group()
         if not self.is_thinking:
             new = [*new, text]
-        if not self.has_tag and not is_last and not self.pieces:
+        if not self.has_tag and not is_last and not self.shown_pieces:
             self.possible_thought += new
-            if self.may_think or may_begin_thought(self.get_beginning()):
+            if self.may_omit_opening_tag or may_begin_thought(self.get_beginning()):
                 return ""
             new = []
         visible_text = "".join([*self.possible_thought, *new])
         self.possible_thought = []
-        visible_text = visible_text if self.pieces else visible_text.lstrip()
+        visible_text = visible_text if self.shown_pieces else visible_text.lstrip()
         if visible_text:
-            self.pieces.append(visible_text)
+            self.shown_pieces.append(visible_text)
         return visible_text
 
     def get_beginning(self) -> str:

@@ -18,7 +18,8 @@ class Record(TypedDict):
     """One question of an evaluation set.
 
     answers: accepted answers, empty if "unknown" is right; gold: ids of the passages that answer it; gold_passages:
-    gold passages that are not among `passages`. Experiments on the rank of gold passages insert them into these.
+    gold passages that are not among `passages`. If no gold passage is retrieved, experiments on the rank of gold
+    passages insert one of the known ones among the retrieved passages.
     """
 
     id: str

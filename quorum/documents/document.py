@@ -20,8 +20,8 @@ class Block:
     """A piece of a document.
 
     kind: "text" is prose, in which line ends mean nothing; "code" keeps its lines; "row" is a table row or another
-    record and is never split over passages; "heading" has a `level`, 1 being the highest. page: counted from 1, None if
-    the file has no pages. names: for code, the names of the definitions around it.
+    record and is only split if it is longer than a passage; "heading" has a `level`, 1 being the highest. page: counted
+    from 1, None if the file has no pages. names: for code, the names of the definitions around it.
     """
 
     text: str

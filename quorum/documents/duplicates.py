@@ -2,9 +2,9 @@
 
 A sketch of a passage holds the smallest hashes of all its runs of five words, as in MinHash (Broder 1997), and a hash
 of all its words. Sketches find passages that share most of their words; they only propose pairs. A passage is a copy if
-the other passage contains all its words, numbers, signs and symbols in the same order without a gap. The same must hold
-for its title and the headings above it. So one number, one name or one "not" that differs keeps two passages apart;
-case, punctuation, hyphens and white space do not.
+the other passage contains all its words, numbers, signs and symbols in the same order without a gap, and is not much
+longer. Its title and the headings above it must be those of the other passage, or missing. So one number, one name or
+one "not" that differs keeps two passages apart; case, punctuation, hyphens and white space do not.
 """
 
 import re
@@ -49,7 +49,7 @@ def split_words(text: str) -> list[str]:
     ]
 
 
-def is_comparable(passage: Passage) -> bool:
+def is_possible_copy(passage: Passage) -> bool:
     """Whether a passage may be a copy: it comes from a document, not from a line of JSON, which has its own id."""
     places = passage.get("places") or []
     return bool(places) and "line" not in places[0]
@@ -101,16 +101,18 @@ def has_file_title(passage: Passage) -> bool:
     return passage["title"] in names
 
 
-def contains_all_words(longer: PassageWords, shorter: PassageWords) -> bool:
-    """Whether `longer` contains all words of `shorter`, in order and without a gap, and has the same title and
-    headings.
+def is_copy(shorter: PassageWords, longer: PassageWords) -> bool:
+    """Whether `shorter` is a copy of `longer` or of a part of it.
+
+    Its words stand in `longer` in the same order without a gap, and are at least MIN_SHARE of the words of `longer`.
+    Its title and headings are the same or empty.
 
     >>> def words(text): return read_words({"id": "", "title": "T", "text": text})
-    >>> contains_all_words(words("The fee is 20 euros, paid in May."), words("the fee is 20 Euros"))
-    False
-    >>> contains_all_words(words("The fee is 20 euros."), words("THE FEE IS 20 EUROS"))
+    >>> is_copy(words("THE FEE IS 20 EUROS"), words("The fee is 20 euros."))
     True
-    >>> contains_all_words(words("The fee is 20 euros."), words("The fee is 30 euros."))
+    >>> is_copy(words("The fee is 30 euros."), words("The fee is 20 euros."))
+    False
+    >>> is_copy(words("the fee is 20 Euros"), words("The fee is 20 euros, paid in May."))  # 5 of 8 words
     False
     """
     same_section = shorter.title in ("", longer.title) and shorter.headings in ("", longer.headings)

@@ -17,7 +17,8 @@ LIKELY_ENCODINGS = (
     "cp1252", "cp1250", "cp1251", "koi8_r", "cp1253", "cp1254", "cp1255", "cp1256", "shift_jis", "euc_jp", "gb18030",
     "big5", "euc_kr",
 )  # fmt: skip
-USUAL_NAMES = {"cp125": "Windows-125", "koi8_r": "KOI8-R", "utf-16": "UTF-16"}
+# How Python's name of an encoding begins -> how the name that the user sees begins: "cp1252" -> "Windows-1252".
+USUAL_BEGINNINGS = {"cp125": "Windows-125", "koi8_r": "KOI8-R", "utf-16": "UTF-16"}
 DETECTED_BYTES = 200_000  # bytes that the detector reads
 MAX_NON_ASCII_SHARE = 0.25  # share of non-ASCII letters up to which a text is in Latin script
 
@@ -36,6 +37,8 @@ def decode_text(data: bytes, declared_encoding: str = "") -> DecodedText:
 
     >>> decode_text("Köln liegt am Rhein.".encode("cp1252")).note
     'read as Windows-1252, which was assumed: it is not UTF-8 and names no encoding'
+    >>> decode_text("Köln liegt am Rhein.".encode("cp1252"), "ascii").note
+    "read as Windows-1252, which was assumed: it is not UTF-8, and the encoding that it names, 'ascii', does not fit"
     """
     for mark, name in BYTE_ORDER_MARKS:
         if data.startswith(mark):
@@ -46,13 +49,16 @@ def decode_text(data: bytes, declared_encoding: str = "") -> DecodedText:
         return DecodedText(unify_line_ends(data.decode("utf-8")))
     except UnicodeDecodeError:
         pass
+    reason = "it is not UTF-8 and names no encoding"
     if declared_encoding:
         try:
             return DecodedText(unify_line_ends(data.decode(declared_encoding)))
-        except (LookupError, UnicodeDecodeError):
-            pass
+        except LookupError:
+            reason = f"it is not UTF-8, and the encoding that it names, {declared_encoding!r}, is unknown"
+        except UnicodeDecodeError:
+            reason = f"it is not UTF-8, and the encoding that it names, {declared_encoding!r}, does not fit"
     name = detect_encoding(data)
-    return DecodedText(unify_line_ends(data.decode(name, "replace")), describe_assumption(name))
+    return DecodedText(unify_line_ends(data.decode(name, "replace")), describe_assumption(name, reason))
 
 
 def unify_line_ends(text: str) -> str:
@@ -78,7 +84,8 @@ def decode_without_mark(data: bytes) -> DecodedText:
         except UnicodeDecodeError:
             text = "\0"
         if "\0" not in text:
-            return DecodedText(unify_line_ends(text), describe_assumption(name))
+            note = describe_assumption(name, "it has NUL bytes but no byte order mark")
+            return DecodedText(unify_line_ends(text), note)
     raise Unreadable("NUL bytes in it: not a text file")
 
 
@@ -99,7 +106,8 @@ def detect_encoding(data: bytes) -> str:
     return best.encoding
 
 
-def describe_assumption(name: str) -> str:
-    for begin, shown in USUAL_NAMES.items():
+def describe_assumption(name: str, reason: str) -> str:
+    """The note for the user about an encoding that was assumed for this reason."""
+    for begin, shown in USUAL_BEGINNINGS.items():
         name = name.replace(begin, shown) if name.startswith(begin) else name
-    return f"read as {name}, which was assumed: it is not UTF-8 and names no encoding"
+    return f"read as {name}, which was assumed: {reason}"

@@ -108,7 +108,7 @@ class FolderWalk:
         self.include = parse_patterns(choice.include, "--include")
         self.exclude = parse_patterns(choice.exclude, "--exclude")
         self.rules: dict[Path, GitIgnoreSpec | None] = {}
-        self.git_folders = self.find_folders_above() if choice.gitignore else []
+        self.folders_above = self.find_folders_above() if choice.gitignore else []  # their .gitignore applies too
         self.visited_folders: set[Path] = set()
 
     def list_files(self) -> list[Path]:
@@ -182,7 +182,7 @@ class FolderWalk:
 
     def is_ignored(self, path: Path, is_folder: bool) -> bool:
         inner = [folder for folder in path.parents if folder == self.root or self.root in folder.parents]
-        return self.is_ignored_by([*inner, *self.git_folders], path, is_folder)
+        return self.is_ignored_by([*inner, *self.folders_above], path, is_folder)
 
     def is_ignored_by(self, folders: Iterable[Path], path: Path, is_folder: bool) -> bool:
         """Whether the .gitignore files of these folders ignore a path. The first file with a matching rule decides, the

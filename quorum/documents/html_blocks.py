@@ -138,9 +138,11 @@ class BlockWalk:
         return False
 
     def leave(self, element: Any) -> None:
+        if is_hidden(element):
+            return
         if element.tag == "dt":
             self.inline_parts.append(": ")
-        elif element.tag in BLOCK_TAGS and not is_hidden(element):
+        elif element.tag in BLOCK_TAGS:
             self.flush()
             if element.tag in ("ol", "ul", "menu") and self.item_numbers:
                 self.item_numbers.pop()
@@ -232,7 +234,11 @@ def list_cells(row: Any) -> list[Any]:
 
 
 def is_layout(table: Any) -> bool:
-    """Whether a table is only used for layout: it has one row or one column, or contains headings."""
+    """Whether a table is only used for layout.
+
+    Its role says so, or it contains headings, or no row has two cells, or it has only one row and no cell that is
+    marked as a name (<th>).
+    """
     rows = list_own_rows(table)
     if (table.get("role") or "") in ("presentation", "none"):
         return True

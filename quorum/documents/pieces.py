@@ -26,7 +26,7 @@ LONGEST_HEADING = 200  # characters that a passage keeps of each heading above i
 
 
 class LocatedUnit(NamedTuple):
-    """A unit of the splitter, the block that contains it, and the headings above it."""
+    """A piece of text that is not split further (see `Unit`), the block that contains it, and the headings above it."""
 
     unit: Unit
     block: Block
@@ -86,24 +86,28 @@ def hash_passage(passage: Passage) -> str:
 def split_document(document: Document, words: int = 100) -> Iterator[Piece]:
     """The passages of a document, of at most `words` words each.
 
-    Each passage lies in one section, the text below one heading. Rows of tables and lines of code stay whole, a
-    heading stays with the text after it, and prose is split as in `quorum.documents.split`.
+    Each passage lies in one section, the text below one heading. A heading stays with the text after it. A row of a
+    table or a line of code is only split if it is longer than a passage. Prose is split as in `quorum.documents.split`.
     """
+    max_half_words = 2 * words
     section: list[LocatedUnit] = []
-    for unit in locate_units(document, 2 * words):
+    for unit in locate_units(document, max_half_words):
         if unit.unit.is_heading and unit.block.kind == "heading" and any(not is_heading(before) for before in section):
-            yield from split_section(document, section, 2 * words)
+            yield from split_section(document, section, max_half_words)
             section = []
         section.append(unit)
-    yield from split_section(document, section, 2 * words)
+    yield from split_section(document, section, max_half_words)
 
 
 def is_heading(unit: LocatedUnit) -> bool:
     return unit.block.kind == "heading"
 
 
-def locate_units(document: Document, limit: int) -> Iterator[LocatedUnit]:
-    """The units of all blocks in order. Their offsets refer to the document's text."""
+def locate_units(document: Document, max_half_words: int) -> Iterator[LocatedUnit]:
+    """The units of all blocks in order. Their offsets refer to the document's text.
+
+    max_half_words: the longest unit, in half words (see `count_half_words`).
+    """
     text, begin = document.text, 0
     open_headings: list[tuple[int, str]] = []
     for block in document.blocks:
@@ -111,21 +115,24 @@ def locate_units(document: Document, limit: int) -> Iterator[LocatedUnit]:
             open_headings = [heading for heading in open_headings if heading[0] < block.level]
             open_headings.append((block.level, join_lines(block.text)[:LONGEST_HEADING]))
         headings = (*(name for _, name in open_headings), *block.names)
-        for unit in split_block(text, begin, begin + len(block.text), block, limit):
+        for unit in split_block(text, begin, begin + len(block.text), block, max_half_words):
             yield LocatedUnit(unit, block, headings)
         begin += len(block.text) + len(BLOCK_GAP)
 
 
-def split_block(text: str, begin: int, end: int, block: Block, limit: int) -> Iterator[Unit]:
-    """The units of a block, none of which is split over passages: sentences, lines of code, a row, a heading."""
+def split_block(text: str, begin: int, end: int, block: Block, max_half_words: int) -> Iterator[Unit]:
+    """The units of a block: sentences, lines of code, a row or a heading; of one that is too long, its parts.
+
+    No unit is split over passages.
+    """
     if block.kind == "text":
-        for unit in split_units(text[begin:end], limit):
+        for unit in split_units(text[begin:end], max_half_words):
             yield unit._replace(start=unit.start + begin, end=unit.end + begin)
         return
     for start, stop in find_line_spans(text, begin, end):
         length = count_half_words(text[start:stop])
-        if length > limit:
-            yield from split_overlong(text, start, stop, limit)
+        if length > max_half_words:
+            yield from split_overlong(text, start, stop, max_half_words)
         elif length:
             yield Unit(start, stop, length, block.kind == "heading")
 
@@ -143,9 +150,9 @@ def find_line_spans(text: str, begin: int, end: int) -> Iterator[tuple[int, int]
         begin = stop + 1
 
 
-def split_section(document: Document, section: Sequence[LocatedUnit], limit: int) -> Iterator[Piece]:
+def split_section(document: Document, section: Sequence[LocatedUnit], max_half_words: int) -> Iterator[Piece]:
     """The passages of one section."""
-    for first, last in pack_ranges([unit.unit for unit in section], limit):
+    for first, last in pack_ranges([unit.unit for unit in section], max_half_words):
         units = section[first:last]
         heading_paths = [unit.headings for unit in units if not is_heading(unit)] or [units[0].headings]
         text = "\n".join(
@@ -176,8 +183,8 @@ def format_block(text: str, block: Block) -> str:
 
 def split_passage(passage: Passage, words: int) -> Iterator[Passage]:
     """The passage unchanged, or its parts if it has more than 3 x `words` words."""
-    limit = 2 * LONGEST_UNSPLIT * words
-    if len(passage["text"]) <= limit or count_half_words(passage["text"]) <= limit:
+    max_half_words = 2 * LONGEST_UNSPLIT * words
+    if len(passage["text"]) <= max_half_words or count_half_words(passage["text"]) <= max_half_words:
         yield passage
         return
     for part, text in enumerate(split_text(passage["text"], words), start=1):

@@ -14,8 +14,9 @@ Grid = Sequence[Sequence[str]]
 def format_rows(grid: Grid, *, header_is_on_top: bool | None = None) -> Iterator[str]:
     """The rows of a table as text: "Dam: Vell; height: 87 m".
 
-    header_is_on_top: whether the first row names the columns; None means that we guess. Without names, the first value
-    of a table of two columns names the second, and other tables give their values in order. Empty values are left out.
+    header_is_on_top: whether the first row names the columns; None means that we guess. Without names, in a table of
+    two columns the first value of each row names the second; a row of any other table gives its values in order. Empty
+    values are left out.
 
     >>> list(format_rows([["Dam", "Height", "Built"], ["Vell", "87 m", "1931"]]))
     ['Dam: Vell; Height: 87 m; Built: 1931']
@@ -47,8 +48,9 @@ def format_row(names: Sequence[str], row: Sequence[str]) -> str:
 def looks_like_header(rows: Grid) -> bool:
     """Whether the first row probably names the columns.
 
-    It must have a different word, or a year, for every column. In a table of two columns such a row may also be a name
-    and a value; there the values below must be numbers.
+    Its values must differ, and each must be a year or have no digit. In a table of three or more columns, one column
+    may be without a name. In a table of two columns such a row may also be a name and a value; there the values below
+    must have digits.
     """
     if len(rows) < 2:
         return False

@@ -22,8 +22,8 @@ def open_archive(data: bytes, kind: str, *, allow_entities: bool = False) -> Ite
     """Open an archive after a check of its unpacked size. Raises `Unreadable` for zip bombs, damaged and locked
     archives.
 
-    allow_entities: whether XML parts may declare entities. Office formats never do, and a few lines of them can expand
-    to gigabytes.
+    allow_entities: whether XML parts may declare entities. Office formats never declare any, and a few lines of
+    entities can expand to gigabytes.
     """
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
@@ -35,7 +35,7 @@ def open_archive(data: bytes, kind: str, *, allow_entities: bool = False) -> Ite
         raise
     except (zipfile.BadZipFile, zlib.error, EOFError, KeyError, NotImplementedError, RuntimeError) as error:
         is_locked = "encrypted" in str(error) or data.startswith(b"\xd0\xcf\x11\xe0")
-        reason = "locked by a password, or of an older format" if is_locked else f"damaged or no {kind} file"
+        reason = "locked by a password, or of an older format" if is_locked else f"damaged, or not in the {kind} format"
         raise Unreadable(f"{reason} ({type(error).__name__})") from None
 
 

@@ -26,6 +26,9 @@ def read_usage(response: LLMResult) -> Mapping[str, Any]:
 
 
 def is_stored(response: LLMResult) -> bool:
-    """Whether the reply came from the journal."""
+    """Whether the reply caused no call.
+
+    It came from the journal, from an identical call in flight, or from the same call of an earlier stage of a cascade.
+    """
     response_metadata = getattr(read_message(response), "response_metadata", None) or {}
     return bool(response_metadata.get("stored"))

@@ -19,7 +19,7 @@ from quorum.models.clock import REAL_CLOCK, Clock
 from quorum.models.inflight import share_call
 from quorum.models.journal import find_journal
 from quorum.models.journal_database import Record
-from quorum.models.make_request import Source, is_greedy, make_request
+from quorum.models.make_request import ReplyIdentity, is_greedy, make_request
 from quorum.models.parameters import SCHEMA_PARAMETER, get_refusals, record_refusal
 from quorum.models.replay import Replay
 from quorum.models.request import Request, SchemaRefused
@@ -34,10 +34,11 @@ class Reply:
 
     text: stripped, without reasoning; raw: as the server sent it. usage, seconds: the cost of the original call, even
     if the reply comes from the journal, so that a method's figures do not depend on earlier runs. is_stored: whether
-    the reply caused no call: it came from the journal, from an identical call in flight, or from the first of identical
-    samples. The actual cost is the sum over the replies that are not stored. finish: why the model stopped, in the
-    server's words. reasoning: the reasoning that the server sent in a field of its own. is_greedy: False if the model
-    refused temperature 0.
+    the reply caused no call: it came from the journal, from an identical call in flight, from the first of identical
+    samples, or from the same call of an earlier stage of a cascade. The actual cost is the sum over the replies that
+    are not stored. finish: why the model stopped, in the server's words. reasoning: the reasoning that the server sent
+    in a field of its own. temperature_refused: whether the model refuses the parameter temperature, so that its replies
+    may differ even at temperature 0.
     """
 
     text: str
@@ -47,15 +48,15 @@ class Reply:
     is_stored: bool
     finish: str | None
     reasoning: str = ""
-    is_greedy: bool = True
+    temperature_refused: bool = False
 
 
 async def call(
-    prompt: str,
+    prompt_name: str,
     text: str,
     *,
     context: Context,
-    version: str = "",
+    prompt_version: str = "",
     detail: str = "",
     inputs: Mapping[str, Any] | None = None,
     n: int = 1,
@@ -67,9 +68,9 @@ async def call(
 ) -> list[Reply]:
     """Send the message `text` to a model `n` independent times; `temperature` and `model` default to the context's.
 
-    prompt, version: name and hash of the prompt's text, for traces and the journal; detail: what this call is about
-    ("passage 2"); inputs: the prompt's variables, which only the embedded reader gets; schema: the reply's JSON schema,
-    which is sent to servers that speak the OpenAI protocol and do not refuse it.
+    prompt_name, prompt_version: the prompt's name and the hash of its text, for traces and the journal; detail: what
+    this call is about ("passage 2"); inputs: the prompt's variables, which only the embedded reader gets; schema: the
+    reply's JSON schema, which is sent to servers that speak the OpenAI protocol and do not refuse it.
 
     At temperature 0 the n requests would be identical: only one is sent, and each of the n replies counts its full
     cost. (The scripted model, and a model object whose own temperature is not 0, are asked n times.) If the server
@@ -78,23 +79,23 @@ async def call(
     Raises CallError after the last try, TooLong when the prompt does not fit the model's window, SetupError when no
     call can succeed: a refused key, or a server that was unreachable for five minutes.
     """
-    request, source, chosen_model = await make_request(
-        prompt, text, context, version, detail, inputs, temperature, model, schema, config, clock
+    request, reply_identity, chosen_model = await make_request(
+        prompt_name, text, context, prompt_version, detail, inputs, temperature, model, schema, config, clock
     )
     if n == 1:
-        return [await fetch_reply(request, source, 0)]
+        return [await fetch_reply(request, reply_identity, 0)]
     if not is_greedy(chosen_model, context.temperature if temperature is None else temperature):
-        return await ask_samples(request, source, range(n))
-    first = await fetch_reply(request, source, 0)
-    if first.is_greedy:
-        return [first, *(replace(first, is_stored=True) for _ in range(n - 1))]
-    return [first, *await ask_samples(request, source, range(1, n))]  # the model refused temperature 0
+        return await ask_samples(request, reply_identity, range(n))
+    first = await fetch_reply(request, reply_identity, 0)
+    if first.temperature_refused:
+        return [first, *await ask_samples(request, reply_identity, range(1, n))]
+    return [first, *(replace(first, is_stored=True) for _ in range(n - 1))]
 
 
-async def ask_samples(request: Request, source: Source, numbers: range) -> list[Reply]:
+async def ask_samples(request: Request, reply_identity: ReplyIdentity, numbers: range) -> list[Reply]:
     """Get independent replies. Errors are raised once all calls have ended, so the journal has those that succeeded."""
     results = await asyncio.gather(
-        *(fetch_reply(request, source, number) for number in numbers), return_exceptions=True
+        *(fetch_reply(request, reply_identity, number) for number in numbers), return_exceptions=True
     )
     errors = [result for result in results if isinstance(result, BaseException)]
     if errors:
@@ -102,19 +103,19 @@ async def ask_samples(request: Request, source: Source, numbers: range) -> list[
     return [result for result in results if isinstance(result, Reply)]
 
 
-async def fetch_reply(request: Request, source: Source, sample: int) -> Reply:
+async def fetch_reply(request: Request, reply_identity: ReplyIdentity, sample: int) -> Reply:
     """Sample number `sample`: from the journal, from an identical call in flight, or from the model."""
-    source = replace(source, sample=sample)
+    reply_identity = replace(reply_identity, sample=sample)
     memory = CASCADE_MEMORY.get()
-    call_key = source.make_key(request) or (request.label, str(request.message.content), sample)
+    call_key = reply_identity.make_key(request) or (request.model_label, str(request.message.content), sample)
     earlier_record: Record | None = None if memory is None else memory.find_earlier_reply(call_key)
     if earlier_record is not None:
         return await reuse_reply(request, earlier_record)
     content = str(request.message.content)
-    if source.inputs is not None:
-        prompt_metadata = {"prompt": source.prompt, "inputs": source.inputs, "sample": sample}
+    if reply_identity.inputs is not None:
+        prompt_metadata = {"prompt": reply_identity.prompt_name, "inputs": reply_identity.inputs, "sample": sample}
         request = replace(request, message=HumanMessage(content, additional_kwargs={"quorum": prompt_metadata}))
-    record, is_stored = await fetch_record(request, source)
+    record, is_stored = await fetch_record(request, reply_identity)
     if memory is not None:
         memory.store_reply(call_key, record)
     if is_stored:
@@ -122,9 +123,9 @@ async def fetch_reply(request: Request, source: Source, sample: int) -> Reply:
     return make_reply(record, is_stored)
 
 
-async def fetch_record(request: Request, source: Source) -> tuple[Record, bool]:
+async def fetch_record(request: Request, reply_identity: ReplyIdentity) -> tuple[Record, bool]:
     """The record of a reply, and whether it caused no call: it was journaled, or shared with an identical call."""
-    key = source.make_key(request)
+    key = reply_identity.make_key(request)
 
     async def fetch() -> tuple[Record, bool]:
         journal = None if key is None else await find_journal(request.context)
@@ -135,7 +136,7 @@ async def fetch_record(request: Request, source: Source) -> tuple[Record, bool]:
                     request, SCHEMA_PARAMETER, "takes no JSON schema, as the journal says; asking without one"
                 )
             return journaled_record, True
-        record, is_stored = await (ask_model if request.schema is None else ask_by_schema)(request, source)
+        record, is_stored = await (ask_model if request.schema is None else ask_by_schema)(request, reply_identity)
         if journal is not None and key is not None:
             await journal.put(key, record)
         return record, is_stored
@@ -144,15 +145,24 @@ async def fetch_record(request: Request, source: Source) -> tuple[Record, bool]:
     return record, is_stored or not is_first
 
 
-async def ask_model(request: Request, source: Source) -> tuple[Record, bool]:
+async def ask_model(request: Request, reply_identity: ReplyIdentity) -> tuple[Record, bool]:
     """Send the request to the model: (the record of the reply, False: a call was made)."""
     if "seed" in request.decoding:
-        request = replace(request, decoding=request.decoding | {"seed": request.decoding["seed"] + source.sample})
-    record, prompt = await send_request(request), source.prompt
-    return replace(record, model=request.label, prompt=prompt, version=source.version, sample=source.sample), False
+        request = replace(
+            request, decoding=request.decoding | {"seed": request.decoding["seed"] + reply_identity.sample}
+        )
+    record = await send_request(request)
+    record = replace(
+        record,
+        model=request.model_label,
+        prompt_name=reply_identity.prompt_name,
+        prompt_version=reply_identity.prompt_version,
+        sample=reply_identity.sample,
+    )
+    return record, False
 
 
-async def ask_by_schema(request: Request, source: Source) -> tuple[Record, bool]:
+async def ask_by_schema(request: Request, reply_identity: ReplyIdentity) -> tuple[Record, bool]:
     """Ask for a reply that follows the schema. A model that has refused or ignored the schema is asked without it.
 
     The journal keeps its reply under the keys of both requests, so a later run finds it with or without the schema.
@@ -160,24 +170,24 @@ async def ask_by_schema(request: Request, source: Source) -> tuple[Record, bool]
     plain_request = replace(request, schema=None)
     is_stored = False
     if SCHEMA_PARAMETER in get_refusals(request):
-        record, is_stored = await fetch_record(plain_request, source)
+        record, is_stored = await fetch_record(plain_request, reply_identity)
     else:
         try:
-            record, _ = await ask_model(request, source)
+            record, _ = await ask_model(request, reply_identity)
             if not is_schema_ignored(record):
                 return record, False
             record_refusal(request, SCHEMA_PARAMETER, "ignores a JSON schema; asking without one")
-            journal, key = await find_journal(request.context), source.make_key(plain_request)
+            journal, key = await find_journal(request.context), reply_identity.make_key(plain_request)
             if journal is not None and key is not None:
                 await journal.put(key, record)
         except SchemaRefused:
-            record, is_stored = await fetch_record(plain_request, source)
+            record, is_stored = await fetch_record(plain_request, reply_identity)
             record_refusal(request, SCHEMA_PARAMETER, "takes no JSON schema; asking without one")
     return replace(record, left_out=",".join(filter(None, (record.left_out, SCHEMA_PARAMETER)))), is_stored
 
 
 def is_schema_ignored(record: Record) -> bool:
-    """Whether the reply, unless it was cut off, is not JSON although a schema was sent."""
+    """Whether the model, which was sent a schema, gave a complete reply that is not JSON."""
     text = remove_thinking(record.text)
     return bool(text) and "{" not in text and record.finish not in ("length", "max_tokens", "content_filter")
 
@@ -211,5 +221,5 @@ def make_reply(record: Record, is_stored: bool) -> Reply:
         is_stored=is_stored,
         finish=record.finish,
         reasoning=record.reasoning,
-        is_greedy=record.is_greedy,
+        temperature_refused=record.temperature_refused,
     )

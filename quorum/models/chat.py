@@ -110,10 +110,11 @@ def get_scripted_model() -> BaseChatModel:
 def get_model_identity(model: str | BaseChatModel, context: Context | None = None) -> dict[str, Any] | None:
     """What identifies this model, for the journal's keys and for an evaluation's configuration.
 
-    The identity is {"provider", "base_url", "model"}. For the embedded reader, "model" is a hash of its weights,
-    calibration and code. For a folder of the transformers library it is a hash of the trained weights, else of the
-    files' names, sizes and times. None without a stable identity: the scripted model, and an object made by the caller
-    (except a plain embedded reader).
+    The identity is {"provider", "base_url", "model"}. For the embedded reader, "model" is the name that
+    `get_reader_name` makes from its weights, calibration and code. For a folder of the transformers library it is the
+    hash of the weights that quorum.json states; if the folder has no quorum.json, a hash of its files' names, sizes and
+    times. None without a stable identity: the scripted model, and an object made by the caller (except a plain embedded
+    reader).
     """
     if isinstance(model, str):
         spec = read_spec(model)

@@ -6,7 +6,12 @@ from typing import Any
 from langchain_core.embeddings import Embeddings
 
 from quorum.models.embeddings_spec import Options, make_prefix, read_encoders
-from quorum.models.load_encoder import load_encoder, load_sentence_encoder, require_library, resolve_model
+from quorum.models.load_encoder import (
+    load_encoder,
+    load_sentence_encoder,
+    require_model_location,
+    require_sentence_transformers,
+)
 from quorum.models.model_spec import Spec
 
 BATCH_SIZE = 32
@@ -22,7 +27,7 @@ class HuggingFaceEmbeddings(Embeddings):
         """Raise a `SetupError` for an invalid spec, a missing package or a missing folder."""
         self.model = spec.text
         encoders = read_encoders(spec.name)
-        require_library(f"The embeddings {spec.text!r}", "huggingface")
+        require_sentence_transformers(f"The embeddings {spec.text!r}", "huggingface")
         self.similarity = encoders.options.similarity
         self.passage_encoder = SentenceEncoder(encoders.passage, encoders.options)
         is_same = encoders.question == encoders.passage
@@ -41,7 +46,7 @@ class SentenceEncoder:
     """One model, loaded once and used by one thread at a time, because its tokenizer is not thread-safe."""
 
     def __init__(self, name: str, options: Options) -> None:
-        resolve_model(name)
+        require_model_location(name)
         self.name, self.options = name, options
         self.lock = threading.Lock()
         self.encoder: Any = None
@@ -52,7 +57,7 @@ class SentenceEncoder:
             return []
         with self.lock:
             if self.encoder is None:
-                self.encoder = load_encoder(self.name, lambda location: configure_encoder(location, self.options))
+                self.encoder = load_encoder(self.name, lambda location: load_configured_encoder(location, self.options))
             encode = self.encoder.encode_query if kind == "query" else self.encoder.encode_document
             rows: list[list[float]] = encode(
                 texts, batch_size=BATCH_SIZE, show_progress_bar=False, normalize_embeddings=bool(self.options.normalize)
@@ -60,8 +65,8 @@ class SentenceEncoder:
         return rows
 
 
-def configure_encoder(location: str, options: Options) -> Any:
-    """The model with the options applied. Options that are None keep the values in the model's files."""
+def load_configured_encoder(location: str, options: Options) -> Any:
+    """Load the model and apply the options. Options that are None keep the values in the model's files."""
     from quorum.core.errors import SetupError
 
     prefixes = {"query": options.query, "document": options.passage}

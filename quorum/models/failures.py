@@ -30,13 +30,13 @@ TOO_LONG = re.compile(
 GARBLED_REPLY_ERRORS = (ValueError, TypeError, KeyError, AttributeError, IndexError, OverflowError, RecursionError)
 # The folders in which libraries are installed.
 LIBRARY_FOLDERS = tuple(sysconfig.get_path(kind) for kind in ("stdlib", "purelib", "platlib"))
-REFUSAL_WORDS = re.compile(
+PARAMETER_REFUSAL_WORDS = re.compile(
     r"unsupported|not support|only the default|unknown|unrecogni[sz]ed|unexpected|not (?:permitted|allowed|accepted)"
     r"|extra (?:inputs|fields)|(?:does not|doesn't) (?:accept|take|allow)|deprecated|cannot (?:both )?be",
     re.IGNORECASE,
 )
 TOO_LONG_CODE = "context_length_exceeded"
-REFUSED_CODES = {"unsupported_value", "unsupported_parameter", "unknown_parameter"}
+PARAMETER_REFUSAL_CODES = {"unsupported_value", "unsupported_parameter", "unknown_parameter"}
 PARAMETER_NAME = re.compile(r"\b(?:temperature|top_p|seed|max_tokens|max_completion_tokens)\b")
 LONGEST_READ = 5000  # characters of a server's error message
 UNREACHABLE_ERRORS = {
@@ -122,8 +122,12 @@ def classify_status(
     if status in (408, 409, 429) or status >= 500:
         waits = (get_retry_after(cause, unix_time) for cause in causes)
         return Failure("retryable", message, status, next((wait for wait in waits if wait is not None), None))
-    is_refused = status in (400, 422) and (REFUSAL_WORDS.search(message) or codes & REFUSED_CODES)
-    return Failure("refused", message, status, parameter=find_parameter(message, causes) if is_refused else None)
+    is_parameter_refused = status in (400, 422) and (
+        PARAMETER_REFUSAL_WORDS.search(message) or codes & PARAMETER_REFUSAL_CODES
+    )
+    return Failure(
+        "refused", message, status, parameter=find_parameter(message, causes) if is_parameter_refused else None
+    )
 
 
 def find_parameter(message: str, causes: list[BaseException]) -> str | None:

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 def make_http_clients(timeout: float | None, loop_cache: LoopCache | None) -> dict[str, Any]:
     """The clients of one model, as langchain-openai's options. timeout: in seconds; None: OpenAI's own.
 
-    The asynchronous client belongs to the event loop of `loop_cache`, which closes it: langchain-openai's own is shared
-    between loops, and a closed loop breaks it.
+    The asynchronous client serves one event loop. `loop_cache` closes it with the loop; without a cache nothing closes
+    it. The client that langchain-openai would make is shared between loops, and fails once one of them is closed.
     """
     import openai
 
@@ -50,7 +50,9 @@ def find_ssl_context() -> ssl.SSLContext:
 
 @lru_cache(2)
 def read_certificates(file: str | None, folder: str | None) -> ssl.SSLContext:
-    """The SSL context that httpx2 makes from the environment. file, folder: its variables, as keys of the cache."""
+    """The SSL context that httpx2 makes. file, folder: the values of SSL_CERT_FILE and SSL_CERT_DIR, which httpx2 reads
+    itself; here they are only the key of the cache.
+    """
     import httpx2
 
     return httpx2.create_ssl_context()

@@ -46,8 +46,8 @@ async def await_work(work: Callable[[], Awaitable[T]]) -> T:
 
 
 def remove_call(calls: dict[str, SharedCall], key: str, task: "asyncio.Task[Any]") -> None:
-    """Remove a call that has ended or been abandoned. Its callers have already received its error, if any."""
+    """Remove a call that has ended or been abandoned."""
     if key in calls and calls[key].task is task:
         del calls[key]
     if task.done() and not task.cancelled():
-        task.exception()
+        task.exception()  # read here, so that asyncio does not report it if every caller was cancelled

@@ -33,7 +33,10 @@ def make_key(identity: Mapping[str, Any], decoding: Mapping[str, Any], text: str
 
 
 def find_journal_path(context: Context) -> str | None:
-    """The journal's file: in the folder of a local store, else in .quorum/. None if the journal is off."""
+    """The journal's file: the one that the setting gives, else one in a local store's folder or in .quorum/.
+
+    None if the journal is off.
+    """
     if context.journal == "off":
         return None
     if context.journal:

@@ -15,6 +15,7 @@ from quorum.models.token_counts import MAX_TOKENS
 
 VERSION = 1
 BUSY_SECONDS = 60.0
+# prompt, version: the name of the prompt and the hash of its text.
 CREATE_REPLIES = """
 CREATE TABLE IF NOT EXISTS replies (
     key TEXT PRIMARY KEY, model TEXT NOT NULL, prompt TEXT NOT NULL, version TEXT NOT NULL, sample INTEGER NOT NULL,
@@ -36,6 +37,7 @@ INVALID_COUNTS = " OR ".join(
 class Record:
     """One raw reply: its text, its cost, and the prompt that asked for it.
 
+    prompt_name, prompt_version: the prompt's name and the hash of its text, in the columns prompt and version;
     left_out: decoding parameters that the model refused, separated by commas; reasoning: the reasoning that
     the server sent in a field of its own.
     """
@@ -47,16 +49,16 @@ class Record:
     cached_tokens: int
     seconds: float
     model: str = ""
-    prompt: str = ""
-    version: str = ""
+    prompt_name: str = ""
+    prompt_version: str = ""
     sample: int = 0
     left_out: str = ""
     reasoning: str = ""
 
     @property
-    def is_greedy(self) -> bool:
-        """False if temperature 0 was asked for and the model refused it."""
-        return "temperature" not in self.left_out.split(",")
+    def temperature_refused(self) -> bool:
+        """Whether the model refused the parameter temperature, whatever its value."""
+        return "temperature" in self.left_out.split(",")
 
 
 def open_database(path: str) -> sqlite3.Connection:
@@ -137,6 +139,6 @@ def write_records(connection: sqlite3.Connection, records: Sequence[tuple[str, R
 
 def make_row(key: str, record: Record) -> tuple[object, ...]:
     return (
-        *(key, record.model, record.prompt, record.version, record.sample, record.text, record.finish),
+        *(key, record.model, record.prompt_name, record.prompt_version, record.sample, record.text, record.finish),
         *(record.input_tokens, record.output_tokens, record.cached_tokens, record.seconds, time.time()),
     )

@@ -39,8 +39,9 @@ class RateLimit(Protocol):
 
 
 class LocalRateLimit:
-    """At most `limit` in any sixty seconds, in the order of the callers. An amount above it waits for a minute without
-    any.
+    """At most `limit` in any sixty seconds, in the order of the callers.
+
+    An amount larger than `limit` waits until nothing has been taken for sixty seconds.
     """
 
     def __init__(self, limit: float) -> None:
@@ -58,7 +59,7 @@ class LocalRateLimit:
             return taken_amount
 
     def compute_wait(self, amount: float, now: float) -> float:
-        """Seconds until enough of the last minute has passed; 0 when `amount` fits now."""
+        """Seconds until enough of the amounts taken are a minute old; 0 when `amount` fits now."""
         while self.taken and self.taken[0].time + MINUTE <= now:
             self.taken.popleft()
         excess = sum(taken_amount.amount for taken_amount in self.taken) + amount - self.limit

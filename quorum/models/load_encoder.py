@@ -15,8 +15,8 @@ T = TypeVar("T")
 PATH_START = re.compile(r"[./~\\]|[A-Za-z]:[\\/]")
 
 
-def require_library(feature: str, extra: str) -> None:
-    """Raise a `SetupError` that names the extra to install if the library is missing."""
+def require_sentence_transformers(feature: str, extra: str) -> None:
+    """Raise a `SetupError` if sentence-transformers is missing. extra: the extra of Quorum that installs it."""
     if importlib.util.find_spec("sentence_transformers") is None:
         raise SetupError(
             f"{feature} needs the package sentence-transformers, which is not installed; "
@@ -24,8 +24,11 @@ def require_library(feature: str, extra: str) -> None:
         )
 
 
-def resolve_model(name: str) -> str:
-    """The folder of a model if the name is a path, else the name, which the model hub or its local cache knows."""
+def require_model_location(name: str) -> str:
+    """The folder of a model if the name is a path, else the name, which the model hub or its local cache knows.
+
+    Raises SetupError for a path without a model.
+    """
     path = Path(name).expanduser()
     if path.is_dir():
         return str(path.resolve())
@@ -35,8 +38,8 @@ def resolve_model(name: str) -> str:
 
 
 def load_encoder(name: str, load: Callable[[str], T]) -> T:
-    """Load a model by folder or name with `load`."""
-    location = resolve_model(name)
+    """Call `load` with the model's folder or hub name, without progress bars. Any failure is a `SetupError`."""
+    location = require_model_location(name)
     try:
         with hide_progress_bars():
             return load(location)

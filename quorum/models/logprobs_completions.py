@@ -41,13 +41,15 @@ class CompletionsScorer:
             ("completions", self.spec, self.context.concurrency), self.make_semaphore
         )
         texts, attempt = [f"{prompt} {continuation}" for prompt, continuation in pairs], 0
+        sent_tokens = self.new_tokens
         while True:
             try:
                 async with semaphore:
+                    sent_tokens = self.new_tokens  # another request may change it while this one is in flight
                     reply = await self.get_client().completions.create(
                         model=self.model,
                         prompt=texts,
-                        max_tokens=self.new_tokens,
+                        max_tokens=sent_tokens,
                         echo=True,
                         logprobs=1,
                         temperature=0,
@@ -59,7 +61,7 @@ class CompletionsScorer:
                 failure = classify_error(error, self.clock.unix_time(), "openai")
                 if failure.kind == "other":
                     raise
-                if failure.kind == "refused" and "max_tokens" in failure.message and not self.new_tokens:
+                if failure.kind == "refused" and "max_tokens" in failure.message and not sent_tokens:
                     self.new_tokens = 1
                     continue
                 attempt += 1

@@ -1,4 +1,4 @@
-"""Prepares a call of a chat model: the request, and where its replies come from."""
+"""Prepares a call of a chat model: the request, and what identifies its replies in the journal."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -19,34 +19,34 @@ from quorum.models.tracing import note_prompt
 
 
 @dataclass(frozen=True)
-class Source:
-    """Where a reply comes from.
+class ReplyIdentity:
+    """What identifies a reply, besides the request.
 
-    identity: what identifies the model, None if nothing lasting does; version: the prompt text's hash; inputs: the
-    prompt's variables, which only the embedded reader uses; sample: the number of the reply among several independent
-    ones.
+    model_identity: what identifies the model, None if nothing lasting does; prompt_version: the hash of the prompt's
+    text; inputs: the prompt's variables, which only the embedded reader uses; sample: the number of the reply among
+    several independent ones.
     """
 
-    identity: dict[str, Any] | None
-    version: str
-    prompt: str
+    model_identity: dict[str, Any] | None
+    prompt_name: str
+    prompt_version: str
     inputs: dict[str, Any] | None
     sample: int = 0
 
     def make_key(self, request: Request) -> str | None:
         """The reply's key in the journal."""
-        if self.identity is None:
+        if self.model_identity is None:
             return None
         decoding = request.decoding | ({} if request.schema is None else {SCHEMA_PARAMETER: request.schema})
-        inputs = None if self.inputs is None else (self.inputs, self.prompt)
-        return make_key(self.identity, decoding, str(request.message.content), inputs, self.sample)
+        inputs = None if self.inputs is None else (self.inputs, self.prompt_name)
+        return make_key(self.model_identity, decoding, str(request.message.content), inputs, self.sample)
 
 
 async def make_request(
-    prompt: str,
+    prompt_name: str,
     text: str,
     context: Context,
-    version: str,
+    prompt_version: str,
     detail: str,
     inputs: Mapping[str, Any] | None,
     temperature: float | None,
@@ -54,20 +54,20 @@ async def make_request(
     schema: Mapping[str, Any] | None,
     config: RunnableConfig | None,
     clock: Clock,
-) -> tuple[Request, Source, str | BaseChatModel]:
-    """(request, source of its replies, model) of a call; the arguments are those of `call`."""
+) -> tuple[Request, ReplyIdentity, str | BaseChatModel]:
+    """(request, identity of its replies, model) of a call; the arguments are those of `call`."""
     chosen_model = context.model if model is None else model
     client = await chat_model_async(chosen_model, context)
     wants_inputs = bool(getattr(client, "wants_inputs", False))
     model_identity = await get_model_identity_async(chosen_model, context)
     chosen_temperature = context.temperature if temperature is None else temperature
     text = text.encode("utf-8", "replace").decode()  # a lone surrogate from a broken file cannot be sent
-    name = f"{prompt}: {detail}" if detail else prompt
-    metadata = {"prompt": prompt, "prompt_version": version, "prompt_detail": detail}
-    note_prompt(prompt, version)
+    name = f"{prompt_name}: {detail}" if detail else prompt_name
+    metadata = {"prompt": prompt_name, "prompt_version": prompt_version, "prompt_detail": detail}
+    note_prompt(prompt_name, prompt_version)
     request = Request(
         model=client,
-        label=make_label(chosen_model, model_identity),
+        model_label=make_label(chosen_model, model_identity),
         name=name,
         message=HumanMessage(text),
         decoding=make_decoding(context, chosen_temperature, made_by_caller=not isinstance(chosen_model, str)),
@@ -77,7 +77,10 @@ async def make_request(
         is_given_by_spec=isinstance(chosen_model, str),
         schema=schema if speaks_openai(type(client)) else None,
     )
-    return request, Source(model_identity, version, prompt, dict(inputs or {}) if wants_inputs else None), chosen_model
+    reply_identity = ReplyIdentity(
+        model_identity, prompt_name, prompt_version, dict(inputs or {}) if wants_inputs else None
+    )
+    return request, reply_identity, chosen_model
 
 
 def merge_config(config: RunnableConfig | None, own_config: RunnableConfig) -> RunnableConfig:
@@ -100,7 +103,7 @@ def is_greedy(model: str | BaseChatModel, temperature: float) -> bool:
 
 
 def make_label(model: str | BaseChatModel, model_identity: dict[str, Any] | None) -> str:
-    """The model's name in messages. Its limits are stored under the same name."""
+    """The model's name in logs and errors. Its limits are stored under the same name."""
     if not isinstance(model, str):
         return f"The model {type(model).__name__} ({getattr(model, 'model_name', None) or hex(id(model))})"
     return f"The model {model!r}" + (

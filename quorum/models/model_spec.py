@@ -53,17 +53,18 @@ def split_spec(text: str, kind: str) -> tuple[str, str]:
 
 def get_openai_url() -> str:
     """The base URL of an OpenAI-compatible server, or OpenAI's own."""
-    return check_url(os.environ.get("OPENAI_BASE_URL") or os.environ.get("OPENAI_API_BASE") or OPENAI_URL)
+    variables = ("OPENAI_BASE_URL", "OPENAI_API_BASE")
+    return next((check_url(url, variable) for variable in variables if (url := os.environ.get(variable))), OPENAI_URL)
 
 
 @lru_cache(64)
-def check_url(url: str) -> str:
-    """The address without a trailing slash."""
+def check_url(url: str, variable: str) -> str:
+    """The address without a trailing slash. variable: the environment variable that holds it."""
     address = url.strip().rstrip("/")
     parts = urlsplit(address)
     if parts.scheme not in ("http", "https") or not parts.hostname:
         raise SetupError(
-            f"OPENAI_BASE_URL={hide_login(address)!r} is not an address; write it like http://localhost:8000/v1."
+            f"{variable}={hide_login(address)!r} is not an address; write it like http://localhost:8000/v1."
         )
     return address
 

@@ -23,7 +23,8 @@ REASONING_FIELDS = ("reasoning_content", "reasoning")  # the names that servers 
 SPECIAL_FIELDS = {"response_format", "extra_headers", "extra_query", "extra_body", "timeout"}
 EMPTY_REPLY_REASONS = ("length", "max_tokens", "content_filter")  # finish reasons of a reply that may be empty
 
-# Chunks that differ from OpenAI's are read here; LangChain would turn them into dictionaries with a warning.
+# LangChain turns each chunk into a dictionary, and Pydantic then warns about every chunk that differs from OpenAI's.
+# The warning is hidden, because such chunks are read here.
 warnings.filterwarnings("ignore", message="Pydantic serializer warnings", category=UserWarning)
 
 
@@ -71,7 +72,8 @@ class OpenAIChat(ChatOpenAI):
             chunk | {"usage": clean_usage(chunk.get("usage"))}, default_chunk_class, base_generation_info
         )
         if generation_chunk is not None:
-            # LangChain sets this only in chunks with a choice; `make_record` needs it to refuse a stream without any.
+            # LangChain sets model_provider only in chunks with a choice. It is set in every chunk here: `make_record`
+            # needs it to refuse a stream that has no choice at all.
             generation_chunk.message.response_metadata["model_provider"] = "openai"
             keep_reasoning(generation_chunk.message, delta)
         return generation_chunk

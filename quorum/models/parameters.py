@@ -34,7 +34,7 @@ REFUSED_PARAMETERS: dict[str, Refusals] = {}  # by the model's label, which name
 def get_refusals(request: Request) -> set[str]:
     """The names that this model has refused so far. The caller may add to the set."""
     if request.is_given_by_spec:
-        return REFUSED_PARAMETERS.setdefault(request.label, Refusals()).names
+        return REFUSED_PARAMETERS.setdefault(request.model_label, Refusals()).names
     refusals = get_loop_cache().get_or_make(("refusals", id(request.model)), lambda: Refusals(model=request.model))
     return refusals.names
 
@@ -44,7 +44,7 @@ def record_refusal(request: Request, name: str, message: str = "does not take {}
     refused_names = get_refusals(request)
     if name not in refused_names:
         refused_names.add(name)
-        LOG.warning("%s %s.", request.label, message.format(name))
+        LOG.warning("%s %s.", request.model_label, message.format(name))
 
 
 def list_parameters(request: Request) -> set[str]:
@@ -77,7 +77,7 @@ def apply_parameters(request: Request) -> tuple[BaseChatModel, dict[str, Any]]:
     dropped_values = {
         name: None for name in refused_names - set(TOKEN_LIMITS) if get_model_parameter(model, name) is not None
     }
-    if request.is_local or takes_parameters(type(model)):
+    if request.is_in_process or takes_parameters(type(model)):
         extra_arguments: dict[str, Any] = {}
         if speaks_openai(type(model)):
             limit, changes = rename_token_limit(model, refused_names)

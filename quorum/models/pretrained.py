@@ -29,8 +29,8 @@ class ModelCard:
     """What a folder's model was trained for.
 
     prompts: name -> hash of the prompts that it knows; measure: the measure that chose its silver data; length, output:
-    the largest number of tokens of a prompt and of a reply; base, base_hash: the base model's name and hash; it must be
-    present if adapter is true; weights: sha256 of the trained weights.
+    the largest number of tokens of a prompt and of a reply; base, base_hash: the base model's name and hash; adapter:
+    whether the folder holds only adapters, which need the base model to run; weights: sha256 of the trained weights.
     """
 
     kind: Literal["filter", "generator"]
@@ -147,7 +147,8 @@ class Pretrained:
             else [generation_config.eos_token_id]
         )
         self.end_token_ids = sorted({tokenizer.eos_token_id, *end_tokens} - {None})
-        # the authors' sampling settings would change greedy replies, too
+        # Keep only the token ids of the model's own generation settings: others, such as a repetition penalty, would
+        # change even greedy replies.
         model.generation_config = GenerationConfig(
             eos_token_id=self.end_token_ids,
             pad_token_id=tokenizer.pad_token_id,
@@ -209,7 +210,7 @@ def load_base(name: str, *, half: bool) -> tuple[Any, Any]:
     with explain_load_errors(name):
         tokenizer = AutoTokenizer.from_pretrained(name)
         model = kind.from_pretrained(name, dtype=torch.bfloat16 if gpu and half else torch.float32)
-    check_tokenizer(model, tokenizer, name)
+    prepare_tokenizer(model, tokenizer, name)
     return (model.cuda() if gpu else model), tokenizer
 
 
@@ -245,8 +246,8 @@ def silence_transformers() -> Iterator[None]:
             logging.enable_progress_bar()
 
 
-def check_tokenizer(model: Any, tokenizer: Any, name: str) -> None:
-    """Check that the sizes of tokenizer and model agree."""
+def prepare_tokenizer(model: Any, tokenizer: Any, name: str) -> None:
+    """Check the tokenizer's size and end-of-sequence token, and set its padding token if it has none."""
     embedding_rows = model.get_input_embeddings().weight.shape[0]
     if len(tokenizer) > embedding_rows:
         raise SetupError(

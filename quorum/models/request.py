@@ -17,13 +17,13 @@ from quorum.models.clock import Clock
 class Request:
     """What is sent: one human message to one model.
 
-    label: the model's name in messages; name: the call's name in traces and errors, such as "answer: passage 2";
-    is_given_by_spec: the model was given by its spec, not as an object; schema: the reply's JSON schema, for models
-    that take one.
+    model_label: the model's name in logs and errors; name: the call's name in traces and errors, such as "answer:
+    passage 2"; is_given_by_spec: the model was given by its spec, not as an object; schema: the reply's JSON schema,
+    for models that take one.
     """
 
     model: BaseChatModel
-    label: str
+    model_label: str
     name: str
     message: HumanMessage
     decoding: dict[str, Any]
@@ -34,7 +34,7 @@ class Request:
     schema: Mapping[str, Any] | None = None
 
     @cached_property
-    def is_local(self) -> bool:
+    def is_in_process(self) -> bool:
         """Whether the model runs in this process."""
         return any(getattr(self.model, mark, False) for mark in ("wants_inputs", "in_process"))
 

@@ -75,9 +75,9 @@ async def send_request(request: Request) -> Record:
 async def send_once(request: Request, estimate: int) -> Record:
     """Send the request once, when the limits allow it."""
     context = request.context
-    async with wait_for_limits(context, request.label, estimate, request.clock) as taken_amounts:
+    async with wait_for_limits(context, request.model_label, estimate, request.clock) as taken_amounts:
         started_at = request.clock.now()
-        async with asyncio.timeout(None if request.is_local else context.timeout):
+        async with asyncio.timeout(None if request.is_in_process else context.timeout):
             model, arguments = apply_parameters(request)
             left_out = list_refused_parameters(request)
             message = await model.ainvoke([request.message], request.config, **arguments)
@@ -122,7 +122,7 @@ def make_record(message: AIMessage, estimate: int, seconds: float) -> Record:
 
 def get_provider_package(request: Request) -> str:
     """The package of the model's class; "" for a model in this process, whose exceptions are bugs."""
-    if request.is_local:
+    if request.is_in_process:
         return ""
     packages = (kind.__module__.split(".")[0] for kind in type(request.model).__mro__)
     return next(package for package in packages if package != "quorum")
@@ -137,13 +137,15 @@ def compute_wait_for_server(request: Request, failure: Failure, waited_seconds: 
     """Seconds until the next try of an unreachable server. SetupError if it has been unreachable for too long."""
     if waited_seconds >= UNREACHABLE_SECONDS:
         raise SetupError(
-            f"{request.label} could not be reached for {UNREACHABLE_SECONDS / 60:.0f} minutes ({failure.message}); "
-            "start the server or correct its address, then run the same again."
+            f"{request.model_label} could not be reached for {UNREACHABLE_SECONDS / 60:.0f} minutes "
+            f"({failure.message}); start the server or correct its address, then run the same again."
         )
     reported_servers: set[str] = get_loop_cache().get_or_make("unreachable", set)
-    if request.label not in reported_servers:
-        reported_servers.add(request.label)
-        LOG.warning("%s cannot be reached; waiting for it up to %.0f minutes.", request.label, UNREACHABLE_SECONDS / 60)
+    if request.model_label not in reported_servers:
+        reported_servers.add(request.model_label)
+        LOG.warning(
+            "%s cannot be reached; waiting for it up to %.0f minutes.", request.model_label, UNREACHABLE_SECONDS / 60
+        )
     jitter = 0.5 + request.clock.draw_jitter() / 2
     return min(jitter * UNREACHABLE_WAIT, FIRST_WAIT + waited_seconds, UNREACHABLE_SECONDS - waited_seconds)
 
@@ -162,7 +164,8 @@ def compute_wait_before_retry(request: Request, failure: Failure, attempt: int, 
             else ""
         )
         raise CallError(
-            f"{request.label} failed on {request.name!r} after {tries}: {describe_failure(failure)}{requested_wait}",
+            f"{request.model_label} failed on {request.name!r} after {tries}: "
+            f"{describe_failure(failure)}{requested_wait}",
             failure.status,
         ) from error
     jitter = request.clock.draw_jitter()
@@ -175,14 +178,17 @@ def make_final_error(request: Request, failure: Failure) -> QuorumError:
     """The error for a failure that another try would not fix."""
     if failure.kind == "too_long":
         return TooLong(
-            f"{request.label}: the prompt of {request.name!r} is too long: {describe_failure(failure)}", failure.status
+            f"{request.model_label}: the prompt of {request.name!r} is too long: {describe_failure(failure)}",
+            failure.status,
         )
     if failure.kind == "denied":
         variables = sorted((getattr(request.model, "lc_secrets", None) or {}).values())
         check = (" and ".join(variables) or "its key") if failure.status else "the base URL and its certificate"
-        return SetupError(f"{request.label} refused the call ({describe_failure(failure)}); check {check}.")
+        return SetupError(f"{request.model_label} refused the call ({describe_failure(failure)}); check {check}.")
     hint = "; check the model's name and the base URL, which mostly ends in /v1" if failure.status == 404 else ""
-    return CallError(f"{request.label} refused {request.name!r}: {describe_failure(failure)}{hint}", failure.status)
+    return CallError(
+        f"{request.model_label} refused {request.name!r}: {describe_failure(failure)}{hint}", failure.status
+    )
 
 
 def describe_failure(failure: Failure) -> str:

@@ -20,9 +20,9 @@ QUESTION_CALLS: ContextVar[QuestionCalls | None] = ContextVar("QUESTION_CALLS", 
 def start_counting_calls_of_question() -> None:
     """From here on, count the calls of the running task, and of the tasks that it starts, as those of one question.
 
-    An evaluation does this for each question and method. Of the waiting calls, that of the question with the fewest
-    calls is then next, so that questions advance together: were the last questions asked alone at the end, each with
-    one call after another, most slots would be empty.
+    An evaluation does this for each question and method. The next waiting call is then that of the question with the
+    fewest calls, so that questions advance together. Otherwise a few questions would be left at the end, each with one
+    call at a time, and most slots would be empty.
     """
     QUESTION_CALLS.set(QuestionCalls())
 

@@ -81,7 +81,10 @@ def read_system(name: str, spec: str) -> System:
 
 
 def find_key(name: str) -> str | None:
-    """The key of the system NAME: the environment variable NAME_API_KEY. OpenAI's key is only sent to OpenAI."""
+    """The key of the system NAME, from the environment variable NAME_API_KEY; None if it is not set.
+
+    A system named "openai" gets none: its variable would be OPENAI_API_KEY, which is never sent to a system.
+    """
     variable = name_key_variable(name)
     return None if variable == "OPENAI_API_KEY" else os.environ.get(variable) or None
 
@@ -241,7 +244,11 @@ def read_passage(value: Any, rank: int) -> Passage:
 
 
 def read_usage(value: Any) -> Usage:
-    """The token counts that a system reports, under usual names or summed over Quorum's prompts."""
+    """The token counts that a system reports.
+
+    It reports one dictionary {"input_tokens": ...}, or, as Quorum does, one such dictionary for each prompt. In this
+    case they are summed.
+    """
     counts = value if isinstance(value, Mapping) else {}
     parts = [part for part in counts.values() if isinstance(part, Mapping)] or [counts]
 

@@ -9,7 +9,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from quorum.models.load_encoder import load_encoder, load_multi_vector_encoder, require_library, resolve_model
+from quorum.models.load_encoder import (
+    load_encoder,
+    load_multi_vector_encoder,
+    require_model_location,
+    require_sentence_transformers,
+)
 
 BATCH_SIZE = 32
 
@@ -19,8 +24,8 @@ class TokenEncoder:
 
     def __init__(self, name: str) -> None:
         """Raise a `SetupError` if the package or the folder is missing."""
-        require_library(f"The retriever 'colbert:{name}'", "colbert")
-        self.name, self.location = name, resolve_model(name)
+        require_sentence_transformers(f"The retriever 'colbert:{name}'", "colbert")
+        self.name, self.location = name, require_model_location(name)
         self.lock = threading.Lock()
         self.encoder: Any = None
 

@@ -2,7 +2,7 @@
 
 LangChain traces to LangSmith by itself when LANGSMITH_TRACING=true. Importing this module replaces LangSmith's default
 client by ours, which removes secrets from every trace. QUORUM_HIDE_PASSAGES=1 also hides all text but questions and
-short answers; the tree, names, ids, numbers and tokens stay.
+short answers; the tree of runs, names, ids, numbers and token counts stay.
 """
 
 import os
@@ -23,6 +23,7 @@ from quorum.core.errors import SetupError
 from quorum.core.redaction import find_environment_secrets, redact_secrets, remove_secrets
 
 HIDE_VARIABLE = "QUORUM_HIDE_PASSAGES"
+# Shown even if passages are hidden. "passage": the id of a passage, in evidence.
 SHOWN_FIELDS = frozenset(
     {"question", "id", "passage", "retrieved", "type", "finish_reason", "model_name", "prompt", "node"}
 )
@@ -106,7 +107,7 @@ class TraceClient(langsmith.Client):
 
 
 def clean_run(run_fields: dict[str, Any]) -> dict[str, Any]:
-    """The fields of a run with cleaned texts. If passages are hidden, only the error's type is sent."""
+    """The fields of a run with cleaned texts. If passages are hidden, an error is sent as its type, not its message."""
     hide, cleaned_run = hides_passages(), dict(run_fields)
     for part in ("inputs", "outputs"):
         if cleaned_run.get(part) is not None:

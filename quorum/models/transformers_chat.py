@@ -126,6 +126,6 @@ def check_prompt(folder: str, card: ModelCard, prompt: str, version: str | None)
         )
     if version and version != trained_version:
         raise SetupError(
-            f"The prompt {prompt!r} has changed since the {card.kind} in {folder} was trained (version {version}, then "
-            f"{trained_version}); set prompts={folder}/prompts to use the old text, or train again."
+            f"The prompt {prompt!r} has changed since the {card.kind} in {folder} was trained (now version {version}, "
+            f"at the training {trained_version}); set prompts={folder}/prompts to use the old text, or train again."
         )

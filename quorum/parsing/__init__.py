@@ -1,5 +1,5 @@
 """Parsers of replies: one file for each format that prompts ask for.
 
-Begin with `answers`. Parsers accept replies in quotes, tags or code fences, and never raise. Imports datasets,
-algorithms and core.
+Begin with `answers`. Parsers accept replies in quotes, tags or code fences, and never raise. The package imports only
+`quorum.algorithms` and `quorum.core`.
 """

@@ -23,7 +23,10 @@ class Parsed(Generic[T]):
 
 
 def add_malformed_flag(parse: Callable[[str], Parsed[T]]) -> Callable[[str], Parsed[Parsed[T]]]:
-    """Wrap a parser so that its value also carries the malformed flag."""
+    """Wrap a parser so that the value which it returns is itself a `Parsed`.
+
+    A caller that gets only the value (from `ask`, for example) then still sees the malformed flag.
+    """
 
     def parse_with_flag(reply: str) -> Parsed[Parsed[T]]:
         parsed_reply = parse(reply)
@@ -91,8 +94,8 @@ def parse_reasoned_answer(reply: str, question: str = "") -> Parsed[ReasonedAnsw
 
 # Markdown before a label; its length is bounded because a model in a loop writes endless lines.
 LINE_START = r"^[^\w\n]{0,9}"
-# "Answer:", or "Answer" alone on a line. The prompt's other labels may begin a question that the model invents.
-ANSWER_LABEL = re.compile(
+# A prompt's labels: "Answer:", or "Answer" alone on a line; the others may begin a question that the model invents.
+PROMPT_LABEL = re.compile(
     r"(?P<answer>(?:\b(?:the|my|final|short)[ \t]+){0,3}\banswer\b[*_\"'`]{0,3}[ \t]*[:：](?:[*_]{1,3}(?=\s|$))?"
     rf"|{LINE_START}answer[^\w\n]{{0,9}}$)"
     rf"|(?P<question>{LINE_START}(?:question\b|(?-i:Q)(?=[*_:：]))[*_\"'`]{{0,3}}[ \t]*[:：])"
@@ -109,23 +112,24 @@ def cut_invented_question(text: str, question: str) -> tuple[str, re.Match[str] 
     A question at the beginning, or one that repeats ours word by word, is not an invented one.
     """
     answer: re.Match[str] | None = None
-    question_start: int | None = None  # where passages or a rule begin; they belong to the question after them
+    # Where passages or a ruled line (---) begin. If an invented question follows, the text is cut here.
+    context_start: int | None = None
     start = len(text) - len(text.lstrip())
-    for marker in ANSWER_LABEL.finditer(text):
+    for marker in PROMPT_LABEL.finditer(text):
         if marker["answer"]:
-            answer, question_start = marker, None
+            answer, context_start = marker, None
         elif marker["question"] or (marker["inline"] and answer):
             next_question = get_first_line(text[marker.end() : marker.end() + len(question) + 100])
             if marker.start() > start and normalize(next_question) != normalize(question):
-                return text[: marker.start() if question_start is None else question_start], answer
-            question_start = None
-        elif marker["context"] and question_start is None and marker.start() > start:
-            question_start = marker.start()
-    return (text[:question_start] if answer else text), answer
+                return text[: marker.start() if context_start is None else context_start], answer
+            context_start = None
+        elif marker["context"] and context_start is None and marker.start() > start:
+            context_start = marker.start()
+    return (text[:context_start] if answer else text), answer
 
 
 def list_lines(text: str) -> Iterator[str]:
-    """The lines with text, stripped; lines of markdown rules or full stops are skipped."""
+    """The lines with text, stripped; lines that hold only markdown marks or full stops are skipped."""
     return (line.strip() for line in text.splitlines() if line.strip(RULER_MARKS + ".…"))
 
 

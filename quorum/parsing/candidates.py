@@ -154,7 +154,8 @@ def clean_item(item: str) -> str:
     return text
 
 
-JSON_KEY = re.compile(r"\W*(?:(?:candidate|answer|option|choice|prediction)s?[\W_]*)?(?:[a-z]|\d{1,2})\W*")
+# A key that is a letter or a number, perhaps after a noun: "b", "3", "candidate 2".
+LABEL_KEY = re.compile(r"\W*(?:(?:candidate|answer|option|choice|prediction)s?[\W_]*)?(?:[a-z]|\d{1,2})\W*")
 LIST_KEYS = ("candidates", "candidate_answers", "answers", "options", "choices", "predictions")
 
 
@@ -191,7 +192,7 @@ def collect_candidates(value: Any) -> Sequence[str | int | float]:
     nested_list = next((by_name[name] for name in LIST_KEYS if isinstance(by_name.get(name), list | dict)), None)
     if nested_list is not None:
         return collect_candidates(nested_list)
-    if labelled_values := keep_scalars(content for key, content in by_name.items() if JSON_KEY.fullmatch(key)):
+    if labelled_values := keep_scalars(content for key, content in by_name.items() if LABEL_KEY.fullmatch(key)):
         return labelled_values
     if len(by_name) == 1 and isinstance(only := next(iter(by_name.values())), list | dict):
         return collect_candidates(only)

@@ -102,7 +102,7 @@ def find_leading_choice(text: str, candidates: Sequence[str]) -> str | None:
 
 
 def is_candidate_with_explanation(text: str, candidate: str) -> bool:
-    """Whether a text is the candidate, in quotes, with an explanation after it or without one."""
+    """Whether a text begins with the candidate's words. They may be in quotes, and an explanation may follow."""
     words, candidate_words = normalize(text).split(), normalize(candidate).split()
     return bool(candidate_words) and words[: len(candidate_words)] == candidate_words
 

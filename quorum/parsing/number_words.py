@@ -7,16 +7,16 @@ ORDINAL_WORDS = ("first", "second", "third", "fourth", "fifth", "sixth", "sevent
 PASSAGE_NOUN = (
     r"(?:passages?|knowledges?|documents?|docs?|texts?|contexts?|paragraphs?|sources?|ids?|numbers?|nos?\b\.?)"
 )
-COUNT = rf"(?:{'|'.join(COUNT_WORDS)})"
+COUNT_WORD = rf"(?:{'|'.join(COUNT_WORDS)})"
 ORDINAL = rf"(?:{'|'.join(ORDINAL_WORDS)}|last|\d{{1,3}}(?:st|nd|rd|th))"
 AND_SIGN = r"(?:,? and |, | & |/)(?:the )?"
 # Words that may follow "the second" if it means a passage ("the second world war" does not).
 PASSAGE_MEANT = (
     rf"(?=\s*(?:$|[.,;:!)\n]|and\b|or\b|&|{PASSAGE_NOUN}|ones?\b|is\b|are\b|does\b|has\b|says\b|mentions\b))"
 )
-NUMBER_WORDS_ALONE = re.compile(rf"(?:\b(?:{COUNT}|{ORDINAL}|and|the|only|{PASSAGE_NOUN})\b|[\W_])+")
-FIRST_OR_LAST_FEW = re.compile(rf"\b(?P<side>first|last) (?P<words>{COUNT}|\d{{1,2}})\b")
-AFTER_NOUN = re.compile(rf"\b(?P<noun>{PASSAGE_NOUN}) (?P<words>{COUNT}(?:{AND_SIGN}{COUNT})*)\b")
+NUMBER_WORDS_ALONE = re.compile(rf"(?:\b(?:{COUNT_WORD}|{ORDINAL}|and|the|only|{PASSAGE_NOUN})\b|[\W_])+")
+FIRST_OR_LAST_FEW = re.compile(rf"\b(?P<side>first|last) (?P<words>{COUNT_WORD}|\d{{1,2}})\b")
+AFTER_NOUN = re.compile(rf"\b(?P<noun>{PASSAGE_NOUN}) (?P<words>{COUNT_WORD}(?:{AND_SIGN}{COUNT_WORD})*)\b")
 POINTING_ORDINAL = re.compile(
     rf"(?:\bthe |\bonly ){ORDINAL}(?:{AND_SIGN}{ORDINAL})*\b{PASSAGE_MEANT}"
     rf"|\b{ORDINAL}(?:{AND_SIGN}{ORDINAL})+\b{PASSAGE_MEANT}|\b{ORDINAL}(?= {PASSAGE_NOUN})"
@@ -31,8 +31,8 @@ def replace_number_words(text: str, count: int) -> str:
     """
     text = FIRST_OR_LAST_FEW.sub(lambda match: replace_first_or_last_few(match, count), text)
     if NUMBER_WORDS_ALONE.fullmatch(text):
-        return re.sub(rf"\b(?:{COUNT}|{ORDINAL})\b", lambda match: f"[{read_number(match[0], count)}]", text)
-    text = AFTER_NOUN.sub(lambda match: f"{match['noun']} {replace_words(match['words'], COUNT, count)}", text)
+        return re.sub(rf"\b(?:{COUNT_WORD}|{ORDINAL})\b", lambda match: f"[{read_number(match[0], count)}]", text)
+    text = AFTER_NOUN.sub(lambda match: f"{match['noun']} {replace_words(match['words'], COUNT_WORD, count)}", text)
     return POINTING_ORDINAL.sub(lambda match: replace_words(match[0], ORDINAL, count), text)
 
 

@@ -8,15 +8,15 @@ first sentence on.
 import re
 
 from quorum.core.text import is_unknown
-from quorum.parsing.read_reply import CONTRACTS
+from quorum.parsing.read_reply import REPLY_PARSERS
 
 TEXT_ANSWER_SUFFIXES = ("_long", "_dialogue")  # ends of the names of prompts that ask for sentences
 HELD_BACK_WORDS = 12  # the first words, which may be a refusal: held back until a sentence ends
 SENTENCE_END = re.compile(r"[.!?。！？]\s")
 
 
-def asks_for_text(prompt: str) -> bool:
-    """Whether the prompt of this name asks for an answer that is shown while the model writes it."""
+def has_streamed_answer(prompt: str) -> bool:
+    """Whether the answer to the prompt of this name is shown while the model writes it."""
     return prompt.startswith("answer") and prompt.endswith(TEXT_ANSWER_SUFFIXES)
 
 
@@ -27,7 +27,7 @@ def read_partial_answer(prompt: str, text: str, question: str) -> str:
     >>> read_partial_answer("answer_long", reply, "When was the tower finished?")
     'The tower was finished in 1931, after a strike of its builders. It'
     """
-    parsed_answer = CONTRACTS[prompt].parse(text, question=question)
+    parsed_answer = REPLY_PARSERS[prompt].parse(text, question=question)
     answer = str(parsed_answer.value)
     if (
         parsed_answer.malformed

@@ -7,7 +7,7 @@ from typing import Any
 
 from quorum.core.json_text import parse_json
 from quorum.parsing.answers import Parsed
-from quorum.parsing.number_words import COUNT, PASSAGE_NOUN, replace_number_words
+from quorum.parsing.number_words import COUNT_WORD, PASSAGE_NOUN, replace_number_words
 from quorum.parsing.wrapping import remove_wrapping
 
 LONGEST_READ_REPLY = 6000  # characters that are read, from the end, because a long reply gives its numbers there
@@ -27,7 +27,7 @@ NUMBER = re.compile(rf"(?P<from>\d{{1,3}})(?:{RANGE}[\[(#]{{0,2}}(?P<to>\d{{1,3}
 PASSAGE_PLURAL = r"(?:passages|documents|docs|texts|contexts|paragraphs|sources)"
 OTHER_NUMBERS = re.compile(
     r"\d{1,3}(?:,\d{3})+(?!\d)|\d+\.\d+|\d{4,}|\d+\s?%"
-    rf"|\b(?:\d+|{COUNT}) (?:out )?of (?:the |these |those )?(?:\d+|{COUNT})\b"
+    rf"|\b(?:\d+|{COUNT_WORD}) (?:out )?of (?:the |these |those )?(?:\d+|{COUNT_WORD})\b"
     # numbers that count: "the 2 relevant passages", "none of the 3 films", "the other 3"
     r"|\b(?<!\d )(?<!\d, )(?<!and )(?<!or )(?<!& )\d{1,3} "
     rf"(?=(?:\w+ly )?(?:relevant |useful |helpful |related |other )?{PASSAGE_PLURAL}\b)"
@@ -193,7 +193,7 @@ def only_describes_passages(clause: str) -> bool:
 
 def normalize_result(text: str, count: int) -> str:
     """The part of a reply that gives the result, with number words as digits and without numbers that only count."""
-    text = re.sub(rf"\ball (?:of )?(?:the |these |those )?(?:\d+|{COUNT})\b", "all", text)
+    text = re.sub(rf"\ball (?:of )?(?:the |these |those )?(?:\d+|{COUNT_WORD})\b", "all", text)
     text = find_result_part(OTHER_NUMBERS.sub(" ", re.sub(r"\bnos?\. ?(?=\d)", "passage ", text)))
     text = re.sub(r"\bnot (?:all|irrelevant|unrelated)\b", "relevant", text)
     text = re.sub(r"\bnone\b\W{0,3}\(", "none; ", text)

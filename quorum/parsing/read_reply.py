@@ -1,4 +1,4 @@
-"""Reads a model's reply to a prompt. `CONTRACTS` is the table of all prompts and their parsers."""
+"""Reads a model's reply to a prompt. `REPLY_PARSERS` is the table of all prompts and their parsers."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -33,7 +33,7 @@ ARGUMENT_DESCRIPTIONS = {
 
 
 @dataclass(frozen=True)
-class Contract:
+class ReplyParser:
     """The parser of the replies to a prompt, and the arguments that it takes.
 
     argument_names: argument (see `ARGUMENT_DESCRIPTIONS`) -> the parser's parameter for it. required_arguments: the
@@ -45,9 +45,9 @@ class Contract:
     required_arguments: frozenset[str] = frozenset()
 
 
-def make_contract(parse: Callable[..., Parsed[Any]], *required_arguments: str) -> Contract:
-    """The contract of a parser that takes the question and the required arguments."""
-    return Contract(
+def make_reply_parser(parse: Callable[..., Parsed[Any]], *required_arguments: str) -> ReplyParser:
+    """A `ReplyParser` for a function that takes the question and the required arguments."""
+    return ReplyParser(
         parse, {"question": "question", **{name: name for name in required_arguments}}, frozenset(required_arguments)
     )
 
@@ -67,37 +67,41 @@ def parse_masked_statement_for_candidate(reply: str, answers: Sequence[str] = ()
 
 
 SHORT_ANSWER, REASONED_ANSWER, YES_NO, FREE_TEXT = (
-    make_contract(parse_short_answer),
-    make_contract(parse_reasoned_answer),
-    make_contract(parse_yes_no),
-    make_contract(parse_free_text),
+    make_reply_parser(parse_short_answer),
+    make_reply_parser(parse_reasoned_answer),
+    make_reply_parser(parse_yes_no),
+    make_reply_parser(parse_free_text),
 )
-CONCLUSION, YES_NO_CONCLUSION = make_contract(parse_conclusion), make_contract(parse_yes_no_conclusion)
-CHOSEN_PASSAGES = Contract(parse_passage_ids, {"count": "count"}, frozenset({"count"}))
-SUMMARY, QUESTION, PREFERENCE = Contract(parse_summary), Contract(parse_written_question), Contract(parse_preference)
-ACTION, FOLLOW_UP = Contract(parse_step), Contract(parse_follow_up)
-CONTRACT_OF_TYPE = {
+CONCLUSION, YES_NO_CONCLUSION = make_reply_parser(parse_conclusion), make_reply_parser(parse_yes_no_conclusion)
+CHOSEN_PASSAGES = ReplyParser(parse_passage_ids, {"count": "count"}, frozenset({"count"}))
+SUMMARY, QUESTION, PREFERENCE = (
+    ReplyParser(parse_summary),
+    ReplyParser(parse_written_question),
+    ReplyParser(parse_preference),
+)
+ACTION, FOLLOW_UP = ReplyParser(parse_step), ReplyParser(parse_follow_up)
+PARSER_OF_ANSWER_TYPE = {
     "yes_no": YES_NO,
-    "label": make_contract(parse_label),
-    "dialogue": make_contract(parse_turn),
-    "long": make_contract(parse_long_answer),
+    "label": make_reply_parser(parse_label),
+    "dialogue": make_reply_parser(parse_turn),
+    "long": make_reply_parser(parse_long_answer),
 }
 
-CONTRACTS: dict[str, Contract] = {
+REPLY_PARSERS: dict[str, ReplyParser] = {
     "answer": SHORT_ANSWER,
     "answer_base": SHORT_ANSWER,
     "answer_base_closed": SHORT_ANSWER,
     "answer_candidates": SHORT_ANSWER,
-    "answer_choices": make_contract(parse_choice, "candidates"),
+    "answer_choices": make_reply_parser(parse_choice, "candidates"),
     "answer_summaries": SHORT_ANSWER,
     "answer_summary": SHORT_ANSWER,
-    **{f"answer_{kind}": contract for kind, contract in CONTRACT_OF_TYPE.items()},
-    **{f"answer_candidates_{kind}": contract for kind, contract in CONTRACT_OF_TYPE.items()},
-    "candidates": Contract(parse_candidates, {"count": "limit"}, frozenset({"count"})),
+    **{f"answer_{kind}": parser for kind, parser in PARSER_OF_ANSWER_TYPE.items()},
+    **{f"answer_candidates_{kind}": parser for kind, parser in PARSER_OF_ANSWER_TYPE.items()},
+    "candidates": ReplyParser(parse_candidates, {"count": "limit"}, frozenset({"count"})),
     "choose": CHOSEN_PASSAGES,
     "choose_yes_no": CHOSEN_PASSAGES,
     "conditional_summary": SUMMARY,
-    "correctness": Contract(parse_correctness),
+    "correctness": ReplyParser(parse_correctness),
     "direct": SHORT_ANSWER,
     "direct_from_memory": SHORT_ANSWER,
     "direct_from_memory_yes_no": YES_NO,
@@ -105,21 +109,24 @@ CONTRACTS: dict[str, Contract] = {
     "extract_answer": SHORT_ANSWER,
     "extract_answer_yes_no": YES_NO,
     "filter_passages": CHOSEN_PASSAGES,
-    "filter_sentences": Contract(parse_copied_texts, {"candidates": "passages"}, frozenset({"candidates"})),
+    "filter_sentences": ReplyParser(parse_copied_texts, {"candidates": "passages"}, frozenset({"candidates"})),
     "generic_summary": SUMMARY,
-    "inference": make_contract(parse_answer_with_notes),
+    # One more passage is read: notes and an answer.
+    "inference": make_reply_parser(parse_answer_with_notes),
+    # A passage that the model writes from its memory.
     "internal": FREE_TEXT,
     "judge": FREE_TEXT,
     "judge_and_choose": CHOSEN_PASSAGES,
     "judge_and_choose_yes_no": CHOSEN_PASSAGES,
     "judge_yes_no": FREE_TEXT,
-    "mask_condition": Contract(parse_masked_statement_for_candidate, {"candidates": "answers"}),
+    "mask_condition": ReplyParser(parse_masked_statement_for_candidate, {"candidates": "answers"}),
     "preference": PREFERENCE,
     "pruning": REASONED_ANSWER,
     "question_single": QUESTION,
     "question_two": QUESTION,
     "question_unanswerable": QUESTION,
-    "rank_passages": Contract(parse_ranking, {"count": "count"}, frozenset({"count"})),
+    "rank_passages": ReplyParser(parse_ranking, {"count": "count"}, frozenset({"count"})),
+    # The better one of two passages.
     "ranking": PREFERENCE,
     "react": ACTION,
     "react_action": ACTION,
@@ -127,25 +134,25 @@ CONTRACTS: dict[str, Contract] = {
     "reason_from_memory": CONCLUSION,
     "reason_from_memory_yes_no": YES_NO_CONCLUSION,
     "reason_yes_no": YES_NO_CONCLUSION,
-    "recover_condition": Contract(parse_missing_words),
+    "recover_condition": ReplyParser(parse_missing_words),
     "self_ask": FOLLOW_UP,
     "self_ask_answer": SHORT_ANSWER,
-    "self_ask_final": make_contract(parse_final_answer),
+    "self_ask_final": make_reply_parser(parse_final_answer),
     "shorten": SHORT_ANSWER,
-    "stand_alone": make_contract(parse_stand_alone_question),
+    "stand_alone": make_reply_parser(parse_stand_alone_question),
     "summary": REASONED_ANSWER,
-    "topic": make_contract(parse_topic, "question"),
-    "validity": Contract(parse_validity),
+    "topic": make_reply_parser(parse_topic, "question"),
+    "validity": ReplyParser(parse_validity),
     "zero_shot_cot": REASONED_ANSWER,
 }
 
 
-def get_contract(prompt: str) -> Contract:
-    """The contract of a prompt. A variant, NAME.VARIANT, has the contract of NAME."""
+def get_reply_parser(prompt: str) -> ReplyParser:
+    """The parser of the replies to a prompt. A variant, NAME.VARIANT, has the parser of NAME."""
     name = prompt.partition(".")[0]
-    if name not in CONTRACTS:
-        raise SetupError(f"There is no prompt {prompt!r}; the prompts are: {', '.join(sorted(CONTRACTS))}.")
-    return CONTRACTS[name]
+    if name not in REPLY_PARSERS:
+        raise SetupError(f"There is no prompt {prompt!r}; the prompts are: {', '.join(sorted(REPLY_PARSERS))}.")
+    return REPLY_PARSERS[name]
 
 
 def read_reply(
@@ -158,8 +165,9 @@ def read_reply(
 ) -> Parsed[Any]:
     """Read a model's raw reply to one of Quorum's prompts, as the methods read it.
 
-    prompt: the prompt's name, such as "answer"; `quorum prompts` lists them. question: the question that was asked; it
-    helps to detect a next question that the model invents. candidates: the texts among which the reply chooses; for
+    prompt: the prompt's name, such as "answer"; `quorum prompts` lists them. question: the question that was asked.
+    Some models go on after the answer with a question of their own; the parser cuts that part off, and needs this
+    argument to tell the two questions apart. candidates: the texts among which the reply chooses; for
     "answer_choices" the choices, for "filter_sentences" the passages. count: how many passages were shown, or how many
     candidates were asked for. Arguments that a prompt's replies do not need are ignored. A `<think>` part is removed
     first.
@@ -167,10 +175,12 @@ def read_reply(
     Returns an object with `value` and `malformed`. A malformed reply does not have the form that the prompt asks for;
     its `value` is a default. The type of `value` depends on the prompt:
 
-    - a text: answers of every type, summaries, "judge", "internal", "topic", "stand_alone"; "unknown" where the reply
-      says so;
-    - `.answer` and `.rationale`: "pruning", "summary", "zero_shot_cot", "inference", "reason" and its variants;
-    - a bool: "validity", "correctness"; 0, 1 or None (a tie): "ranking", "preference";
+    - a text: answers of every type, summaries, "judge", "internal" (a passage from the model's memory), "topic",
+      "stand_alone". If the reply says that it cannot answer, a yes/no, long or dialogue answer is "unknown", a label is
+      "NOT ENOUGH INFO", and a short answer keeps the reply's own words, which `quorum.is_unknown` recognises;
+    - `.answer` and `.rationale`: "pruning", "summary", "zero_shot_cot", "inference" (the rationale holds the updated
+      notes), "reason" and its variants;
+    - a bool: "validity", "correctness"; the better of two passages, 0, 1 or None (a tie): "ranking", "preference";
     - `.thought`, `.query`, `.answer`: "react"; `.question`, `.answer`: "self_ask", "self_ask_final";
     - a list: "candidates" (texts), "filter_sentences" (sentences), "choose" and "filter_passages" (passage numbers from
       1), "rank_passages" (all passages, best first, as indexes from 0);
@@ -187,10 +197,10 @@ def read_reply(
     >>> quorum.read_reply("validity", "Hard to say.").malformed
     True
     """
-    contract = get_contract(prompt)
+    parser = get_reply_parser(prompt)
     all_arguments = {"question": question, "candidates": candidates, "count": count}
     missing = next(
-        (name for name in ARGUMENT_DESCRIPTIONS if name in contract.required_arguments and all_arguments[name] is None),
+        (name for name in ARGUMENT_DESCRIPTIONS if name in parser.required_arguments and all_arguments[name] is None),
         None,
     )
     if missing is not None:
@@ -199,7 +209,7 @@ def read_reply(
         )
     parser_arguments = {
         parameter: all_arguments[name]
-        for name, parameter in contract.argument_names.items()
+        for name, parameter in parser.argument_names.items()
         if all_arguments[name] is not None
     }
-    return contract.parse(remove_thinking(reply), **parser_arguments)
+    return parser.parse(remove_thinking(reply), **parser_arguments)

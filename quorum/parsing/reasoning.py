@@ -53,8 +53,9 @@ def parse_topic(reply: str, question: str = "") -> Parsed[str]:
 def parse_conclusion(reply: str, question: str = "") -> Parsed[ReasonedAnswer]:
     """The answer after the last "the answer is" or "Answer:", and the rationale before it.
 
-    The answer ends with its sentence. Without either phrase the reply is malformed, and the answer is the last line
-    with text. If nothing follows the phrase, it is malformed, and the answer is "unknown".
+    After "the answer is", the answer is the rest of the sentence; after "Answer:", the rest of the line. Without either
+    phrase the reply is malformed, and the answer is the last line with text. If nothing follows the phrase, it is
+    malformed, and the answer is "unknown".
 
     >>> parse_conclusion("Vell is the tallest dam. So the answer is Vell.").value.answer
     'Vell'

@@ -23,8 +23,9 @@ def is_answer(text: str, question: str) -> bool:
 
 
 def parse_stand_alone_question(reply: str, question: str = "") -> Parsed[str]:
-    """The question on the first line of a reply, without label and quotes. If there is none,
-    the reply is malformed, and the value is the question itself.
+    """The question on the first line of a reply, without label and quotes.
+
+    If there is none, the reply is malformed, and the value is `question`, the follow-up question as it was asked.
 
     >>> parse_stand_alone_question('Rewritten question: "How tall is the Eiffel Tower?"', "How tall is it?").value
     'How tall is the Eiffel Tower?'

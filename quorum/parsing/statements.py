@@ -1,4 +1,7 @@
-"""Reads replies that hide a condition of a statement, restore it, or keep notes."""
+"""Reads three kinds of replies: a statement with some words masked, the words for a mask, and an answer with notes.
+
+The masked words are a condition: a name, a date or another detail that the question gives.
+"""
 
 import re
 
@@ -33,8 +36,8 @@ def parse_masked_statement(reply: str, answer: str = "") -> Parsed[MaskedStateme
 
     "Hidden: none" gives None. The label "Statement:" may be missing, masks may be written in other ways, and JSON is
     read, too. If the statement shows the hidden words, they are masked; without any other mask the reply is malformed.
-    The reply is also malformed, and the value None, if it names no words, if the words are not in the statement, or if
-    they are the answer itself.
+    The reply is also malformed, and the value None, if it names no words, if they are the answer itself, or if the
+    statement has neither a mask nor these words.
     """
     statement, condition = split_parts(remove_wrapping(reply))
     if statement and is_nothing(condition):

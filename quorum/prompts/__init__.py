@@ -1,6 +1,7 @@
-"""The prompts: one file FAMILY/NAME.md each, a `string.Template` for fixed text, passages, question and answer cue.
+"""The prompts: one file FAMILY/NAME.md each.
 
-Begin with `render_prompt`, which fills a prompt in. Imports datasets, algorithms and core.
+A file's text is a `string.Template` with variables such as `$passages` and `$question`. It ends with a cue for the
+reply, such as "Answer:". Begin with `render_prompt`, which fills a prompt in. Imports algorithms and core.
 
 NAME.VARIANT.md is another text for the prompt NAME, such as a paper's own order. To use it, pass it as an override; it
 is then sent and counted as NAME: `Context(prompts={"candidates": BUILT_IN["candidates.paper"]})`.
@@ -17,7 +18,15 @@ from quorum.core.errors import SetupError
 from quorum.core.files import read_regular
 from quorum.prompts.passages import number_passages
 
-__all__ = ["BUILT_IN", "RenderedPrompt", "get_text", "get_version", "load_overrides", "number_passages", "render"]
+__all__ = [
+    "BUILT_IN",
+    "RenderedPrompt",
+    "get_text",
+    "get_version",
+    "load_overrides",
+    "number_passages",
+    "render_prompt",
+]
 
 # Read at import, because nodes run on an event loop, which must not wait for a disk.
 PROMPTS_FOLDER = Path(__file__).parent
@@ -38,7 +47,8 @@ class RenderedPrompt:
 def render_prompt(name: str, overrides: Overrides = None, **inputs: str) -> RenderedPrompt:
     """Fill in the variables of a prompt. A value may contain any text, also `$`.
 
-    Raises SetupError if a variable is missing, unused or malformed; it names the prompt and the variable.
+    Raises SetupError if a variable is missing, unused or malformed. The message names the prompt and, unless the
+    variable is malformed, the variable.
     """
     template = read_template(get_text(name, overrides))
     check_variables(name, template, inputs.keys())
@@ -105,7 +115,7 @@ def load_overrides(overrides: Overrides) -> Mapping[str, str]:
     texts = read_folder(Path(overrides)) if isinstance(overrides, str) else overrides
     if unknown_names := sorted(set(texts) - set(BUILT_IN)):
         raise SetupError(
-            f"The setting prompts overrides {unknown_names[0]!r}, which is not a prompt; "
+            f"The setting 'prompts' replaces the text of {unknown_names[0]!r}, but there is no such prompt; "
             f"the prompts are: {', '.join(BUILT_IN)}."
         )
     return texts
@@ -115,7 +125,7 @@ def read_folder(folder: Path) -> dict[str, str]:
     """Name -> text of the NAME.md files in a folder."""
     if not folder.is_dir():
         raise SetupError(
-            f"The setting prompts names {str(folder)!r}, which is not a folder; give a folder of NAME.md files."
+            f"The setting 'prompts' is {str(folder)!r}, which is not a folder; give a folder of NAME.md files."
         )
     return {path.stem: read_prompt(path) for path in sorted(folder.glob("*.md")) if path.stem != "README"}
 

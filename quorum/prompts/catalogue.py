@@ -10,7 +10,8 @@ __all__ = ["SENT_BY", "Description", "describe_prompts", "list_senders"]
 RERANKER_USERS = "any method with reranker=rationale"
 FILTER_USERS = "any method with context_filter=llm"
 ANSWER_PROMPT_USERS = ("concat", "post_fusion", "concat_pf", "pf_concat", "rerank", "replug", "filco")
-# Methods by their names; "quorum ..." is a command. A test compares it with what the methods really send.
+# The methods that send each prompt, and the commands ("quorum ...") that do. A test compares this table with what the
+# methods really send.
 SENT_BY: Mapping[str, tuple[str, ...]] = {
     "answer": ANSWER_PROMPT_USERS,
     "answer_base": ("base",),
@@ -56,7 +57,8 @@ SENT_BY: Mapping[str, tuple[str, ...]] = {
     "validity": ("sure", RERANKER_USERS),
     "zero_shot_cot": ("zero_shot_cot", "self_verification"),
 }
-VARIANT_ENDINGS = ("_yes_no", "_label", "_dialogue", "_long")  # for answer types; each is sent instead of the prompt
+# For an answer type other than short, NAME_yes_no, NAME_label, ... is sent instead of the prompt NAME.
+VARIANT_ENDINGS = ("_yes_no", "_label", "_dialogue", "_long")
 
 
 @dataclass(frozen=True)
@@ -91,7 +93,7 @@ def describe_prompts(overrides: Overrides = None) -> list[Description]:
 
 
 def list_senders(name: str) -> tuple[str, ...]:
-    """The methods that send a prompt, or a variant of it, under some settings; else the commands that do."""
+    """The methods and commands that send a prompt under some settings; for a variant, those of the plain prompt."""
     base = name.partition(".")[0]
     for variant in VARIANT_ENDINGS:
         if base not in SENT_BY:

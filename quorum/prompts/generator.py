@@ -1,4 +1,8 @@
-"""The prompt that a generator is asked, as CXMI scores it: the graph's own prompt with one piece of the passages."""
+"""Writes the prompts with which CXMI scores a piece of a passage.
+
+It compares the answer's probability after the prompt that `filco` sends with this piece as its only passage, and after
+the same prompt without a passage.
+"""
 
 from collections.abc import Callable
 

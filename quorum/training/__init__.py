@@ -1,4 +1,4 @@
 """How the embedded reader, its heads, and FILCO's filters and generators are trained.
 
-Begin with `reader`. May import everything; nothing at run time imports it.
+Begin with `reader`. May import everything; only the commands `quorum filter` and `quorum generator` import it.
 """

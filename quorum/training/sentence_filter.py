@@ -1,8 +1,8 @@
 """Train the embedded sentence filter on silver data: quorum filter train --base embedded (extra `train`).
 
-The head is one transformer layer on the reader's last states, with two scores for each token. A sentence's score is the
-maximum of its tokens' first scores plus the mean of their second scores. The reader does not change, so its states are
-computed once.
+The head is one transformer layer on the reader's last-layer states, with two scores for each token. A sentence's score
+is the maximum of its tokens' first scores plus the mean of their second scores. The reader does not change, so its
+states are computed once.
 """
 
 import argparse

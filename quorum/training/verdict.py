@@ -39,13 +39,13 @@ def make_examples(records: Sequence[Record], seed: int = 0) -> list[tuple[str, l
     rng.shuffle(others)
     examples = []
     for record, other_passages in zip(yes_no_records, others, strict=True):
-        own_passages = record["passages"][:MAX_PASSAGES]
+        given_passages = record["passages"][:MAX_PASSAGES]
         label = VERDICT_CLASSES.index(get_answer(record))
-        examples.append((record["question"], own_passages, label))
-        gold = [passage for passage in own_passages if passage["id"] in record["gold"]]
-        if gold and len(gold) < len(own_passages):
+        examples.append((record["question"], given_passages, label))
+        gold = [passage for passage in given_passages if passage["id"] in record["gold"]]
+        if gold and len(gold) < len(given_passages):
             examples.append((record["question"], gold, label))
-        if {p["id"] for p in other_passages}.isdisjoint(p["id"] for p in own_passages):
+        if {p["id"] for p in other_passages}.isdisjoint(p["id"] for p in given_passages):
             examples.append((record["question"], other_passages, 2))
             few_passages = rng.sample(other_passages, rng.randint(1, min(3, len(other_passages))))
             examples.append((record["question"], few_passages, 2))

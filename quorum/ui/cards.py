@@ -193,7 +193,7 @@ def list_facts(answer: Answer) -> list[str]:
         f"{answer.seconds:.2f} s",
         *([format_count(malformed, "malformed reply", "malformed replies")] if malformed else []),
         *([format_count(wordy_answers, "wordy answer")] if wordy_answers else []),
-        *(["not greedy: the model refuses temperature 0"] if result.get("not_greedy") else []),
+        *(["temperature refused: the model does not take temperature 0"] if result.get("temperature_refused") else []),
         *([f"{format_count(result['dropped'], 'passage')} dropped"] if result.get("dropped") else []),
     ]
 

@@ -42,7 +42,7 @@ BADGE_OF_UNSUPPORTED_VOTE = "voted for it, does not contain it"
 def draw_passages(result: Result) -> None:
     passages = result.get("passages") or []
     evidence_by_passage = {item["passage"]: item for item in result.get("evidence") or []}
-    unsupported_ids = set(result.get("voters_without_answer") or [])
+    unsupported_ids = set(result.get("voters_without_evidence") or [])
     evidence_badge = "voted for it" if has_only_votes_as_evidence(result) else "evidence"
     with html.ol().classes("passages"):
         for rank, passage in enumerate(passages[:MAX_SHOWN], start=1):

@@ -52,9 +52,10 @@ def test_a_missing_threshold_comes_with_the_needed_number_of_answers() -> None:
     assert find_threshold([], [], 10, 0.05, 0.05) == NoThreshold(0, 0, None)
 
 
-def test_the_number_of_answers_needed_is_the_smallest_that_suffices() -> None:
+def test_the_number_of_answers_needed_suffices_and_one_fewer_does_not() -> None:
     from quorum.algorithms.binomial import binomial_cdf
 
     needed = count_answers_needed(0.02, 0.05, 0.05)
     assert needed is not None
     assert binomial_cdf(math.ceil(0.02 * needed), needed, 0.05) <= 0.05
+    assert binomial_cdf(math.ceil(0.02 * (needed - 1)), needed - 1, 0.05) > 0.05

@@ -1,5 +1,5 @@
-"""The certificate of a vote: whether it is sound and exact, tried on every vote of a few passages; and which results
-have one.
+"""The certificate of a vote: all possible votes of a few passages show that it is sound and cannot be larger. Further
+tests show which results have a certificate.
 """
 
 import json

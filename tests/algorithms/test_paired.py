@@ -1,4 +1,8 @@
-"""Two methods on the same questions: error rates are exact, summed over every possible table, not simulated."""
+"""Comparisons of two methods on the same questions.
+
+The error rate of the margin test is computed exactly, as a sum over all possible counts of lost and gained questions.
+The other rates are estimated from random samples.
+"""
 
 import math
 from itertools import product
@@ -23,6 +27,7 @@ from quorum.algorithms.paired import (
 def test_the_margin_test_rejects_a_true_null_hypothesis_at_most_as_often_as_stated(
     n: int, margin: float, error: float
 ) -> None:
+    # A table is a pair: the number of questions lost and the number gained.
     tables = [(lost, gained) for lost in range(n + 1) for gained in range(n + 1 - lost)]
     rejected = [table for table in tables if compute_margin_p_value_of_counts(n, *table, margin) <= error]
     assert rejected
@@ -40,9 +45,8 @@ def test_the_margin_test_rejects_a_true_null_hypothesis_at_most_as_often_as_stat
             largest_error = max(largest_error, float(np.exp(log_probabilities).sum()))
     assert 0.7 * error < largest_error <= error
     rejected_tables = set(rejected)
-    assert all(
-        (lost - 1, gained) in rejected_tables for lost, gained in rejected if lost
-    )  # fewer losses are rejected, too
+    # If a table is rejected, so are the tables with one loss fewer and with one gain more.
+    assert all((lost - 1, gained) in rejected_tables for lost, gained in rejected if lost)
     assert all((lost, gained + 1) in rejected_tables for lost, gained in rejected if lost + gained < n)
 
 

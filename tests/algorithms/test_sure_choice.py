@@ -131,8 +131,10 @@ def test_validity_is_in_the_order_of_the_candidates() -> None:
 
 
 def make_judge(validity: Sequence[str], outcome: Outcome) -> ScriptedModel:
-    """A model with scripted replies: it proposes one candidate for each verdict, replies to the question about its
-    summary with that verdict, and prefers the summary that `outcome` names for each pair.
+    """A model with scripted replies: it proposes one candidate for each reply in `validity`.
+
+    It gives that reply when asked whether the candidate's summary is valid. Of each pair it prefers the candidate that
+    `outcome` names; None stands for a malformed reply.
     """
     names = ["1931", "1950", "1929"][: len(validity)]
     model = ScriptedModel().on("candidates", " ".join(f"({'abc'[n]}) {name}" for n, name in enumerate(names)))

@@ -18,6 +18,7 @@ MODULES = [
         if ">>>" in path.read_text(encoding="utf-8")
     ),
     "evaluation.compare.call_bounds",
+    "evaluation.compare.wrong_cost",
     "evaluation.run.columns",
     "evaluation.run.options",
     "retrievers.registry",

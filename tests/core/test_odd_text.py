@@ -1,4 +1,4 @@
-"""No traceback is caused by text that files and servers refuse, or by JSON that the standard library cannot read."""
+"""Text that cannot be encoded as UTF-8, and JSON that the standard library cannot read, cause no traceback."""
 
 import json
 from pathlib import Path

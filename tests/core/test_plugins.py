@@ -110,6 +110,19 @@ def test_a_plugin_with_a_taken_name_or_of_a_wrong_type_is_left_out_with_a_warnin
     assert all("'plug-one'" in message for message in caplog.messages)
 
 
+def test_a_warning_names_the_package_whose_object_was_loaded(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Two packages give the same name, and the first fails to load: the object is that of the second."""
+    install_plugin(tmp_path, monkeypatch, "plug-a", "raise RuntimeError('no luck')", {GROUP: {"number": "plug_a:one"}})
+    install_plugin(tmp_path, monkeypatch, "plug-b", "one = 1", {GROUP: {"number": "plug_b:one"}})
+    assert add_plugins(GROUP, {}, expect_text) == {}
+    assert [("no luck" in message, "'plug-b'" in message) for message in caplog.messages] == [
+        (True, False),
+        (False, True),
+    ]
+
+
 def test_help_looks_for_no_packages() -> None:
     code = "from quorum.cli.main import main\n"
     code += "try:\n    main(['--help'])\nexcept SystemExit:\n    pass\n"

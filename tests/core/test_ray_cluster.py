@@ -96,17 +96,17 @@ def make_columns(methods: str = "concat,post_fusion", **settings: Any) -> list[C
 
 
 @pytest.mark.parametrize(
-    ("concurrency", "cores", "calls", "workers", "at_once"),
+    ("question_concurrency", "cores", "call_concurrency", "workers", "at_once"),
     [(8, 2, 16, 2, 4), (8, 64, 16, 8, 1), (64, 64, 16, 16, 4), (1, 8, 16, 1, 1), (8, 3, 16, 3, 2), (8, 8, 2, 2, 4)],
 )
 def test_workers_never_ask_more_at_once_than_one_process_would(
-    concurrency: int, cores: int, calls: int, workers: int, at_once: int
+    question_concurrency: int, cores: int, call_concurrency: int, workers: int, at_once: int
 ) -> None:
-    columns = make_columns(concurrency=calls)
-    pool = size_worker_pool(columns, concurrency, cores)
+    columns = make_columns(concurrency=call_concurrency)
+    pool = size_worker_pool(columns, question_concurrency, cores)
     assert (pool.workers, pool.at_once) == (workers, at_once)
-    assert pool.workers * pool.at_once <= concurrency
-    assert pool.workers * share_concurrency(columns[0], pool.workers).context.concurrency <= calls
+    assert pool.workers * pool.at_once <= question_concurrency
+    assert pool.workers * share_concurrency(columns[0], pool.workers).context.concurrency <= call_concurrency
 
 
 async def test_workers_share_rate_limits_and_journal(tmp_path: Path) -> None:
@@ -178,7 +178,7 @@ def test_remaining_questions_are_asked_and_lost_ones_are_error_rows(dataset: Dat
     with Results(tmp_path / "results.jsonl", [column.name for column in columns]) as results:
         recorder = Recorder(results, None, Spending(), lambda: progress.append(len(results.answered_pairs)))
         writer = AnswerWriter(QuestionRound(columns, dataset), recorder)
-        records = [record for record, _ in writer.find_remaining()()]
+        records = [record for record, _ in writer.make_remaining_reader()()]
 
         def make_row(record: Record, name: str, error: str | None = None) -> Any:
             return make_failed_row(record, name, "short", "", seconds=0) | {"error": error, "malformed": 0}
@@ -188,10 +188,10 @@ def test_remaining_questions_are_asked_and_lost_ones_are_error_rows(dataset: Dat
                 [make_row(records[0], "concat"), make_row(records[0], "post_fusion")], spending=WorkerSpending(2, 30, 4)
             )
         )
-        # twice: a worker ended before its row was confirmed
+        # This row arrives a second time, because its worker ended before the row was confirmed.
         writer.write_answers(Answers([make_row(records[0], "concat")]))
         writer.write_answers(Answers([make_row(records[1], "concat", "refused")], spending=WorkerSpending(1, 10, 0)))
-        assert [(record["id"], names) for record, names in writer.find_remaining()()] == [
+        assert [(record["id"], names) for record, names in writer.make_remaining_reader()()] == [
             ("q1", ["post_fusion"]),
             ("q2", ["concat", "post_fusion"]),
         ]
@@ -271,7 +271,7 @@ def test_the_driver_embeds_only_texts_without_a_vector_from_a_worker() -> None:
     assert digest_passage("a", "b") != digest_passage("b", "a")
 
 
-def test_an_unreadable_line_stops_only_its_file(tmp_path: Path) -> None:
+def test_an_unreadable_line_is_an_error_after_the_passages_before_it(tmp_path: Path) -> None:
     from quorum.retrievers.index_on_ray import ReadPart, take_passages
     from quorum.retrievers.index_report import IndexReport, ProgressCounter
 
@@ -286,10 +286,15 @@ def test_an_unreadable_line_stops_only_its_file(tmp_path: Path) -> None:
         stop_reason="cut",
     )
     report, counts = IndexReport(), []
-    counter = ProgressCounter(lambda done, total, path: counts.append(done), 2)
-    passages = take_passages([part], Ledger(), PrecomputedEmbeddings(WordVectors), report, counter)  # type: ignore[arg-type]
+    counter = ProgressCounter(lambda done, total, path: counts.append(done), 4)
+
+    def take(read_part: ReadPart) -> Iterator[Passage]:
+        return take_passages([read_part], Ledger(), PrecomputedEmbeddings(WordVectors), report, counter)  # type: ignore[arg-type]
+
+    passages = take(part)
     assert next(passages)["id"] == "p"
     with pytest.raises(Unreadable, match="cut"):
         next(passages)
     assert (report.skipped, counts) == ([("x, line 2", "no JSON")], [1, 2])
-    assert replace(part, stop_reason="").lines == 2
+    assert [passage["id"] for passage in take(replace(part, stop_reason="", skipped=[]))] == ["p"]
+    assert (report.skipped, counts) == ([("x, line 2", "no JSON")], [1, 2, 3, 4])

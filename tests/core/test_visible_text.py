@@ -32,8 +32,8 @@ def cut_text(text: str, cuts: list[int]) -> list[str]:
 
 
 @given(TEXTS, st.lists(st.integers(0, 60), max_size=8), st.booleans())
-def test_the_visible_text_is_that_of_the_whole_reply(text: str, cuts: list[int], may_think: bool) -> None:
-    reply = VisibleText(may_think)
+def test_the_visible_text_is_that_of_the_whole_reply(text: str, cuts: list[int], may_omit_tag: bool) -> None:
+    reply = VisibleText(may_omit_tag)
     for piece in cut_text(text, cuts):
         reply.add(piece)
     reply.add("", is_last=True)

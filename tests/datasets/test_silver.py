@@ -43,9 +43,9 @@ def test_silver_lines_and_their_statistics_are_written(name: str, tmp_path: Path
     assert (statistics.questions, statistics.with_silver) == (5, 3)
     assert statistics.words_before == pytest.approx((14 + 4 + 6 + 4 + 11) / 5)
     assert statistics.words_after == pytest.approx((5 + 3 + 5) / 5)
-    # the means are over q1, q2 and q5, because q3's answer is a verdict and q4 has no answer; of their
-    # tokens, q1 has 1 answer token among 13 before the choice and among 5 after it (articles are not counted), q5 has 1
-    # among 11 before and among 5 after, and q2 has none
+    # The means are over q1, q2 and q5: q3's answer is a verdict, and q4 has no answer. In q1, the answer is 1 of the
+    # 13 tokens of the passages and 1 of the 5 tokens of the silver; in q5, 1 of 11 and 1 of 5; in q2, none. Articles
+    # are not counted.
     assert statistics.precision_before == pytest.approx((1 / 13 + 1 / 11) / 3, abs=1e-9)
     assert statistics.precision_after == pytest.approx((1 / 5 + 1 / 5) / 3)
     assert list(out.parent.iterdir()) == [out]

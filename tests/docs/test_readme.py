@@ -108,11 +108,21 @@ def list_anchors(text: str) -> set[str]:
     return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
 
 
+OTHER_VARIABLES = {"HIDE_PASSAGES", "TOKEN"}  # QUORUM_... variables that are no settings
+
+
 def test_every_setting_has_its_line_in_env_example() -> None:
     example = (ROOT / ".env.example").read_text(encoding="utf-8")
     settings = set(re.findall(r"^#QUORUM_(\w+)=", example, re.MULTILINE))
-    other_variables = {"HIDE_PASSAGES", "TOKEN"}
-    assert settings == {part.name.upper() for part in fields(Context)} | other_variables
+    assert settings == {part.name.upper() for part in fields(Context)} | OTHER_VARIABLES
+
+
+def test_env_example_describes_every_setting_as_the_docs_do() -> None:
+    example = (ROOT / ".env.example").read_text(encoding="utf-8")
+    settings_page = (ROOT / "docs" / "settings.md").read_text(encoding="utf-8")
+    for comment, name in re.findall(r"^# (.+)\n#QUORUM_(\w+)=", example, re.MULTILINE):
+        if name not in OTHER_VARIABLES:
+            assert re.search(rf"^\| `{name.lower()}` \|.*\| {re.escape(comment)} \|$", settings_page, re.MULTILINE), name
 
 
 def test_the_values_in_env_example_are_the_defaults(monkeypatch: pytest.MonkeyPatch) -> None:

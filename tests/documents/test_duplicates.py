@@ -1,9 +1,9 @@
-"""A passage that repeats all words of another one is a copy."""
+"""A passage is a copy if another passage contains all its words."""
 
 import pytest
 
 from quorum.core.state import Passage, Place
-from quorum.documents.duplicates import contains_all_words, make_sketch, read_words, split_words
+from quorum.documents.duplicates import is_copy, make_sketch, read_words, split_words
 
 RULE_TEXT = (
     "Pump {name} is serviced every {months} months by two people who have passed the course. They close the inlet, "
@@ -20,10 +20,10 @@ def make_passage(text: str, title: str = "Rules", file: str = "rules.md", headin
 STORED_PASSAGE = make_passage(RULE_TEXT.format(name="Kestrel", months=6, bar=2.5))
 
 
-def is_copy(other: Passage, stored_passage: Passage = STORED_PASSAGE) -> bool:
-    """Whether the sketches have a value in common, and `stored_passage` contains all words of `other`."""
-    return bool(set(make_sketch(stored_passage)) & set(make_sketch(other))) and contains_all_words(
-        read_words(stored_passage), read_words(other)
+def is_found_as_copy(other: Passage, stored_passage: Passage = STORED_PASSAGE) -> bool:
+    """Whether the sketches have a value in common, and `other` is a copy of `stored_passage` or of a part of it."""
+    return bool(set(make_sketch(stored_passage)) & set(make_sketch(other))) and is_copy(
+        read_words(other), read_words(stored_passage)
     )
 
 
@@ -38,7 +38,7 @@ def is_copy(other: Passage, stored_passage: Passage = STORED_PASSAGE) -> bool:
     ],
 )
 def test_the_same_words_in_another_format_are_a_copy(text: str) -> None:
-    assert is_copy(make_passage(text))
+    assert is_found_as_copy(make_passage(text))
 
 
 @pytest.mark.parametrize(
@@ -55,15 +55,17 @@ def test_the_same_words_in_another_format_are_a_copy(text: str) -> None:
     ],
 )
 def test_templates_and_longer_texts_are_no_copies(text: str) -> None:
-    assert not is_copy(make_passage(text))
+    assert not is_found_as_copy(make_passage(text))
 
 
 def test_titles_and_headings_count_unless_they_are_file_names() -> None:
     text = STORED_PASSAGE["text"]
-    assert not is_copy(make_passage(text, title="Rules of 2024"))
-    assert not is_copy(make_passage(text, headings=("Kestrel",)))
-    assert is_copy(make_passage(text, title="old rules", file="old rules.txt"))
-    assert not is_copy(make_passage(text), stored_passage=make_passage(text, title="rules-2023", file="rules-2023.txt"))
+    assert not is_found_as_copy(make_passage(text, title="Rules of 2024"))
+    assert not is_found_as_copy(make_passage(text, headings=("Kestrel",)))
+    assert is_found_as_copy(make_passage(text, title="old rules", file="old rules.txt"))
+    assert not is_found_as_copy(
+        make_passage(text), stored_passage=make_passage(text, title="rules-2023", file="rules-2023.txt")
+    )
 
 
 @pytest.mark.parametrize(

@@ -64,7 +64,7 @@ def test_a_guarded_reader_gives_the_passages_of_a_direct_one(reader: GuardedRead
 
 def test_the_reason_of_a_failure_is_returned(reader: GuardedReader, docs: Path) -> None:
     (docs / "bad.pdf").write_bytes(b"no pdf")
-    with pytest.raises(Unreadable, match="damaged or no pdf file"):
+    with pytest.raises(Unreadable, match="damaged, or not in the pdf format"):
         reader.read(docs / "bad.pdf", 100)
 
 

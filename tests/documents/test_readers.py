@@ -8,13 +8,14 @@ import pytest
 from awkward_documents import write_pdf
 from plugin_package import install_plugin
 
+from quorum.core.errors import SetupError
 from quorum.core.plugins import forget_plugins
 from quorum.documents.document import Document, Unreadable
 from quorum.documents.encodings import decode_text
 from quorum.documents.html_blocks import read_html
 from quorum.documents.pieces import read_file_passages, split_document
 from quorum.documents.read import read_document, read_passage_lines
-from quorum.documents.readers import READERS, add_reader
+from quorum.documents.readers import READERS, add_reader, check_reader
 from quorum.documents.readers.plain_text import read as read_text
 from quorum.documents.tables import format_rows
 
@@ -45,6 +46,15 @@ def test_encodings_are_declared_or_detected_and_reported(data: bytes, text: str,
     result = decode_text(data)
     assert result.text == text
     assert (assumed_encoding in result.note) if assumed_encoding else result.note == ""
+
+
+def test_a_note_says_why_an_encoding_was_assumed() -> None:
+    data = "Köln liegt am Rhein.".encode("cp1252")
+    assert decode_text(data, "cp1252").note == ""
+    assert decode_text(data).note.endswith("it is not UTF-8 and names no encoding")
+    assert decode_text(data, "ascii").note.endswith("the encoding that it names, 'ascii', does not fit")
+    assert decode_text(data, "x-none").note.endswith("the encoding that it names, 'x-none', is unknown")
+    assert decode_text("Koeln".encode("utf-16-le"), "utf-16").note.endswith("it has NUL bytes but no byte order mark")
 
 
 @pytest.mark.parametrize("data", [b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR", b"abc\x01\xff\xfe\x02", b"\xff\xfea"])
@@ -90,6 +100,11 @@ def test_a_layout_table_is_no_table() -> None:
         "Soup",
         "Bread",
     ]
+    assert read_texts("<table role=none><tr><td>a<td>b</tr><tr><td>c<td>d</tr></table>") == ["a", "b", "c", "d"]
+
+
+def test_a_table_of_one_row_with_a_name_is_a_table() -> None:
+    assert read_texts("<table><tr><th>Height<td>87 m</tr></table>") == ["Height: 87 m"]
 
 
 @pytest.mark.parametrize(
@@ -99,6 +114,7 @@ def test_a_layout_table_is_no_table() -> None:
         ("<p>a</p><p hidden>b</p><div style='display: none'>c</div><div aria-hidden=true>d</div>", ["a"]),
         ("<ol start=3><li>x<li>y<ul><li>z</ul></ol>", ["3. x", "4. y", "- z"]),
         ("<dl><dt>Owner<dd>Orla<dt>Age<dd>9</dl>", ["Owner: Orla", "Age: 9"]),
+        ("<dl><dt hidden>Owner<dd>Orla<dt>Age<dd>9</dl>", ["Orla", "Age: 9"]),
         ("<p>10<sup>6</sup> trees<sup><a href=#n1>1</a></sup></p>", ["10⁶ trees"]),
         ("<p>before<script>x()</script> after</p>", ["before after"]),
         ("<pre>a\n  b</pre>", ["a\n  b"]),
@@ -145,13 +161,31 @@ def test_rst_directives_include_no_file(tmp_path: Path) -> None:
     assert "secret word" not in document.text
 
 
+@pytest.mark.parametrize(
+    ("next_lines", "expected"),
+    [
+        ("- one\n- two", ["one", "two"]),
+        (".. note:: Wait.", ["Note", "Wait."]),
+        (".. highlight:: c\n\nBody.", ["Body."]),
+        ("Part\n----\n\nBody.", ["Part", "Body."]),
+        ("  code", ["code"]),
+    ],
+)
+def test_what_follows_an_rst_directive_without_content_is_no_code(
+    next_lines: str, expected: list[str], tmp_path: Path
+) -> None:
+    (tmp_path / "a.rst").write_text(f"Title\n=====\n\nText.\n\n.. highlight:: c\n\n{next_lines}\n")
+    blocks = read_document(tmp_path / "a.rst").blocks
+    assert [block.text for block in blocks] == ["Text.", *expected]
+
+
 def test_an_epub_reads_only_its_own_files(tmp_path: Path) -> None:
     container = (
         '<container xmlns="urn:oasis:names:tc:opendocument:xmlns:container"><rootfile full-path="../../x"/></container>'
     )
     with zipfile.ZipFile(tmp_path / "a.epub", "w") as file:
         file.writestr("META-INF/container.xml", container)
-    with pytest.raises(Unreadable, match="damaged or no epub"):
+    with pytest.raises(Unreadable, match="damaged, or not in the epub format"):
         read_document(tmp_path / "a.epub")
 
 
@@ -197,7 +231,7 @@ def test_zip_bombs_are_refused_before_unpacking(tmp_path: Path) -> None:
     [
         ("a.json", "[" * 1_000_000, "nested too deeply"),
         ("a.html", "<div>" * 100_000 + "x", "nested too deeply"),
-        ("a.csv", 'a,b\n"' + "x" * 200_000, "row 2 cannot be read"),
+        ("a.csv", 'a,b\n"' + "x" * 200_000, "line 2 cannot be read"),
         ("a.ipynb", "{}", "not a notebook"),
         ("a.eml", "no header here", "not a mail message"),
         ("a.xyz", "x", "files of type '.xyz' are not read"),
@@ -247,9 +281,17 @@ def read_markdown(text: str) -> Document:
 
 def test_a_reader_can_be_registered(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("quorum.documents.readers.READERS", dict(READERS))
-    add_reader(".quo", read_text)
+    add_reader(".Quo", read_text)
     (tmp_path / "a.quo").write_text("A type of its own.")
     assert read_document(tmp_path / "a.quo").text == "A type of its own."
+
+
+@pytest.mark.parametrize("suffix", [".quo.gz", "quo", ".", ""])
+def test_a_reader_for_a_suffix_that_no_file_has_is_refused(suffix: str) -> None:
+    with pytest.raises(SetupError, match="has one dot, at its beginning"):
+        add_reader(suffix, read_text)
+    with pytest.raises(TypeError, match="has one dot, at its beginning"):
+        check_reader(suffix, read_text)
 
 
 def test_an_installed_package_may_add_a_reader(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

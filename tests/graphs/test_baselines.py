@@ -118,8 +118,8 @@ async def test_selection_inference_reads_the_passages_one_by_one_best_first() ->
         *FIRST_STEPS,
         ("rank_passages", {"passages": "p3 p1 p2"}),
         *(
-            ("infer", {**known_answer, "notes": n, "rationale": n, "turn": turn})
-            for turn, n in enumerate(notes, start=1)
+            ("infer", {**known_answer, "notes": n, "rationale": n, "finished_rounds": number})
+            for number, n in enumerate(notes, start=1)
         ),
         ("cite", {"evidence": ["p3 33-37", "p1 32-36"]}),
     ]
@@ -146,8 +146,13 @@ async def test_a_reply_without_notes_keeps_the_old_ones() -> None:
 
 async def test_a_passage_that_is_too_long_is_skipped() -> None:
     model = ScriptedModel().on("inference", TooLong("no"))
-    state = State(question=QUESTION, passages=PASSAGES[:1], turn=0, notes=None, answer="")
-    assert await infer(state, make_runtime(model)) == {"answer": "unknown", "unknown": True, "turn": 1, "dropped": 1}
+    state = State(question=QUESTION, passages=PASSAGES[:1], finished_rounds=0, notes=None, answer="")
+    assert await infer(state, make_runtime(model)) == {
+        "answer": "unknown",
+        "unknown": True,
+        "finished_rounds": 1,
+        "dropped": 1,
+    }
 
 
 async def test_the_largest_number_of_passages_stays_within_the_recursion_limit() -> None:

@@ -41,11 +41,11 @@ async def test_a_full_run_of_blendfilter() -> None:
     assert await trace_blendfilter(model) == [
         ("begin", {}),
         ("retrieve", {"passages": "mansion jones"}),
-        ("answer_externally", {"external_knowledge": EXTERNAL_REPLY}),
-        ("recall", {"internal_knowledge": INTERNAL_REPLY}),
+        ("write_external_knowledge", {"external_knowledge": EXTERNAL_REPLY}),
+        ("write_internal_knowledge", {"internal_knowledge": INTERNAL_REPLY}),
         ("name_topic", {"topic": "Television comedies"}),
         ("blend_queries", {"queries": [QUESTION, EXTERNAL_QUERY, INTERNAL_QUERY]}),
-        *(("gather", {"knowledge": result}) for result in PASSAGES_OF_QUERIES),
+        *(("gather", {"passages_by_query": result}) for result in PASSAGES_OF_QUERIES),
         ("merge_passages", {"passages": "mansion bell", "retrieved": RETRIEVED_IDS}),
         ("reason", {"reasoning": REASONING_REPLY, "passages": "mansion bell"}),
         ("extract_answer", ANSWER),
@@ -89,8 +89,8 @@ async def test_with_one_turn_judging_and_choosing_are_one_call() -> None:
         *(
             "begin",
             "retrieve",
-            "answer_externally",
-            "recall",
+            "write_external_knowledge",
+            "write_internal_knowledge",
             "blend_queries",
             "gather",
             "gather",
@@ -99,7 +99,7 @@ async def test_with_one_turn_judging_and_choosing_are_one_call() -> None:
         ),
         "cot_answer",
     ]
-    assert [update["knowledge"] for node, update in trace if node == "gather"] == PASSAGES_OF_QUERIES
+    assert [update["passages_by_query"] for node, update in trace if node == "gather"] == PASSAGES_OF_QUERIES
     assert trace[-1][1] == {**ANSWER, "passages": "mansion bell"}
     assert len(model.history) == 6
 
@@ -107,7 +107,7 @@ async def test_with_one_turn_judging_and_choosing_are_one_call() -> None:
 async def test_filter_union_merges_first_and_filters_once() -> None:
     model = make_blend_model().on("judge", "Passages 1 and 3 help.").on("choose", "1, 3")
     trace = await trace_blendfilter(model, filter_union=True)
-    assert [update["knowledge"] for node, update in trace if node == "gather"] == [
+    assert [update["passages_by_query"] for node, update in trace if node == "gather"] == [
         *("0: mansion jones -> mansion jones", "1: mansion bell -> mansion bell", "2: bell office -> bell office")
     ]
     assert trace[-4:] == [
@@ -192,7 +192,7 @@ async def test_an_unknown_internal_answer_adds_nothing_to_the_query(refusal: str
     trace = await trace_blendfilter(make_blend_model({"internal": refusal}))
     queries = next(update["queries"] for node, update in trace if node == "blend_queries")
     assert queries == [QUESTION, EXTERNAL_QUERY, QUESTION]
-    gathered_knowledge = [update["knowledge"] for node, update in trace if node == "gather"]
+    gathered_knowledge = [update["passages_by_query"] for node, update in trace if node == "gather"]
     assert gathered_knowledge == [
         "0: mansion jones -> mansion",
         "1: mansion bell -> mansion bell",
@@ -222,25 +222,25 @@ async def test_the_union_keeps_the_order_of_the_queries_and_each_passage_once() 
         make_passage("c"),
         make_passage("a", "second"),
     )
-    knowledge = [
+    passages_by_query = [
         QueryPassages(rank=2, retrieved=["c", "a"], passages=[c, a_again]),
         QueryPassages(rank=0, retrieved=["a", "x"], passages=[a]),
         QueryPassages(rank=1, retrieved=["b", "x"], passages=[b]),
     ]
-    assert await merge_passages(State(knowledge=knowledge)) == {
+    assert await merge_passages(State(passages_by_query=passages_by_query)) == {
         "passages": [a, b, c],
         "retrieved": ["a", "x", "b", "c"],
     }
-    assert await merge_passages(State(knowledge=[])) == {"passages": [], "retrieved": []}
+    assert await merge_passages(State(passages_by_query=[])) == {"passages": [], "retrieved": []}
 
 
 async def test_collect_takes_the_ids_from_before_the_filter_or_else_those_of_the_passages() -> None:
     state = State(rank=1, passages=[make_passage("a")])
     assert await collect_passages(state) == {
-        "knowledge": [QueryPassages(rank=1, retrieved=["a"], passages=[make_passage("a")])]
+        "passages_by_query": [QueryPassages(rank=1, retrieved=["a"], passages=[make_passage("a")])]
     }
     update = await collect_passages(State(rank=1, passages=[], retrieved=["a", "b"]))
-    assert update == {"knowledge": [QueryPassages(rank=1, retrieved=["a", "b"], passages=[])]}
+    assert update == {"passages_by_query": [QueryPassages(rank=1, retrieved=["a", "b"], passages=[])]}
 
 
 async def test_a_small_window_drops_the_lowest_passages_from_judging_and_choosing() -> None:

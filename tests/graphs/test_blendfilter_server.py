@@ -29,7 +29,10 @@ def reply(request: Request) -> str:
 
 
 def reply_in_rounds(sizes: list[int]) -> Callable[[Request], str | Response]:
-    """Replies that are held until all calls of their round have arrived; a call too few or too many gets an error."""
+    """Holds each reply until all calls of its round have arrived.
+
+    If a call of a round is missing, the others get an error after 50 seconds; so does a call after the last round.
+    """
     round_ends = list(accumulate(sizes))
     barriers = [threading.Barrier(size) for size in sizes]
     lock, arrived = threading.Lock(), 0

@@ -65,7 +65,7 @@ async def test_calls_of_an_earlier_stage_are_neither_made_nor_counted_again(
 
 
 async def test_a_stream_shows_no_answer_that_a_stage_rejects(tmp_path: Path, openai_server: OpenAIServer) -> None:
-    """Long answers of one method are shown while the model writes them."""
+    """A method shows a long answer while the model writes it; a cascade waits, because it may reject the answer."""
     sure_answer = {"test": "confidence", "at_least": 0.9}
     stages = (("concat", sure_answer, {"answer_type": "long"}), ("concat", None, {"answer_type": "long", "k": 1}))
     context = replace(CONTEXT, answer_type="long")

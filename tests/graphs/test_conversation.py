@@ -22,7 +22,7 @@ HISTORY = [
     {"role": "assistant", "content": "Ada Moreau"},
 ]
 STAND_ALONE_QUESTION = "When was the Lumen Tower finished?"
-SERVED_CONTEXT = Context(model="openai:test")
+OPENAI_CONTEXT = Context(model="openai:test")
 
 
 def is_rewriting(request: Request) -> bool:
@@ -38,7 +38,7 @@ def rewrite_or_answer(request: Request) -> str:
 
 async def ask(method: str = "concat", history: Any = HISTORY, **settings: Any) -> Any:
     return await answer(
-        "When was it finished?", method, replace(SERVED_CONTEXT, **settings), given=PASSAGES, history=history
+        "When was it finished?", method, replace(OPENAI_CONTEXT, **settings), given=PASSAGES, history=history
     )
 
 
@@ -56,7 +56,7 @@ async def test_a_follow_up_is_rewritten_to_stand_alone(openai_server: OpenAIServ
 async def test_without_a_history_the_method_runs_unchanged(openai_server: OpenAIServer) -> None:
     openai_server.reply("1931")
     result = await ask(history=())
-    assert result == await answer("When was it finished?", "concat", SERVED_CONTEXT, given=PASSAGES)
+    assert result == await answer("When was it finished?", "concat", OPENAI_CONTEXT, given=PASSAGES)
     assert "question" not in result
     assert not any(map(is_rewriting, openai_server.chats()))
 
@@ -119,13 +119,13 @@ async def test_an_invalid_turn_is_refused(turn: Any) -> None:
 
 def test_synchronous_code_gives_a_history_too(openai_server: OpenAIServer) -> None:
     openai_server.reply(rewrite_or_answer)
-    result = answer_sync("When was it finished?", "concat", SERVED_CONTEXT, given=PASSAGES, history=HISTORY)
+    result = answer_sync("When was it finished?", "concat", OPENAI_CONTEXT, given=PASSAGES, history=HISTORY)
     assert result["answer"] == "1931"
 
 
 async def test_a_stream_shows_the_rewriting_node_and_the_methods_own_nodes(openai_server: OpenAIServer) -> None:
     openai_server.reply(rewrite_or_answer)
-    running = stream("When was it finished?", "concat", SERVED_CONTEXT, given=PASSAGES, history=HISTORY)
+    running = stream("When was it finished?", "concat", OPENAI_CONTEXT, given=PASSAGES, history=HISTORY)
     events = [event async for event in running]
     nodes = [(*event.inside, event.node) for event in events if isinstance(event, NodeFinished)]
     assert nodes == [
@@ -146,9 +146,9 @@ async def test_a_thread_remembers_the_conversation(openai_server: OpenAIServer) 
     conversation.checkpointer = InMemorySaver()
     config: Any = {"configurable": {"thread_id": "one"}}
     first = {"messages": [HumanMessage("Who planned the Lumen Tower?")], "given": PASSAGES[:3]}
-    await conversation.ainvoke(first, config, context=SERVED_CONTEXT)
+    await conversation.ainvoke(first, config, context=OPENAI_CONTEXT)
     second = {"messages": [HumanMessage("When was it finished?")], "given": PASSAGES[:2]}
-    result = await conversation.ainvoke(second, config, context=SERVED_CONTEXT)
+    result = await conversation.ainvoke(second, config, context=OPENAI_CONTEXT)
     assert [message.text for message in result["messages"]] == [
         "Who planned the Lumen Tower?",
         "unknown",
@@ -159,7 +159,7 @@ async def test_a_thread_remembers_the_conversation(openai_server: OpenAIServer) 
     assert {name: item["calls"] for name, item in result["usage"].items()} == {"stand_alone": 1, "answer": 2}
     third = {"messages": [HumanMessage("When was it finished?")]}
     with pytest.raises(SetupError, match="no collection"):  # passages given with one turn are not kept for the next
-        await conversation.ainvoke(third, config, context=replace(SERVED_CONTEXT, collection="none", store="empty"))
+        await conversation.ainvoke(third, config, context=replace(OPENAI_CONTEXT, collection="none", store="empty"))
 
 
 async def test_sources_that_a_server_appended_are_cut_from_the_history(openai_server: OpenAIServer) -> None:
@@ -193,7 +193,7 @@ async def test_messages_without_a_question_are_refused() -> None:
 
 def test_conversations_at_the_same_time_do_not_mix(openai_server: OpenAIServer) -> None:
     async def rewrite(number: int) -> str:
-        result = await answer(f"And number {number}?", "no_retrieval", SERVED_CONTEXT, history=HISTORY)
+        result = await answer(f"And number {number}?", "no_retrieval", OPENAI_CONTEXT, history=HISTORY)
         return str(result["question"])  # type: ignore[typeddict-item]
 
     async def rewrite_all() -> list[str]:

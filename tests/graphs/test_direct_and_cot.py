@@ -20,7 +20,7 @@ from quorum.models.scripted import ScriptedModel
 
 
 def make_constant_model(reply: str = "Jillian Belk", model: ScriptedModel | None = None) -> ScriptedModel:
-    """A model that gives the same reply to every prompt."""
+    """A model that always replies `reply`, in `reason` as the conclusion, and keeps the first passage in `choose`."""
     model = model or ScriptedModel()
     for name in ("reason", "reason_from_memory"):
         model.on(name, lambda _: f"It is so. So the answer is {reply}.")

@@ -127,8 +127,9 @@ async def test_silver_sentences_for_answers_that_no_sentence_contains() -> None:
 
 
 async def test_silver_by_the_likelihood_of_the_answer(openai_server: OpenAIServer) -> None:
-    """With a scorer, the sentences for a label are those that make it likelier (the measure CXMI) in the prompt of the
-    model that answers.
+    """With a scorer, the measure CXMI chooses the sentences that make a label more likely.
+
+    The scorer gets the prompt that the answering model would get.
     """
     similar_passage = Passage(id="n", title="", text="It rained. The Lumen Tower was finished.")
     silver_for_label = await choose_silver_passages(
@@ -255,7 +256,7 @@ def test_the_drawing_equals_its_snapshot() -> None:
     snapshot = Path(__file__).parents[1] / "snapshots" / "filco.mmd"
     assert METHODS["filco"].graph.get_graph().draw_mermaid() == snapshot.read_text(encoding="utf-8")
     inside = context_filter.get_graph().draw_mermaid()
-    assert all(name in inside for name in ("filter_by_model", "filter_by_prompt", "filter_by_answers"))
+    assert all(name in inside for name in ("filter_by_scores", "filter_by_prompt", "filter_by_answers"))
 
 
 async def test_concurrent_runs_do_not_mix() -> None:

@@ -34,8 +34,8 @@ METHOD_NAMES = [
 READING_METHODS = [name for name in METHOD_NAMES if name != "no_retrieval"]
 RESULT_KEYS = {
     *("answer", "unknown", "confidence", "rationale", "evidence", "votes", "candidates", "summaries", "passages"),
-    *("voters_without_answer", "certified", "retrieved", "validity", "scores"),
-    *("usage", "malformed", "wordy_answers", "not_greedy", "dropped", "suppressed"),
+    *("voters_without_evidence", "certified", "retrieved", "validity", "scores"),
+    *("usage", "malformed", "wordy_answers", "temperature_refused", "dropped", "withheld"),
 }
 
 

@@ -14,8 +14,8 @@ from quorum.prompts import BUILT_IN
 KNOWN_ANSWER = {"answer": "1931", "unknown": False, "confidence": None, "evidence": ["p1 32-36", "p3 33-37"]}
 
 
-def make_evidence(evidence: str, unsupported_ids: str) -> dict[str, list[str]]:
-    return {"evidence": [evidence], "voters_without_answer": [unsupported_ids]}
+def make_evidence_keys(evidence: str, voter_without_evidence: str) -> dict[str, list[str]]:
+    return {"evidence": [evidence], "voters_without_evidence": [voter_without_evidence]}
 
 
 UNKNOWN_ANSWER = {"answer": "unknown", "unknown": True, "confidence": None, "evidence": []}
@@ -109,7 +109,7 @@ async def test_post_fusion_tie_goes_to_the_highest_rank() -> None:
             "unknown": False,
             "confidence": 0.5,
             "evidence": ["p2 29-33"],
-            "voters_without_answer": ["p5"],
+            "voters_without_evidence": ["p5"],
         },
     )
 
@@ -133,7 +133,7 @@ async def test_post_fusion_with_samples_counts_every_sample_as_a_vote() -> None:
         make_vote_step(2, "?", "?"),
         (
             "vote",
-            {"answer": "1950", "unknown": False, "confidence": 0.75, **make_evidence("p2 29-33", "p1")},
+            {"answer": "1950", "unknown": False, "confidence": 0.75, **make_evidence_keys("p2 29-33", "p1")},
         ),
     ]
 
@@ -145,7 +145,7 @@ async def test_post_fusion_staged_stops_when_decided() -> None:
         make_vote_step(1, "1931"),
         (
             "vote",
-            {"answer": "1931", "unknown": False, "confidence": None, **make_evidence("p1 32-36", "p2")},
+            {"answer": "1931", "unknown": False, "confidence": None, **make_evidence_keys("p1 32-36", "p2")},
         ),
     ]
 
@@ -162,7 +162,7 @@ async def test_post_fusion_staged_goes_on_while_the_vote_is_open() -> None:
         make_vote_step(2, "?"),
         ("vote", open_vote),
         make_vote_step(3, "1931"),
-        ("vote", {**open_vote, "voters_without_answer": ["p4"]}),
+        ("vote", {**open_vote, "voters_without_evidence": ["p4"]}),
     ]
 
 

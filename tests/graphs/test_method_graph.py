@@ -239,7 +239,7 @@ def test_a_mistake_raises_the_same_error_as_in_asynchronous_code() -> None:
 
 
 async def count_tasks() -> int:
-    """The number of tasks of the loop, without this one."""
+    """The number of other tasks on the event loop that runs this coroutine."""
     return len(asyncio.all_tasks()) - 1
 
 

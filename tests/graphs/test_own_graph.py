@@ -27,12 +27,12 @@ QUESTION = "Who built the lighthouse of Vell?"
 
 
 async def shout(state: State) -> State:
-    """answer -> answer."""
+    """answer -> answer, in capitals."""
     return {"answer": state["answer"].upper()}
 
 
 async def whisper(state: State) -> State:
-    """answer -> answer."""
+    """answer -> answer, in small letters."""
     return {"answer": state["answer"].lower()}
 
 

@@ -19,7 +19,7 @@ async def test_votes_weigh_by_likeness_to_the_question(method: str, weighing_nod
 
 
 @pytest.mark.parametrize("method", ["rerank", "replug"])
-async def test_weighted_votes_are_never_staged_and_unknown_is_dropped(method: str) -> None:
+async def test_weighted_votes_ask_all_passages_and_drop_unknown(method: str) -> None:
     model = script_passage_answers("unknown", "1950", "unknown")
     result = await answer(QUESTION, method, Context(model=model, k=3, vote="staged"), given=PASSAGES)
     assert (result["answer"], len(result["votes"])) == ("1950", 3)

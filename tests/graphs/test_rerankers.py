@@ -182,14 +182,14 @@ async def test_unreadable_rankings_are_counted_and_lose_no_passage() -> None:
 
 
 async def test_a_window_that_no_prompt_can_hold_stays_as_it_is() -> None:
-    state = State(question=QUESTION, passages=PASSAGES, turn=0)
+    state = State(question=QUESTION, passages=PASSAGES, finished_rounds=0)
     update = await rank_window(state, make_runtime(ScriptedModel().on("rank_passages", *[TooLong("no")] * 5)))
-    assert update == {"passages": PASSAGES, "turn": 1, "dropped": 5}
+    assert update == {"passages": PASSAGES, "finished_rounds": 1, "dropped": 5}
 
 
 async def test_passages_that_do_not_fit_follow_those_that_were_ranked() -> None:
     model = ScriptedModel().on("rank_passages", TooLong("no"), "[4] > [3] > [2] > [1]")
-    update = await rank_window(State(question=QUESTION, passages=PASSAGES, turn=0), make_runtime(model))
+    update = await rank_window(State(question=QUESTION, passages=PASSAGES, finished_rounds=0), make_runtime(model))
     assert (join_ids(update["passages"]), update["dropped"], update["malformed"]) == ("p4 p3 p2 p1 p5", 1, {})
 
 
@@ -217,7 +217,7 @@ async def test_each_reranking_node_returns_its_update() -> None:
 
 
 async def test_passages_of_another_query_are_reranked_by_that_query() -> None:
-    state: Any = {"question": QUESTION, "query": "Strikes", "own_passages": PASSAGES}
+    state: Any = {"question": QUESTION, "query": "Strikes", "given_passages": PASSAGES}
     result = await retrieval.ainvoke(state, context=Context(embeddings=WordAxes(), reranker="question"))
     assert result["passages"][0]["id"] == "p4"
     model = ScriptedModel().on("rank_passages", "[1] > [2]")
@@ -229,7 +229,7 @@ async def test_reranking_keeps_the_retrieval_scores_and_returns_only_passages() 
     scored_passages = [Passage(**{**passage, "score": 5.0 - n}) for n, passage in enumerate(PASSAGES)]
     state: Any = {"question": QUESTION, "passages": scored_passages}
     result = await rerank_passages.ainvoke(state, context=Context(embeddings=WordAxes(), reranker="question"))
-    assert set(result) <= {"passages", "usage", "malformed", "wordy_answers", "not_greedy", "dropped"}
+    assert set(result) <= {"passages", "usage", "malformed", "wordy_answers", "temperature_refused", "dropped"}
     assert {p["id"]: p["score"] for p in result["passages"]} == {p["id"]: p["score"] for p in scored_passages}
 
 

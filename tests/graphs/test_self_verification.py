@@ -88,7 +88,7 @@ async def test_the_first_of_equal_scores_wins_and_a_candidate_that_cannot_be_mas
     model.on("recover_condition: candidate 2", *["Iron Mast"] * RECOVERY_CALLS)
     steps = await trace_method("self_verification", model)
     assert (steps[-1][1]["answer"], steps[-1][1]["scores"]) == ("1950", [0.0] * 3)
-    assert [node["malformed"] for _, node in steps if "malformed" in node] == [{"mask_condition": ["I cannot."]}]
+    assert [update["malformed"] for _, update in steps if "malformed" in update] == [{"mask_condition": ["I cannot."]}]
 
 
 async def test_usage_of_verifications_is_counted_once() -> None:

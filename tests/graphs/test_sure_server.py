@@ -49,7 +49,7 @@ async def ask(model: str = "openai:test", **settings: Any) -> Result:
 
 
 class ReplyInRounds:
-    """Replies only when all calls of a round have arrived; if fewer arrive, the test hangs."""
+    """Replies only when all calls of a round have arrived; if fewer arrive within a minute, the calls fail."""
 
     def __init__(self, *sizes: int) -> None:
         self.barriers = [threading.Barrier(size) for size in sizes]

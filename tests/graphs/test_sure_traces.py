@@ -30,7 +30,7 @@ NO_SCORES = {"validity": None, "scores": None, "confidence": None}
 
 
 def make_proposer(candidates: str = "(a) 1931 (b) 1950") -> ScriptedModel:
-    """A model that proposes two candidates and supports each of them."""
+    """A model that proposes these candidates, at most two, and writes a summary for each."""
     model = ScriptedModel().on("candidates", candidates)
     model.on("conditional_summary: candidate 1", f"{FIRST_SUMMARY} [DONE]")
     return model.on("conditional_summary: candidate 2", f"{SECOND_SUMMARY} [DONE]")
@@ -50,8 +50,8 @@ def script_ranking(model: ScriptedModel, forwards: str, backwards: str) -> Scrip
 async def trace_and_sort(method: str, model: ScriptedModel, **settings: Any) -> Steps:
     """The run's steps. Those of calls made at the same time are sorted, because they end in any order."""
     steps = await trace_method(method, model, **settings)
-    sort_keys = {"validate": "judged", "rank_pair": "judged"}
-    groups = groupby(steps, key=lambda step: sort_keys.get(step[0], step[0]))
+    group_of_node = {"validate": "judged", "rank_pair": "judged"}
+    groups = groupby(steps, key=lambda step: group_of_node.get(step[0], step[0]))
     return [step for _, group in groups for step in sorted(group, key=lambda step: (step[0], str(step[1])))]
 
 
@@ -245,7 +245,7 @@ async def test_answer_types_that_a_method_does_not_serve_are_refused_before_the_
     assert model.history == []
 
 
-async def test_a_passage_that_fits_beside_the_shorter_candidate_alone_is_dropped_once() -> None:
+async def test_a_passage_that_fits_only_the_prompt_of_the_shorter_candidate_is_dropped_once() -> None:
     """A summary's prompt is longer than the candidates' prompt, and the more so the longer its candidate is."""
     passages = [Passage(id=str(n), title="", text=f"In 1931, {n}. " + "So it was. " * 20) for n in range(4)]
     dropped_counts = set()

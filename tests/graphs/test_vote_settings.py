@@ -1,4 +1,6 @@
-"""The settings `speculative` and `vote=staged` save calls and change no answer."""
+"""Two settings change no answer: `speculative` starts both rounds at once, and `vote=staged` stops asking once the vote
+is decided.
+"""
 
 from itertools import product
 from typing import Any

@@ -67,7 +67,7 @@ def test_a_provider_at_another_address_has_another_identity(
     assert (get_model_identity(spec) or {})["base_url"] == shown_address
 
 
-def test_the_embedded_reader_is_named_by_all_that_changes_its_replies() -> None:
+def test_the_embedded_reader_is_named_by_its_file_calibration_and_code() -> None:
     manifest = read_manifest()
     name = make_reader_name(manifest, b"code")
     other_calibration = manifest["calibration"] | {"threshold_one_passage": 0.123}
@@ -111,9 +111,10 @@ def test_unusable_model_specs_are_refused(make: object, spec: str, message: str)
     assert "\n" not in str(caught.value)
 
 
-def test_an_address_without_a_scheme_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("OPENAI_BASE_URL", "localhost:8000/v1")
-    with pytest.raises(SetupError, match="OPENAI_BASE_URL='localhost:8000/v1' is not an address"):
+@pytest.mark.parametrize("variable", ["OPENAI_BASE_URL", "OPENAI_API_BASE"])
+def test_an_address_without_a_scheme_is_refused(variable: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(variable, "localhost:8000/v1")
+    with pytest.raises(SetupError, match=f"{variable}='localhost:8000/v1' is not an address"):
         chat_model("openai:x")
 
 

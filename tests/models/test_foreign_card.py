@@ -1,4 +1,4 @@
-"""A quorum.json that another program wrote is refused in one sentence."""
+"""A trained model's card (quorum.json) that another program wrote is refused with an error of one sentence."""
 
 from pathlib import Path
 

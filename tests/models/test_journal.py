@@ -65,8 +65,8 @@ async def test_a_stored_reply_keeps_its_tokens_and_time(openai_server: OpenAISer
         return Response("<think>x</think>Lima", usage=usage, finish_reason="length")
 
     openai_server.reply(reply_slowly)
-    (first,) = await call("answer", "Which?", context=context, version="abc", clock=clock)
-    (again,) = await call("answer", "Which?", context=context, version="abc", clock=clock)
+    (first,) = await call("answer", "Which?", context=context, prompt_version="abc", clock=clock)
+    (again,) = await call("answer", "Which?", context=context, prompt_version="abc", clock=clock)
     assert len(openai_server.chats()) == 1
     assert (first.is_stored, again.is_stored) == (False, True)
     assert (again.text, again.raw, again.finish) == ("Lima", "<think>x</think>Lima", "length")

@@ -1,4 +1,4 @@
-"""Writes to the journal: queued together, and a reply that cannot be stored loses no other one."""
+"""Writes to the journal are queued and stored together. If one reply cannot be stored, the others still are."""
 
 import asyncio
 import threading

@@ -56,6 +56,16 @@ async def test_a_server_that_must_generate_generates_one_token(openai_server: Op
     assert [request.body["max_tokens"] for request in openai_server.requests] == [0, 1, 1]
 
 
+async def test_requests_that_are_refused_together_all_generate_one_token(openai_server: OpenAIServer) -> None:
+    def refuse_zero_tokens(request: Request) -> str | Response:
+        return "" if request.body["max_tokens"] else make_error(400, "max_tokens must be at least 1, got 0.")
+
+    openai_server.reply(refuse_zero_tokens)
+    scores = await make_scorer("completions:base").log_probabilities(PAIRS * 40)
+    assert scores == [pytest.approx(-4.0), pytest.approx(-2.1)] * 40
+    assert sorted(request.body["max_tokens"] for request in openai_server.requests) == [0, 0, 0, 1, 1, 1]
+
+
 async def test_temporary_failures_of_the_server_are_tried_again(openai_server: OpenAIServer) -> None:
     clock = FakeClock()
     openai_server.reply(

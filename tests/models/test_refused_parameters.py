@@ -1,4 +1,4 @@
-"""A parameter that a model refuses is left out of later calls. Results without temperature 0 are marked not greedy."""
+"""A parameter that a model refuses is left out of later calls. Results then say that temperature 0 was refused."""
 
 import asyncio
 import json
@@ -73,7 +73,7 @@ async def test_the_field_param_of_an_error_names_the_refused_parameter(openai_se
     message = "Unsupported: this model has a fixed temperature when a seed is given"
     openai_server.reply(refuse_parameter("seed", message, param="seed", code="unsupported_parameter"))
     (reply,) = await ask(context=Context(model="openai:test", temperature=0.7))
-    assert (reply.text, reply.is_greedy) == ("fine", True)
+    assert (reply.text, reply.temperature_refused) == ("fine", False)
     assert "temperature" in openai_server.chats()[-1].body
 
 
@@ -91,7 +91,7 @@ async def test_an_invalid_value_is_an_error_and_is_not_dropped(openai_server: Op
     assert len(openai_server.chats()) == 1
 
 
-async def test_a_parameter_that_is_refused_under_every_name_is_an_error(openai_server: OpenAIServer) -> None:
+async def test_a_parameter_that_is_refused_although_it_is_not_sent_is_an_error(openai_server: OpenAIServer) -> None:
     openai_server.reply(make_error(400, "Unsupported parameter: 'temperature'"))
     with pytest.raises(CallError, match="Unsupported parameter: 'temperature'"):
         await ask()
@@ -134,7 +134,7 @@ async def test_a_model_objects_own_temperature_is_dropped_too(openai_server: Ope
     openai_server.reply(refuse_parameter(*REFUSAL_WORDINGS["o1"]))
     model = ChatOpenAI(model="test", base_url=openai_server.url, api_key="none", max_retries=0, temperature=0)  # type: ignore[arg-type]
     (reply,) = await ask(context=Context(model=model))
-    assert (reply.text, reply.is_greedy, model.temperature) == ("fine", False, 0)
+    assert (reply.text, reply.temperature_refused, model.temperature) == ("fine", True, 0)
 
 
 async def test_samples_of_a_model_without_temperature_are_separate_requests(openai_server: OpenAIServer) -> None:
@@ -147,22 +147,24 @@ async def test_samples_of_a_model_without_temperature_are_separate_requests(open
     assert sorted(item.text for item in await ask(n=3)) == ["a", "b", "c"]
 
 
-async def test_a_stored_reply_still_says_that_it_was_not_greedy(openai_server: OpenAIServer, tmp_path: Path) -> None:
+async def test_a_stored_reply_still_says_that_temperature_0_was_refused(
+    openai_server: OpenAIServer, tmp_path: Path
+) -> None:
     openai_server.reply(refuse_parameter(*REFUSAL_WORDINGS["o1"]))
     context = Context(model="openai:test", journal=str(tmp_path / "journal.sqlite"))
     replies = [(await ask(context=context))[0] for _ in range(2)]
-    assert [(reply.is_stored, reply.is_greedy) for reply in replies] == [(False, False), (True, False)]
+    assert [(reply.is_stored, reply.temperature_refused) for reply in replies] == [(False, True), (True, True)]
 
 
 @pytest.mark.parametrize("greedy", [True, False])
 async def test_votes_that_were_not_greedy_are_not_certified(openai_server: OpenAIServer, greedy: bool) -> None:
     openai_server.reply("1931" if greedy else refuse_parameter(*REFUSAL_WORDINGS["o1"]))
     result = await answer(QUESTION, "post_fusion", SERVED_CONTEXT, given=PASSAGES)
-    assert result["not_greedy"] is not greedy
+    assert result["temperature_refused"] is not greedy
     assert (result["certified"] is not None) is greedy
 
 
-def test_an_evaluation_says_that_a_model_is_not_greedy(
+def test_an_evaluation_says_that_a_model_refused_temperature_0(
     openai_server: OpenAIServer, quorum: Quorum, tmp_path: Path
 ) -> None:
     line = {"id": "q", "question": QUESTION, "answers": ["1931"], "passages": PASSAGES}
@@ -171,6 +173,6 @@ def test_an_evaluation_says_that_a_model_is_not_greedy(
     openai_server.reply(refuse_parameter(*REFUSAL_WORDINGS["o1"]))
     folder = tmp_path / "out"
     run = quorum("eval", data, "--methods", "concat", "--model", "openai:test", "--out", folder)
-    assert (run.code, "not greedy" in run.out) == (0, True)
-    assert json.loads((folder / "results.jsonl").read_text(encoding="utf-8"))["not_greedy"] is True
-    assert json.loads((folder / "summary.json").read_text(encoding="utf-8"))["concat"]["not_greedy"] == 1
+    assert (run.code, "temperature refused" in run.out) == (0, True)
+    assert json.loads((folder / "results.jsonl").read_text(encoding="utf-8"))["temperature_refused"] is True
+    assert json.loads((folder / "summary.json").read_text(encoding="utf-8"))["concat"]["temperature_refused"] == 1

@@ -202,7 +202,7 @@ def test_passages_are_hidden_in_objects(make: Callable[[str], Any], expected: di
     assert expected.items() <= fields.items()
 
 
-def test_values_that_are_no_passages_are_left_unchanged() -> None:
+def test_without_hiding_only_logins_in_urls_are_removed() -> None:
     value = {"text": SECRET_TEXT, "n": [1, 2.5, None, True], "at": "http://localhost:8000/v1", "to": "me@example.org"}
     assert clean_value(value, hide=False) == value
     assert clean_value("see http://me:pw@host/v1", hide=False) == "see http://host/v1"

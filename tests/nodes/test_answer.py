@@ -71,7 +71,7 @@ async def test_reasoned_answers_keep_their_rationale(node: Any, prompt: str) -> 
     assert update["malformed"] == {}
 
 
-async def test_malformed_replies_are_stored_and_replaced_by_the_default() -> None:
+async def test_a_malformed_reply_is_stored_and_the_parser_still_returns_an_answer() -> None:
     update = await pruned_answer(STATE, make_runtime(ScriptedModel().on("pruning", "It was\n1931.")))
     assert update["answer"] == "1931"
     assert update["malformed"] == {"pruning": {"count": 1, "replies": ["It was\n1931."]}}

@@ -13,18 +13,18 @@ from quorum.nodes.retrieve import retrieve
 
 async def test_begin_resets_every_key_of_an_earlier_question() -> None:
     update: dict[str, Any] = dict(await begin({"question": QUESTION, "given": PASSAGES, "dropped": 3}, make_runtime()))
-    assert update.pop("own_passages") == PASSAGES
+    assert update.pop("given_passages") == PASSAGES
     assert update == {
         "given": None,
         "gold_answers": None,
-        "own_gold_answers": None,
+        "given_gold_answers": None,
         "query": None,
         "steps": [],
         "answer": "",
         "unknown": True,
         "confidence": None,
         "certified": None,
-        "voters_without_answer": None,
+        "voters_without_evidence": None,
         "rationale": None,
         "evidence": [],
         "votes": Overwrite(None),
@@ -36,7 +36,7 @@ async def test_begin_resets_every_key_of_an_earlier_question() -> None:
         "summary_validities": Overwrite([]),
         "preferences": Overwrite([]),
         "passages": [],
-        "turn": 0,
+        "finished_rounds": 0,
         "notes": None,
         "rationales": None,
         "masked_statement": None,
@@ -46,16 +46,16 @@ async def test_begin_resets_every_key_of_an_earlier_question() -> None:
         "external_knowledge": None,
         "internal_knowledge": None,
         "topic": None,
-        "earlier_vote_keys": [],
+        "stage_vote_keys": [],
         "cascade_run_id": None,
-        "suppressed": None,
+        "withheld": None,
         "passage_judgement": None,
         "queries": None,
-        "knowledge": Overwrite([]),
+        "passages_by_query": Overwrite([]),
         "usage": Overwrite({}),
         "malformed": Overwrite({}),
         "wordy_answers": Overwrite({}),
-        "not_greedy": Overwrite(False),
+        "temperature_refused": Overwrite(False),
         "dropped": Overwrite(0),
     }
 
@@ -73,7 +73,7 @@ async def test_begin_refuses_unusable_passages() -> None:
         await begin({"question": QUESTION, "given": [PASSAGES[0], {"id": "x"}]}, make_runtime())  # type: ignore[typeddict-item]
 
 
-async def test_retrieve_takes_the_first_k_of_the_provided_passages() -> None:
-    assert await retrieve({"question": QUESTION, "own_passages": PASSAGES}, make_runtime(k=2)) == {
+async def test_retrieve_takes_the_first_k_of_the_given_passages() -> None:
+    assert await retrieve({"question": QUESTION, "given_passages": PASSAGES}, make_runtime(k=2)) == {
         "passages": PASSAGES[:2]
     }

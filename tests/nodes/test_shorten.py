@@ -1,5 +1,4 @@
-"""An answer that should be short and has too many words is counted, and one more call shortens it to
-words of the answer."""
+"""A short answer with too many words is counted, and one more call cuts it down to an excerpt of itself."""
 
 import json
 import re
@@ -69,7 +68,9 @@ async def test_a_short_answer_is_not_shortened(openai_server: OpenAIServer) -> N
     "shortened_reply",
     ["1932", "the spire of 1931", "None", "unknown", "", "Ada Moreau in 1931", "{", WORDY_REPLY, "finished finished"],
 )
-async def test_a_shortened_reply_that_adds_words_is_not_used(openai_server: OpenAIServer, shortened_reply: str) -> None:
+async def test_a_shortened_reply_that_is_no_shorter_excerpt_is_not_used(
+    openai_server: OpenAIServer, shortened_reply: str
+) -> None:
     openai_server.reply(make_wordy_model(shortened_reply))
     result = await ask()
     assert result["answer"] == WORDY_REPLY.rstrip(".")
@@ -210,8 +211,8 @@ async def test_an_estimate_gives_the_range_of_calls(openai_server: OpenAIServer,
     dataset = read_data(tmp_path / "data.jsonl", None)
     calls = {}
     for shorten in ("off", "auto"):
-        runs = parse_columns("concat,filco", replace(SERVED_CONTEXT, shorten=shorten))  # type: ignore[arg-type]
-        estimated_cost = await estimate(dataset, runs, uses_given_passages=True)
+        columns = parse_columns("concat,filco", replace(SERVED_CONTEXT, shorten=shorten))  # type: ignore[arg-type]
+        estimated_cost = await estimate(dataset, columns, uses_given_passages=True)
         calls[shorten] = {
             name: (method.fewest_calls, method.calls, method.most_calls)
             for name, method in estimated_cost.methods.items()

@@ -21,7 +21,7 @@ async def test_vote_names_its_voters_as_evidence() -> None:
             Evidence(passage="p3", start=33, end=37),
             Evidence(passage="p5", start=None, end=None),
         ],
-        "voters_without_answer": [],
+        "voters_without_evidence": [],
     }
 
 
@@ -29,7 +29,7 @@ async def test_a_voter_that_does_not_contain_its_answer_is_no_evidence() -> None
     """A model that says Paris to everything."""
     update = await vote({"passages": PASSAGES, "votes": make_votes(*["Paris"] * 5)}, make_runtime())
     assert (update["answer"], update["evidence"]) == ("Paris", [])
-    assert update["voters_without_answer"] == ["p1", "p2", "p3", "p4", "p5"]
+    assert update["voters_without_evidence"] == ["p1", "p2", "p3", "p4", "p5"]
 
 
 async def test_a_voter_supports_the_answer_in_its_own_words() -> None:
@@ -42,7 +42,7 @@ async def test_a_voter_supports_the_answer_in_its_own_words() -> None:
         Evidence(passage="2", start=0, end=14),
         Evidence(passage="3", start=None, end=None),
     ]
-    assert update["voters_without_answer"] == ["1"]
+    assert update["voters_without_evidence"] == ["1"]
 
 
 async def test_an_answer_that_is_no_span_has_all_its_voters_as_evidence() -> None:
@@ -53,7 +53,7 @@ async def test_an_answer_that_is_no_span_has_all_its_voters_as_evidence() -> Non
     ):
         update = await vote({"passages": PASSAGES, "votes": votes}, make_runtime(answer_type=answer_type))
         assert update["evidence"] == [Evidence(passage=item, start=None, end=None) for item in ("p1", "p2")]
-        assert update["voters_without_answer"] == []
+        assert update["voters_without_evidence"] == []
 
 
 async def test_a_staged_vote_has_no_confidence() -> None:
@@ -66,7 +66,7 @@ async def test_a_staged_vote_has_no_confidence() -> None:
         "unknown": True,
         "confidence": None,
         "evidence": [],
-        "voters_without_answer": [],
+        "voters_without_evidence": [],
     }
 
 

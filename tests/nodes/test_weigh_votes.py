@@ -116,11 +116,10 @@ async def test_an_embeddings_server_gives_the_similarities(openai_server: OpenAI
     assert {request.path for request in openai_server.requests} == {"/v1/embeddings"}
 
 
-async def test_a_server_that_fails_is_a_call_error(monkeypatch: pytest.MonkeyPatch) -> None:
-    class FailingEmbeddings(WordAxes):
-        async def aembed_query(self, text: str) -> list[float]:
-            raise CallError("The embeddings failed.")
-
+async def test_a_server_that_fails_is_a_call_error(
+    openai_server: OpenAIServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENAI_BASE_URL", openai_server.url + "/nothing")
     state = State(question=QUESTION, passages=PASSAGES, votes=make_votes("a"))
-    with pytest.raises(CallError, match="embeddings failed"):
-        await weigh_by_meaning(state, make_runtime(embeddings=FailingEmbeddings()))
+    with pytest.raises(CallError, match="There is nothing at"):
+        await weigh_by_meaning(state, make_runtime(embeddings="openai:embedder"))

@@ -25,7 +25,7 @@ RESULT = {
     "certified": 1,
     "rationale": None,
     "evidence": [{"passage": "a", "start": 0, "end": 4}],
-    "voters_without_answer": ["b"],
+    "voters_without_evidence": ["b"],
     "votes": [{"rank": 0, "passage": "a", "answer": "1889", "unknown": False}],
     "passages": [{"id": "a", "title": "", "text": "1889 it was.", "score": 0.5}],
     "usage": {"answer": {"calls": 1, "input_tokens": 9, "output_tokens": 1, "cached_tokens": 0}},

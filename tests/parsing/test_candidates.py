@@ -246,7 +246,8 @@ def test_a_choice_that_looks_like_a_letter_is_read_as_text() -> None:
     assert parse_choice("A. A. Milne", ["Paris", "A. A. Milne"]) == Parsed("A. A. Milne")
 
 
-# vote_key makes one letter of names such as "x.x"; a reply "(x)" then means that name, not the candidate with letter x.
+# The vote key of a name such as "x.x" is the one letter "x". A reply "(x)" then names "x.x", not the candidate with the
+# letter x.
 LONG_NAMES = NAMES.filter(lambda name: len(vote_key(name)) > 1)
 
 

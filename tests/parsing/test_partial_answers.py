@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from quorum.parsing.partial_answers import asks_for_text, read_partial_answer
+from quorum.parsing.partial_answers import has_streamed_answer, read_partial_answer
 from quorum.parsing.read_reply import read_reply
 from quorum.prompts import BUILT_IN
 
@@ -20,8 +20,8 @@ def read_partial_answers(reply: str, prompt: str = "answer_long") -> list[str]:
 
 
 def test_long_answers_and_turns_of_a_dialogue_are_shown_while_they_are_written() -> None:
-    text_prompts = {name for name in BUILT_IN if asks_for_text(name)}
-    assert text_prompts == {f"answer{kind}_{form}" for kind in ("", "_candidates") for form in ("long", "dialogue")}
+    streamed_prompts = {name for name in BUILT_IN if has_streamed_answer(name)}
+    assert streamed_prompts == {f"answer{kind}_{form}" for kind in ("", "_candidates") for form in ("long", "dialogue")}
 
 
 def test_each_partial_answer_continues_the_one_before_and_begins_the_whole_answer() -> None:

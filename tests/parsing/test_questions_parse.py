@@ -173,8 +173,8 @@ def test_the_mix_of_kinds_is_read_and_split() -> None:
     assert split_by_mix(100, read_mix("two=1")) == {"single": 0, "two": 100, "unanswerable": 0}
 
 
-def make_documents(sizes: list[int]) -> list[Passage]:
-    """Documents with these numbers of passages."""
+def make_passages_of_documents(sizes: list[int]) -> list[Passage]:
+    """The passages of some documents. sizes: the number of passages in each document."""
     return [
         Passage(id=f"{document}-{n}", title=f"D{document}", text=f"Text {n} of document {document}.")
         for document, count in enumerate(sizes)
@@ -184,9 +184,9 @@ def make_documents(sizes: list[int]) -> list[Passage]:
 
 @given(st.lists(st.integers(1, 6), min_size=1, max_size=6), st.text(max_size=3))
 def test_every_document_has_its_turn_before_any_has_a_second(sizes: list[int], seed: str) -> None:
-    order = order_by_documents(make_documents(sizes), seed)
-    assert order == order_by_documents(make_documents(sizes), seed)
-    assert sorted(item["id"] for item in order) == sorted(item["id"] for item in make_documents(sizes))
+    order = order_by_documents(make_passages_of_documents(sizes), seed)
+    assert order == order_by_documents(make_passages_of_documents(sizes), seed)
+    assert sorted(item["id"] for item in order) == sorted(item["id"] for item in make_passages_of_documents(sizes))
     assert len({item["title"] for item in order[: len(sizes)]}) == len(sizes)
 
 
@@ -235,8 +235,10 @@ def test_a_pair_is_drawn_once() -> None:
 
 
 def test_drawing_ends_when_the_corpus_or_the_tries_are_used_up() -> None:
-    drawn_ids = {Draw("single", (make_documents([4])[0],)).id}
-    queue = DrawQueue(make_documents([4]), 0, lambda text, k: [], drawn_ids, {"single": 9, "two": 9, "unanswerable": 2})
+    drawn_ids = {Draw("single", (make_passages_of_documents([4])[0],)).id}
+    queue = DrawQueue(
+        make_passages_of_documents([4]), 0, lambda text, k: [], drawn_ids, {"single": 9, "two": 9, "unanswerable": 2}
+    )
     assert len(queue.take_draws({"single": 2, "unanswerable": 1})) == 3
     assert len(queue.take_draws({"single": 2, "unanswerable": 1})) == 2
     assert queue.take_draws({"single": 1, "two": 1, "unanswerable": 1}) == []
@@ -244,12 +246,16 @@ def test_drawing_ends_when_the_corpus_or_the_tries_are_used_up() -> None:
 
 
 def test_drawing_ends_at_once_if_earlier_runs_took_more_draws_than_allowed() -> None:
-    queue = DrawQueue(make_documents([4]), 0, lambda text, k: [], set(), {"single": -3, "two": 0, "unanswerable": 0})
+    queue = DrawQueue(
+        make_passages_of_documents([4]), 0, lambda text, k: [], set(), {"single": -3, "two": 0, "unanswerable": 0}
+    )
     assert (queue.take_draws({"single": 1}), queue.end_reasons) == ([], {"single": "tries"})
 
 
 def test_a_round_has_at_most_32_draws() -> None:
-    queue = DrawQueue(make_documents([80]), 0, lambda text, k: [], set(), {"single": 70, "two": 0, "unanswerable": 9})
+    queue = DrawQueue(
+        make_passages_of_documents([80]), 0, lambda text, k: [], set(), {"single": 70, "two": 0, "unanswerable": 9}
+    )
     assert [len(queue.take_draws({"single": 60, "unanswerable": 9})) for _ in range(2)] == [32, 32]
     assert len(queue.take_draws({"single": 6, "unanswerable": 9})) == 15
     assert queue.end_reasons == {}

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 import quorum
 from quorum import SetupError, read_reply
-from quorum.parsing.read_reply import CONTRACTS, get_contract
+from quorum.parsing.read_reply import REPLY_PARSERS, get_reply_parser
 from quorum.prompts import BUILT_IN
 
 ROOT = Path(quorum.__file__).resolve().parent.parent
@@ -18,16 +18,17 @@ FILES_THAT_SEND_PROMPTS = [
     *sorted((ROOT / "nodes").glob("*.py")),
     *sorted((ROOT / "quorum" / "evaluation").rglob("*.py")),
 ]
-# A few parsers in CONTRACTS take texts; the nodes call another parser, with other arguments: the one -> the other.
+# Two parsers in REPLY_PARSERS wrap another parser, and the nodes call the wrapped one.
+# parser in REPLY_PARSERS -> parser in the nodes
 ADAPTED_PARSERS = {
     "parse_copied_texts": "parse_copied_sentences",
     "parse_masked_statement_for_candidate": "parse_masked_statement",
 }
 
 
-def test_every_prompt_has_a_contract_and_no_other_name_has() -> None:
-    assert {name.partition(".")[0] for name in BUILT_IN} == set(CONTRACTS)
-    assert get_contract("candidates.paper") is CONTRACTS["candidates"]
+def test_every_prompt_has_a_reply_parser_and_no_other_name_has() -> None:
+    assert {name.partition(".")[0] for name in BUILT_IN} == set(REPLY_PARSERS)
+    assert get_reply_parser("candidates.paper") is REPLY_PARSERS["candidates"]
 
 
 def list_sent_prompts() -> dict[str, set[str]]:
@@ -52,12 +53,12 @@ def get_prompt_name(node: ast.expr) -> str | None:
     return name.value if isinstance(name, ast.Constant) and isinstance(name.value, str) else None
 
 
-def test_nodes_read_replies_with_the_parsers_of_the_contracts() -> None:
+def test_nodes_read_replies_with_the_parsers_of_the_table() -> None:
     names_in_parse = list_sent_prompts()
     assert len(names_in_parse) > 12
     differing = {}
     for prompt, names in names_in_parse.items():
-        parser = CONTRACTS[prompt].parse.__name__
+        parser = REPLY_PARSERS[prompt].parse.__name__
         if "parse" not in names and ADAPTED_PARSERS.get(parser, parser) not in names:
             differing[prompt] = (parser, names)
     assert differing == {}
@@ -109,9 +110,9 @@ def test_values_have_named_fields() -> None:
     assert (draft.question, draft.answers) == ("Who built it?", ["Ada Korn"])
 
 
-@pytest.mark.parametrize("prompt", [name for name, item in CONTRACTS.items() if item.required_arguments])
+@pytest.mark.parametrize("prompt", [name for name, item in REPLY_PARSERS.items() if item.required_arguments])
 def test_a_missing_argument_is_a_setup_error_that_names_it(prompt: str) -> None:
-    (required_argument,) = CONTRACTS[prompt].required_arguments
+    (required_argument,) = REPLY_PARSERS[prompt].required_arguments
     with pytest.raises(SetupError, match=f"'{prompt}', give {required_argument}="):
         read_reply(prompt, "1")
 
@@ -121,7 +122,7 @@ def test_an_unknown_prompt_is_a_setup_error_that_lists_the_prompts() -> None:
         read_reply("anwser", "Ada Korn")
 
 
-@given(prompt=st.sampled_from(sorted(CONTRACTS)), reply=st.text())
+@given(prompt=st.sampled_from(sorted(REPLY_PARSERS)), reply=st.text())
 def test_no_reply_raises(prompt: str, reply: str) -> None:
     reading = read_reply(prompt, reply, question="Who?", candidates=CANDIDATES, count=2)
     assert reading.malformed in (True, False)

@@ -9,7 +9,7 @@ from quorum.parsing.rankings import parse_ranking
 
 
 def make_ranking(*numbers: int, malformed: bool = False) -> Parsed[list[int]]:
-    """The ranking parsed from these numbers, which start at 1."""
+    """The expected result of `parse_ranking` for passages in this order. The numbers start at 1."""
     return Parsed([number - 1 for number in numbers], malformed)
 
 

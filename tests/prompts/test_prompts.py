@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from quorum import prompts
 from quorum.core.errors import SetupError
 from quorum.core.state import Passage
 from quorum.prompts import BUILT_IN, get_version, load_overrides, number_passages, render_prompt
@@ -54,6 +55,10 @@ def test_values_are_inserted_unchanged(passages: str, question: str) -> None:
     assert text.endswith(f"Question: {question} $$ $passages\nAnswer:")
 
 
+def test_every_exported_name_exists() -> None:
+    assert all(hasattr(prompts, name) for name in prompts.__all__)
+
+
 def test_a_prompts_version_changes_with_its_text() -> None:
     assert get_version("answer") == render_prompt("answer", passages="", question="").version
     assert len(get_version("answer")) == 10
@@ -93,9 +98,9 @@ def test_a_missing_input_is_named() -> None:
 def test_unusable_overrides_are_refused(tmp_path: Path) -> None:
     with pytest.raises(SetupError, match="There is no prompt 'anwser'"):
         render_prompt("anwser")
-    with pytest.raises(SetupError, match="overrides 'anwser', which is not a prompt"):
+    with pytest.raises(SetupError, match="replaces the text of 'anwser', but there is no such prompt"):
         render_prompt("answer", {"anwser": "x"}, passages="p", question="q")
-    with pytest.raises(SetupError, match="which is not a folder"):
+    with pytest.raises(SetupError, match=r"The setting 'prompts' is .*, which is not a folder"):
         load_overrides(str(tmp_path / "missing"))
     (tmp_path / "answer.md").write_bytes(b"\xff\xfe\x00bad")
     with pytest.raises(SetupError, match=r"answer\.md cannot be read"):

@@ -86,7 +86,7 @@ def test_the_scores_equal_those_of_bm25s(texts: list[str], batch_size: int) -> N
 
 @given(st.one_of(st.text(), WORDS_OF_TEXTS.map(" ".join)))
 def test_words_are_split_alike_beside_a_text_of_another_script(text: str) -> None:
-    """There is a way to split ASCII, one for other scripts with spaces, and one for texts with a script without."""
+    """Three code paths split words: for ASCII, for other scripts with spaces, and for scripts without. They agree."""
     assert split_words(f"{text} 東") == [*split_words(text), "東"]
 
 

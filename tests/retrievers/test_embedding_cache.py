@@ -79,7 +79,7 @@ def test_a_cache_that_is_too_large_drops_its_oldest_vectors(tmp_path: Path, monk
     cached_embeddings = CachedEmbeddings(CountingEmbeddings, "count", tmp_path)
     texts = [f"Gate {number} opens." for number in range(40)]
     cached_embeddings.embed_documents(texts)
-    monkeypatch.setattr(embedding_cache, "LARGEST_CACHE", 1)
+    monkeypatch.setattr(embedding_cache, "MAX_CACHE_BYTES", 1)
     cached_embeddings.embed_documents(["The last one."])
     remaining_vectors = cached_embeddings.read([cached_embeddings.make_key(text) for text in texts])
     # The older half is dropped; the vector in the middle may belong to either half.

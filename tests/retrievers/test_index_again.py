@@ -94,7 +94,9 @@ def test_a_passage_of_two_documents_is_kept_until_both_are_gone(
         (docs / f"{name}.md").write_text("# Same\n\nThe same text.")
     assert get_counts(index()) == Counts(added=2, passages=1)
     entries = open_store(tmp_path / "store").fetch_entries("docs")
-    assert [sorted(entry.numbers) for entry in entries.values()] == [[str(docs / "a.md"), str(docs / "b.md")]]
+    assert [sorted(entry.number_by_document) for entry in entries.values()] == [
+        [str(docs / "a.md"), str(docs / "b.md")]
+    ]
     (docs / "a.md").unlink()
     assert get_counts(index(prune=True)) == Counts(unchanged=1, removed=1, passages=1)
     (docs / "b.md").write_text("# Same\n\nAnother text.")

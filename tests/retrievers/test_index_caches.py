@@ -12,7 +12,7 @@ from wordvectors import WordVectors
 from quorum.core.context import Context
 from quorum.core.state import Passage
 from quorum.retrievers import bm25_cache, search
-from quorum.retrievers.colbert_cache import load_index, write_memory_mapped_array
+from quorum.retrievers.colbert_cache import convert_rows_to_npy, load_index
 from quorum.retrievers.index import index_passages
 
 SUBJECTS = ["river", "tiger", "opera"]
@@ -57,7 +57,7 @@ async def test_search_works_if_the_index_cannot_be_stored(
 def test_a_colbert_index_with_too_few_passages_is_not_loaded(tmp_path: Path) -> None:
     rows = np.arange(12, dtype=np.float16).reshape(4, 3)
     (tmp_path / "rows").write_bytes(rows.tobytes())
-    write_memory_mapped_array(tmp_path, 4, 3)
+    convert_rows_to_npy(tmp_path, 4, 3)
     np.save(tmp_path / "starts.npy", np.array([0, 1, 4]))
     (tmp_path / "passages.jsonl").write_text('{"id": "a"}\n{"id": "b"}', "utf-8")
     whole_index = load_index(tmp_path)

@@ -149,7 +149,7 @@ def test_unreadable_files_are_named_and_others_are_indexed(docs: Path, index: In
         "bare.md": "no text in it",
         "cut.pdf": reasons["cut.pdf"],
         "not.pdf": reasons["not.pdf"],
-        "cut.docx": "damaged or no docx file (BadZipFile)",
+        "cut.docx": "damaged, or not in the docx format (BadZipFile)",
         "image.png": "files of type '.png' are not read",
         "Makefile": "a file without a type is not read",
         "gone.txt": "a broken link",
@@ -160,7 +160,7 @@ def test_unreadable_files_are_named_and_others_are_indexed(docs: Path, index: In
         "lines.jsonl, line 5": "empty text",
         "lines.jsonl, line 6": "NUL characters in it",
         "lines.jsonl, line 7": "not UTF-8",
-        "lines.jsonl": "the id '1' stands for another text twice in it; the first stays",
+        "lines.jsonl": "two texts in it have the id '1'; the first stays",
     }
     assert reasons["cut.pdf"].startswith(("damaged", "no text"))
     assert reasons["not.pdf"].startswith("damaged")
@@ -208,7 +208,7 @@ def test_of_two_texts_with_one_id_the_first_stays(
     (docs / "b.jsonl").write_text('{"id": "1", "text": "second"}\n{"id": "2", "text": "third"}')
     report = index()
     assert report.skipped == [
-        (str(docs / "b.jsonl"), f"the id '1' stands for another text in {docs / 'a.jsonl'}; the first stays")
+        (str(docs / "b.jsonl"), f"the id '1' already belongs to a text of {docs / 'a.jsonl'}; that text stays")
     ]
     assert [passage["text"] for passage in list_collection()] == ["first", "third"]
 

@@ -31,7 +31,7 @@ index_documents([sys.argv[3]], collection="docs", store=sys.argv[4], embeddings=
 
 
 def start_indexer(docs: Path, store: Path, killed_after: int = 0) -> subprocess.Popen[bytes]:
-    """Another process that indexes `docs`; SIGKILL ends it after `killed_after` documents."""
+    """Another process that indexes `docs`. SIGKILL ends it after `killed_after` documents; with 0, nothing does."""
     arguments = [str(ROOT), str(ROOT / "tests"), str(docs), str(store), str(killed_after)]
     return subprocess.Popen([sys.executable, "-c", INDEXING_SCRIPT, *arguments])
 

@@ -109,7 +109,7 @@ def test_a_damaged_index_is_rebuilt(
     info = reopen_store(store).fetch_info(COLLECTION_NAME)
     damage(store, name)
     damaged_store = reopen_store(store)
-    with pytest.raises(SetupError, match=r"is damaged \(.*\); index any document into that collection again"):
+    with pytest.raises(SetupError, match=r"is damaged \(.*\); index any document into the collection with"):
         damaged_store.query(COLLECTION_NAME, [1.0, 0.0, 0.0], 2)
     model = NumberEmbeddings()
     index(store, model)
@@ -120,7 +120,7 @@ def test_a_damaged_index_is_rebuilt(
     rebuilt_store = reopen_store(store)
     assert (
         rebuilt_store.count_passages(COLLECTION_NAME),
-        rebuilt_store.fetch_info(COLLECTION_NAME).has_damaged_vectors,
+        rebuilt_store.fetch_info(COLLECTION_NAME).is_rebuilding_vectors,
         rebuilt_store.fetch_info(COLLECTION_NAME).is_being_changed,
     ) == (
         len(PASSAGES),
@@ -152,14 +152,16 @@ def test_an_interrupted_rebuild_of_vectors_starts_again(store: Path) -> None:
 
 
 def find_mark_and_file(store: Path) -> tuple[Path, Path]:
-    """The mark of a write to the collection that never ended, and a file of its vector index."""
+    """The path of the mark file that an unfinished write would leave, and the path of a file of the vector index."""
     (links,) = store.glob("chroma/*/link_lists.bin")
     mark = store / f"writing-{open_store(store).get_client().get_collection(COLLECTION_NAME).id}"
     return mark, links
 
 
 def test_an_unfinished_write_is_detected(store: Path) -> None:
-    """The files may look complete: they were written after the mark was set, or the machine was restarted since."""
+    """Files that look complete count as damaged if a mark exists, and if they are younger than the mark or the machine
+    has restarted since the mark was set.
+    """
     reopen_store(store)
     mark, links = find_mark_and_file(store)
     mark.write_text(read_boot_id(), "utf-8")
@@ -171,7 +173,8 @@ def test_an_unfinished_write_is_detected(store: Path) -> None:
     mark.write_text(read_boot_id(), "utf-8")
     links.touch()
     with pytest.raises(
-        SetupError, match=rf"is damaged \(that of the collection '{COLLECTION_NAME}': its last write did not finish\)"
+        SetupError,
+        match=rf"is damaged \(the index of the collection '{COLLECTION_NAME}': its last write did not finish\)",
     ):
         reopen_store(store).query(COLLECTION_NAME, [1.0, 0.0, 0.0], 2)
     assert reopen_store(store).has_damaged_vectors(COLLECTION_NAME)

@@ -131,7 +131,7 @@ def test_the_sample_is_indexed_once_and_again_when_its_files_change(context: Con
     assert events == [(n, len(events)) for n in range(1, len(events) + 1)]
     assert prepare_sample(context) == 0
     assert events == []
-    store.write("sample", replace(store.fetch_info("sample"), sample="another version of the files"))
+    store.write("sample", replace(store.fetch_info("sample"), sample_hash="another version of the files"))
     assert prepare_sample(context) == count
     store.write(
         "sample", store.fetch_info("sample").with_new_revision(is_being_changed=True)

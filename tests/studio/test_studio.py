@@ -108,7 +108,7 @@ async def test_every_method_runs_with_given_passages_and_a_chat_model(
     result = await get_values(client, thread)
     assert set(result["usage"]) >= set(result["malformed"])
     assert len(server.model.chats()) > count_before
-    assert result["own_passages"] == TOWER_PASSAGES
+    assert result["given_passages"] == TOWER_PASSAGES
 
 
 @pytest.mark.parametrize(

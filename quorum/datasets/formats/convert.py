@@ -62,7 +62,7 @@ def check_texts(value: Any) -> list[str]:
     return [check_text(item) for item in value]
 
 
-def check_answers(value: Any) -> list[str]:
+def require_answers(value: Any) -> list[str]:
     """The answers as a list, from a text or a list of texts. Raises `UnusableRecord` if there are none.
 
     Test sets are published without answers. In our format "no answers" means that "unknown" is right, so such records

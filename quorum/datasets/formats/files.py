@@ -52,12 +52,12 @@ def is_document(value: dict[str, Any]) -> bool:
     """Whether an object contains records instead of being one."""
     if any(isinstance(value.get(name), list) for name in ("data", "Data")):
         return True
-    return bool(value) and all(isinstance(part, dict) and is_asqa_part(part) for part in value.values())
+    return bool(value) and all(isinstance(part, dict) and is_asqa_split(part) for part in value.values())
 
 
-def is_asqa_part(part: dict[str, Any]) -> bool:
-    """Whether an object is a part of ASQA, which maps ids to records."""
-    return bool(part) and all(isinstance(record, dict) and "qa_pairs" in record for record in part.values())
+def is_asqa_split(value: dict[str, Any]) -> bool:
+    """Whether an object is a split of ASQA (train or dev): a map from ids to records."""
+    return bool(value) and all(isinstance(record, dict) and "qa_pairs" in record for record in value.values())
 
 
 def read_document(path: Path) -> Any:
@@ -80,7 +80,7 @@ def number_records(path: Path, value: Any) -> Iterator[NumberedRecord]:
 
 
 def split_document(value: Any) -> Iterator[Any]:
-    """The records of a document: the items of a list, or those in SQuAD's articles, TriviaQA's Data or ASQA's parts."""
+    """The records of a document: the items of a list, of SQuAD's articles, of TriviaQA's Data or of ASQA's splits."""
     if isinstance(value, list):
         yield from value
     elif not isinstance(value, dict) or not is_document(value):

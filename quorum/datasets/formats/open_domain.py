@@ -11,11 +11,11 @@ from quorum.datasets.formats.convert import (
     FEVER_LABELS,
     Format,
     UnusableRecord,
-    check_answers,
     check_text,
     check_texts,
     make_passage,
     make_record,
+    require_answers,
 )
 from quorum.datasets.records import Record, get_list, parse_passage
 
@@ -43,7 +43,10 @@ def convert_own_record(value: dict[str, Any], where: str) -> Record:
 
 
 def parse_keep(value: Any) -> dict[str, bool]:
-    """{"keep": true or false} from a reviewer's mark, which a table writes as a word; {} without a mark."""
+    """{"keep": true or false} from a reviewer's mark, {} without a mark.
+
+    A CSV file holds only text, so the mark may also be a word: true, yes, false or no.
+    """
     if value in (None, ""):
         return {}
     words = {"true": True, "yes": True, "false": False, "no": False}
@@ -55,7 +58,7 @@ def parse_keep(value: Any) -> dict[str, bool]:
 
 def convert_nq(value: dict[str, Any], where: str) -> Record:
     """Lee et al. 2019 (NQ-open)."""
-    return make_record(value.get("id"), value["question"], check_answers(value["answer"]))
+    return make_record(value.get("id"), value["question"], require_answers(value["answer"]))
 
 
 def convert_triviaqa(value: dict[str, Any], where: str) -> Record:
@@ -73,7 +76,7 @@ def convert_webquestions(value: dict[str, Any], where: str) -> Record:
     """Berant et al. 2013. Answers are a Lisp list: (list (description "Padmé Amidala") (description Jamaica))."""
     descriptions = [item.group(1).strip() for item in DESCRIPTION.finditer(value["targetValue"])]
     answers = [parse_json(answer) if answer.startswith('"') else answer for answer in descriptions]
-    return make_record(None, value["utterance"], check_answers(answers), url=value.get("url"))
+    return make_record(None, value["utterance"], require_answers(answers), url=value.get("url"))
 
 
 def convert_kilt(value: dict[str, Any], where: str) -> Record:
@@ -81,7 +84,7 @@ def convert_kilt(value: dict[str, Any], where: str) -> Record:
     because KILT counts the recall of articles. FEVER's claims have two labels in KILT; Wizard of Wikipedia asks for
     dialogue turns, ELI5 for long answers.
     """
-    answers = check_answers(
+    answers = require_answers(
         [check_text(output["answer"]) for output in value["output"] if output.get("answer") is not None]
     )
     sources = [source for output in value["output"] for source in output.get("provenance") or []]
@@ -134,7 +137,7 @@ def convert_dpr(value: dict[str, Any], where: str) -> Record:
     gold = [passage["id"] for passage, item in zip(passages, value["ctxs"], strict=True) if item.get("has_answer")]
     kind = "passage contains an answer string" if gold else None
     return make_record(
-        value.get("id"), value["question"], check_answers(value["answers"]), passages, gold, gold_kind=kind
+        value.get("id"), value["question"], require_answers(value["answers"]), passages, gold, gold_kind=kind
     )
 
 
@@ -147,7 +150,7 @@ def convert_retrieved_passage(item: dict[str, Any]) -> Passage:
 def convert_flashrag(value: dict[str, Any], where: str) -> Record:
     """Jin et al. 2024."""
     meta = value.get("metadata") or {}
-    record = make_record(value.get("id"), value["question"], check_answers(value["golden_answers"]))
+    record = make_record(value.get("id"), value["question"], require_answers(value["golden_answers"]))
     record["meta"] = meta if isinstance(meta, dict) else {}
     return record
 

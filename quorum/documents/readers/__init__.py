@@ -9,6 +9,7 @@ from importlib import import_module
 from pathlib import Path
 
 from quorum.core import plugins
+from quorum.core.errors import SetupError
 from quorum.documents.document import Document, Unreadable
 
 Reader = Callable[[bytes, str], Document]
@@ -41,8 +42,25 @@ READERS: dict[str, str | Reader] = {
 
 
 def add_reader(suffix: str, reader: Reader) -> None:
-    """Use `reader` for files whose names end in `suffix` (".abc"), in this process."""
+    """Use `reader` for files whose names end in `suffix` (".abc"), in this process.
+
+    A reader is chosen by what follows the last dot of a file's name, so ".abc.gz" raises `SetupError`.
+    """
+    if not has_one_dot_at_beginning(suffix):
+        raise SetupError(
+            f"A reader is found by the last part of a file's name, which has one dot, at its beginning, but {suffix!r} "
+            "was given; give for example '.abc'."
+        )
     READERS[suffix.lower()] = reader
+
+
+def has_one_dot_at_beginning(suffix: str) -> bool:
+    """Whether a file's name can have this suffix (`Path.suffix`).
+
+    >>> has_one_dot_at_beginning(".abc"), has_one_dot_at_beginning(".abc.gz"), has_one_dot_at_beginning("abc")
+    (True, False, False)
+    """
+    return len(suffix) > 1 and Path(f"name{suffix}").suffix == suffix
 
 
 def list_readers() -> dict[str, str | Reader]:
@@ -52,8 +70,11 @@ def list_readers() -> dict[str, str | Reader]:
 
 def check_reader(name: str, value: object) -> str | Reader:
     """Check what a package registers under ".abc": it must be a function of a file's bytes and its name."""
-    if not name.startswith(".") or name != name.lower():
-        raise TypeError("a reader is registered under the end of a file's name, a dot and lower-case letters: .abc")
+    if not has_one_dot_at_beginning(name) or name != name.lower():
+        raise TypeError(
+            "a reader is registered under the end of a file's name, which is in lower case and has one dot, at its "
+            "beginning: .abc"
+        )
     if not callable(value):
         raise TypeError(f"expected a function of a file's bytes and its name, found {value!r}")
     return value

@@ -18,18 +18,21 @@ def read(data: bytes, name: str) -> Document:
     try:
         grid = list(rows)
     except csv.Error as error:
-        raise Unreadable(f"row {rows.line_num} cannot be read ({error})") from None
+        raise Unreadable(f"line {rows.line_num} cannot be read ({error})") from None
     blocks = [Block(row, "row") for row in format_rows(grid, header_is_on_top=has_column_names(grid))]
     return Document("", blocks, notes=[note] if note else [])
 
 
 def detect_delimiter(text: str, name: str) -> str:
-    """The separator of values: a tab in .tsv, else the one that splits the first rows most evenly."""
+    """The separator of values: a tab in .tsv and .tab, else the one that occurs most often in each of the first rows.
+
+    If two occur equally often, the one whose number differs less from row to row.
+    """
     if name.lower().endswith((".tsv", ".tab")):
         return "\t"
 
     def score_delimiter(delimiter: str) -> tuple[bool, int]:
-        """Higher is better: it occurs in every row; it occurs more often in each; the rows differ less."""
+        """Higher is better: it is in every row; the row with the fewest has more; the row with the most has fewer."""
         rows = read_first_rows(text[:SAMPLE_CHARACTERS], delimiter)
         counts = [len(row) - 1 for row in rows[:-1] or rows]  # the last row may be cut
         return (min(counts, default=0) > 0, min(counts, default=0) * 100 - max(counts, default=0))

@@ -46,7 +46,7 @@ def parse_xml(data: bytes) -> Any:
     try:
         return etree.fromstring(data, etree.XMLParser(resolve_entities=False, no_network=True, load_dtd=False))
     except etree.XMLSyntaxError as error:
-        raise Unreadable(f"damaged or no epub file ({str(error)[:60]})") from None
+        raise Unreadable(f"damaged, or not in the epub format ({str(error)[:60]})") from None
 
 
 def read_package(archive: ZipFile) -> tuple[str, Any]:

@@ -18,11 +18,11 @@ from quorum.documents.tables import format_rows
 # Pdfium writes U+FFFE or U+0002 for some hyphens.
 BROKEN_WORD = re.compile(r"(?<=[a-zà-ÿ])(?:[-\u00ad]\n|[\ufffe\u0002]\n?)(?=[a-zà-ÿ])")
 SENTENCE_END = re.compile(r"[.!?:;…][\"'”’)\]]*\Z")
-FIRST_SENTENCE = re.compile(r"\A[a-zà-ÿ][^.!?]{0,600}[.!?](?=\s|\Z)")
+SENTENCE_REST = re.compile(r"\A[a-zà-ÿ][^.!?]{0,600}[.!?](?=\s|\Z)")
 BULLET = re.compile(r"[•◦▪‣·∙]\s*")
 HEADING_RATIO = 1.15  # a heading is at least this many times as large as the text
 LONGEST_HEADING = 15  # words
-RUNNING_TITLE_PAGES = 3  # a line at the edge of at least this many pages is a running title
+RUNNING_TITLE_PAGES = 3  # a running title is at the edge of at least this many pages, and of a third of all pages
 MIN_TABLE_LINES = 6  # a page with fewer drawn lines has no table
 MAX_TABLE_LINES = 3000  # a page with more drawn lines is a drawing, not a table
 MAX_TABLE_PAGES = 300
@@ -198,10 +198,10 @@ def make_blocks(pages: list[list[Line]]) -> Iterator[Block]:
     for number, lines in enumerate(pages, start=1):
         for kind, text, level in split_paragraphs(lines, levels):
             if pending is not None and kind == "text" and pending.page != number:
-                sentence_end = FIRST_SENTENCE.match(text)
-                if sentence_end and not SENTENCE_END.search(pending.text):
-                    joined_text = BROKEN_WORD.sub("", f"{pending.text}\n{sentence_end[0]}")
-                    pending, text = Block(joined_text, page=pending.page), text[sentence_end.end() :].strip()
+                rest = SENTENCE_REST.match(text)
+                if rest and not SENTENCE_END.search(pending.text):
+                    joined_text = BROKEN_WORD.sub("", f"{pending.text}\n{rest[0]}")
+                    pending, text = Block(joined_text, page=pending.page), text[rest.end() :].strip()
             if pending is not None:
                 yield pending
                 pending = None

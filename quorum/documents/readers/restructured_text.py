@@ -25,11 +25,11 @@ DOCUTILS_SETTINGS = {
 }
 CODE_DIRECTIVES = make_word_set("code-block sourcecode code highlight literalinclude prompt doctest testcode")
 SILENT_DIRECTIVES = make_word_set(
-    "toctree index contents include raw meta module currentmodule tabularcolumns highlight only image"
+    "toctree index contents include raw meta module currentmodule tabularcolumns only image"
 )
 DIRECTIVE = re.compile(r"^([ \t]*)\.\. ([a-zA-Z][\w:.-]*)::[ \t]*(.*)$")
 OPTION = re.compile(r"^[ \t]+:[\w-]+:.*$")
-TEXT_DIRECTIVES = make_word_set(
+KEPT_DIRECTIVES = make_word_set(  # docutils reads these itself
     """note warning tip hint important caution danger error attention admonition table list-table csv-table figure
     epigraph topic sidebar rubric parsed-literal container math replace unicode line-block highlights compound"""
 )
@@ -37,7 +37,7 @@ LARGEST_FILE = 5_000_000  # characters
 
 
 def read(data: bytes, name: str) -> Document:
-    """Sections, paragraphs, lists, code and tables without their marks; the title is the first section's."""
+    """Sections, paragraphs, lists, code and tables without their marks. A heading that begins the file is the title."""
     text, note = decode_text(data)
     if len(text) > LARGEST_FILE:
         raise Unreadable("larger than 5 MB, which is too much for this type")
@@ -56,12 +56,12 @@ def to_html(text: str) -> str:
 
 
 def simplify_markup(text: str) -> str:
-    """The text with each role and directive that docutils does not know replaced by its text or content."""
+    """The text with roles and directives replaced by their text or content, except for those that docutils reads."""
     lines, out = text.split("\n"), list[str]()
     start = 0
     while start < len(lines):
         match = DIRECTIVE.match(lines[start])
-        if not match or match[2] in TEXT_DIRECTIVES:
+        if not match or match[2] in KEPT_DIRECTIVES:
             out.append(ROLE.sub(replace_role, lines[start]) if not match else lines[start])
             start += 1
             continue
@@ -85,12 +85,16 @@ def find_content_end(lines: list[str], start: int, indent: int) -> int:
 
 
 def convert_directive(match: re.Match[str], content: list[str]) -> list[str]:
-    """The lines that replace a directive: code as a literal block, others as their argument and content."""
+    """The lines that replace a directive: code as a literal block, others as their argument and content.
+
+    An empty comment replaces a directive for code without content: after "::" docutils would read the next paragraph as
+    code if it begins with a punctuation mark.
+    """
     indent, name, argument = match[1], match[2], match[3]
     while content and OPTION.match(content[0]):
         content = content[1:]
     if name in CODE_DIRECTIVES:
-        return ["", f"{indent}::", "", *content, ""]
+        return ["", f"{indent}::", "", *content, ""] if any(map(str.strip, content)) else ["", f"{indent}..", ""]
     if name in SILENT_DIRECTIVES:
         return [""]
     min_indent = min((len(line) - len(line.lstrip()) for line in content if line.strip()), default=0)

@@ -23,7 +23,11 @@ def read(data: bytes, name: str) -> Document:
 
 
 def split_code(text: str) -> list[Block]:
-    """Runs of lines, each with the names of the definitions around it, as indentation shows them."""
+    """Runs of lines, each with the names of the definitions around it.
+
+    Only a line that begins a definition ends a run, and only its indentation is compared. So a statement after a
+    function belongs to the function's run, even if it stands at the margin.
+    """
     blocks: list[Block] = []
     run: list[str] = []
     definitions: list[tuple[int, str]] = []

@@ -10,7 +10,7 @@ CHARSET = re.compile(rb"""(?:charset|encoding)\s*=\s*["']?\s*([A-Za-z0-9_.:-]+)"
 
 
 def read(data: bytes, name: str) -> Document:
-    """The visible content of the page. The title is the page's own, else its first heading."""
+    """The visible content of the page. The title is the page's own, else a heading of level 1 that begins the page."""
     declared_charset = CHARSET.search(data[:2048])
     text, note = decode_text(data, declared_charset[1].decode() if declared_charset else "")
     page = read_html(text)
@@ -19,7 +19,9 @@ def read(data: bytes, name: str) -> Document:
 
 
 def split_title(page: Page) -> tuple[str, list[Block]]:
-    """(title, blocks). If the first heading is the title, or replaces a missing one, it is removed from the blocks."""
+    """(title, blocks). A heading of level 1 that begins the page becomes the title of a page without one. If it is the
+    title, it is removed from the blocks.
+    """
     first = page.blocks[0] if page.blocks else None
     if first and first.kind == "heading" and first.level == 1 and page.title in ("", first.text):
         return first.text, page.blocks[1:]

@@ -43,7 +43,7 @@ def convert_parser_errors(kind: str) -> Iterator[None]:
     except RecursionError:
         raise Unreadable("nested too deeply") from None
     except Exception as error:  # noqa: BLE001  (parsers raise whatever they like)
-        raise Unreadable(f"damaged or no {kind} file ({type(error).__name__})") from None
+        raise Unreadable(f"damaged, or not in the {kind} format ({type(error).__name__})") from None
 
 
 def read_core_properties(archive: Any) -> dict[str, str]:

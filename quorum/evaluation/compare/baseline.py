@@ -60,16 +60,17 @@ def compare_with_baseline(
 ) -> Comparison:
     """Compare the methods `names` with `baseline`, which is one of them.
 
-    race: the p-values are adjusted for all methods that started in it; a dropped method has p = 1.
+    race: the p-values are adjusted for all methods that started in it. A method has p = 1 if the race dropped it or the
+    baseline, or has not ended.
     """
-    dropped_names = [] if race is None else [name for name in names if is_undecided(race, name, baseline)]
-    all_names, names = names, [name for name in names if name not in dropped_names]
+    untested_names = [] if race is None else [name for name in names if is_undecided(race, name, baseline)]
+    all_names, names = names, [name for name in names if name not in untested_names]
     id_sets = [set(scores[name].ids) for name in names]
     common = sorted(set.intersection(*id_sets))
     compared_names = [name for name in names if name != baseline]
     compared_methods: dict[str, dict[str, Difference]] = {name: {} for name in all_names if name != baseline}
     if race is not None:
-        for name in dropped_names:
+        for name in untested_names:
             compared_methods[name] = compute_race_differences(scores[name], scores[baseline], race, (name, baseline))
     for measure in (
         candidate for candidate in list_compared_measures() if all(candidate in scores[name].values for name in names)
@@ -83,7 +84,7 @@ def compare_with_baseline(
             [values[name][is_defined] for name in compared_names],
             base,
             binary=is_binary(measure),
-            untested_count=len(dropped_names),
+            untested_count=len(untested_names),
             largest_difference=1 + scores[baseline].wrong_cost if measure == WORTH_MEASURE else 1.0,
         )
         for name, difference in zip(compared_names, differences, strict=True):

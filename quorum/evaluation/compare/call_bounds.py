@@ -11,7 +11,8 @@ from quorum.evaluation.run.columns import Column
 from quorum.graphs import find_method
 
 MOST_DISTINCT_ANSWERS = 5  # self_verification verifies at most so many distinct answers
-TERM = re.compile(r"(?:\[[^\]]*\] *)?(?P<sum>.+)")
+# A term of a formula is "[condition] fewest..most": the calls are made only if the condition holds.
+FORMULA_TERM = re.compile(r"(?:\[[^\]]*\] *)?(?P<calls>.+)")
 OPERATORS: Mapping[type, Callable[[Any, Any], float]] = {
     ast.Add: operator.add,
     ast.Sub: operator.sub,
@@ -41,8 +42,8 @@ def compute_call_bounds(column: Column) -> tuple[float, float]:
     }
     least = most = 0.0
     for term in formula.split(" + "):
-        match = TERM.fullmatch(term)
-        parts = (match["sum"] if match else term).split("..")
+        match = FORMULA_TERM.fullmatch(term)
+        parts = (match["calls"] if match else term).split("..")
         low, high = evaluate_formula(parts[0], values), evaluate_formula(parts[-1], values)
         least, most = least + (0 if term.startswith("[") else low), most + high
     return (1.0 if column.method == "sure" else least), most  # SuRe makes no more calls once it has a single candidate

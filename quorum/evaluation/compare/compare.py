@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from quorum.evaluation.compare.decide import Decision, decide
 from quorum.evaluation.compare.prices import Prices
-from quorum.evaluation.compare.race_budget import limit_challengers_by_estimate, limit_challengers_by_figures
+from quorum.evaluation.compare.race_budget import choose_who_may_drop_by_estimate, choose_who_may_drop_by_figures
 from quorum.evaluation.compare.spending_limit import (
     JudgeSpending,
     LimitedSpending,
@@ -30,48 +30,52 @@ async def plan_comparison(options: Options, *, progress: Progress = ignore_progr
 
     Raises `SetupError` for a mistake in the options or the data, and for an estimate above `max_cost`.
     """
-    full_plan = await add_estimate(await plan(replace(options, details=True)), progress)
-    return limit_challengers_by_estimate(full_plan)
+    estimated_plan = await add_estimate(await plan(replace(options, details=True)), progress)
+    return choose_who_may_drop_by_estimate(estimated_plan)
 
 
 async def compare(
-    full_plan: Plan, *, progress: Progress = ignore_progress, watch_race: RaceWatcher | None = None
+    estimated_plan: Plan, *, progress: Progress = ignore_progress, watch_race: RaceWatcher | None = None
 ) -> Decision:
     """Plan -> outcome -> scores -> decision -> report. Questions that were answered before are not asked again.
 
-    watch_race: called whenever a race has settled a question. Raises `SetupError` once the models have cost more than
-    `max_cost`; the answers are kept. A race raises nothing then: it ends and names the methods that are left.
+    watch_race: called whenever the race has counted a question that all its remaining methods answered. Raises
+    `SetupError` once the models have cost more than `max_cost`; the answers are kept. A race raises nothing then: it
+    ends and names the methods that are left.
     """
-    scores, spent = await measure_columns(full_plan, progress, watch_race)
+    scores, spent = await measure_columns(estimated_plan, progress, watch_race)
     decision = await asyncio.to_thread(decide, scores, spent)
     await asyncio.to_thread(write_report, decision, progress)
     return decision
 
 
 async def measure_columns(
-    full_plan: Plan, progress: Progress, watch_race: RaceWatcher | None = None
+    estimated_plan: Plan, progress: Progress, watch_race: RaceWatcher | None = None
 ) -> tuple[Scores, TotalSpent]:
     """Plan -> outcome -> scores, within the limit on cost. spent.json holds the spending even if the run ends early."""
-    earlier_spending = read_spent(full_plan.folder)
+    earlier_spending = read_spent(estimated_plan.folder)
     spending = LimitedSpending(
-        Prices(full_plan.options.prices), full_plan.options.max_cost, earlier_spending, full_plan.rehearsal_usage
+        Prices(estimated_plan.options.prices),
+        estimated_plan.options.max_cost,
+        earlier_spending,
+        estimated_plan.rehearsal_usage,
     )
-    if full_plan.judge is not None:
+    if estimated_plan.judge is not None:
         judge_spending = JudgeSpending(spending, earlier_spending and earlier_spending.get("judge"))
-        full_plan = replace(full_plan, judge=replace(full_plan.judge, spending=judge_spending))
+        estimated_plan = replace(estimated_plan, judge=replace(estimated_plan.judge, spending=judge_spending))
     try:
-        with lock_folder(full_plan.folder):
-            outcome = await run(full_plan, spending, progress, watch_race)
+        with lock_folder(estimated_plan.folder):
+            outcome = await run(estimated_plan, spending, progress, watch_race)
             asked_count = outcome.new_answers
-            while (limited_plan := limit_challengers_by_figures(full_plan, outcome)) is not None:
-                full_plan = limited_plan
-                outcome = await run(full_plan, spending, progress, watch_race)
+            while (corrected_plan := choose_who_may_drop_by_figures(estimated_plan, outcome)) is not None:
+                estimated_plan = corrected_plan
+                outcome = await run(estimated_plan, spending, progress, watch_race)
                 asked_count += outcome.new_answers
             outcome = replace(outcome, new_answers=asked_count)
             scores = await score(outcome, progress)
     finally:
-        spent = sum_spending(spending, full_plan.judge, earlier_spending)
-        write_spent(full_plan.folder, spent)
+        spent = sum_spending(spending, estimated_plan.judge, earlier_spending)
+        write_spent(estimated_plan.folder, spent)
     return scores, spent
 
 

@@ -21,7 +21,7 @@ from quorum.evaluation.compare.format_figures import format_percent, format_poin
 from quorum.evaluation.compare.recommend import is_within_budget, recommend_method, to_json
 from quorum.evaluation.compare.recommendation import MethodFigures, Recommendation, get_cost_or_zero
 from quorum.evaluation.compare.spending_limit import TotalSpent
-from quorum.evaluation.compare.wrong_cost import choose_at_costs, describe_choices
+from quorum.evaluation.compare.wrong_cost import choose_at_wrong_costs, describe_choices
 from quorum.evaluation.decisions.compose import Guarantee, compose
 from quorum.evaluation.decisions.recorded_results import read_results
 from quorum.evaluation.metrics.registry import WORTH_MEASURE
@@ -123,11 +123,11 @@ def decide(scores: Scores, spent: TotalSpent) -> Decision:
         if is_within_budget(figure, options.budget)
     }
     choices = (
-        choose_at_costs(scores_by_column, right_measure, within_budget, shared_ids)
+        choose_at_wrong_costs(scores_by_column, right_measure, within_budget, shared_ids)
         if recommendation.best is not None and len(within_budget) > 1
         else []
     )
-    recommendation = replace(recommendation, choices_at_costs=tuple(choices))
+    recommendation = replace(recommendation, choices_at_wrong_costs=tuple(choices))
     recommendation.sentences[1:1] = describe_baseline(recommendation, comparisons)
     if race is not None:
         opening = [] if race.finished else [describe_open_race(race, options.max_cost)]

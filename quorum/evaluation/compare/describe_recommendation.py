@@ -97,7 +97,7 @@ def describe_equals(
         parts.append(f"{name} ({format_points(differences[name]['difference'])}{enough})")
     highest_mean = f"{best.name} has the highest mean: {describe_quality(best)}, for {describe_costs(best)} a question"
     if recommendation.cheapest == best.name:
-        highest_mean = "It also has the highest mean"
+        highest_mean = f"{best.name} also has the highest mean"
     sentences = [f"{highest_mean}; these questions do not distinguish it from {join_and_shorten_names(parts)}."]
     if recommendation.cheapest != best.name:
         cheapest = by_name[str(recommendation.cheapest)]
@@ -153,7 +153,7 @@ def describe_none_within_budget(
     sentences.append(
         f"Without the limit {best.name} has the highest mean: {recommendation.measure_name} "
         f"{format_percent(best.quality)}, "
-        f"for {describe_costs(best)}."
+        f"for {describe_costs(best)} a question."
     )
     return [*sentences, *describe_failures(figures)]
 

@@ -1,6 +1,7 @@
 """Estimates a comparison before anything is paid for: calls, tokens, dollars, time.
 
-The bounds of the calls come from each method's formula; everything else from a rehearsal over a few of the questions.
+The bounds of the calls come from each method's formula. Everything else comes from a rehearsal: each method answers a
+few of the questions with the embedded reader in place of the chat model, at no cost.
 """
 
 import asyncio
@@ -14,7 +15,7 @@ from langchain_core.callbacks import AsyncCallbackHandler
 from quorum.core.context import Context
 from quorum.datasets.records import Record
 from quorum.evaluation.compare.call_bounds import compute_call_bounds
-from quorum.evaluation.compare.rehearsal import RehearsedCall, is_local, rehearse_method
+from quorum.evaluation.compare.rehearsal import RehearsedCall, has_only_embedded_models, rehearse_method
 from quorum.evaluation.run.columns import Column
 from quorum.evaluation.run.dataset import DataSet
 from quorum.evaluation.run.source import Progress, ignore_progress
@@ -66,7 +67,8 @@ async def estimate(
     spending: AsyncCallbackHandler | None = None,
     progress: Progress = ignore_progress,
 ) -> Estimate:
-    """Estimate what it takes to ask all columns all questions. The columns must have collections and share searches.
+    """Estimate what it takes to ask all columns all questions. The columns must have collections, and a
+    common cache of searches (`share_retrieval`).
 
     sample_size: how many questions are rehearsed. spending: counts the calls of columns that use the embedded model:
     these calls are real, and the comparison later finds their replies in the journal.
@@ -139,7 +141,7 @@ def compute_calls_cost(column: Column, calls: Sequence[RehearsedCall]) -> float 
     """Dollars for these calls; None if a price is missing."""
     total = 0.0
     for call in calls:
-        price = column.find_price(call.prompt)
+        price = column.find_price(call.prompt_name)
         if price is None:
             return None
         total += price.compute_cost(call.input_tokens, call.output_tokens)
@@ -160,7 +162,7 @@ def sum_estimates(
     distinct = [call for _, call in distinct_calls.values()]
     costs = [compute_calls_cost(column, [call]) for column, call in distinct_calls.values()]
     known_costs = [cost for cost in costs if cost is not None]
-    all_local = all(is_local(column.context) for column in columns)
+    uses_no_other_model = all(has_only_embedded_models(column.context) for column in columns)
     input_tokens, output_tokens = (
         sum(getattr(call, name) for call in distinct) * scale for name in ("input_tokens", "output_tokens")
     )
@@ -174,7 +176,7 @@ def sum_estimates(
         output_tokens=output_tokens,
         cost=sum(known_costs) * scale if len(known_costs) == len(costs) else None,
         seconds=rehearsal.seconds * scale
-        if all_local
+        if uses_no_other_model
         else estimate_seconds(columns[0].context, count, input_tokens + output_tokens, concurrency),
     )
 

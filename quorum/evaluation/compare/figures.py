@@ -51,8 +51,8 @@ def compute_figures(
     calls, input_tokens, output_tokens = (
         compute_mean_of_known(scores, unit) for unit in ("calls", "input_tokens", "output_tokens")
     )
-    computed_seconds = scores.get_own_seconds()
-    seconds = computed_seconds if len(computed_seconds) else scores.get_known_values("seconds")
+    own_seconds = scores.get_seconds_without_stored_calls()
+    seconds = own_seconds if len(own_seconds) else scores.get_known_values("seconds")
     return MethodFigures(
         name=name,
         n=len(values),

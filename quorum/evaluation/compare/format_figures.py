@@ -25,7 +25,7 @@ def describe_costs(method: MethodFigures) -> str:
 
 
 def format_dollars(value: float) -> str:
-    """Dollars with three significant digits: $1.23, $0.000412."""
+    """Dollars with at least cents and at least three significant digits: $12.34, $1.23, $0.000412."""
     if not value:
         return "$0"
     digits = max(2, 2 - math.floor(math.log10(abs(value))))

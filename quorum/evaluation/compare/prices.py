@@ -56,8 +56,10 @@ class Prices:
         )
 
     def compute_cost(self, context: Context, usage: Mapping[str, Usage]) -> float | None:
-        """Dollars for the calls of one answer by prompt name, each at the price of the model that replied; None if a
-        price is missing. Cached input gets no discount: a method that runs alone would not find it in the cache.
+        """Total dollars for the calls of one answer, each at the price of the model that replied; None if a price is
+        missing. Cached input gets no discount: a method that runs alone would not find it in the cache.
+
+        usage: the tokens by prompt name.
         """
         total = 0.0
         for prompt, counts in usage.items():

@@ -9,21 +9,21 @@ from quorum.evaluation.run.plan import Plan
 from quorum.evaluation.run.run_plan import RunOutcome
 
 
-def limit_challengers_by_estimate(full_plan: Plan) -> Plan:
+def choose_who_may_drop_by_estimate(estimated_plan: Plan) -> Plan:
     """The plan with a race in which only methods that are expected to stay within the budget may drop others.
 
     The estimate does not know a method's seconds, so every method is expected to stay within a limit on seconds.
     """
-    budget = {unit: most for unit, most in full_plan.options.budget.items() if unit != "seconds"}
-    if full_plan.options.race is None or not full_plan.options.budget or full_plan.estimate is None:
-        return full_plan
-    expected = full_plan.estimate.methods
+    budget = {unit: most for unit, most in estimated_plan.options.budget.items() if unit != "seconds"}
+    if estimated_plan.options.race is None or not estimated_plan.options.budget or estimated_plan.estimate is None:
+        return estimated_plan
+    expected = estimated_plan.estimate.methods
     challengers = frozenset(
         name
         for name, method_estimate in expected.items()
         if all(is_expected_within_limit(method_estimate, *limit) for limit in budget.items())
     )
-    return replace(full_plan, challengers=challengers)
+    return replace(estimated_plan, challengers=challengers)
 
 
 def is_expected_within_limit(method_estimate: MethodEstimate, unit: str, most: float) -> bool:
@@ -33,16 +33,17 @@ def is_expected_within_limit(method_estimate: MethodEstimate, unit: str, most: f
     return expected is not None and expected <= most * (1 + 1e-9)
 
 
-def limit_challengers_by_figures(full_plan: Plan, outcome: RunOutcome) -> Plan | None:
+def choose_who_may_drop_by_figures(estimated_plan: Plan, outcome: RunOutcome) -> Plan | None:
     """The plan without the challengers that exceeded the budget; None if no challenger did.
 
     The race must then be run again, because those challengers may have dropped methods that no other challenger would.
     """
-    if full_plan.challengers is None or outcome.race is None or not outcome.race.finished:
+    if estimated_plan.challengers is None or outcome.race is None or not outcome.race.finished:
         return None
-    costs, scores = compute_mean_costs(full_plan, outcome.results.scores), outcome.results.scores
+    costs, scores = compute_mean_costs(estimated_plan, outcome.results.scores), outcome.results.scores
     figures = [
-        compute_figures(name, scores[name], outcome.race.measure, costs[name], []) for name in full_plan.challengers
+        compute_figures(name, scores[name], outcome.race.measure, costs[name], [])
+        for name in estimated_plan.challengers
     ]
-    affordable = frozenset(figure.name for figure in figures if is_within_budget(figure, full_plan.options.budget))
-    return None if affordable == full_plan.challengers else replace(full_plan, challengers=affordable)
+    affordable = frozenset(figure.name for figure in figures if is_within_budget(figure, estimated_plan.options.budget))
+    return None if affordable == estimated_plan.challengers else replace(estimated_plan, challengers=affordable)

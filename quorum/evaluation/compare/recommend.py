@@ -102,7 +102,9 @@ def choose_cost_unit(methods: Sequence[MethodFigures]) -> str:
 
 
 def select_tested_differences(comparison: Mapping[str, Any], measure: str) -> dict[str, Any]:
-    """{method: its difference from the best in the measure}, without the methods that a race compared."""
+    """{method: its difference from the best in the measure}, only for methods that were tested on the same fixed
+    questions, so that their test is not "race".
+    """
     all_differences = {
         name: differences[measure] for name, differences in comparison["methods"].items() if measure in differences
     }
@@ -150,6 +152,6 @@ def to_json(recommendation: Recommendation) -> dict[str, Any]:
         "cheapest": recommendation.cheapest,
         "pareto_front": recommendation.pareto_front,
         "against_the_best": recommendation.comparison["methods"] if recommendation.comparison else {},
-        "at_wrong_costs": [asdict(choice) for choice in recommendation.choices_at_costs],
+        "at_wrong_costs": [asdict(choice) for choice in recommendation.choices_at_wrong_costs],
         "sentences": recommendation.sentences,
     }

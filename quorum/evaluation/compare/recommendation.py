@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 
 from quorum.evaluation.compare.baseline import Comparison
-from quorum.evaluation.compare.wrong_cost import ChoiceAtCosts, name_measure
+from quorum.evaluation.compare.wrong_cost import ChoiceAtWrongCosts, name_measure
 from quorum.evaluation.metrics.measure_titles import MEASURE_NAMES
 
 ALPHA = 0.05
@@ -16,8 +16,9 @@ class MethodFigures:
     answers, the mean worth in -cost..1. Per question, for the method alone: calls, tokens (in and out), dollars (None:
     no price), seconds (95th percentile).
 
-    n: the questions that count for quality, which all methods answered; errors: questions on which this method failed;
-    right, wrong, unknown: how the answers to the n questions divide, in shares.
+    n: how many questions count for quality: those that all methods answered; for a method that a race dropped, those
+    that it answered itself. errors: questions on which this method failed; right, wrong, unknown: how the answers to
+    the n questions divide, in shares.
     """
 
     name: str
@@ -47,9 +48,9 @@ class Recommendation:
     measure: the deciding measure; best: the method with the highest mean within the budget, None if no method is within
     it; equal_methods: methods within the budget that do not differ significantly from the best (p_holm >= 0.05),
     cheapest first; cheapest: the cheapest of `best` and `equal_methods`; pareto_front: from the cheapest to the best;
-    unit: of the costs that these compare, "cost" (dollars) or "tokens"; comparison: of the methods with the best;
-    sentences: the recommendation in words, the most important first. wrong_cost: what a wrong answer costs, where a
-    right one is worth 1; choices_at_costs: the recommendations at other costs of a wrong answer.
+    unit: the unit of cost for `cheapest` and `pareto_front`, "cost" (dollars) or "tokens"; comparison: of the methods
+    with the best; sentences: the recommendation in words, the most important first. wrong_cost: what a wrong answer
+    costs, where a right one is worth 1; choices_at_wrong_costs: the recommendations at other costs of a wrong answer.
     """
 
     measure: str
@@ -62,7 +63,7 @@ class Recommendation:
     comparison: Comparison | None
     sentences: list[str] = field(default_factory=list)
     wrong_cost: float = 0.0
-    choices_at_costs: tuple[ChoiceAtCosts, ...] = ()
+    choices_at_wrong_costs: tuple[ChoiceAtWrongCosts, ...] = ()
 
     @property
     def measure_name(self) -> str:

@@ -42,7 +42,7 @@ PROMPTS_WITH_SHORT_REPLIES = (  # how the names of these prompts begin
 class RehearsedCall:
     """One call of a rehearsal: the prompt's name, a key that identifies the call, the tokens a chat model would use."""
 
-    prompt: str
+    prompt_name: str
     key: str
     input_tokens: float = 0.0
     output_tokens: float = 0.0
@@ -66,16 +66,18 @@ class CallRecorder(AsyncCallbackHandler):
         metadata: dict[str, Any] | None = None,
         **kwargs: Any,
     ) -> None:
-        prompt = str((metadata or {}).get("prompt") or "")
-        model = find_model(prompt, self.context)
+        prompt_name = str((metadata or {}).get("prompt") or "")
+        model = find_model(prompt_name, self.context)
         text = "\n".join(str(message.text) for message in messages[0])
         decoding = (self.context.temperature, self.context.top_p, self.context.seed)
         number = len(self.calls) if self.context.temperature else 0  # two samples of one prompt are two calls
         key = sha256(f"{model}\n{decoding}\n{number}\n{text}".encode("utf-8", "replace")).hexdigest()
         may_be_shortened = (
-            self.context.shorten == "auto" and not is_local(self.context) and wants_short_answer(prompt, self.context)
+            self.context.shorten == "auto"
+            and not has_only_embedded_models(self.context)
+            and wants_short_answer(prompt_name, self.context)
         )
-        self.open_calls[run_id] = RehearsedCall(prompt, key, may_be_repeated=may_be_shortened)
+        self.open_calls[run_id] = RehearsedCall(prompt_name, key, may_be_repeated=may_be_shortened)
         self.calls.append(self.open_calls[run_id])
 
     async def on_llm_end(self, response: LLMResult, *, run_id: UUID, **kwargs: Any) -> None:
@@ -83,15 +85,18 @@ class CallRecorder(AsyncCallbackHandler):
         call.input_tokens = usage.get("input_tokens", 0)
         reply_tokens = float(usage.get("output_tokens", 0))
         call.output_tokens = (
-            reply_tokens if is_local(self.context) else max(reply_tokens, guess_reply_tokens(call.prompt))
+            reply_tokens
+            if has_only_embedded_models(self.context)
+            else max(reply_tokens, guess_reply_tokens(call.prompt_name))
         )
 
 
-def guess_reply_tokens(prompt: str) -> float:
-    return SHORT_REPLY_TOKENS if prompt.startswith(PROMPTS_WITH_SHORT_REPLIES) else LONG_REPLY_TOKENS
+def guess_reply_tokens(prompt_name: str) -> float:
+    return SHORT_REPLY_TOKENS if prompt_name.startswith(PROMPTS_WITH_SHORT_REPLIES) else LONG_REPLY_TOKENS
 
 
-def is_local(context: Context) -> bool:
+def has_only_embedded_models(context: Context) -> bool:
+    """Whether the model is the embedded reader, and the verifier too, if there is one."""
     return context.model == "embedded" and context.verifier in (None, "embedded")
 
 
@@ -105,8 +110,10 @@ async def rehearse_method(
     """
     context = column.make_context(task)
     recorder = CallRecorder(context)
-    callbacks: list[Any] = [recorder] if spending is None or not is_local(context) else [recorder, spending]
-    if not is_local(context):
+    callbacks: list[Any] = (
+        [recorder] if spending is None or not has_only_embedded_models(context) else [recorder, spending]
+    )
+    if not has_only_embedded_models(context):
         filter_name = get_filter_spec(context) if column.method == "filco" else context.context_filter or ""
         context = replace(
             context,

@@ -30,9 +30,9 @@ class Shares:
 
 
 @dataclass(frozen=True)
-class ChoiceAtCosts:
-    """The recommendation if a wrong answer costs as much as `lowest_cost` to `highest_cost` right answers, which are
-    SHOWN_COSTS.
+class ChoiceAtWrongCosts:
+    """The recommendation if a wrong answer costs as much as `lowest_cost` to `highest_cost` right answers. Both
+    ends are values of SHOWN_COSTS.
 
     best: the method with the highest mean; cheapest: the cheapest of those that are not significantly worse.
     """
@@ -61,9 +61,9 @@ def name_measure(names: Mapping[str, str], measure: str, wrong_cost: float) -> s
     return names[measure]
 
 
-def choose_at_costs(
+def choose_at_wrong_costs(
     scores: Mapping[str, ColumnScores], measure: str, method_costs: Mapping[str, float], shared_ids: Sequence[str]
-) -> list[ChoiceAtCosts]:
+) -> list[ChoiceAtWrongCosts]:
     """The recommendation among these methods at each cost of a wrong answer, by the same tests as in `quorum compare`.
 
     method_costs: the cost of each method per question; shared_ids: the questions that all of them answered.
@@ -91,24 +91,25 @@ def choose_at_costs(
     return list_choices(choose)
 
 
-def list_choices(choose: Callable[[float], tuple[str, str]]) -> list[ChoiceAtCosts]:
+def list_choices(choose: Callable[[float], tuple[str, str]]) -> list[ChoiceAtWrongCosts]:
     """The recommendation at each cost of a wrong answer; neighbouring costs with the same recommendation
     are merged.
 
     choose: cost -> (the best method, the cheapest of those that do not differ significantly from it).
 
-    >>> [(x.lowest_cost, x.highest_cost, x.cheapest) for x in list_choices(lambda cost: ("a", "a" if cost < 1 else
-    "b"))] [(0.0, 0.75, 'a'), (1.0, 10.0, 'b')]
+    >>> choices = list_choices(lambda cost: ("a", "a" if cost < 1 else "b"))
+    >>> [(choice.lowest_cost, choice.highest_cost, choice.cheapest) for choice in choices]
+    [(0.0, 0.75, 'a'), (1.0, 10.0, 'b')]
     """
     choices_of_costs = [(cost, *choose(cost)) for cost in SHOWN_COSTS]
     choices = []
     for (best, cheapest), neighbours in groupby(choices_of_costs, key=lambda choice: choice[1:]):
         costs = [cost for cost, *_ in neighbours]
-        choices.append(ChoiceAtCosts(costs[0], costs[-1], best, cheapest))
+        choices.append(ChoiceAtWrongCosts(costs[0], costs[-1], best, cheapest))
     return choices
 
 
-def describe_choices(choices: Sequence[ChoiceAtCosts]) -> str | None:
+def describe_choices(choices: Sequence[ChoiceAtWrongCosts]) -> str | None:
     """The costs at which the recommendation changes, in a sentence; None without choices."""
     changes = [
         (cheapest, [*neighbours]) for cheapest, neighbours in groupby(choices, key=lambda choice: choice.cheapest)

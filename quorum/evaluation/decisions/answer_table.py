@@ -1,5 +1,7 @@
-"""Turns recorded answers into the tables for cascade design: by method and question: an answer's worth, what a
-stage's test looks at (its confidence, equal answers, its certificate), and its cost.
+"""Turns recorded answers into the tables for cascade design.
+
+For each method and question they hold the answer's worth, its cost, and what the test of a stage reads: the answer's
+confidence, which other answers equal it, and whether its vote is certain to stay the same if one passage is replaced.
 """
 
 import json

@@ -12,7 +12,8 @@ from quorum.core.text import format_count
 from quorum.evaluation.decisions.recorded_results import RecordedResults, check_method
 from quorum.evaluation.run.result_files import write_json
 
-CHANGEABLE_SETTINGS = {"answer_type", "calibration"}  # a run with other values of these may still use the file
+# A run with other values of these settings may still use the calibration file.
+CHANGEABLE_SETTINGS = {"answer_type", "calibration"}
 
 
 @dataclass(frozen=True)

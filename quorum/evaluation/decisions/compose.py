@@ -9,7 +9,7 @@ import numpy as np
 from quorum.algorithms.cascade_certificates import CascadeCertificate, certify_cascades, compute_losses
 from quorum.algorithms.cascade_design import DESIGN_DIVISOR, design_cascades, split_questions
 from quorum.algorithms.cascades import Cascade, RecordedAnswers, Stage, compute_stage_shares, replay_cascade
-from quorum.algorithms.paired import count_fewest_questions, estimate_questions_to_certify
+from quorum.algorithms.paired import NUISANCE_ERROR, count_fewest_questions, estimate_questions_to_certify
 from quorum.core.errors import SetupError
 from quorum.core.text import format_count
 from quorum.evaluation.compare.format_figures import format_dollars, format_percent
@@ -73,6 +73,12 @@ def check_guarantee(guarantee: Guarantee) -> None:
         raise SetupError(
             f"--lose-at-most {guarantee.lose_at_most:g} does not fit; give the loss that you would accept, such as "
             "0.03."
+        )
+    # If answers are only right or wrong, NUISANCE_ERROR is part of every p-value, so none can be smaller.
+    if guarantee.error <= NUISANCE_ERROR:
+        raise SetupError(
+            f"--confidence {1 - guarantee.error:g} cannot be certified; give a probability below "
+            f"{1 - NUISANCE_ERROR:g}."
         )
 
 

@@ -113,10 +113,10 @@ def make_known_questions_table(asked_count: int, known_count: int, model: Any) -
     return AnalysisTable(title=title, rows=rows)
 
 
-def make_gold_passages_table(results: Path, columns: Sequence[Column], count_without_gold: int) -> AnalysisTable:
+def make_gold_passages_table(results: Path, columns: Sequence[Column], count_without_gold_passage: int) -> AnalysisTable:
     """How often a gold passage was found, and how often it was inserted; columns with the same passages share a row.
 
-    count_without_gold: how many questions were left out because the data name no gold passage for them.
+    count_without_gold_passage: how many questions were left out because the data name no gold passage for them.
     """
     k_of_column = {column.name: column.context.k for column in columns if column.gold_position is not None}
     gold_found: dict[str, list[bool]] = {name: [] for name in k_of_column}
@@ -131,7 +131,7 @@ def make_gold_passages_table(results: Path, columns: Sequence[Column], count_wit
         {"passages": f"k={k}", "n": n, "gold found": found_count, "gold put in": n - found_count}
         for k, n, found_count in counts
     ]
-    questions = f"{count_without_gold} question{'' if count_without_gold == 1 else 's'}"
+    questions = f"{count_without_gold_passage} question{'' if count_without_gold_passage == 1 else 's'}"
     return AnalysisTable(title=f"Gold passages ({questions} without one left out)", rows=rows)
 
 
@@ -177,7 +177,7 @@ def make_cost_table(scores: Scores, columns: Sequence[Column]) -> AnalysisTable:
     )
 
 
-SUPPORTED_MEASURE, PRECISION_MEASURE = "supported", "precision_where_supported"
+PRECISION_MEASURE = "precision_where_supported"
 
 
 def make_coverage_tables(

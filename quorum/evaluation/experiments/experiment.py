@@ -1,4 +1,7 @@
-"""One table or figure of a paper as data: which columns to run, with which settings, and what the paper found."""
+"""One table or figure of a paper as data: which columns to run, and what the paper found.
+
+A column is a method with all its settings, as one thing that is compared with others.
+"""
 
 import tomllib
 from collections.abc import Mapping, Sequence
@@ -60,14 +63,15 @@ class Experiment:
     asked by default. measures: what the paper reports; paper_numbers: its numbers. note: what differs from the paper,
     or what the paper leaves open.
 
-    variants_need_search: the variants apply only if a corpus or a collection is searched; otherwise the methods run
-    unchanged. top: how many of the passages found are read. skips_excess_k: if the questions bring their passages, no
-    variant follows the first k that is at least the largest number of passages of a question. shots: how many
-    demonstrations are drawn from the user's examples, `draws` times each, in place of variants; such columns are not
-    compared one by one. drops_known_questions: if the model answers a question without a context, no other method is
-    asked that question. extra_measures: further measures that the table of the results shows. kept_keys: keys of an
-    answer's result that results.jsonl keeps. needs: options that must be given. analyses: what is computed from the
-    results. quick_variants: the variants that `--quick` runs.
+    variants_need_collection_or_corpus: the variants apply only if a corpus or a collection is searched; otherwise the
+    methods run unchanged. top: how many of the passages found are read. skips_excess_k: if the questions bring their
+    passages, the variants end with the first k that holds all passages of every question. shots: numbers of
+    demonstrations, in place of variants. For each number, `draws` sets are drawn from the user's examples, and each set
+    makes a column of each method; these columns are not compared with one another. drops_known_questions: if the model
+    answers a question correctly (EM) without a context, the methods are not asked that question. extra_measures: the
+    measures that the results show in a further table, in place of the measures of passages; they may repeat some of
+    `measures`. kept_keys: keys of an answer's result that results.jsonl keeps. needs: options that must be given.
+    analyses: what is computed from the results. quick_variants: the variants that `--quick` runs.
     """
 
     name: str
@@ -86,7 +90,7 @@ class Experiment:
     measures: tuple[str, ...] = ()
     paper_numbers: tuple[PaperNumbers, ...] = ()
     note: str = ""
-    variants_need_search: bool = False
+    variants_need_collection_or_corpus: bool = False
     top: int | None = None
     skips_excess_k: bool = False
     shots: tuple[int, ...] = ()

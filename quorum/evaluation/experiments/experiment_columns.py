@@ -1,4 +1,4 @@
-"""The columns of an experiment: its methods and variants, completed by the user's own choices."""
+"""The columns of an experiment (methods with all their settings): its methods and variants, and the user's choices."""
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
@@ -33,7 +33,7 @@ def is_stated(name: str, context: Context) -> bool:
 
 
 def describe_changes(experiment: Experiment, context: Context) -> list[str]:
-    """The settings of the paper that this context does not have: ["k=5, not 10"]."""
+    """The settings that differ from the paper's: ["k=5, not 10"] if the context has k=5 and the paper 10."""
     lines = []
     for name, text in experiment.settings.items():
         value = getattr(context, name)
@@ -92,7 +92,7 @@ def group_columns(
         drawn_columns = [[add_shots(base, label, file, context) for label, file in shots] for base in bases]
         return [[column] for base, columns in zip(bases, drawn_columns, strict=True) for column in (base, *columns)]
     variants = list(list_variants(experiment, verifier, filters, variant_settings or {}, most_passages))
-    if not variants or (experiment.variants_need_search and not searching):
+    if not variants or (experiment.variants_need_collection_or_corpus and not searching):
         return [bases]
     grid = [[add_settings(base, variant, context) for variant in variants] for base in bases]
     return [list(group) for group in zip(*grid, strict=True)] if experiment.groups_by_variant else grid
@@ -131,8 +131,8 @@ def split_settings(settings: str) -> dict[str, str]:
 
 
 def list_runnable_variants(experiment: Experiment, most_passages: int | None) -> tuple[str, ...]:
-    """The variants whose library is installed. With `skips_excess_k`, no variant follows the first k that is at
-    least `most_passages`.
+    """The variants whose library is installed. With `skips_excess_k`, the first variant whose k is `most_passages` or
+    more is the last.
     """
     variants = tuple(variant for variant in experiment.variants if not is_missing(variant))
     if not experiment.skips_excess_k or most_passages is None:
@@ -163,13 +163,13 @@ def describe_parts_left_out(experiment: Experiment, verifier: str | None) -> lis
 def describe_missing_search(experiment: Experiment, context: Context, *, searching: bool) -> list[str]:
     """What the experiment loses if nothing is searched, because the questions bring their passages: at most one line.
 
-    >>> experiment = Experiment("x", "SuRe", "table 2", "", ("base",), variants_need_search=True)
+    >>> experiment = Experiment("x", "SuRe", "table 2", "", ("base",), variants_need_collection_or_corpus=True)
     >>> describe_missing_search(experiment, Context(), searching=False)
     ['nothing is searched, so retrievers are not compared: --corpus pool searches the passages of all questions']
     """
     if searching:
         return []
-    if experiment.variants_need_search:
+    if experiment.variants_need_collection_or_corpus:
         return [
             "nothing is searched, so retrievers are not compared: --corpus pool searches the passages of all questions"
         ]

@@ -96,7 +96,7 @@ def make_paper_tables(
     paper_numbers: Sequence[PaperNumbers],
     column_measures: Mapping[str, Mapping[str, Any]] | None = None,
 ) -> list[AnalysisTable]:
-    """One table for each measure: our columns with their intervals, then the paper's numbers.
+    """One table for each measure: our columns (methods with their settings), then the paper's numbers.
 
     column_measures: {column: {measure: value}} of measures over all answers of a column at once, such as MAUVE.
     """
@@ -150,10 +150,13 @@ def format_number(value: float | None) -> str | None:
     return None if value is None else f"{value:g}" if value >= 100 else f"{value:.1f}"
 
 
-def describe_our_value(scores: ColumnScores, measure: str, corpus_values: Mapping[str, Any] | None) -> Any:
-    """Our mean with its interval; a plain mean if the measure is not a share; None without a value."""
+def describe_our_value(scores: ColumnScores, measure: str, values_over_all_answers: Mapping[str, Any] | None) -> Any:
+    """Our mean with its interval; a plain mean if the measure is not a share; None without a value.
+
+    values_over_all_answers: {measure: value} of the measures that are computed from all answers of the column at once.
+    """
     if measure not in scores.values:
-        value = (corpus_values or {}).get(measure)
+        value = (values_over_all_answers or {}).get(measure)
         return f"{value:.1f}" if isinstance(value, int | float) else value
     values = np.array(scores.values[measure])
     metric = list_metrics().get(measure)

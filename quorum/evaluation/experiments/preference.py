@@ -36,7 +36,10 @@ class Pair:
 @dataclass(frozen=True)
 class Verdict:
     """The judge's verdict on a pair. preferred: for each order of the summaries, 0 for the first method's summary, 1
-    for the other's, null for a tie. Outcome "unscored": a reply could not be read; "failed": a call failed permanently.
+    for the second method's, null for a tie.
+
+    Outcome "one": the first method wins; "other": the second method wins; "unscored": a reply could not be read;
+    "failed": a call failed permanently.
     """
 
     outcome: Outcome

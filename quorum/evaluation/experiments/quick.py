@@ -6,7 +6,7 @@ from quorum.evaluation.experiments.experiment import Experiment
 from quorum.evaluation.run.options import Options
 
 QUICK_QUESTIONS = 20
-MOST_QUICK_VARIANTS = 3  # if there are more, only the first, the middle and the last variant run
+MOST_QUICK_VARIANTS = 3  # of a longer series of values of one setting: the first, the middle and the last
 
 
 def make_quick_experiment(experiment: Experiment, options: Options) -> tuple[Experiment, Options, list[str]]:
@@ -28,7 +28,10 @@ def make_quick_experiment(experiment: Experiment, options: Options) -> tuple[Exp
 
 
 def choose_variants(experiment: Experiment) -> tuple[str, ...]:
-    """The variants of a quick run: those that the experiment names, or at most three of a longer series."""
+    """The variants of a quick run: `quick_variants` if the experiment has them, else at most three of a series.
+
+    A series is the values of one setting. Variants that are no such series, or that have short names, all run.
+    """
     if experiment.quick_variants:
         return experiment.quick_variants
     variants = experiment.variants

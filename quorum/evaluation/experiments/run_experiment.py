@@ -1,4 +1,4 @@
-"""Runs an experiment: evaluates its columns, then analyses their scores."""
+"""Runs an experiment: evaluates its columns (methods with all their settings), then analyses their scores."""
 
 import asyncio
 import tempfile
@@ -119,7 +119,8 @@ def apply_paper_settings(
     changes += describe_missing_search(experiment, context, searching=is_searching(options))
     if options.methods:
         changes.append(f"methods {options.methods}")
-    context = replace(context, shorten="off", structured="off")  # the papers' calls and replies
+    # as in the papers: no second call to shorten an answer, and replies in plain text
+    context = replace(context, shorten="off", structured="off")
     task = context.answer_type if "answer_type" in experiment.settings else options.task
     limit = experiment.limit if options.limit is None else options.limit
     options = replace(options, context=context, limit=limit, task=task)
@@ -171,7 +172,7 @@ def make_evaluation_options(experiment: Experiment, options: Options, choices: E
         extra_config=list_recorded_choices(experiment, options, choices),
         screening_column=CLOSED_BOOK_METHOD if drops_known(experiment, choices) else None,
         judge=None if "judge_preference" in experiment.analyses else choices.judge,
-        details="cost" in experiment.analyses,
+        details="cost" in experiment.analyses,  # whether details.jsonl is written; its usage gives the costs
     )
 
 
@@ -236,7 +237,7 @@ def make_experiment_columns(
 
 
 def drops_known(experiment: Experiment, choices: ExperimentOptions) -> bool:
-    """Whether questions that the model answers without a context are not asked of the other columns."""
+    """Whether to drop the questions that the model answers correctly without a context."""
     return experiment.drops_known_questions or choices.drop_known
 
 
@@ -268,7 +269,7 @@ async def run_analyses(
             )
         elif analysis == "gold_passages":
             results = scores.folder / "results.jsonl"
-            count = scores.count_without_gold
+            count = scores.count_without_gold_passage
             analysis_tables.append(await asyncio.to_thread(make_gold_passages_table, results, columns, count))
         elif analysis == "cost":
             analysis_tables.append(await asyncio.to_thread(make_cost_table, scores, columns))

@@ -53,8 +53,8 @@ def f1(outputs: Result, reference_outputs: Reference) -> float:
 
 
 def contains(outputs: Result, reference_outputs: Reference) -> float | None:
-    """Whether the answer contains a gold answer, on normalised token boundaries; None for tasks that EM does not
-    measure.
+    """Whether the answer contains a gold answer, on normalised token boundaries; None for the tasks yes_no, label,
+    long and dialogue.
 
     This is the accuracy of PopQA (Mallen et al. 2023, section 3) and Self-RAG (Asai et al. 2024, section 4.1), but
     their code also finds "US" in "must". A right answer inside a sentence counts, and so does an answer that lists
@@ -97,9 +97,9 @@ def right_answer_among_votes(outputs: Result, reference_outputs: Reference) -> b
 
 
 def right_answer_outvoted(outputs: Result, reference_outputs: Reference) -> bool | None:
-    """Whether a right answer was in the pool and the final answer is wrong (%NM; Liu et al. 2024, section 4)."""
-    in_pool = right_answer_among_votes(outputs, reference_outputs)
-    return None if in_pool is None else in_pool and em(outputs, reference_outputs) == 0
+    """Whether one of the answers voted on was right, but the final answer is wrong (%NM; Liu et al. 2024, section 4)."""
+    is_among_votes = right_answer_among_votes(outputs, reference_outputs)
+    return None if is_among_votes is None else is_among_votes and em(outputs, reference_outputs) == 0
 
 
 def oracle(outputs: Result, reference_outputs: Reference) -> bool | None:
@@ -149,8 +149,8 @@ def compute_subsequence_f1(prediction: Sequence[str], gold: Sequence[str]) -> fl
 
 
 def str_em(outputs: Result, reference_outputs: Reference) -> float | None:
-    """STR-EM in 0..1: the share of the groups with a short answer that the answer contains (Stelmakh et al. 2022,
-    section 5); None if the data have no groups.
+    """STR-EM in 0..1: the share of the groups from which the answer contains at least one short answer (Stelmakh et
+    al. 2022, section 5); None if the data have no groups.
 
     A short answer must stand on normalised token boundaries, as in all measures here; the published code also finds
     "US" in "must".

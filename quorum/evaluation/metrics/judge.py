@@ -155,7 +155,7 @@ def list_unjudged_rows(results: Path, lines: dict[tuple[str, str], JudgedLine]) 
 
 
 def find_obvious_verdict(row: Row) -> JudgedLine | None:
-    """The verdict on an answer that needs no judge, else None."""
+    """The verdict on an answer that needs no judge, else None. `gold` of a row: the accepted answers."""
     if row["em"] != 1 and row["gold"] and not row["unknown"]:
         return None
     return make_line(row, row["em"], {})

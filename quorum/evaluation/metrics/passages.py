@@ -111,24 +111,27 @@ def reciprocal_rank(outputs: Result, reference_outputs: Reference) -> float | No
 
 
 def answer_in_passages(outputs: Result, reference_outputs: Reference) -> bool | None:
-    """Whether a final passage contains an accepted answer; the mean is FILCO's recall (table 2)."""
+    """Whether a final passage contains an accepted answer; the mean is FILCO's recall on NQ and TriviaQA (table 2)."""
     if not reference_outputs["answers"]:
         return None
     return any(holds_answer(outputs, index, reference_outputs) for index in range(len(outputs.get("passages") or [])))
 
 
 def answer_on_top(outputs: Result, reference_outputs: Reference) -> bool | None:
-    """Whether the first passage supports the answer: a positive passage (FILCO, section 4.4)."""
+    """Whether the first passage supports an accepted answer: a positive passage (FILCO, section 4.4)."""
     return has_support(outputs, outputs["passages"][:1] if outputs.get("passages") else [], reference_outputs)
 
 
 def supported(outputs: Result, reference_outputs: Reference) -> bool | None:
-    """Whether a final passage supports the answer; the mean is FILCO's recall (section 3.2, table 2)."""
+    """Whether a final passage supports an accepted answer; the mean is FILCO's recall (section 3.2, table 2).
+
+    As `answer_in_passages`, but for tasks whose answers are not spans, by the gold passages.
+    """
     return has_support(outputs, outputs.get("passages") or [], reference_outputs)
 
 
 def has_support(outputs: Result, passages: Sequence[Passage], reference_outputs: Reference) -> bool | None:
-    """Whether one of these passages supports the answer; None if that is not known.
+    """Whether one of these passages supports an accepted answer; None if that is not known.
 
     A passage supports an answer that it contains. No passage contains a label, yes or no, a dialogue turn or a long
     answer: for these tasks, a passage supports the answer if it is a gold passage, or is from a gold article.
@@ -151,9 +154,9 @@ def context_tokens(outputs: Result, reference_outputs: Reference | None = None) 
 
 
 def context_precision(outputs: Result, reference_outputs: Reference) -> float | None:
-    """The share of the words of the final passages that the answer has, too; a word counts at most as often as it is in
-    the answer (FILCO's unigram precision, section 4.5, table 3); the best over the gold answers. 0 if a filter left
-    nothing, as in the paper; None if the method reads no passages.
+    """The share of the final passages' words that also occur in a gold answer (FILCO's unigram precision, section 4.5,
+    table 3); a word counts at most as often as it is in that answer. With several gold answers, the largest share
+    counts. 0 if a filter left nothing, as in the paper; None if the method reads no passages.
     """
     words, golds = " ".join(passage["text"] for passage in outputs.get("passages") or []), reference_outputs["answers"]
     if not golds or not (text.normalize(words) or outputs.get("retrieved")):

@@ -82,7 +82,8 @@ def compute_sign_flip_p_value(differences: ArrayLike, *, resamples: int = RESAMP
     """The two-sided p-value of a paired permutation test of the mean: under the null hypothesis each difference might
     as well have the other sign (Fisher 1935, section 21).
 
-    Exact if there are at most `resamples` sign patterns; else so many are drawn, and the data count as one more.
+    Exact if there are at most `resamples` sign patterns. Otherwise `resamples` patterns are drawn at random, and the
+    observed pattern is counted with them.
     """
     values = np.round(np.asarray(differences, dtype=np.float64), COMPARED_DIGITS)
     values = values[values != 0]

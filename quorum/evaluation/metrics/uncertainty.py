@@ -113,20 +113,26 @@ def make_bins(confidences: Floats, right: Floats) -> list[Bin]:
 
 def check_confidence(method: str, context: Context) -> None:
     """Raises `SetupError` if the method never states a confidence under these settings."""
-    if method in VOTING_METHODS and context.vote == "all":
+    if has_confidence(method, context):
         return
-    if method in WEIGHED_METHODS or (method in SAMPLED_METHODS and context.samples > 1):
-        return
-    has_samples = (
+    vote_advice = "set vote=all, or " if method in VOTING_METHODS else ""
+    sampling_advice = (
         f"sample its answer ({method} with --set samples=5 --set temperature=0.7), or "
         if method in SAMPLED_METHODS
         else ""
     )
-    voting = "set vote=all, or " if method in VOTING_METHODS else ""
+    usable_methods = [name for name in (*VOTING_METHODS, *WEIGHED_METHODS) if has_confidence(name, context)]
     raise SetupError(
-        f"The method {method} states no confidence, which --abstain-below needs; {voting}{has_samples}"
-        f"choose one of: {', '.join((*VOTING_METHODS, *WEIGHED_METHODS))}."
+        f"The method {method} states no confidence, which --abstain-below needs; {vote_advice}{sampling_advice}"
+        f"choose one of: {', '.join(usable_methods)}."
     )
+
+
+def has_confidence(method: str, context: Context) -> bool:
+    """Whether the method can state a confidence under these settings."""
+    if method in WEIGHED_METHODS or (method in SAMPLED_METHODS and context.samples > 1):
+        return True
+    return method in VOTING_METHODS and context.vote == "all"
 
 
 def abstain_below(result: Result, below: float) -> Result:

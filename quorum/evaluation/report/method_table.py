@@ -13,7 +13,7 @@ from quorum.evaluation.report.text import format_p_against_best
 if TYPE_CHECKING:
     from quorum.evaluation.compare.decide import Decision
 
-FAILURE_COUNTS = ("failed", "malformed", "wordy answers", "not greedy", "unscored")
+FAILURE_COUNTS = ("failed", "malformed", "wordy answers", "temperature refused", "unscored")
 
 
 def render_table(decision: "Decision") -> str:
@@ -68,7 +68,7 @@ def make_table_row(decision: "Decision", figure: MethodFigures) -> dict[str, str
         "failed": f"{summary['errors']:,}",
         "malformed": f"{summary['malformed']:,}",
         "wordy answers": f"{summary.get('wordy_answers') or 0:,}",
-        "not greedy": f"{summary.get('not_greedy') or 0:,}",
+        "temperature refused": f"{summary.get('temperature_refused') or 0:,}",
         "unscored": f"{summary.get('unscored') or 0:,}",
     }
 

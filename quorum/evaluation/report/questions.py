@@ -23,7 +23,7 @@ DETAIL_KEYS = (
     "scores",
     "votes",
     "evidence",
-    "voters_without_answer",
+    "voters_without_evidence",
     "steps",
 )
 SCORE_KEYS = ("em", "f1", "contains", "accuracy", "rouge_l", "str_em")

@@ -103,7 +103,7 @@ async def answer_question(
         return await answer(question, method, context, given=passages, gold_answers=golds, config=config)
     from quorum.graphs.parts.retrieval import RetrievalInput, retrieval
 
-    retrieval_input = RetrievalInput(question=question, own_passages=passages)
+    retrieval_input = RetrievalInput(question=question, given_passages=passages)
     retrieval_result: Any = await retrieval.ainvoke(cast(Any, retrieval_input), config, context=context)
     result = await answer(
         question,
@@ -117,7 +117,9 @@ async def answer_question(
     result["usage"] = merge_usage(retrieval_result.get("usage"), result.get("usage"))
     result["malformed"] = merge_counted_replies(retrieval_result.get("malformed"), result.get("malformed"))
     result["wordy_answers"] = merge_counted_replies(retrieval_result.get("wordy_answers"), result.get("wordy_answers"))
-    result["not_greedy"] = is_either(retrieval_result.get("not_greedy"), result.get("not_greedy"))
+    result["temperature_refused"] = is_either(
+        retrieval_result.get("temperature_refused"), result.get("temperature_refused")
+    )
     result["dropped"] = (retrieval_result.get("dropped") or 0) + (result.get("dropped") or 0)
     if column.gold_position is not None:
         rank = find_gold_rank(retrieval_result["passages"], record, context.answer_type)

@@ -59,7 +59,7 @@ class Row(TypedDict, total=False):
     confidence: float | None
     candidates: list[str] | None
     evidence: list[str]
-    voters_without_answer: list[str] | None
+    voters_without_evidence: list[str] | None
     passages: list[str]
     retrieved: list[str] | None
     calls: int | None
@@ -67,7 +67,7 @@ class Row(TypedDict, total=False):
     output_tokens: int | None
     malformed: int | None
     wordy_answers: int | None
-    not_greedy: bool | None
+    temperature_refused: bool | None
     dropped: int | None
     seconds: float
     stored_calls: int | None
@@ -96,7 +96,7 @@ class ColumnScores:
             bool
         ] = []  # of each answer: whether the journal or another method had one of its replies
         self.tasks: set[str] = set()
-        self.malformed = self.wordy_answers = self.not_greedy = 0
+        self.malformed = self.wordy_answers = self.temperature_refused = 0
         self.error_messages: dict[str, str] = {}
         self.judge_counts: dict[str, float | int | None] = {}
         self.wrong_cost = 0.0
@@ -110,7 +110,7 @@ class ColumnScores:
         self.tasks.add(row.get("task") or "short")
         self.malformed += row["malformed"] or 0
         self.wordy_answers += row.get("wordy_answers") or 0  # not in rows of an older Quorum
-        self.not_greedy += bool(row.get("not_greedy"))
+        self.temperature_refused += bool(row.get("temperature_refused"))
         self.has_stored_call.append(bool(row.get("stored_calls")))
         for name, values in self.values.items():
             value: Any = row.get(name)
@@ -141,7 +141,7 @@ class ColumnScores:
         known_values: Floats = values[~np.isnan(values)]
         return known_values
 
-    def get_own_seconds(self) -> Floats:
+    def get_seconds_without_stored_calls(self) -> Floats:
         """The seconds of the answers without stored or shared calls: only these are the method's own time."""
         seconds, has_stored_call = np.array(self.values["seconds"]), np.array(self.has_stored_call, dtype=np.bool_)
         own_seconds: Floats = seconds[~has_stored_call & ~np.isnan(seconds)]
@@ -163,9 +163,13 @@ class ColumnScores:
                 interval = compute_bootstrap_interval(known_values)[1:] if len(known_values) else (None, None)
                 ends = zip(("low", "high"), interval, strict=True)
                 values |= {f"{name}_{end}": None if value is None else round(value, 6) for end, value in ends}
-        seconds = self.get_own_seconds()
+        seconds = self.get_seconds_without_stored_calls()
         for end, share in (("p50", 0.5), ("p95", 0.95)):
             values[f"seconds_{end}"] = round(compute_quantile(seconds, share), 4) if len(seconds) else None
         values["answers_not_timed"] = sum(self.has_stored_call)
-        reply_counts = {"malformed": self.malformed, "wordy_answers": self.wordy_answers, "not_greedy": self.not_greedy}
+        reply_counts = {
+            "malformed": self.malformed,
+            "wordy_answers": self.wordy_answers,
+            "temperature_refused": self.temperature_refused,
+        }
         return values | {"errors": len(self.error_messages)} | reply_counts | self.judge_counts

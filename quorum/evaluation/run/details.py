@@ -19,7 +19,7 @@ from quorum.evaluation.run.old_keys import rename_old_keys
 from quorum.evaluation.run.result_files import explain_write_errors, read_whole_lines
 from quorum.evaluation.watch import Call, Step, Watch
 
-COPIED_KEYS = ("rationale", "candidates", "summaries", "validity", "scores", "votes", "voters_without_answer")
+COPIED_KEYS = ("rationale", "candidates", "summaries", "validity", "scores", "votes", "voters_without_evidence")
 
 
 class Detail(TypedDict):
@@ -34,7 +34,7 @@ class Detail(TypedDict):
     scores: list[float] | None
     votes: list[Vote] | None
     evidence: list[Evidence]
-    voters_without_answer: list[str] | None
+    voters_without_evidence: list[str] | None
     passages: list[Passage]
     usage: dict[str, Usage]
     malformed: dict[str, int]

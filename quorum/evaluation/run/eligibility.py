@@ -13,7 +13,7 @@ from quorum.core.context import Context, get_filter_spec
 from quorum.core.errors import CallError, SetupError
 from quorum.core.state import Passage
 from quorum.datasets.records import Record
-from quorum.evaluation.compare.rehearsal import is_local
+from quorum.evaluation.compare.rehearsal import has_only_embedded_models
 from quorum.evaluation.run.columns import Column
 from quorum.evaluation.run.dataset import DataSet
 from quorum.graphs import answer
@@ -96,7 +96,7 @@ async def find_objection(column: Column, records: dict[str, Record]) -> str | No
 
 def replace_paid_models(context: Context, method: str) -> Context:
     """The context with paid models replaced by silent ones."""
-    if is_local(context):
+    if has_only_embedded_models(context):
         return replace(context, journal="off")
     filter_name = get_filter_spec(context) if method == "filco" else context.context_filter or ""
     unpaid_filter = "llm" if filter_name.startswith("llm") else context.context_filter

@@ -15,7 +15,7 @@ from quorum.core.ray_workers import WorkerPool, map_items
 from quorum.evaluation.run.ask_question import Questioner
 from quorum.evaluation.run.column_scores import Row
 from quorum.evaluation.run.columns import Column
-from quorum.evaluation.run.engine_worker import Answers, Asker, Job, RemainingQuestions, Services
+from quorum.evaluation.run.engine_worker import Answers, Asker, Job, RemainingReader, Services
 from quorum.evaluation.run.rounds import QuestionRound, Recorder
 from quorum.evaluation.run.rows import make_failed_row
 
@@ -54,8 +54,10 @@ class AnswerWriter:
             self.failed_pairs.add((row["method"], row["id"]))
         self.recorder.add(row)
 
-    def find_remaining(self) -> RemainingQuestions:
-        """The questions for which a method that is still asked has neither an answer nor an error from this run."""
+    def make_remaining_reader(self) -> RemainingReader:
+        """A reader of the remaining questions: those for which a method that is still asked has neither an answer nor
+        an error from this run.
+        """
         names = [column.name for column in self.asked_round.columns if self.asked_round.is_asked(column.name)]
         answered_names: dict[str, list[str]] = {}
         for name, id_ in self.recorder.results.answered_pairs | self.failed_pairs:
@@ -65,7 +67,7 @@ class AnswerWriter:
         }
         finished_ids = frozenset(id_ for id_, missing in missing_names.items() if not missing)
         missing_names = {id_: missing for id_, missing in missing_names.items() if missing}
-        return RemainingQuestions(self.asked_round.dataset.read_records, names, finished_ids, missing_names)
+        return RemainingReader(self.asked_round.dataset.read_records, names, finished_ids, missing_names)
 
     def find_dropped(self) -> frozenset[str]:
         """The methods that a race has dropped."""
@@ -77,7 +79,7 @@ class AnswerWriter:
         """Error rows for the questions during which a worker exited at every try."""
         columns = {column.name: column for column in self.asked_round.columns}
         tries = TRIES_TOGETHER + TRIES_ALONE
-        for record, names in self.find_remaining()():
+        for record, names in self.make_remaining_reader()():
             for name in names:
                 task = columns[name].make_context(questioner.get_task(record)).answer_type
                 error = f"The worker process exited each of the {tries} times it asked this (out of memory, or killed)."
@@ -101,11 +103,11 @@ async def ask_on_ray(asked_round: QuestionRound, recorder: Recorder, questioner:
         with start_services(job.folder) as services:
             dropped_names: frozenset[str] = frozenset()
             for worker_pool in (pool, replace(pool, at_once=1, tries=TRIES_ALONE)):
-                remaining_questions = writer.find_remaining()
-                if next(iter(remaining_questions()), None) is None:
+                read_remaining = writer.make_remaining_reader()
+                if next(read_remaining(), None) is None:
                     return
                 async for answers in iterate_on_thread(
-                    lambda: map_items(remaining_questions, Asker, (job, services), worker_pool)  # noqa: B023
+                    lambda: map_items(read_remaining, Asker, (job, services), worker_pool)  # noqa: B023
                 ):
                     writer.write_answers(answers)
                     if dropped_names != (dropped_names := writer.find_dropped()):

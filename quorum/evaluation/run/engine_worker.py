@@ -208,8 +208,10 @@ class Asker:
 
 
 @dataclass(frozen=True)
-class RemainingQuestions:
-    """The questions that not all methods have answered, each with the methods that have not.
+class RemainingReader:
+    """Reads the questions that not all methods have answered, each with the methods that have not.
+
+    Each call reads the data again. An instance can be pickled.
 
     read_records: reads all questions; names: all methods that are asked; finished_ids: questions that all of them have
     answered; missing_names: for a question that only some methods have answered, the other methods.

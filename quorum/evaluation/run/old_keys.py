@@ -5,7 +5,9 @@ from typing import Any
 NEW_KEYS = {
     "not_majority": "right_answer_outvoted",
     "gold_in_pool": "right_answer_among_votes",
-    "unsupported": "voters_without_answer",
+    "unsupported": "voters_without_evidence",
+    "voters_without_answer": "voters_without_evidence",
+    "not_greedy": "temperature_refused",
     "verbose": "wordy_answers",
     "stored": "stored_calls",
     "searched": "searches_made",

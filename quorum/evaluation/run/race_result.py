@@ -17,9 +17,11 @@ Units = tuple[
 
 @dataclass(frozen=True)
 class Standing:
-    """One method at one moment of a race. asked: how many questions count for it; mean: the mean of the deciding
-    measure over the questions that it answered (None: it answered none); low, high: an interval that holds at every
-    moment of the race, with a confidence of 95%; dropped: whether it is no longer asked.
+    """One method at one moment of a race.
+
+    asked: how many questions were settled while it was in the race; mean: the mean of the deciding measure over the
+    questions that it answered (None: it answered none); low, high: an interval that holds at every moment of the race,
+    with a confidence of 95%; dropped: whether it is no longer asked.
     """
 
     method: str
@@ -34,7 +36,7 @@ class Standing:
 class RaceResult:
     """The result of a race. error: the highest allowed probability that the race drops the best method; measure: the
     deciding measure; units: the ids in the order of the race, those of one unit count as one step;
-    settled_count: how many questions are settled; standings: by method.
+    settled_count: how many questions all methods that were still in the race have answered; standings: by method.
     """
 
     mode: RaceMode
@@ -69,7 +71,7 @@ class RaceResult:
 
     @property
     def saved_share(self) -> float:
-        """The share of the full run's answers that the race saved."""
+        """The share of all methods' answers to the settled questions that the race made unnecessary."""
         asked_count = sum(standing.asked for standing in self.standings.values())
         return 1 - asked_count / max(1, self.settled_count * len(self.standings))
 
@@ -120,7 +122,7 @@ def take_units(units: Units, asked_count: int) -> list[tuple[str, ...]]:
 
 
 def count_population(mode: RaceMode, units: int) -> int | None:
-    """The number of units whose mean lies in the interval; None: the interval is for the mean of future questions."""
+    """The size of the population for whose mean the interval is: the number of units; None: future questions."""
     return None if mode == "future" else units
 
 

@@ -35,7 +35,7 @@ from quorum.models.embedded.workload import expect_many_questions
 @dataclass(frozen=True)
 class RunOutcome:
     """The outcome of a run. results: the counted lines of results.jsonl; new_answers: how many answers this call added;
-    spending: the model calls that the run made; count_without_gold: how many questions were skipped because they have
+    spending: the model calls that the run made; count_without_gold_passage: how many questions were skipped because they have
     no gold passage; race: the result of the race; None without a race.
     """
 
@@ -43,7 +43,7 @@ class RunOutcome:
     results: Results
     new_answers: int
     spending: Spending
-    count_without_gold: int = 0
+    count_without_gold_passage: int = 0
     race: RaceResult | None = None
 
 

@@ -27,7 +27,7 @@ class Scores:
 
     scores_by_column: by column, the measures of every question; summary: {column: {measure: value}}; comparisons: of
     each group of columns with its baseline. new_answers: how many answers this call added; spending: the model calls
-    made for them, fewer than the summary counts if columns share calls or the journal has replies. count_without_gold:
+    made for them, fewer than the summary counts if columns share calls or the journal has replies. count_without_gold_passage:
     how many questions were skipped because they have no gold passage; screened_out_count: how many only the screening
     column was asked, because its answer was right. judge_spending: the judge's calls, counted separately; None without
     a judge. race: the result of the race; None without a race. A dropped method has only the questions that it was
@@ -40,7 +40,7 @@ class Scores:
     comparisons: list[Comparison]
     new_answers: int
     spending: Spending
-    count_without_gold: int = 0
+    count_without_gold_passage: int = 0
     screened_out_count: int = 0
     judge_spending: Spending | None = None
     race: RaceResult | None = None
@@ -81,7 +81,7 @@ async def score(outcome: RunOutcome, progress: Progress = ignore_progress) -> Sc
         comparisons=comparisons,
         new_answers=outcome.new_answers,
         spending=outcome.spending,
-        count_without_gold=outcome.count_without_gold,
+        count_without_gold_passage=outcome.count_without_gold_passage,
         screened_out_count=len(results.known_ids),
         judge_spending=None if plan.judge is None else plan.judge.spending,
         race=outcome.race,

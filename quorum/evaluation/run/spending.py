@@ -56,7 +56,7 @@ class StoredCalls(ModelHandler):
 
 
 class Spending(ModelHandler):
-    """Counts the calls and tokens of all replies that did not come from the journal."""
+    """Counts the calls that were made, and their tokens. Replies that caused no call (`is_stored`) are left out."""
 
     def __init__(self) -> None:
         self.calls = self.input_tokens = self.output_tokens = 0

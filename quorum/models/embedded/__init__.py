@@ -28,26 +28,32 @@ def get_weights_hash() -> str:
 
 
 def name_weights(manifest: Mapping[str, Any]) -> str:
-    """The name of the weights that a manifest describes: its own, else the beginning of the file's sha256."""
+    """The name of the weights that a manifest describes: its "weights", else the beginning of reader.onnx's sha256."""
     return str(manifest.get("weights", manifest["sha256"]))[:12]
 
 
 def get_encoder_name() -> str:
-    """The name of the sentence encoder, which collections store. A new file keeps the name of an old one if their
-    encoders are equal bit for bit.
+    """The name of the sentence encoder, which collections store.
+
+    If a new reader.onnx has the same encoder, bit for bit, `quorum.training.calibrate` writes the old name into its
+    reader.json, so that stored collections stay valid.
     """
     return str(read_manifest().get("embeddings", get_weights_hash()))
 
 
 def make_reader_name(manifest: Mapping[str, Any], code: bytes) -> str:
-    """The reader's name in journals: its weights, and a hash of all else that changes a reply."""
+    """The reader's name in journals: that of its weights, and a hash of the file, the calibration and `code`."""
     rest = sha256(json.dumps([manifest["sha256"], manifest["calibration"]], sort_keys=True).encode() + code)
     return f"{name_weights(manifest)}-{rest.hexdigest()[:8]}"
 
 
 @cache
 def get_reader_name() -> str:
-    """The name of the installed reader. The first call reads the disk."""
+    """The name of the installed reader. The first call reads the disk.
+
+    It changes with the heads and with the code that reads, judges and replies. It does not change with other code that
+    a reply depends on, such as batching.py and the rules for comparisons in `quorum.algorithms`.
+    """
     code = [*(FOLDER / name for name in ("reading.py", "heads.py", "judging.py")), *sorted(FOLDER.glob("replies*.py"))]
     heads = [path for name in ("sentences.json", "verdict.json") if (path := FOLDER / name).exists()]
     return make_reader_name(read_manifest(), b"".join(path.read_bytes() for path in [*code, *heads]))

@@ -20,7 +20,7 @@ WORKER = ThreadPoolExecutor(1, thread_name_prefix="embedded-reader")
 
 @dataclass(frozen=True)
 class Job:
-    """Read the question in these passages together."""
+    """A question, and the passages in which the reader looks for its answer."""
 
     question: str
     passages: Sequence[Passage]
@@ -210,5 +210,5 @@ BATCHERS: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, Batcher] = weakre
 
 
 async def read_passages(question: str, passages: Sequence[Passage]) -> JobResult:
-    """Read the question in the passages together, in one run with all other jobs that wait."""
+    """Look for the answer in all the passages, in one run with all other jobs that wait."""
     return await BATCHERS.setdefault(asyncio.get_running_loop(), Batcher()).read(Job(question, passages))

@@ -25,7 +25,7 @@ RowKey = tuple[tuple[int, ...], tuple[int, ...]]  # token ids and segment types
 
 BUCKET = 16  # lengths are padded to a multiple of this, so that a text's result does not depend on its batch
 MAX_EMBEDDED_TOKENS = 256  # tokens of a text that are embedded, as the base model's authors set it
-REMEMBERED_STATES = 64  # rows, of 0.4 MB each: a sentence filter reads the same rows as the reader
+REMEMBERED_STATES = 64  # rows of last-layer states, of 0.4 MB each: a sentence filter reads the same rows as the reader
 LONG_LINE = 30  # characters
 LONGEST_REMEMBERED_TEXT = 4_000  # characters: the counts of 4,096 such texts take 16 MB
 # The graph's input that chooses what it computes: sentence embeddings, or the reader's logits and states.
@@ -54,7 +54,7 @@ class Encoder:
         self.tokenizer.pre_tokenizer = BertPreTokenizer()
         self.cls, self.sep = vocabulary["[CLS]"], vocabulary["[SEP]"]
         self.counts: RecentItems[str, int] = RecentItems(4096)
-        self.last_states: RecentItems[RowKey, Floats] = RecentItems(REMEMBERED_STATES)
+        self.recent_hidden_states: RecentItems[RowKey, Floats] = RecentItems(REMEMBERED_STATES)
 
     def tokens(self, text: str) -> Encoding:
         """Token ids and character offsets, without special tokens."""
@@ -90,16 +90,19 @@ class Encoder:
         return out
 
     def run(
-        self, outputs: list[str], rows: Sequence[list[int]], types: Sequence[list[int]], choice: Inputs
+        self, outputs: list[str], rows: Sequence[list[int]], types: Sequence[list[int]], mode: Inputs
     ) -> Iterator[tuple[list[int], list[NDArray[Any]]]]:
-        """(places of a batch's rows, the outputs for these rows) for each batch of the rows of token ids."""
+        """(places of a batch's rows, the outputs for these rows) for each batch of the rows of token ids.
+
+        mode: EMBEDDING_MODE or READING_MODE.
+        """
         batches = make_batches(rows, types, self.sessions.count_rows_per_run(len(rows)))
-        inputs = [{"ids": ids, "types": kinds, "mask": mask} | choice for _, ids, kinds, mask in batches]
+        inputs = [{"ids": ids, "types": kinds, "mask": mask} | mode for _, ids, kinds, mask in batches]
         members = [places for places, *_ in batches]
         return zip(members, self.sessions.run(outputs, inputs), strict=True)
 
     def read(self, rows: Sequence[list[int]], types: Sequence[list[int]]) -> list[Logits]:
-        """One `Logits` for each row of token ids with its segment types, in order. Remembers the last states."""
+        """One `Logits` for each row of token ids with its segment types, in order. Keeps their states for `hidden`."""
         out: list[Logits | None] = [None] * len(rows)
         for members, outputs in self.run(["span", "answerable", "hidden"], rows, types, READING_MODE):
             span, answerable, states = outputs
@@ -107,13 +110,13 @@ class Encoder:
                 length = len(rows[member])
                 start, end = span[place, :length, 0], span[place, :length, 1]
                 out[member] = Logits(start, end, float(answerable[place]))
-                self.last_states.put(make_row_key(rows[member], types[member]), states[place, :length].copy())
+                self.recent_hidden_states.put(make_row_key(rows[member], types[member]), states[place, :length].copy())
         return [logits for logits in out if logits is not None]
 
     def hidden(self, rows: Sequence[list[int]], types: Sequence[list[int]]) -> list[Floats]:
-        """The reader's last states of each row of token ids with its segment types: (length, 384), in order."""
+        """The reader's last-layer states of each row of token ids with its segment types: (length, 384), in order."""
         keys = [make_row_key(row, kinds) for row, kinds in zip(rows, types, strict=True)]
-        out = [self.last_states.get(key) for key in keys]
+        out = [self.recent_hidden_states.get(key) for key in keys]
         missing_places = [place for place, states in enumerate(out) if states is None]
         missing_rows = [rows[place] for place in missing_places]
         missing_types = [types[place] for place in missing_places]
@@ -121,7 +124,7 @@ class Encoder:
             for row, member in enumerate(members):
                 place = missing_places[member]
                 out[place] = states = new_states[row, : len(rows[place])].copy()
-                self.last_states.put(keys[place], states)
+                self.recent_hidden_states.put(keys[place], states)
         return [states for states in out if states is not None]
 
 

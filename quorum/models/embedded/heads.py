@@ -1,4 +1,4 @@
-"""Heads on the reader's last states: which sentences help, and whether the passages say yes or no.
+"""Heads on the reader's last-layer states: which sentences help, and whether the passages say yes or no.
 
 `sentences.onnx` is one transformer layer and a score for each sentence; `verdict.json` a linear classifier.
 """

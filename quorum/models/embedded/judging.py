@@ -41,7 +41,7 @@ async def score_sentences(
 
 
 async def get_filter_threshold(folder: Path = FOLDER) -> float:
-    """The lowest probability of a kept sentence, fitted on questions that no reported figure uses."""
+    """The lowest probability of a kept sentence. It was fitted on questions that no published score was measured on."""
     return (await asyncio.get_running_loop().run_in_executor(WORKER, get_sentence_head, folder)).threshold
 
 

@@ -1,4 +1,4 @@
-"""Extractive reading: windows over passages, best spans, the score of "no answer", sentence scores."""
+"""Extractive reading: windows over passages, the best spans with their scores, scores of single tokens."""
 
 import heapq
 import math
@@ -23,8 +23,8 @@ class Calibration:
     """P(the best span of a window answers) = sigmoid(margin * span score + answerable * answerability + bias).
 
     Below a threshold the reader says unknown: threshold_one_passage if it read one passage, else the other. window:
-    tokens; candidate_bonus: log-odds added to spans that single passages gave. Fitted on questions that no
-    reported figure uses.
+    tokens; candidate_bonus: log-odds added to spans that single passages gave. All were fitted on questions that no
+    published score was measured on.
     """
 
     margin: float
@@ -107,8 +107,8 @@ def make_windows(
     """Windows of at most `size` tokens over the passages, in their order.
 
     Each passage has windows of its own; a passage longer than a window is cut into pieces that overlap by a quarter.
-    `packed` puts as many whole passages into a window as fit; each window repeats the last passage of the window before
-    it, if another passage fits beside that one. A question without a word has no windows.
+    `packed` puts as many whole passages into a window as fit. The next window begins with the last of these passages
+    again, if there were several and the next passage fits beside it. A question without a word has no windows.
     """
     question_ids = encoder.tokens(question).ids[:LONGEST_QUESTION]
     if not question_ids:
@@ -155,9 +155,12 @@ def calibrate_score(score: float, null: float, answerable: float, calibration: C
 
 
 def find_spans(
-    window: Window, logits: Logits, passages: Sequence[Passage], calibration: Calibration, best: int
+    window: Window, logits: Logits, passages: Sequence[Passage], calibration: Calibration, max_spans: int
 ) -> list[Span]:
-    """The `best` spans of one window: whole words, within one passage's text, at most LONGEST_ANSWER tokens."""
+    """The best spans of one window, at most `max_spans`.
+
+    A span is whole words within one passage's text, at most LONGEST_ANSWER tokens.
+    """
     tokens = window.tokens
     begin, stop = window.first, window.first + len(tokens)
     starts, ends = logits.start[begin:stop].astype(float), logits.end[begin:stop].astype(float)
@@ -172,7 +175,7 @@ def find_spans(
         total = starts[: len(tokens) - shift] + ends[shift:]
         scores[: len(tokens) - shift, shift] = np.where(same, total, -np.inf)
     flat = scores.ravel()
-    count = min(best, flat.size)
+    count = min(max_spans, flat.size)
     found = []
     null = float(logits.start[0] + logits.end[0])
     for flat_index in np.argpartition(-flat, count - 1)[:count] if count else ():
@@ -187,8 +190,11 @@ def find_spans(
     return found
 
 
-def merge_spans(spans: Sequence[Span], best: int) -> list[Span]:
-    """Spans of distinct normalised texts, each at its best place, best first; ties in reading order; no punctuation."""
+def merge_spans(spans: Sequence[Span], max_spans: int) -> list[Span]:
+    """The best spans with distinct normalised texts, each at its best place, best first; ties in reading order.
+
+    Spans without a letter or digit are left out.
+    """
     chosen: dict[str, Span] = {}
     for span in spans:
         if not any(character.isalnum() for character in span.text):
@@ -196,7 +202,9 @@ def merge_spans(spans: Sequence[Span], best: int) -> list[Span]:
         name = normalize(span.text) or span.text
         if name not in chosen or span.score > chosen[name].score:
             chosen[name] = span
-    return heapq.nsmallest(best, chosen.values(), key=lambda span: (-span.score, span.passage, span.start, span.end))
+    return heapq.nsmallest(
+        max_spans, chosen.values(), key=lambda span: (-span.score, span.passage, span.start, span.end)
+    )
 
 
 def make_reading(
@@ -204,16 +212,16 @@ def make_reading(
     logits: Sequence[Logits],
     passages: Sequence[Passage],
     calibration: Calibration,
-    best: int = 20,
+    max_spans: int = 20,
 ) -> Reading:
-    """Combine all windows of one question into its reading."""
+    """Combine all windows of one question into its reading, which has the `max_spans` best spans."""
     spans = merge_spans(
         [
             span
             for window, out in zip(windows, logits, strict=True)
-            for span in find_spans(window, out, passages, calibration, best)
+            for span in find_spans(window, out, passages, calibration, max_spans)
         ],
-        best,
+        max_spans,
     )
     return Reading(spans, spans[0].score if spans else NO_ANSWER)
 

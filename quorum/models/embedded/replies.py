@@ -22,13 +22,13 @@ from quorum.models.embedded.batching import read_passages
 from quorum.models.embedded.reading import NO_ANSWER, Calibration, Reading, Span
 
 UNKNOWN = "Unknown"
-LABELS = ("answer", "question")  # a span that is such a word was read from the prompt and is no answer
+LABELS = ("answer", "question")  # a span that is only such a word is a label in the text, not an answer
 SLOT = re.compile(r"\b(answer|question)[*_\"'`]*[ \t]*[:：]", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
 class Sampler:
-    """Temperature 0 takes the best; above, the softmax over the distinct spans and "unknown" is sampled."""
+    """Chooses one of the spans or "unknown": the best at temperature 0; above, at random by weight (see `choose`)."""
 
     temperature: float = 0.0
     top_p: float = 1.0
@@ -61,11 +61,11 @@ class Sampler:
 
 
 def join_lines(text: str) -> str:
-    """The text on one line, as the reply contracts require."""
+    """The text on one line, as the parsers of replies require."""
     return " ".join(text.split())
 
 
-def remove_labels(text: str) -> str:
+def remove_label_colons(text: str) -> str:
     """Quoted text without the colons of "Answer:" and "Question:", which would end the rationale."""
     return SLOT.sub(r"\1", text)
 
@@ -121,7 +121,7 @@ async def pruning(inputs: Inputs, sampler: Sampler) -> str:
     ruled_out = [str(n + 1) for n in range(len(passages)) if n not in kept]
     dropped = f"Passages that do not answer the question, by number: {', '.join(ruled_out)}. " if ruled_out else ""
     left = ", ".join(str(n + 1) for n in kept)
-    return f"Rationale: {dropped}Passages that remain: {left}.\nAnswer: {remove_labels(chosen)}"
+    return f"Rationale: {dropped}Passages that remain: {left}.\nAnswer: {remove_label_colons(chosen)}"
 
 
 async def summary(inputs: Inputs, sampler: Sampler) -> str:
@@ -138,7 +138,7 @@ async def summary(inputs: Inputs, sampler: Sampler) -> str:
     shown = Passage(id="summary", title=title, text=text)
     chosen = sampler.choose((await read_passages(question, [shown])).reading, get_calibration().threshold_one_passage)
     quotes = " ".join(f"Passage {n + 1} says: {sentence}" for n, sentence in picked)
-    return f"Rationale: {remove_labels(quotes)}\nAnswer: {remove_labels(chosen)}"
+    return f"Rationale: {remove_label_colons(quotes)}\nAnswer: {remove_label_colons(chosen)}"
 
 
 def find_sentence(text: str, span: Span) -> str:

@@ -1,8 +1,9 @@
 """The reader's replies to the prompts of SuRe's baselines.
 
 The reader only extracts. A chain of thought is the sentence that contains the answer, a ranking orders passages by the
-certainty of their own answers, notes are sentences. It cannot rewrite: to hide a condition it quotes the question and
-masks a name, a number or a rare word in it. To recover the condition it reads the masked statement as a question.
+certainty of their own answers, notes are sentences. Self-verification asks for a statement in which one part of the
+question, the condition, is hidden. The reader cannot write a statement: it quotes the question and masks a name, a
+number or the longest content word in it. To recover the condition, it reads the masked statement as a question.
 """
 
 import re
@@ -22,9 +23,9 @@ from quorum.models.embedded.replies import (
     get_threshold,
     join_lines,
     read_each,
-    remove_labels,
+    remove_label_colons,
 )
-from quorum.models.embedded.replies_blend import QUESTION_WORDS, write_unknown
+from quorum.models.embedded.replies_blend import FUNCTION_WORDS, write_unknown
 
 MAX_WORDS = 3  # of an answer to the base prompt
 MAX_NOTES = 5  # sentences; those of the best passages come first
@@ -60,7 +61,7 @@ async def zero_shot_cot(inputs: Inputs, sampler: Sampler) -> str:
     if span is None:
         return f"Rationale: The passages do not tell.\nAnswer: {UNKNOWN}"
     quote = f"Passage {span.passage + 1} says: {find_sentence(passages[span.passage]['text'], span)}"
-    return f"Rationale: {remove_labels(quote)}\nAnswer: {remove_labels(chosen)}"
+    return f"Rationale: {remove_label_colons(quote)}\nAnswer: {remove_label_colons(chosen)}"
 
 
 async def rank_passages(inputs: Inputs, sampler: Sampler) -> str:
@@ -77,13 +78,13 @@ async def inference(inputs: Inputs, sampler: Sampler) -> str:
     for passage, reading in zip(passages, await read_each(question, passages), strict=True):
         if reading.spans and reading.probability >= get_calibration().threshold_one_passage:
             heading = join_lines(passage["title"]) + SEPARATOR if passage["title"] else ""
-            lines.append(remove_labels(heading + find_sentence(passage["text"], reading.spans[0])))
+            lines.append(remove_label_colons(heading + find_sentence(passage["text"], reading.spans[0])))
     notes = "\n".join(list(dict.fromkeys(lines))[:MAX_NOTES])
     known = [Passage(id="notes", title="", text=notes)] if notes else []
     chosen = sampler.choose(
         keep_short_spans((await read_passages(question, known)).reading), get_calibration().threshold_one_passage
     )
-    return f"Notes: {notes or NO_NOTES}\nAnswer: {remove_labels(chosen)}"
+    return f"Notes: {notes or NO_NOTES}\nAnswer: {remove_label_colons(chosen)}"
 
 
 async def mask_condition(inputs: Inputs, sampler: Sampler) -> str:
@@ -93,17 +94,20 @@ async def mask_condition(inputs: Inputs, sampler: Sampler) -> str:
         (part for part in find_conditions(question) if normalize(part) not in ("", normalize(answer))), None
     )
     if condition is None:
-        return f'Statement: "{remove_labels(question)}" is answered by: {remove_labels(answer)}.\nHidden: none'
-    hidden = re.sub(rf"(?<!\w){re.escape(condition)}(?!\w)", MASK, question)
-    return f'Statement: The answer to "{remove_labels(hidden)}" is {remove_labels(answer)}.\nHidden: {condition}'
+        return (
+            f'Statement: "{remove_label_colons(question)}" is answered by: {remove_label_colons(answer)}.\nHidden: none'
+        )
+    masked_question = re.sub(rf"(?<!\w){re.escape(condition)}(?!\w)", MASK, question)
+    statement = f'The answer to "{remove_label_colons(masked_question)}" is {remove_label_colons(answer)}.'
+    return f"Statement: {statement}\nHidden: {condition}"
 
 
 def find_conditions(question: str) -> list[str]:
     """The conditions that a question states, the most specific first."""
     opening, _, rest = question.partition(" ")
-    named = NAME.findall(rest if opening.lower() in QUESTION_WORDS else question)  # "Which Nobel Prize"
-    names = [name for name in named if name.lower() not in QUESTION_WORDS]
-    words = [word for word in WORD.findall(question) if word.lower() not in QUESTION_WORDS]
+    named = NAME.findall(rest if opening.lower() in FUNCTION_WORDS else question)  # "Which Nobel Prize"
+    names = [name for name in named if name.lower() not in FUNCTION_WORDS]
+    words = [word for word in WORD.findall(question) if word.lower() not in FUNCTION_WORDS]
     return [*names, *NUMBER.findall(question), *sorted(words, key=len, reverse=True)]
 
 

@@ -22,13 +22,13 @@ from quorum.models.embedded.replies import (
     get_threshold,
     join_lines,
     read_each,
-    remove_labels,
+    remove_label_colons,
 )
 
 ANSWER_IN_CONCLUSION = re.compile(r"(?<=so the )answer (?=is\b)", re.IGNORECASE)
 STATED_CONCLUSION = re.compile(r".*\bso the answer is[ \t]*[:：]?[ \t]*(?P<answer>[^\n]+)", re.IGNORECASE | re.DOTALL)
 VERDICT = re.compile(r"(?:yes|no|unknown)\b", re.IGNORECASE)
-QUESTION_WORDS = make_word_set(
+FUNCTION_WORDS = make_word_set(
     """a an and any are as at be been by can could did do does for from had has have her his how in into is it its
     many may might much must of on or shall should that the their them there these they this those to was were what
     when where which who whom whose why will with would you your"""
@@ -57,9 +57,12 @@ async def reason_yes_no(inputs: Inputs, sampler: Sampler) -> str:
 
 
 def write_conclusion(thought: str, said: str) -> str:
-    """A chain of thought and its conclusion; a conclusion that the quoted thought contains is reworded."""
-    quoted = ANSWER_IN_CONCLUSION.sub("reply ", remove_labels(join_lines(thought)))
-    return f"{quoted} So the answer is {remove_labels(said)}."
+    """A chain of thought and its conclusion.
+
+    "So the answer is" in the quoted thought becomes "So the reply is", so that only the last sentence states an answer.
+    """
+    quoted = ANSWER_IN_CONCLUSION.sub("reply ", remove_label_colons(join_lines(thought)))
+    return f"{quoted} So the answer is {remove_label_colons(said)}."
 
 
 async def choose_verdict(question: str, passages: list[Passage]) -> str:
@@ -102,7 +105,7 @@ async def extract_answer_yes_no(inputs: Inputs, sampler: Sampler) -> str:
 async def topic(inputs: Inputs, sampler: Sampler) -> str:
     """The content words of the question."""
     words = re.findall(r"[^\W_]+(?:[-'’][^\W_]+)*", inputs["question"])
-    content_words = [word for word in words if word.lower() not in QUESTION_WORDS]
+    content_words = [word for word in words if word.lower() not in FUNCTION_WORDS]
     return " ".join(content_words[:8] or words[:8]) or "anything"
 
 
@@ -125,7 +128,7 @@ async def judge(inputs: Inputs, sampler: Sampler) -> str:
         else f"Passage {n}: not relevant."
         for n, passage in enumerate(passages, start=1)
     ]
-    return "\n".join(map(remove_labels, lines)) or "There is no passage."
+    return "\n".join(map(remove_label_colons, lines)) or "There is no passage."
 
 
 async def choose(inputs: Inputs, sampler: Sampler) -> str:

@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 from quorum.algorithms.comparison_questions import answer_comparison
 from quorum.algorithms.shared_traits import answer_about_both
-from quorum.models.embedded.replies import Inputs, Responder, Sampler, remove_labels
+from quorum.models.embedded.replies import Inputs, Responder, Sampler, remove_label_colons
 from quorum.models.embedded.replies_blend import write_conclusion
 
 RULE_THOUGHT = "The passages give a value for both."
@@ -32,20 +32,20 @@ def prefer_rules(respond: Responder, write: Callable[[str], str]) -> Responder:
 
 
 def write_verdict(answer: str) -> str:
-    return answer.capitalize() if answer in ("yes", "no") else remove_labels(answer)
+    return answer.capitalize() if answer in ("yes", "no") else remove_label_colons(answer)
 
 
 REPLY_FORMS: dict[str, Callable[[str], str]] = {
-    "answer": remove_labels,
-    "answer_base": remove_labels,
-    "direct": remove_labels,
-    "self_ask_answer": remove_labels,
-    "self_ask_final": remove_labels,
+    "answer": remove_label_colons,
+    "answer_base": remove_label_colons,
+    "direct": remove_label_colons,
+    "self_ask_answer": remove_label_colons,
+    "self_ask_final": remove_label_colons,
     "answer_yes_no": write_verdict,
     "direct_yes_no": write_verdict,
     "reason": lambda answer: write_conclusion(RULE_THOUGHT, answer),
     "reason_yes_no": lambda answer: write_conclusion(RULE_THOUGHT, write_verdict(answer)),
-    "zero_shot_cot": lambda answer: f"Rationale: {RULE_THOUGHT}\nAnswer: {remove_labels(answer)}",
+    "zero_shot_cot": lambda answer: f"Rationale: {RULE_THOUGHT}\nAnswer: {remove_label_colons(answer)}",
 }
 
 

@@ -82,7 +82,7 @@ async def answer_yes_no(inputs: Inputs, sampler: Sampler) -> str:
 
 
 async def answer_label(inputs: Inputs, sampler: Sampler) -> str:
-    """Unknown: the reader was not trained to recognise refuted claims."""
+    """Raises a SetupError: the reader was not trained to recognise refuted claims."""
     raise SetupError(
         "The embedded reader cannot check claims (answer_type=label): it finds text, it does not weigh it; choose a "
         "chat model, for example --model openai:gpt-4o-mini, or openai:NAME with OPENAI_BASE_URL for your own server."

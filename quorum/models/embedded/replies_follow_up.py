@@ -3,7 +3,7 @@
 import re
 
 from quorum.models.embedded.replies import Inputs, Responder, Sampler, join_lines
-from quorum.models.embedded.replies_blend import QUESTION_WORDS
+from quorum.models.embedded.replies_blend import FUNCTION_WORDS
 
 MAX_TURNS, MAX_NAMES = 2, 4  # turns that are searched (a question and its answer each); names that are added
 NAME = re.compile(r"\b[^\W\d_a-z][\w'’-]*(?:\s+(?:(?:of|the|de|la|von|van|der|du)\s+){0,2}[^\W\d_a-z][\w'’-]*)*")
@@ -29,17 +29,19 @@ async def stand_alone(inputs: Inputs, sampler: Sampler) -> str:
 
 
 def refers_back(question: str, has_name: bool) -> bool:
-    """Whether a question cannot be understood alone: it refers to something, goes on from something, or names nothing.
+    """Whether a question cannot be understood alone: it refers to something, goes on from something, or has no name and
+    fewer than three content words.
 
     >>> refers_back("How tall is it?", False), refers_back("Who painted the Mona Lisa?", True)
     (True, False)
     """
-    content_words = [word for word in WORD.findall(question.lower()) if word not in QUESTION_WORDS]
+    content_words = [word for word in WORD.findall(question.lower()) if word not in FUNCTION_WORDS]
     return bool(REFERENCE.search(question) or CONTINUATION.match(question)) or (not has_name and len(content_words) < 3)
 
 
 def find_names(text: str) -> list[str]:
-    """The names in a text, by their capitals, without the question words that begin a sentence.
+    """The names in a text, without the function words that begin them. A name begins with a capital; words that begin
+    with a letter outside a to z, such as "über", are also taken for names.
 
     >>> find_names("Who designed the Eiffel Tower?")
     ['Eiffel Tower']
@@ -47,7 +49,7 @@ def find_names(text: str) -> list[str]:
     found = []
     for match in NAME.finditer(text):
         words = match[0].split()
-        while words and words[0].lower() in QUESTION_WORDS:
+        while words and words[0].lower() in FUNCTION_WORDS:
             words.pop(0)
         if words and words[0].lower() not in ("unknown", "yes", "no"):
             found.append(" ".join(words))

@@ -14,7 +14,7 @@ from quorum.models.embedded.replies import (
     find_sentence,
     get_threshold,
     join_lines,
-    remove_labels,
+    remove_label_colons,
 )
 from quorum.models.embedded.replies_blend import choose_verdict
 
@@ -46,7 +46,7 @@ async def conclude(inputs: Inputs, sampler: Sampler) -> tuple[str, str]:
     answer_text = sampler.choose(reading, get_threshold(passages))
     span = next((span for span in reading.spans if join_lines(span.text) == answer_text), None)
     evidence = "The passages do not tell." if span is None else find_sentence(passages[span.passage]["text"], span)
-    return remove_labels(answer_text), remove_labels(evidence)
+    return remove_label_colons(answer_text), remove_label_colons(evidence)
 
 
 def asks_yes_or_no(inputs: Inputs) -> bool:
@@ -54,7 +54,7 @@ def asks_yes_or_no(inputs: Inputs) -> bool:
 
 
 def balance_brackets(text: str) -> str:
-    """The text without unpaired brackets, so that it can be put into brackets."""
+    """The text for use in brackets: without any square brackets if it has more of one kind than of the other."""
     return text if text.count("[") == text.count("]") else text.replace("[", "").replace("]", "").strip()
 
 

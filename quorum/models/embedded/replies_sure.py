@@ -89,7 +89,7 @@ async def generic_summary(inputs: Inputs, sampler: Sampler) -> str:
 
 
 def write_summary(places: Sequence[tuple[int, int, int]], passages: Sequence[Passage]) -> str:
-    """The sentences in reading order. A passage's title precedes its first sentence that does not contain it."""
+    """The sentences in reading order. A passage's title precedes its first one here, unless that contains the title."""
     lines, titled = [], set()
     for number, start, end in sorted(places):
         passage = passages[number]

@@ -1,5 +1,6 @@
 """Ranks the statements of the passages by how well they answer a question, and marks the span that answers.
 
+A statement is a piece of a passage: a sentence, a list item, a row of a table or a line of code.
 Three signals add up: how surely the reader finds a span in the statement, how close its embedding is to the question's,
 and how many of the question's words are in it or in the headings above it. README.md in this folder says where the
 weights and the calibration of the certainty come from.
@@ -67,6 +68,7 @@ async def rank_statements(question: str, passages: Sequence[Passage]) -> list[St
 
 def measure_statements(question: str, passages: Sequence[Passage]) -> list[Statement]:
     """Like `rank_statements`, but blocking."""
+    # Only a passage of a file has `places` (where it stands in the file). Its lines were unwrapped when it was read.
     bounds = [
         (n, start, end)
         for n, passage in enumerate(passages)

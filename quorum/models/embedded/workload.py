@@ -1,4 +1,7 @@
-"""Whether this process asks many questions at a time, so that other questions keep its cores busy."""
+"""Whether many questions run in this process at the same time.
+
+If so, the encoder gives each core rows of its own, because the other questions keep the other cores busy.
+"""
 
 from collections.abc import Iterator
 from contextlib import contextmanager

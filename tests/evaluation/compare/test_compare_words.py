@@ -92,6 +92,7 @@ def test_a_few_equal_methods_are_all_listed() -> None:
 def test_of_two_equal_methods_the_cheaper_one_is_best() -> None:
     recommendation, _ = make_recommendation(dear=make_scores(0.5, 1, calls=5), cheap=make_scores(0.5, 1))
     assert (recommendation.best, recommendation.equal_methods) == ("cheap", ["dear"])
+    assert recommendation.sentences[1].startswith("cheap also has the highest mean; ")
     assert "dear (no difference)" in recommendation.sentences[1]
 
 
@@ -112,6 +113,7 @@ def test_a_budget_limits_the_recommendation_and_says_what_is_beyond_it() -> None
     assert unmet_recommendation.best is None
     assert unmet_recommendation.sentences[0] == "No method keeps within 0.1 seconds (95th percentile) a question."
     assert "Without the limit good has the highest mean" in unmet_recommendation.sentences[-1]
+    assert unmet_recommendation.sentences[-1].endswith("2.50 s (p95) a question.")
 
 
 def test_a_limit_on_cost_needs_prices() -> None:

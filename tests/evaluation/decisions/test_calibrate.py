@@ -107,8 +107,8 @@ def test_an_answer_below_the_threshold_is_withheld_and_shown_in_json(
     run = quorum(*ask_command, "--json")
     content = json.loads(run.out)
     assert (run.code, content["answer"], content["unknown"], content["evidence"]) == (0, "unknown", True, [])
-    assert content["suppressed"]["answer"] == "red"
-    assert content["suppressed"]["confidence"] == 0.5
+    assert content["withheld"]["answer"] == "red"
+    assert content["withheld"]["confidence"] == 0.5
     assert "the answer 'red' was withheld: confidence 0.50" in run.err
     openai_server.reply("red")
     assert json.loads(quorum(*ask_command, "--json").out)["answer"] == "red"
@@ -131,12 +131,12 @@ async def test_every_way_to_ask_a_graph_keeps_the_promise(results: Path, openai_
     context = Context(**CONTEXT, calibration=str(file))
     question = {"question": "Which colour?", "given": GIVEN_PASSAGES}
     assert (await answer("Which colour?", "post_fusion", context, given=GIVEN_PASSAGES))["answer"] == "unknown"
-    assert answer_sync("Which colour?", "post_fusion", context, given=GIVEN_PASSAGES)["suppressed"]["answer"] == "red"
+    assert answer_sync("Which colour?", "post_fusion", context, given=GIVEN_PASSAGES)["withheld"]["answer"] == "red"
     assert post_fusion.invoke(question, context=context)["unknown"]
     assert (await post_fusion.abatch([question], context=context))[0]["unknown"]
     assert post_fusion.invoke(question, context=CONTEXT | {"calibration": str(file)})["unknown"]
     uncalibrated_result = await post_fusion.ainvoke(question, context=Context(**CONTEXT))
-    assert (uncalibrated_result["answer"], uncalibrated_result["suppressed"]) == ("red", None)
+    assert (uncalibrated_result["answer"], uncalibrated_result["withheld"]) == ("red", None)
     with pytest.raises(SetupError, match="cannot be applied to a stream"):
         [item async for item in post_fusion.astream(question, context=context)]
 

@@ -82,6 +82,7 @@ def test_without_a_certificate_the_best_single_method_is_used(quorum: Quorum, tm
     ("arguments", "message"),
     [
         (["--lose-at-most", "0"], "--lose-at-most 0 does not fit"),
+        (["--confidence", "0.999"], "--confidence 0.999 cannot be certified; give a probability below 0.999."),
         (["--cost", "time"], "--cost 'time' does not fit; choose one of: tokens, calls, dollars."),
         (["--cost", "dollars"], "openai:test has no price"),
         (["--lose-at-most", "0.003"], "400 questions are too few to certify a loss of at most 0.003: "),

@@ -53,7 +53,7 @@ async def test_the_gold_passage_moves_and_questions_without_one_are_left_out(
         "concat[k=2;gold=top]": (1, 2),
         "concat[k=2;gold=bottom]": (0, 2),
     }
-    assert report.count_without_gold == 1
+    assert report.count_without_gold_passage == 1
     assert analysis_tables[0] == {
         "title": "Gold passages (1 question without one left out)",
         "rows": [{"passages": "k=2", "n": 2, "gold found": 1, "gold put in": 1}],
@@ -64,7 +64,7 @@ async def test_the_gold_passage_moves_and_questions_without_one_are_left_out(
     methods = json.loads((report.folder / "config.json").read_text())["methods"]
     assert [method["gold"] for method in methods.values()] == ["retrieved", "top", "bottom"]
     again, same_tables = await run_experiment_over(experiment, data, CONTEXT, options, out=tmp_path / "out")
-    assert (again.new_answers, again.count_without_gold, same_tables) == (0, 1, analysis_tables)
+    assert (again.new_answers, again.count_without_gold_passage, same_tables) == (0, 1, analysis_tables)
 
 
 async def test_gold_passages_that_were_not_retrieved_are_inserted(
@@ -102,7 +102,7 @@ async def test_gold_texts_come_from_a_corpus(tmp_path: Path, openai_server: Open
         corpus=str(corpus),
         out=tmp_path / "out",
     )
-    assert (report.count_without_gold, analysis_tables[0]["rows"][0]["gold put in"]) == (2, 2)
+    assert (report.count_without_gold_passage, analysis_tables[0]["rows"][0]["gold put in"]) == (2, 2)
     assert report.summary["concat[k=2;gold=inserted]"]["em"] == 1
     assert report.summary["concat[k=2]"]["em"] == 0
 
@@ -209,7 +209,7 @@ async def test_known_questions_are_dropped_on_request(data: Path, openai_server:
     report, analysis_tables = await run_experiment_over(
         find_experiment("gold_insertion"), data, CONTEXT, options, out=tmp_path / "out"
     )
-    assert (report.screened_out_count, report.count_without_gold) == (2, 1)
+    assert (report.screened_out_count, report.count_without_gold_passage) == (2, 1)
     assert [row["n"] for row in analysis_tables[0]["rows"]] == [2, 2, 0]
     assert {row["n"] for name, row in report.summary.items() if name != "no_retrieval"} == {0}
 

@@ -10,7 +10,7 @@ from hypothesis.extra import numpy as arrays
 
 from quorum.core.context import Context
 from quorum.core.errors import SetupError
-from quorum.evaluation.metrics.uncertainty import abstain_below, check_confidence, compute_calibration
+from quorum.evaluation.metrics.uncertainty import abstain_below, check_confidence, compute_calibration, has_confidence
 from quorum.graphs import METHODS, answer
 
 NAN = float("nan")
@@ -87,14 +87,6 @@ def test_an_answer_below_the_bound_is_unknown() -> None:
     assert abstain_below({**result, "confidence": None}, 0.9)["answer"] == "1889"
 
 
-def has_confidence(method: str, context: Context) -> bool:
-    try:
-        check_confidence(method, context)
-    except SetupError:
-        return False
-    return True
-
-
 PASSAGES: Any = [
     {"id": "a", "title": "Tower", "text": "The tower was finished in 1889 by the company of Gustave Eiffel."},
     {"id": "b", "title": "Bridge", "text": "The bridge was finished in 1883 by Emily Roebling and her men."},
@@ -114,5 +106,5 @@ async def test_only_methods_that_state_a_confidence_may_abstain_by_it(method: st
 @pytest.mark.parametrize("method", ["post_fusion", "concat_pf", "rerank", "replug"])
 def test_a_staged_vote_states_no_confidence(method: str) -> None:
     assert has_confidence(method, Context())
-    with pytest.raises(SetupError, match="set vote=all"):
+    with pytest.raises(SetupError, match=r"set vote=all, or .*choose one of: sure, self_verification\.$"):
         check_confidence(method, Context(vote="staged"))

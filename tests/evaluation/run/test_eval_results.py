@@ -52,7 +52,7 @@ def test_means_are_over_answered_questions_and_counts_over_all(tmp_path: Path) -
         "errors": 1,
         "malformed": 2,
         "wordy_answers": 0,
-        "not_greedy": 0,
+        "temperature_refused": 0,
     }
     assert set(list_measure_names()) < set(summary)
 
@@ -84,7 +84,7 @@ def test_a_method_that_answered_nothing_has_no_means(tmp_path: Path) -> None:
         "answers_not_timed": 0,
         "malformed": 0,
         "wordy_answers": 0,
-        "not_greedy": 0,
+        "temperature_refused": 0,
     }
 
 

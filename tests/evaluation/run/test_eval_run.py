@@ -102,8 +102,8 @@ async def test_the_folder_holds_configuration_and_results(data: Path, openai_ser
         "oracle": True, "oracle_f1": 1, "supported": True,
         "answer_in_passages": True, "answer_on_top": False, "context_tokens": 16,
         "context_precision": 0.222222222, "confidence": 1, "evidence": ["q1b"],
-        "voters_without_answer": [], "passages": ["q1a", "q1b"], "calls": 3,
-        "input_tokens": 0, "output_tokens": 0, "malformed": 0, "wordy_answers": 0, "not_greedy": False,
+        "voters_without_evidence": [], "passages": ["q1a", "q1b"], "calls": 3,
+        "input_tokens": 0, "output_tokens": 0, "malformed": 0, "wordy_answers": 0, "temperature_refused": False,
         "dropped": 0, "seconds": 0, "stored_calls": 0,
     }  # fmt: skip
     config = json.loads((report.folder / "config.json").read_text())

@@ -13,12 +13,12 @@ from quorum.datasets.records import Record
 from quorum.evaluation.run.gold_placement import find_gold_rank, list_known_gold, place_gold, select_gold
 
 
-def make_record(own_passages: list[Passage], gold: tuple[str, ...] = (), **fields: Any) -> Record:
+def make_record(given_passages: list[Passage], gold: tuple[str, ...] = (), **fields: Any) -> Record:
     record: Any = {
         "id": "q",
         "question": "Which town?",
         "answers": ["Basel"],
-        "passages": own_passages,
+        "passages": given_passages,
         "gold": list(gold),
         **fields,
     }
@@ -82,13 +82,13 @@ def test_all_gold_passages_that_were_found_move_together() -> None:
 def test_placing_is_repeatable_and_keeps_the_order_of_the_other_passages(
     k: int, seed: int, id_: str, placement: str
 ) -> None:
-    own_passages = make_passages(*"abcdefgh"[:6], "x")
-    record: Any = {**make_record(own_passages, ("x",)), "id": id_}
-    placed_passages = place_gold(own_passages[:6][:k], record, "short", Context(k=k, seed=seed), placement)
-    assert placed_passages == place_gold(own_passages[:6][:k], record, "short", Context(k=k, seed=seed), placement)
+    given_passages = make_passages(*"abcdefgh"[:6], "x")
+    record: Any = {**make_record(given_passages, ("x",)), "id": id_}
+    placed_passages = place_gold(given_passages[:6][:k], record, "short", Context(k=k, seed=seed), placement)
+    assert placed_passages == place_gold(given_passages[:6][:k], record, "short", Context(k=k, seed=seed), placement)
     assert len(placed_passages) == min(k, 7)
     assert "x" in list_ids(placed_passages)
-    assert [item for item in list_ids(placed_passages) if item != "x"] == list_ids(own_passages)[
+    assert [item for item in list_ids(placed_passages) if item != "x"] == list_ids(given_passages)[
         : len(placed_passages) - 1
     ]
 
@@ -100,9 +100,9 @@ def test_without_a_gold_passage_the_ranking_is_unchanged(placement: str) -> None
 
 
 def test_the_drawn_ranks_are_spread() -> None:
-    own_passages = make_passages("a", "b", "c", "g")
+    given_passages = make_passages("a", "b", "c", "g")
     ranks = set()
     for number in range(40):
-        record: Any = {**make_record(own_passages, ("g",)), "id": f"q{number}"}
-        ranks.add(list_ids(place_gold(own_passages[:3], record, "short", Context(k=3), "inserted")).index("g"))
+        record: Any = {**make_record(given_passages, ("g",)), "id": f"q{number}"}
+        ranks.add(list_ids(place_gold(given_passages[:3], record, "short", Context(k=3), "inserted")).index("g"))
     assert ranks == {0, 1, 2}

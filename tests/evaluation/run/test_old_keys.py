@@ -13,7 +13,8 @@ from quorum.evaluation.report.questions import collect_details, open_results
 from quorum.evaluation.run.old_keys import NEW_KEYS
 from quorum.evaluation.run.options import Options
 
-OLD_KEYS = {f'"{new}": ': f'"{old}": ' for old, new in NEW_KEYS.items()} | {'"enclosing_step": ': '"within": '}
+LATEST_OLD_KEYS = {new: old for old, new in NEW_KEYS.items()} | {"enclosing_step": "within"}
+OLDEST_OLD_KEYS = {new: old for old, new in reversed(NEW_KEYS.items())} | {"enclosing_step": "within"}
 
 
 @pytest.fixture
@@ -34,7 +35,10 @@ def collect_all_details(folder: Path) -> list[dict[str, Any]]:
         return [collect_details(f"q{n}", results, details, ["concat", "post_fusion"]) for n in range(4)]
 
 
-async def test_a_folder_of_an_older_version_is_resumed(data: Path, openai_server: OpenAIServer) -> None:
+@pytest.mark.parametrize("old_keys", [LATEST_OLD_KEYS, OLDEST_OLD_KEYS])
+async def test_a_folder_of_an_older_version_is_resumed(
+    data: Path, openai_server: OpenAIServer, old_keys: dict[str, str]
+) -> None:
     openai_server.reply(lambda request: "Ada Korn")
     context = Context(model="openai:test", attempts=1)
     options = Options(data=data, corpus="pool", methods="concat,post_fusion", context=context, out=data.parent / "out")
@@ -44,8 +48,8 @@ async def test_a_folder_of_an_older_version_is_resumed(data: Path, openai_server
     for name in ("results.jsonl", "details.jsonl", "spent.json"):
         text = (folder / name).read_text(encoding="utf-8")
         old_text = text
-        for new, old in OLD_KEYS.items():
-            old_text = old_text.replace(new, old)
+        for new, old in old_keys.items():
+            old_text = old_text.replace(f'"{new}": ', f'"{old}": ')
         assert old_text != text
         (folder / name).write_text(old_text, encoding="utf-8")
     request_count = len(openai_server.requests)

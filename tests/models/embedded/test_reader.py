@@ -6,7 +6,7 @@ import weakref
 
 import pytest
 from langchain_core.messages import HumanMessage
-from reader_fixtures import BIRTH_QUESTION, PARSERS, PASSAGES, make_message, no_earlier_readings, reply
+from reader_fixtures import BIRTH_QUESTION, PARSERS, PASSAGES, forget_readings_before_each_test, make_message, reply
 
 from quorum.core.context import Context
 from quorum.core.errors import SetupError
@@ -16,7 +16,7 @@ from quorum.models.embedded.encoder import get_encoder
 from quorum.models.embedded.responders import RESPONDERS
 from quorum.prompts import BUILT_IN
 
-__all__ = ["no_earlier_readings"]
+__all__ = ["forget_readings_before_each_test"]
 
 
 FILTER_PROMPTS = {"filter_sentences", "filter_passages"}  # tested in test_context_filters.py

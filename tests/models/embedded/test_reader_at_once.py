@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 from langchain_core.messages import HumanMessage
-from reader_fixtures import BIRTH_QUESTION, PASSAGES, forget_readings, make_message, no_earlier_readings
+from reader_fixtures import BIRTH_QUESTION, PASSAGES, forget_readings, forget_readings_before_each_test, make_message
 
 from quorum.models.embedded import batching
 from quorum.models.embedded.chat import EmbeddedReader
 
-__all__ = ["no_earlier_readings"]
+__all__ = ["forget_readings_before_each_test"]
 
 
 def make_messages(count: int) -> list[HumanMessage]:

@@ -6,14 +6,14 @@ from typing import Any
 
 from hypothesis import assume, given
 from hypothesis import strategies as st
-from reader_fixtures import PASSAGES, make_message, no_earlier_readings, reply
+from reader_fixtures import PASSAGES, forget_readings_before_each_test, make_message, reply
 
 from quorum.core.context import Context
 from quorum.models.call import call
 from quorum.models.embedded.reading import Reading, Span
 from quorum.models.embedded.replies import Sampler
 
-__all__ = ["no_earlier_readings"]
+__all__ = ["forget_readings_before_each_test"]
 
 
 HARD_QUESTION = "In which place and year was Joseph Haydn, who died in Vienna, born?"

@@ -71,9 +71,9 @@ def test_hidden_states_stored_by_a_reading_equal_newly_computed_ones() -> None:
     model, calibration = get_encoder(), Calibration.from_manifest(read_manifest())
     windows = make_windows(model, "Where was Haydn born?", PASSAGES, calibration.window)
     rows, types = [window.ids for window in windows], [window.types for window in windows]
-    model.last_states.clear()
+    model.recent_hidden_states.clear()
     computed_states = model.hidden(rows, types)
-    model.last_states.clear()
+    model.recent_hidden_states.clear()
     model.read(rows, types)
     assert all(
         (new_states == stored_states).all()

@@ -1,4 +1,4 @@
-"""The embedded reader answers questions that compare two things by rules, instead of reading a span."""
+"""The embedded reader uses rules, instead of reading a span, to answer a question that compares two things."""
 
 import pytest
 

@@ -5,14 +5,14 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from reader_fixtures import BIRTH_QUESTION, PARSERS, PASSAGES, make_message, no_earlier_readings, reply
+from reader_fixtures import BIRTH_QUESTION, PARSERS, PASSAGES, forget_readings_before_each_test, make_message, reply
 
 from quorum.core.state import Passage
 from quorum.core.text import is_unknown
 from quorum.models.embedded.chat import EmbeddedReader
 from quorum.parsing.answers import Parsed
 
-__all__ = ["no_earlier_readings"]
+__all__ = ["forget_readings_before_each_test"]
 
 
 # Prompts whose reply is an answer to the question, read from the passages.

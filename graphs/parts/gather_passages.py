@@ -15,20 +15,20 @@ from quorum.nodes.retrieve import retrieve
 from quorum.nodes.routes import filter_or_collect, refine_or, search_unless_found
 
 
-class KnowledgeInput(RefinementInput, KnowledgeFilterInput, total=False):
-    """own_passages: those that the question brings, which the query ranks; null: the query searches the collection."""
+class GatherPassagesInput(RefinementInput, KnowledgeFilterInput, total=False):
+    """given_passages: those that the question brings, which the query ranks; null: search the collection."""
 
-    own_passages: list[Passage] | None
-
-
-class KnowledgeOutput(Counters, total=False):
-    """knowledge: one item, the passages that this query found, after filtering."""
-
-    knowledge: Annotated[list[QueryPassages], append_items]
+    given_passages: list[Passage] | None
 
 
-knowledge = (
-    MethodGraph(State, input_schema=KnowledgeInput, output_schema=KnowledgeOutput, context_schema=Context)
+class GatherPassagesOutput(Counters, total=False):
+    """passages_by_query: one item, the passages that this query found, after filtering."""
+
+    passages_by_query: Annotated[list[QueryPassages], append_items]
+
+
+gather_passages = (
+    MethodGraph(State, input_schema=GatherPassagesInput, output_schema=GatherPassagesOutput, context_schema=Context)
     .add_node(retrieve)
     .add_node("refine", refinement)
     .add_node("filter", knowledge_filter)
@@ -38,5 +38,5 @@ knowledge = (
     .add_conditional_edges("refine", filter_or_collect, ["filter", "collect_passages"])
     .add_edge("filter", "collect_passages")
     .add_edge("collect_passages", "__end__")
-    .compile(name="knowledge")
+    .compile(name="gather_passages")
 )
