@@ -3,8 +3,8 @@
 A benchmark is a module of this folder with a function `measure_ratios() -> dict[str, float]`: by name, ratios of two
 measurements of one run. A higher ratio is better. An absolute time says more about the machine and its load than about
 Quorum, so none is compared. Each benchmark runs in a process of its own. A ratio below 90% of the recorded one is
-called slower, and the exit code is then 1. --record writes the ratios to recorded.json; those of benchmarks that did
-not run stay.
+called slower, and the exit code is then 1, except with --record. --record writes the ratios to recorded.json; those of
+benchmarks that did not run stay.
 """
 
 import argparse
@@ -38,7 +38,7 @@ def read_recorded(path: Path = RECORDED) -> dict[str, float]:
 
 
 def compare_ratios(ratios: Ratios, recorded_ratios: Ratios) -> list[tuple[str, str, str, str]]:
-    """A row for each ratio: name, recorded, now, verdict.
+    """A row for each ratio: name, recorded, now, verdict. A higher ratio is better.
 
     >>> compare_ratios({"a": 0.5, "b": 0.8}, {"a": 0.6})
     [('a', '0.600', '0.500', 'slower'), ('b', '-', '0.800', 'new')]

@@ -1,9 +1,9 @@
 """The share of prompt tokens that a prefix cache serves: python -m benchmarks.cached
 
 Asks questions one after the other. The server is `benchmarks.server`, which simulates a prefix cache (blocks of 16
-tokens, see `benchmarks.prefixes`). Target for the methods `sure` (K=2, N=10), `pf_concat`, `concat_pf` and
-`blendfilter`: the cache serves at least 95% of the tokens that an ideal cache could serve. For comparison: `sure` with
-the paper's slot order (the prompt variant candidates.paper).
+tokens, see `benchmarks.prefixes`). Target for the methods `sure` (2 candidates, 10 passages), `pf_concat`, `concat_pf`
+and `blendfilter`: the cache serves at least 95% of the tokens that an ideal cache could serve. For comparison: `sure`
+with the order of the paper's prompt (the prompt variant candidates.paper).
 """
 
 import argparse

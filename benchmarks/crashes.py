@@ -2,8 +2,8 @@
 
 eval     SIGKILL at random moments of `quorum eval`: the resumed run gets the same results, the journal is sound and
          complete, and only the calls in flight are repeated
-power    the same, and after each kill the end of results.jsonl and of the journal's log is cut off: the run asks again
-         for the lost replies that it needs
+power    the same, and after each kill the end of results.jsonl and of the journal's write-ahead log is cut off: the run
+         asks again for the lost replies that it needs
 index    SIGKILL at random moments of `quorum index`: the same passages with the same vectors, and a search finds them
 torn     the same, and after each kill the end of a file of the vector index is cut off
 full     the disk is full: one clear sentence, earlier data are kept, and once there is room the run continues to the

@@ -20,6 +20,8 @@ from benchmarks.decisions_tables import print_tables
 from quorum.core.errors import SetupError
 
 RECORDED = Path(__file__).with_name("decisions_data")
+ORDERS_HELP = "repetitions of stopping rules, intervals, gates and calibrations"
+DRAWS_HELP = "repetitions of cascades and scores; a tenth as many for each pair of sets"
 
 
 def main() -> None:
@@ -32,8 +34,8 @@ def main() -> None:
     recording.add_argument("--methods", default="all")
     replaying = commands.add_parser("replay")
     replaying.add_argument("folder", type=Path, nargs="?", default=RECORDED)
-    replaying.add_argument("--orders", type=int, default=1000, help="repetitions of races, gates and calibrations")
-    replaying.add_argument("--draws", type=int, default=200, help="repetitions of cascades and scores")
+    replaying.add_argument("--orders", type=int, default=1000, help=ORDERS_HELP)
+    replaying.add_argument("--draws", type=int, default=200, help=DRAWS_HELP)
     replaying.add_argument("--workers", type=int, default=os.cpu_count())
     options = parser.parse_args()
     if options.command == "replay":

@@ -1,9 +1,10 @@
 """The recorded answers of all methods to one set of questions: numbers only, in one small file.
 
 NAME.npz holds arrays of methods by questions: right, unknown, failed, key (equal answers have equal numbers),
-confidence (NaN without one), certified, calls, tokens. Two arrays are of methods by methods by questions: shared_calls
-and shared_tokens [A, B] are the calls and tokens of method B that method A needs as well. `about` is JSON: the methods,
-the measure, the model with its weights' hash, the hash of the questions, and the version that asked.
+confidence (NaN without one), certified (no replacement of a single passage changes the vote), calls, tokens. Two arrays
+are of methods by methods by questions: shared_calls and shared_tokens [A, B] are the calls and tokens of method B that
+method A needs as well. `about` is JSON: the methods, the measure, the model with its weights' hash, the hash of the
+questions, and the version that asked.
 """
 
 import asyncio
@@ -67,7 +68,7 @@ def record_answers(name: str, data: Path, corpus: str | None, out: Path, limit: 
     """
     folder = out / "runs" / name
     options = Options(
-        data=data, methods=methods, limit=limit, corpus=corpus, context=Context(k=5), out=folder, details=True
+        data=data, methods=methods, limit=limit, corpus=corpus, context=Context(k=5), out=folder, writes_details=True
     )
     asyncio.run(evaluate(options))
     return write_matrix(folder, out / f"{name}.npz")

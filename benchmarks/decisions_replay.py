@@ -16,6 +16,8 @@ from quorum.algorithms.race import run_race
 Floats = NDArray[np.float64]
 Rule = Callable[[Floats], QuestionsWhenDropped]
 
+# A method is dropped as soon as it can no longer win on these questions (exact), is unlikely to win on them
+# (questions), or is unlikely to be the best on new questions (future).
 RACE_RULES: dict[str, Rule] = {
     "race exact": lambda table: run_race(table, "exact").asked_when_dropped,
     "race questions": lambda table: run_race(table, "questions").asked_when_dropped,

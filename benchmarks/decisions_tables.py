@@ -28,7 +28,7 @@ RULES_CAPTION = "runs saved / calls saved / all of the best methods dropped, %"
 CASCADES_CAPTION = "certified / calls saved / promise kept, %"
 CALIBRATIONS_CAPTION = "threshold given / promise kept / questions answered, %"
 FEW_QUESTIONS = 50  # in a draw for intervals and scores
-SHIFTED_DRAWS = 10  # `draws` is divided by this for pairs of sets, which are many
+SHIFTED_DRAWS_DIVISOR = 10  # `draws` is divided by this for pairs of sets, which are many
 FigureTable = Mapping[str, Mapping[str, Mapping[str, float]]]  # set -> rule -> name of the figure -> figure
 
 
@@ -50,7 +50,7 @@ def print_tables(matrices: Sequence[Matrix], orders: int, draws: int, workers: i
             "scores": start(judge_scores, draws, FEW_QUESTIONS),
         }
         simulation_job = pool.submit(replay_simulated, orders)
-        shifted_jobs = start_shifted(pool, matrices, max(draws // SHIFTED_DRAWS, 4))
+        shifted_jobs = start_shifted(pool, matrices, max(draws // SHIFTED_DRAWS_DIVISOR, 4))
         print_sets(matrices)
         tables = {}
         for name, title, print_figures in list_tables(orders, draws):
@@ -98,7 +98,7 @@ def list_tables(orders: int, draws: int) -> list[tuple[str, str, Callable[..., N
         (
             "calibrations",
             f"Calibrated on {QUESTIONS_PER_DRAW} questions, {orders:,} draws: {CALIBRATIONS_CAPTION}",
-            print_limits,
+            print_calibrations,
         ),
         (
             "scores",
@@ -171,7 +171,7 @@ def print_cascades(title: str, figures_of_sets: Mapping[str, Mapping[float, Mapp
     print_table(title, ["cascade", *figures_of_sets], rows)
 
 
-def print_limits(title: str, figures_of_sets: Mapping[str, Mapping[float, Mapping[str, float]]]) -> None:
+def print_calibrations(title: str, figures_of_sets: Mapping[str, Mapping[float, Mapping[str, float]]]) -> None:
     rows = [
         [
             f"{limit:.0%} of the answers wrong at most",

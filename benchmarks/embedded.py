@@ -45,8 +45,8 @@ def embed_padded_to_256(model: Encoder, texts: list[str]) -> None:
 
 
 def measure_ratios() -> dict[str, float]:
-    """Two speeds relative to that of the machine: the processor time of one float32 matrix product in numpy, divided by
-    that of embedding one passage, and divided by that of reading five passages.
+    """The speeds of embedding and of reading, relative to the speed of the machine. Each divides the processor time of
+    one float32 matrix product in numpy: by the time to embed one passage, and by the time to read five passages.
     """
     passages, model = read_sample()[:64], get_encoder()
     texts = [make_indexed_text(passage) for passage in passages]

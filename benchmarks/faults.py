@@ -31,14 +31,15 @@ from benchmarks.harness import (
 from benchmarks.runs import METHODS, count_differences, read_row_counts, read_rows, time_evaluation
 from quorum.core.errors import SetupError
 
-CHOICES = {"candidates", "validity", "ranking", "topic", "choose"}
+# The prompts whose reply must name or choose something: candidates, a passage, a topic or a verdict.
+CHOICE_PROMPTS = {"candidates", "validity", "ranking", "topic", "choose"}
 # For each kind of faulty reply, the prompts for which such a reply has a wrong form. A refusal is a valid answer; any
-# text is a
-# valid summary, judgement or reasoning; an empty reply is valid where the prompt asks which passages to keep.
+# text is a valid summary, judgement or reasoning; an empty reply is valid where the prompt asks which passages to keep.
 PROMPTS_BROKEN_BY_FAULT = {
-    "empty": {"answer", "extract_answer", "conditional_summary", "internal", "reason", "judge", *CHOICES} - {"choose"},
-    "refusal": CHOICES,
-    "malformed": {"answer", "extract_answer", *CHOICES},
+    "empty": {"answer", "extract_answer", "conditional_summary", "internal", "reason", "judge"}
+    | (CHOICE_PROMPTS - {"choose"}),
+    "refusal": CHOICE_PROMPTS,
+    "malformed": {"answer", "extract_answer", *CHOICE_PROMPTS},
 }
 # Two queries of this method may find the same passages in the same order. Then it sends two equal prompts, whose calls
 # share one reply.

@@ -1,4 +1,4 @@
-"""Fills the disk under a running command and checks what is left; a part of `benchmarks.crashes`."""
+"""Fills the disk under a running command and checks the data that it has written; a part of `benchmarks.crashes`."""
 
 import json
 import subprocess

@@ -68,7 +68,10 @@ REPLIES = st.builds(
 
 
 def make_document(kind: str, text: str, rng: random.Random) -> bytes:
-    """Bytes for a file of this kind: its own format with random damage, or random bytes."""
+    """Bytes for a file of this kind: its own format with random damage, or random bytes.
+
+    For .pdf and .docx, only the first bytes are those of the format; damaged text or random bytes follow.
+    """
     if kind.startswith(".jsonl"):
         values = [{"id": f"i{rng.randrange(9)}", "title": "t", "text": piece} for piece in text.split("\n\n")]
         unpacked_data = damage_bytes("\n".join(json.dumps(value) for value in values).encode(), rng)

@@ -1,4 +1,6 @@
-"""What the benchmarks share: the server's process, the questions, the report as a table and a JSON line."""
+"""What the benchmarks share: the process of the model server (`benchmarks.server`), the questions, and the report as a
+table and a JSON line.
+"""
 
 import json
 import os
@@ -20,7 +22,7 @@ MODEL = "openai:bench"
 
 
 class ServerControl:
-    """The running server. `url` ends in /v1."""
+    """A running `benchmarks.server`. `url` ends in /v1."""
 
     def __init__(self, url: str, process: "subprocess.Popen[str]") -> None:
         self.url, self.process = url, process
@@ -46,7 +48,7 @@ class ServerControl:
 
 
 def start_server(port: int = 0, **behaviour: Any) -> ServerControl:
-    """Start the server in a process of its own, at a port."""
+    """Start `benchmarks.server` in a process of its own, at a port."""
     command = [sys.executable, "-m", "benchmarks.server", "--port", str(port), "--behaviour", json.dumps(behaviour)]
     process = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True)
     assert process.stdout is not None
@@ -65,7 +67,7 @@ def stop_server(server: ServerControl) -> None:
 
 @contextmanager
 def run_server(**behaviour: Any) -> Iterator[ServerControl]:
-    """Run the server and point OPENAI_BASE_URL to it; tracing is off."""
+    """Run `benchmarks.server` and point OPENAI_BASE_URL to it; tracing is off."""
     server = start_server(**behaviour)
     os.environ |= {"OPENAI_BASE_URL": server.url, "OPENAI_API_KEY": "none", "LANGSMITH_TRACING": "false"}
     try:

@@ -56,9 +56,9 @@ def wait_for_success(process: ForkedRun) -> None:
 
 
 def count_missing_replies(journal: Path, whole_journal: Path) -> int:
-    """How many replies of an uninterrupted run's journal another journal lacks.
+    """How many replies of `whole_journal`, which an uninterrupted run wrote, are missing in `journal`.
 
-    Raises RuntimeError if that journal is damaged or has other replies as well.
+    Raises RuntimeError if `journal` is damaged or has replies that `whole_journal` lacks.
     """
     integrity, keys = read_journal(journal)
     _, expected_keys = read_journal(whole_journal)

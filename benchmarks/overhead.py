@@ -1,9 +1,10 @@
 """What Quorum adds to the cost of a call: python -m benchmarks.overhead
 
-Measures calls per second without latency, 16 at once, in three ways: post_fusion with the journal on; the same prompts
-through a graph of one node over ChatOpenAI; and through the bare AsyncOpenAI client. All run in turn in one process
-against one server; figures are medians of several rounds. Target: post_fusion makes at least 0.9 times the calls of the
-one-node graph.
+Measures calls per second without latency in three ways: post_fusion with the journal on; the same prompts through a
+graph of one node over ChatOpenAI; and through the bare AsyncOpenAI client. Six questions of five calls each are asked
+at once. Quorum's setting `concurrency` limits post_fusion to 16 calls at once; nothing limits the other two ways. All
+run in turn in one process against one server; figures are medians of several rounds. Target: post_fusion makes at least
+0.9 times the calls of the one-node graph.
 """
 
 import argparse

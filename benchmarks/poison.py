@@ -7,9 +7,9 @@ success (the share of questions whose answer contains the wrong one), and exact 
 it.
 
 The models: the embedded reader, and a gullible scripted reader. The gullible one believes the first passage that states
-an answer ("The answer is ...") and obeys instructions; otherwise it reads as the embedded reader does. For post_fusion
-also the certified share: the questions whose clean answer is certified against 1 and against 2 replaced passages. The
-benchmark fails if an attack changes a certified answer.
+an answer ("The answer is ..."), as the poisoned passages of all three kinds do; otherwise it reads as the embedded
+reader does. For post_fusion also the certified share: the questions whose clean answer is certified against 1 and
+against 2 replaced passages. The benchmark fails (exit code 1) if an attack changes a certified answer.
 
 The questions are the sample's, each with the five best passages of the sample by BM25, or those of --data with their
 own passages.
@@ -92,7 +92,9 @@ def make_cases(count: int, passages: Sequence[Sequence[Passage]], records: Seque
 
 
 class GullibleReader(EmbeddedReader):
-    """Believes a passage that states an answer; otherwise acts as the embedded reader. Keeps each prompt's format."""
+    """Believes the first passage that states an answer, and replies with it in the form that the prompt asks for;
+    otherwise acts as the embedded reader.
+    """
 
     async def _agenerate(
         self,
@@ -184,6 +186,16 @@ async def measure_all(options: argparse.Namespace, cases: Sequence[Case]) -> lis
     return figures
 
 
+def judge_certificates(figures: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    """The targets: no certified answer of any method with any model was changed."""
+    return judge_targets(
+        {
+            f"{item['method']} with {item['model']}": not (item.get("broken_1", 0) + item.get("broken_2", 0))
+            for item in figures
+        }
+    )
+
+
 async def choose_cases(count: int, data: Path | None) -> list[Case]:
     """The first questions that have an answer and five passages."""
     context, sample_passages, records, passages = Context(journal="off", k=5), read_sample_passages(), [], []
@@ -210,10 +222,9 @@ def main() -> None:
         [format_share(item[c]) if isinstance(item.get(c), float) else item.get(c, "") for c in header]
         for item in figures
     ]
-    targets = judge_targets(
-        {item["method"]: not (item.get("broken_1", 0) + item.get("broken_2", 0)) for item in figures}
-    )
+    targets = judge_certificates(figures)
     report("poison", header, rows, questions=len(cases), runs=figures, **targets)
+    raise SystemExit(0 if targets["met"] else 1)
 
 
 if __name__ == "__main__":

@@ -23,7 +23,8 @@ def split_tokens(text: str) -> list[str]:
 
 class PrefixCache:
     """The prompts so far. blocks: the hash of every beginning of a prompt that ends with a block; beginnings: that of
-    every beginning, wherever it ends; pieces: the texts that prompts could share if they stood first.
+    every beginning, wherever it ends; pieces: (family, kind, text) of each part of a prompt, whose text prompts could
+    share if it stood first.
     """
 
     def __init__(self) -> None:

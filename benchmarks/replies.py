@@ -1,4 +1,4 @@
-"""The replies of the benchmarks' server.
+"""The replies of `benchmarks.server`.
 
 The server recognises each prompt by its fixed text and replies in the form that the prompt asks for. Replies are
 functions of the message and a number drawn from it, so that runs are reproducible.

@@ -14,7 +14,7 @@ from quorum.evaluation.run.evaluate import evaluate
 from quorum.evaluation.run.options import Options
 
 METHODS = "concat,post_fusion,concat_pf,sure,blendfilter"
-TIMING_KEYS = ("seconds", "stored_calls")  # what an interruption or another run at the same time may change
+TIMING_KEYS = ("seconds", "reused_calls")  # what an interruption or another run at the same time may change
 
 
 def time_evaluation(

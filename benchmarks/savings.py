@@ -80,7 +80,9 @@ class Cost:
 
 
 async def ask_all(dataset: DataSet, columns: Sequence[Column], at_once: int, spent: Spending) -> dict[str, Cost]:
-    """Ask every question by every column: one column after the other, `at_once` questions at the same time."""
+    """Ask every question by every column. `at_once` questions run at the same time; each goes through the columns in
+    order.
+    """
     cost_of_column: dict[str, Cost] = {column.name: Cost() for column in columns}
     waiting = dataset.read_records()
 
@@ -103,14 +105,16 @@ async def ask_question(
     return await answer(record["question"], column.method, context, given=passages, config={"callbacks": [*watching]})
 
 
-def make_pair_row(full: Cost, saved_counts: Cost) -> dict[str, Any]:
+def make_pair_row(full_cost: Cost, cost_with_saving: Cost) -> dict[str, Any]:
     """The answers and the costs of both ways, side by side."""
     return {
-        "same_answers": sum(full.answers[question] == answer for question, answer in saved_counts.answers.items()),
-        "questions": len(full.answers),
-        "calls": [full.calls, saved_counts.calls],
-        "tokens": [full.tokens, saved_counts.tokens],
-        "rounds": [full.rounds, saved_counts.rounds],
+        "same_answers": sum(
+            full_cost.answers[question] == answer for question, answer in cost_with_saving.answers.items()
+        ),
+        "questions": len(full_cost.answers),
+        "calls": [full_cost.calls, cost_with_saving.calls],
+        "tokens": [full_cost.tokens, cost_with_saving.tokens],
+        "rounds": [full_cost.rounds, cost_with_saving.rounds],
     }
 
 
@@ -177,8 +181,8 @@ def format_row(name: str, row: dict[str, Any]) -> list[str]:
     """One line of the table."""
     numbers = [f"{row['same_answers']} of {row['questions']}"]
     for part in ("calls", "tokens"):
-        full, saved_count = row[part]
-        numbers += [f"{full:,}", f"{saved_count:,}", format_share(saved_count / full - 1)]
+        full_count, count_with_saving = row[part]
+        numbers += [f"{full_count:,}", f"{count_with_saving:,}", format_share(count_with_saving / full_count - 1)]
     rounds = row["rounds"] and [f"{total / row['questions']:.2f}" for total in row["rounds"]]
     return [name, *numbers, *(rounds or ["", ""])]
 

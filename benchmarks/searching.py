@@ -113,7 +113,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--passages", type=Path, help='JSON lines of {"id", "title", "text"}')
     parser.add_argument(
-        "--sizes", default="", help="numbers of passages, separated by commas; without it both corpora whole"
+        "--sizes",
+        default="",
+        help=f"sizes of the corpora in passages, separated by commas; default: the first corpus, and {LARGER_COUNT}",
     )
     parser.add_argument("--queries", type=int, default=101)
     parser.add_argument("--store", help="a folder that keeps the collections for another run")

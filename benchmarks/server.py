@@ -31,11 +31,11 @@ STATUS_TEXTS = {200: "OK", 400: "Bad Request", 401: "Unauthorized", 404: "Not Fo
 class Behaviour:
     """latency: seconds for a chat reply, the median if `spread` (sigma of a log-normal) is not 0; slots: how many
     replies the server makes at once, 0 for no limit. transport, content: the share of calls with a fault of the named
-    kinds; which calls have one depends on the seed, the message and how often this message came. retry_after, hang,
-    slow: seconds of these faults. key: the only accepted API key. share_unknown_from_several_passages,
-    share_unknown_from_one_passage: shares of "Unknown" among answers from several passages and from one. prefix: report
-    cached_tokens by the model of a prefix cache. foreign: words that mark a prompt of another tool -> the name of our
-    prompt; the reply is one to that prompt.
+    kinds. Which calls have one depends on the seed and the message; for a transport fault, also on how often this
+    message came. retry_after, hang, slow: seconds of these faults. key: the only accepted API key.
+    share_unknown_from_several_passages, share_unknown_from_one_passage: shares of "Unknown" among answers from several
+    passages and from one. prefix: report cached_tokens by the model of a prefix cache. foreign: {words: name}; a prompt
+    of another tool that contains the words gets the reply to Quorum's prompt of that name.
     """
 
     latency: float = 0.0

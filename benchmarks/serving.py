@@ -3,7 +3,7 @@
 One method answers the same questions over the sample collection in two ways: in this process by `quorum.answer`, and
 through OpenAI's own client and `quorum serve --no-page`, both with the same model server. Measured are one question at
 a time, 16 at once, and a stream until the first piece of a long answer. Both ways take turns in each round; figures are
-medians of the rounds. The journal is off and BM25 searches, so that little else takes time. "Computing" is the
+medians of the rounds. The journal is off and the retriever is BM25, so that little else takes time. "Computing" is the
 processor time of client and server together, which does not depend on the machine's other load; the target is that the
 server adds at most 8 ms of it.
 """
@@ -67,7 +67,7 @@ def make_in_process_way(context: Context) -> Way:
 
 @asynccontextmanager
 async def open_client(url: str, pid: int) -> AsyncIterator[Way]:
-    """The way that asks a server by OpenAI's client. pid: the server's process."""
+    """The way that asks a server by OpenAI's client. pid: the id of the server's process."""
     from openai import AsyncOpenAI
 
     async with AsyncOpenAI(base_url=f"{url}v1", api_key="none", max_retries=0) as client:
@@ -99,7 +99,7 @@ def read_processor_seconds(pid: int) -> float:
 
 @contextmanager
 def run_quorum(folder: Path, settings: Sequence[str]) -> Iterator[tuple[str, int]]:
-    """Run `quorum serve` in a process of its own, with a store of its own. Yields its address and its process."""
+    """Run `quorum serve` in a process of its own, with a store of its own. Yields its address and its process id."""
     command = [sys.executable, "-c", "from quorum.cli.main import main; main()", "serve", "--no-page", "--port", "0"]
     process = subprocess.Popen(
         [*command, "--store", str(folder / "served"), *settings],
@@ -151,12 +151,12 @@ async def measure_way(way: Way, server: ServerControl, questions: Sequence[str])
 
 
 async def compare_ways(
-    context: Context, served_at: tuple[str, int], server: ServerControl, rounds: int, count: int
+    context: Context, address_and_pid: tuple[str, int], server: ServerControl, rounds: int, count: int
 ) -> list[dict[str, Any]]:
     """What each way took, by round; the first round, which imports and connects, is left out."""
     questions = [str(question["question"]) for question in make_questions(count, 1)]
     figures = []
-    async with open_client(*served_at) as served_client:
+    async with open_client(*address_and_pid) as served_client:
         ways = dict(zip(WAYS, (make_in_process_way(context), served_client), strict=True))
         for _ in range(rounds + 1):
             figures.append({name: await measure_way(way, server, questions) for name, way in ways.items()})
@@ -170,8 +170,8 @@ def measure_rounds(rounds: int, questions: int) -> list[dict[str, Any]]:
         context = Context(model=MODEL, retriever="bm25", journal="off", store=str(folder / "own"))
         ensure_sample(context)
         settings = ["--model", MODEL, "--retriever", "bm25", "--set", "journal=off"]
-        with run_quorum(folder, settings) as served_at:
-            return asyncio.run(compare_ways(context, served_at, server, rounds, questions))
+        with run_quorum(folder, settings) as address_and_pid:
+            return asyncio.run(compare_ways(context, address_and_pid, server, rounds, questions))
 
 
 def find_medians(rounds: Sequence[dict[str, Any]]) -> dict[str, dict[str, float]]:

@@ -1,10 +1,12 @@
 """What storing and finding a passage costs: python -m benchmarks.sizes [--passages FILE] [--sizes 5000,20000]
 
 Measured for each size, on real passages or generated ones: bytes on disk and in memory of the Chroma collection and of
-the BM25 index, processor seconds to embed, to store and to index, and milliseconds of a search. The stored vectors are
-random, because that does not change the time of a search. Bytes and milliseconds are per passage; load_s is the time to
-load the index, which for Chroma is that of the first search. Processor time depends less on other load than clock time
-does. docs/scale.md calculates from these numbers.
+the BM25 index, the processor time to embed, to store and to index, and milliseconds of a search. The stored vectors are
+random, because that does not change the time of a search. Bytes, store_ms and embed_ms are per passage. The other
+milliseconds are per search: of processor time in chroma_cpu_ms and bm25_cpu_ms, by the clock in chroma_ms and bm25_ms.
+chroma_prepare_s is the processor time of the first search, which loads the index; bm25_prepare_s is that of building
+the index from the collection and saving it. Processor time depends less on other load than clock time does.
+docs/scale.md calculates from these numbers.
 """
 
 import argparse
@@ -62,7 +64,9 @@ def measure_collection(passages: list[Passage], folder: Path) -> Figures:
 
 
 def measure_search(passages: list[Passage], folder: Path, kind: str) -> Figures:
-    """The memory that a first search takes in a fresh process, and the time of the other searches."""
+    """The memory that a first search takes in a fresh process, the processor time until the index can answer, and the
+    time of a search.
+    """
     context = Context(
         store=str(folder), collection="bench", embeddings=RandomEmbeddings(), retriever=kind, k=5, journal="off"
     )
@@ -71,16 +75,16 @@ def measure_search(passages: list[Passage], folder: Path, kind: str) -> Figures:
     context.embeddings.embed_query("")  # type: ignore[union-attr]
     before = measure_memory()
     if kind == "bm25":
-        load_seconds = time_work(lambda: load_bm25_index(open_store(str(folder)), "bench"))
+        prepare_seconds = time_work(lambda: load_bm25_index(open_store(str(folder)), "bench"))
     else:
-        load_seconds = time_work(lambda: asyncio.run(search(queries[0], context)))
+        prepare_seconds = time_work(lambda: asyncio.run(search(queries[0], context)))
     memory = measure_memory() - before
     times, clock_ms = [], []
     for query in queries:
         begin = time.perf_counter()
         times.append(1000 * time_work(lambda query=query: asyncio.run(search(query, context))))  # type: ignore[misc]
         clock_ms.append(1000 * (time.perf_counter() - begin))
-    figures = {"memory_bytes": memory / len(passages), "load_s": load_seconds, "cpu_ms": statistics.median(times)}
+    figures = {"memory_bytes": memory / len(passages), "prepare_s": prepare_seconds, "cpu_ms": statistics.median(times)}
     return {f"{kind}_{name}": value for name, value in figures.items()} | {f"{kind}_ms": statistics.median(clock_ms)}
 
 

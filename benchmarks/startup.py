@@ -1,7 +1,7 @@
 """How fast the command starts: python -m benchmarks.startup
 
 Times `quorum --help` and a first answer from the sample with the embedded model, each in a process of its own. The
-sample is already indexed, and the journal is empty. Targets: 0.4 s and 1.8 s. The files may be in the system's cache.
+sample is already indexed, and the journal is off. Targets: 0.4 s and 1.8 s. The files may be in the system's cache.
 """
 
 import argparse

@@ -18,7 +18,7 @@ QUESTION = "Who led the first expedition to reach the South Pole?"
 CARDS = "[...document.querySelectorAll('.card')]"
 ALL_METHODS_ENDED = f"{CARDS}.length && {CARDS}.every((card) => card.dataset.phase !== 'running')"
 ALL_GRAPHS_DRAWN = f"document.querySelectorAll('.graph svg').length === {CARDS}.length"
-A_BADGE_IS_SHOWN = "!!document.querySelector('.times')"
+A_BADGE_IS_SHOWN = "!!document.querySelector('.run-count')"
 ALL_GRAPHS_SHOW_STATES = f"{CARDS}.every((card) => card.querySelector('[data-state]'))"
 
 

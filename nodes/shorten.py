@@ -93,7 +93,7 @@ async def shorten(
 async def follows_shorten_prompt(context: Context, model: str | BaseChatModel | None) -> bool:
     """Whether the model follows the prompt `shorten`. The embedded reader and models trained on one prompt do not."""
     client = await chat_model_async(context.model if model is None else model, context)
-    return not getattr(client, "wants_inputs", False) and not getattr(client, "is_trained_by_quorum", False)
+    return not getattr(client, "reads_prompt_inputs", False) and not getattr(client, "is_trained_by_quorum", False)
 
 
 async def ask_for_cut(

@@ -100,7 +100,7 @@ def measure_bytes(store: Store, name: str) -> int:
     return int(vectors) + int(texts)
 
 
-def count_documents(collection: str, store: str | Path) -> dict[str, int]:
+def count_passages_by_document(collection: str, store: str | Path) -> dict[str, int]:
     """Document -> how many of its passages the collection holds, sorted by the documents' names. Blocks."""
     counts: Counter[str] = Counter()
     for entry in open_store(store).fetch_entries(check_collection_name(collection)).values():

@@ -13,12 +13,18 @@ ANSWER_PROMPTS = (  # prompts whose reply is the answer alone
 REASONING_PROMPTS = ("pruning", "summary", "zero_shot_cot", "inference", "reason", "judge")
 
 
-def make_answering_model(reply: str = "1931", model: ScriptedModel | None = None) -> ScriptedModel:
-    """A model that gives the same answer to every prompt.
+def make_answering_model(reply: str = "1931") -> ScriptedModel:
+    """A model that gives the same answer to every prompt, as `script_answers` says."""
+    model = ScriptedModel()
+    script_answers(model, reply)
+    return model
+
+
+def script_answers(model: ScriptedModel, reply: str = "1931") -> None:
+    """Let the model give the same answer to every prompt.
 
     Asked which passages to keep, it keeps all that the question found, and none that another query found.
     """
-    model = model or ScriptedModel()
     for name in ANSWER_PROMPTS:
         model.on(name, lambda _: reply)
     for name in REASONING_PROMPTS:
@@ -30,7 +36,6 @@ def make_answering_model(reply: str = "1931", model: ScriptedModel | None = None
     model.on("filter_sentences", lambda _: "\n".join(passage["text"] for passage in PASSAGES))
     model.on("self_ask", lambda _: "No.").on("self_ask_final", lambda _: reply)
     model.on("react", lambda sent: reply_to_react(sent[-1].text.rsplit("Question: ", 1)[1], reply))
-    return model
 
 
 def reply_to_react(question: str, reply: str) -> str:

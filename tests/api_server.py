@@ -13,7 +13,7 @@ import openai
 from quorum import Context
 from quorum.evaluation.compare.prices import Prices
 from quorum.serving.address import open_listening_socket
-from quorum.serving.serve import MakePage, Options, make_server_app
+from quorum.serving.serve import MakeOtherApp, Options, make_server_app
 
 
 @dataclass(frozen=True)
@@ -61,17 +61,19 @@ async def wait_for_exit(server: Any) -> None:
 
 
 @contextmanager
-def serve_api(base: Context, *, page: MakePage | None = None, **options: Any) -> Iterator[Api]:
-    """Serve the API. base: the settings; page: makes the app for all other paths; options: fields of `Options`."""
+def serve_api(base: Context, *, make_other_app: MakeOtherApp | None = None, **options: Any) -> Iterator[Api]:
+    """Serve the API. base: the settings; make_other_app: a function that makes the app for the paths outside the API;
+    options: fields of `Options`.
+    """
     import uvicorn
 
     server_socket = open_listening_socket("127.0.0.1", 0)  # clients can connect before the server runs
     server_options = Options(**options)
     config = uvicorn.Config(
-        make_server_app(base, server_options, server_options.tokens, Prices(server_options.prices), page),
+        make_server_app(base, server_options, server_options.tokens, Prices(server_options.prices), make_other_app),
         log_level="warning",
         access_log=False,
-        lifespan="off" if page is None else "on",
+        lifespan="off" if make_other_app is None else "on",
         timeout_graceful_shutdown=5,
     )
     server = uvicorn.Server(config)

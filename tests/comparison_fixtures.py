@@ -1,4 +1,4 @@
-"""For tests of compare: six questions, and a scripted model that answers half of them if it sees all passages."""
+"""For tests of compare: six questions, and a scripted model that answers three of them if it sees several passages."""
 
 import json
 from pathlib import Path

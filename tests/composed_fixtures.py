@@ -16,11 +16,13 @@ GIVEN_PASSAGES = [
 CONTEXT = Context(model="openai:test", k=2, journal="off", retriever="bm25")
 
 
-StageTest = dict[str, Any] | None
+StageAcceptance = dict[str, Any] | None  # None: every answer of the stage is accepted
 
 
-def write_cascade(folder: Path, *stages: tuple[str, StageTest, dict[str, Any]]) -> str:
-    """Write a composed method's file; each stage: its method, its test, its settings that differ from the context's."""
+def write_cascade(folder: Path, *stages: tuple[str, StageAcceptance, dict[str, Any]]) -> str:
+    """Write a composed method's file. Each stage: its method, the test that its answer must pass to be accepted, and
+    its settings that differ from the context's.
+    """
     settings = describe_settings(CONTEXT, SETTINGS_THAT_CHANGE_NO_ANSWER | {"retriever", "collection"})
     stage_fields = [
         {"name": method, "method": method, "accept": accept, "settings": {**settings, **stage_settings}, "prompts": {}}

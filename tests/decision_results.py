@@ -21,14 +21,15 @@ def write_results(
     seed: int = 1,
     unknown_share_of_not_right: float = 0.5,
     context: Context | None = None,
-    equally_hard_share: float = 0.85,
+    common_difficulty_share: float = 0.85,
     **config_fields: Any,
 ) -> Path:
     """Write a folder as `quorum compare` does.
 
     accuracies: each method's share of right answers; unknown_share_of_not_right: how many of the answers that are not
-    right are "unknown"; equally_hard_share: the share of questions that are equally hard for all methods;
-    config_fields: fields of config.json. A right answer has a confidence of 0.5 or more, a wrong one of less than 0.7.
+    right are "unknown"; common_difficulty_share: the probability that an answer is decided by its question's
+    difficulty, which all methods share; any other answer is decided by a random number of its own; config_fields:
+    fields of config.json. A right answer has a confidence of 0.5 or more, a wrong one of less than 0.7.
     """
     rng = random.Random(seed)
     folder.mkdir(parents=True, exist_ok=True)
@@ -48,7 +49,7 @@ def write_results(
         for number in range(questions):
             difficulty = rng.random()
             for method, accuracy in accuracies.items():
-                is_right = (difficulty if rng.random() < equally_hard_share else rng.random()) < accuracy
+                is_right = (difficulty if rng.random() < common_difficulty_share else rng.random()) < accuracy
                 says_unknown = not is_right and rng.random() < unknown_share_of_not_right
                 row = make_row(number, method, is_right, says_unknown, rng)
                 results.write(json.dumps(row) + "\n")
@@ -75,7 +76,7 @@ def make_row(number: int, method: str, right: bool, unknown: bool, rng: random.R
         "input_tokens": 100 * calls,
         "output_tokens": 2 * calls,
         "malformed": 0,
-        "dropped": 0,
+        "dropped": 0,  # passages left out of prompts, to fit the model's window
         "seconds": 0.5,
         "error": None,
     }
@@ -91,7 +92,7 @@ def make_detail(number: int, method: str, answer: str) -> dict[str, Any]:
             "input_tokens": 100,
             "output_tokens": 2,
             "seconds": 0.1,
-            "stored": False,
+            "reused": False,
         }
         for call in range(CALLS[method])
     ]

@@ -1,10 +1,17 @@
-"""Readers that tests train and export on a tiny encoder."""
+"""For tests that train a reader from a tiny encoder and export it: the number of its layers with low-rank updates, the
+type of the fixture `get_export`, and options of the commands.
+"""
 
-from collections.abc import Callable
 from pathlib import Path
+from typing import Protocol
 
-LOW_LAYERS = 2
-GetExport = Callable[[int], Path]
+LOW_RANK_LAYER_COUNT = 2  # lowest layers that the reader shares with the sentence encoder but for low-rank updates
+
+
+class GetExport(Protocol):
+    """Gives the folder of an export whose weights are integers from -levels to levels (0: float weights)."""
+
+    def __call__(self, levels: int) -> Path: ...
 
 
 def list_options(**options: object) -> list[str]:

@@ -3,6 +3,6 @@
 from quorum.core.state import Passage
 
 
-def make_passages(*ids: str) -> list[Passage]:
+def make_passages_with_answer_in_g(*ids: str) -> list[Passage]:
     """Passages; those whose id begins with g contain the answer."""
     return [Passage(id=id_, title="", text="It is Basel." if id_[0] == "g" else "Nothing.") for id_ in ids]

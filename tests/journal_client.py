@@ -11,7 +11,7 @@ async def main(journal: str, questions: list[str]) -> None:
     context = Context(model="openai:test", journal=journal)
     for question in questions:
         (reply,) = await call("answer", question, context=context)
-        print(question, reply.text, reply.is_stored, flush=True)
+        print(question, reply.text, reply.is_reused, flush=True)
 
 
 if __name__ == "__main__":

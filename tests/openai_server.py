@@ -41,8 +41,8 @@ Script = Answer | list[Answer] | Callable[[Request], Answer]
 
 
 class OpenAIServer:
-    """`url` ends in /v1. Until `reply` is called, every chat request is answered with "unknown". has_tls: whether it
-    speaks HTTPS, with the certificate that all tests trust.
+    """`url` ends in /v1. Until `reply` is called, every chat request is answered with "unknown", and every completion
+    request with an echo of its prompt. has_tls: whether it speaks HTTPS, with the certificate that all tests trust.
     """
 
     def __init__(self, port: int = 0, *, has_tls: bool = False) -> None:
@@ -59,7 +59,9 @@ class OpenAIServer:
         self.url = f"http{'s' if has_tls else ''}://127.0.0.1:{self.port}/v1"
 
     def reply(self, script: Script) -> None:
-        """Set the reply to chat requests: always the same one, the next of a list, or the result of a function."""
+        """Set the reply to chat and completion requests: always the same one, the next of a list, or the result of a
+        function. The text of a reply to a completion request is always an echo of its prompt; the rest is as set.
+        """
         with self.changed:
             self.script = list(script) if isinstance(script, list) else script
 

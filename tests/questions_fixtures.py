@@ -20,7 +20,9 @@ def read_lines() -> list[dict[str, Any]]:
 
 
 def reply_to_even_numbers(prompt_name: str, reply: str) -> ReplaceReply:
-    """A scripted model that gives this reply to the prompt of that name about towers and lamps with an even number; its
-    other replies stay correct.
+    """A `replace_reply` for `make_question_writer`: all replies stay correct but those to one prompt.
+
+    To the prompt `prompt_name` about a tower or lamp with an even number, the reply is `reply`, with that number for
+    {n}.
     """
     return lambda prompt, n, text: reply.format(n=n) if prompt == prompt_name and n % 2 == 0 else None

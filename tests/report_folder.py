@@ -98,14 +98,14 @@ def make_detail(number: int, method: str, hostile_text: str) -> dict[str, Any]:
             {"node": "passage_answer", "round": 3, **step},
             {"node": "vote", "round": 4, **step},
         ],
-        "calls": [{**call, "seconds": 0.5, "stored": False}],
+        "calls": [{**call, "seconds": 0.5, "reused": False}],
     }
 
 
 def make_decision(
     folder: Path, count: int, hostile_text: str = HTML_ATTACK, budget: dict[str, float] | None = None
 ) -> Decision:
-    """Write the folder of a comparison with `count` questions, and decide from it."""
+    """Write the folder of a comparison with `count` questions, and return what `decide` makes of its scores."""
     rng = random.Random(count)
     folder.mkdir(parents=True, exist_ok=True)
     with (folder / "results.jsonl").open("w") as results, (folder / "details.jsonl").open("w") as details:

@@ -1,4 +1,7 @@
-"""Questions with passages from which silver data are made, for tests."""
+"""Questions with passages for tests of silver data.
+
+Silver data are the sentences or passages that one of FILCO's measures chooses for the answers.
+"""
 
 import gzip
 import json
@@ -31,5 +34,6 @@ def write_records(path: Path, records: Sequence[dict[str, Any]] = RECORDS) -> Pa
     return path
 
 
-def list_texts(out: Path) -> list[list[str]]:
+def list_silver_texts(out: Path) -> list[list[str]]:
+    """For each question, the texts of the sentences or passages that were chosen."""
     return [[span["text"] for span in line["silver"]] for line in read_silver(out)]

@@ -36,10 +36,10 @@ class Race:
 
     methods, population: the number of methods and of questions. mode: when a method is dropped. "exact": it can no
     longer win on these questions, whatever the remaining answers are; "questions": it is unlikely to win on these
-    questions; "future": it is unlikely to be the best on new questions like these. challengers: whether each method may
-    make others drop out; None: all may. step_count: how many questions so
-    far, or units of questions that belong together; is_live: whether each method is still asked;
-    asked_when_dropped: for each dropped method, how many questions it was asked.
+    questions; "future": it is unlikely to be the best on new questions like these. may_drop_others: whether each method
+    may make others drop out; None: all may. step_count: how many questions so far, or units of questions that belong
+    together; is_live: whether each method is still asked; asked_when_dropped: for each dropped method, how many
+    questions it was asked.
 
     >>> race = Race(2, population=100, mode="exact")
     >>> for _ in range(51):
@@ -52,7 +52,7 @@ class Race:
     population: int
     mode: RaceMode = "questions"
     error: float = RACE_ERROR
-    challengers: Flags | None = None
+    may_drop_others: Flags | None = None
     step_count: int = 0
     asked_when_dropped: dict[int, int] = field(default_factory=dict)
     is_live: Flags = field(init=False)
@@ -90,7 +90,7 @@ class Race:
     def find_rivals(self) -> Flags:
         """[A, B]: whether A may make B drop out."""
         rivals: Flags = self.is_live[:, None] & self.is_live[None, :] & ~np.eye(self.methods, dtype=np.bool_)
-        return rivals if self.challengers is None else rivals & self.challengers[:, None]
+        return rivals if self.may_drop_others is None else rivals & self.may_drop_others[:, None]
 
     def place_bets(self, x: Floats, rivals: Flags) -> None:
         """Multiply the capital by the gains of the bets on this question."""
@@ -123,13 +123,13 @@ class Race:
     def find_losers(self) -> list[int]:
         """The live methods that have lost.
 
-        If all challengers have lost, the one with the least evidence against it stays.
+        If all methods that may drop others have lost, the one with the least evidence against it stays.
         """
         evidence = self.compute_evidence()
         has_lost = self.is_live & (evidence >= 1 / self.error)
-        is_challenger = self.is_live if self.challengers is None else self.is_live & self.challengers
-        if is_challenger.any() and has_lost[is_challenger].all():
-            winner = min(np.flatnonzero(is_challenger), key=lambda index: (float(evidence[index]), int(index)))
+        may_drop = self.is_live if self.may_drop_others is None else self.is_live & self.may_drop_others
+        if may_drop.any() and has_lost[may_drop].all():
+            winner = min(np.flatnonzero(may_drop), key=lambda index: (float(evidence[index]), int(index)))
             has_lost[winner] = False
         return [int(index) for index in np.flatnonzero(has_lost)]
 

@@ -92,7 +92,8 @@ def evaluate(
     Works in a script and inside a running event loop, where it blocks; there, `await evaluate_async(...)` does not.
 
     Returns an `Evaluation`. A question whose calls failed counts in its method's `errors`; the next call asks it again.
-    Raises SetupError for data, methods or settings that do not fit, and for a folder of another configuration.
+    Raises SetupError for data, methods or settings that do not fit, and if `out` holds results of another
+    configuration.
 
     >>> import quorum
     >>> passages = [{"id": "1", "title": "Vell", "text": "The lighthouse of Vell was built by Ada Korn in 1874."}]

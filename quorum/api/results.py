@@ -28,6 +28,8 @@ COLUMN_TITLES = {
 }
 SHARE_MEASURES = ("contains", "unknown")
 COST_MEASURES = ("calls", "input_tokens", "output_tokens", "seconds_p50", "seconds_p95")
+# "unscored": answers that the judge did not decide, because its reply could not be read;
+# "judge_errors": answers on which a call of the judge failed.
 FAILURE_COUNTS = ("errors", "malformed", "unscored", "judge_errors")
 
 
@@ -80,9 +82,10 @@ class Comparison:
     best: the method with the highest mean within the budget, None if no method is within it. cheapest: the cheapest
     method that does not differ significantly from `best`; use this one. front: the Pareto front of quality and cost,
     from cheap to good. sentences: the recommendation in words, the most important first. figures: a row for each
-    method: `name`, `n`, `errors`, `quality` in 0..1 with `low` and `high`; per question `calls`, `tokens`, `cost`
-    (dollars; None: no price) and `seconds` (95th percentile); the shares `right`, `wrong` and `unknown`. estimate: a
-    row for each method with the calls, tokens and dollars expected per question. report: the path of report.html.
+    method: `name`, `n`, `errors`, `quality` with `low` and `high` (in 0..1; with `wrong_cost` the mean worth of an
+    answer, in -wrong_cost..1); per question `calls`, `tokens`, `cost` (dollars; None: no price) and `seconds` (95th
+    percentile); the shares `right`, `wrong` and `unknown`. estimate: a row for each method with the calls, tokens and
+    dollars expected per question. report: the path of report.html.
     evaluation: the whole `Evaluation`. race: a row for each method of a race: `method`, `asked` (questions it was
     asked), `of` (questions in all), `dropped` (whether the race dropped it), `mean` with `low` and `high`; empty
     without a race.
@@ -197,6 +200,7 @@ def make_difference_tables(rows: Sequence[Row], measures: Sequence[str]) -> list
             [
                 row["method"],
                 format_interval(row["difference"], row["low"], row["high"], "+"),
+                # "race": a race dropped one of the two methods, or has not ended, so there is no p-value
                 "-" if row.get("test") == "race" else "<.001" if row["p_holm"] < 0.001 else f"{row['p_holm']:.3f}",
                 "-" if row["questions_needed"] is None else f"{row['questions_needed']:,}",
             ]

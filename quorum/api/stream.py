@@ -72,7 +72,7 @@ class AnswerReader:
         from quorum.parsing.partial_answers import has_streamed_answer, read_partial_answer
 
         prompt = str(metadata.get("prompt") or "")
-        # The detail of a prompt ("passage 2") says that its call is about a part of the question.
+        # A prompt with a detail, such as "passage 2", is one of several for the question: its reply is not the answer.
         if metadata.get("prompt_detail") or not has_streamed_answer(prompt):
             return None
         earlier_text = self.replies.get(str(message.id), "")

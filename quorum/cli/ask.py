@@ -80,7 +80,7 @@ def ask(
     if abstain_below is not None:
         check_abstain_below(method, context, abstain_below)
     if context.calibration is not None:
-        check_calibration_fits(method, context, abstain_below)
+        check_calibration_fits(graph, context, abstain_below)
     write_trace = make_trace_writer(save_trace, method)
     tracer = make_tracer(stream) if trace or stream or write_trace else None
     if given_passages is None:
@@ -145,16 +145,18 @@ def withhold_unsure_answer(result: "Result", method: str, below: float) -> "Resu
     return new_result
 
 
-def check_calibration_fits(method: str, context: "Context", abstain_below: float | None) -> None:
-    """Raise a `SetupError`, before asking, for a calibration of another method or other settings."""
-    from quorum.graphs import find_method
+def check_calibration_fits(graph: "Graph", context: "Context", abstain_below: float | None) -> None:
+    """Raise a `SetupError`, before asking, for a calibration of another method or other settings.
+
+    graph: the graph of the method that will be asked.
+    """
     from quorum.nodes.abstain import check_calibration, read_calibration
 
     if abstain_below is not None:
         raise SetupError(
             "Both --abstain-below and a calibration are given, and each sets a lowest confidence; give one."
         )
-    check_calibration(read_calibration(str(context.calibration)), find_method(method).graph.get_name(), context)
+    check_calibration(read_calibration(str(context.calibration)), graph.get_name(), context)
 
 
 def print_withheld_answer(result: "Result") -> None:

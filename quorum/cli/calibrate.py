@@ -24,7 +24,9 @@ def calibrate(
     method: Annotated[
         str | None,
         typer.Option(
-            "--method", metavar="NAME", help="Method to calibrate; by default the one that answers the most questions."
+            "--method",
+            metavar="NAME",
+            help="Method to calibrate; by default all; the file gets the one that may answer the most questions.",
         ),
     ] = None,
     confidence: Annotated[

@@ -103,26 +103,29 @@ def show(name: Name, store: Store = None, json: AsJson = False) -> None:
     """Show one collection with its files."""
     from quorum.core.files import escape_name
     from quorum.core.text import format_count
-    from quorum.retrievers.manage_collections import count_documents, summarize_collection
+    from quorum.retrievers.manage_collections import count_passages_by_document, summarize_collection
     from quorum.retrievers.store import open_store
 
     store_address = get_store_with_collection(name, store)
-    summary, files = summarize_collection(open_store(store_address), name), count_documents(name, store_address)
+    summary = summarize_collection(open_store(store_address), name)
+    passage_counts = count_passages_by_document(name, store_address)
     if json:
         from dataclasses import asdict
         from json import dumps
 
-        typer.echo(dumps(asdict(summary) | {"documents": files}, ensure_ascii=False, indent=2))
+        typer.echo(dumps(asdict(summary) | {"documents": passage_counts}, ensure_ascii=False, indent=2))
         return
     remarks = make_summary_row(summary)[-1]
-    typer.echo(f"{summary.name}: {format_count(summary.passages, 'passage')} of {format_count(len(files), 'file')}")
+    typer.echo(
+        f"{summary.name}: {format_count(summary.passages, 'passage')} of {format_count(len(passage_counts), 'file')}"
+    )
     typer.echo(
         f"embeddings {summary.embedding}; changed {summary.changed or 'unknown'}" + (f"; {remarks}" if remarks else "")
     )
-    for path, count in list(files.items())[:MAX_LISTED_FILES]:
+    for path, count in list(passage_counts.items())[:MAX_LISTED_FILES]:
         typer.echo(f"  {escape_name(path)}: {format_count(count, 'passage')}")
-    if len(files) > MAX_LISTED_FILES:
-        typer.echo(f"  and {len(files) - MAX_LISTED_FILES:,} more (--json lists all)")
+    if len(passage_counts) > MAX_LISTED_FILES:
+        typer.echo(f"  and {len(passage_counts) - MAX_LISTED_FILES:,} more (--json lists all)")
 
 
 @app.command("rm")

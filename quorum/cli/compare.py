@@ -140,6 +140,7 @@ def run_comparison(options: "Options", *, dry_run: bool, as_json: bool = False) 
         with progress_bar() as progress:
             planned_comparison = await plan_comparison(options, progress=progress)
         print_left_out_methods(planned_comparison.left_out_reasons)
+        # Each of `planned_comparison.columns` is a method with all its settings.
         if planned_comparison.estimate is not None:
             print_estimate(planned_comparison.estimate, to_stderr=as_json or not dry_run)
             if options.judge is not None:
@@ -206,10 +207,12 @@ def describe_judge(estimate: "Estimate", method_count: int) -> str:
 
 
 def print_decision(decision: "Decision", *, as_json: bool = False) -> None:
-    """Print the recommendation, the tables and the path of the report. Exits with code 1 if questions failed."""
+    """Print the recommendation, the tables and the path of the report. Exits with code 1 if answers failed, or if the
+    judge failed on answers.
+    """
     from quorum.cli.evaluate import print_spending, print_tables
     from quorum.cli.show import make_stdout_console
-    from quorum.cli.tables import make_race_table, make_score_tables, make_share_table
+    from quorum.cli.tables import make_answer_share_table, make_race_table, make_score_tables
 
     scores = decision.scores
     if as_json:
@@ -220,9 +223,9 @@ def print_decision(decision: "Decision", *, as_json: bool = False) -> None:
             console.print(sentence)
         console.print()
         race_tables = [] if scores.race is None else [make_race_table(scores.race)]
-        share_table = make_share_table(decision.figures, decision.recommendation.wrong_cost)
+        answer_share_table = make_answer_share_table(decision.figures, decision.recommendation.wrong_cost)
         print_tables(
-            [*race_tables, share_table, *make_score_tables(scores.summary, scores.comparisons, scores.measures)]
+            [*race_tables, answer_share_table, *make_score_tables(scores.summary, scores.comparisons, scores.measures)]
         )
     typer.echo(f"quorum: the report is {scores.folder / 'report.html'}", err=True)
     print_spending(scores)

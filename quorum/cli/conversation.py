@@ -55,7 +55,8 @@ class Exchange:
 class Conversation:
     """The exchanges so far, and the settings of the next question.
 
-    own_systems: the user's own question-answering systems as NAME=SPEC, which are stages of a file of `quorum compose`.
+    own_systems: the user's own question-answering systems as NAME=SPEC. A method that `quorum compose` wrote may ask
+    them in its stages.
     saved_files: the files that this conversation wrote.
     """
 

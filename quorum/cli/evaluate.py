@@ -137,7 +137,10 @@ def print_tables(tables: "Iterable[RenderableType]") -> None:
 
 
 def describe_common_failure(scores: "Scores") -> str:
-    """The most frequent error message of the failed answers, in brackets; "" if none failed."""
+    """The most frequent error message of the failed answers, in brackets; "" if none failed.
+
+    scores: `scores_by_column` holds the scores of each column, which is a method with all its settings.
+    """
     from collections import Counter
 
     messages = Counter(
@@ -153,7 +156,9 @@ def describe_common_failure(scores: "Scores") -> str:
 
 
 def print_spending(scores: "Scores") -> None:
-    """Print on stderr the folder of the results, the spending and the failures. Exits with 1 if questions failed."""
+    """Print on stderr the folder of the results, the spending and the failures. Exits with code 1 if answers failed, or
+    if the judge failed on answers.
+    """
     from quorum.core.text import format_count
 
     spending = scores.spending

@@ -52,7 +52,9 @@ Filters: TypeAlias = Annotated[
 Variants: TypeAlias = Annotated[
     list[str] | None,
     typer.Option(
-        "--variant", metavar="NAME[filter=SPEC;model=SPEC]", help="Filter and chat model for the variant NAME."
+        "--variant",
+        metavar="NAME[SETTINGS]",
+        help="Filter and chat model for the variant NAME, in brackets: 'psg[filter=llm;model=embedded]'.",
     ),
 ]
 Quick: TypeAlias = Annotated[bool, typer.Option("--quick", help="A smaller run; it says what it leaves out.")]
@@ -68,7 +70,12 @@ DropKnown: TypeAlias = Annotated[
     bool, typer.Option("--drop-known", help="Ask only the questions that the model answers wrong without a context.")
 ]
 GoldFile: TypeAlias = Annotated[
-    Path | None, typer.Option("--gold-from", metavar="FILE", help="File of passages that contains the gold passages.")
+    Path | None,
+    typer.Option(
+        "--gold-from",
+        metavar="FILE",
+        help="File of passages to take gold passages from if a question brings none of its own.",
+    ),
 ]
 Corpus: TypeAlias = Annotated[
     str | None,
@@ -247,7 +254,7 @@ def print_experiment(experiment: "Experiment", outcome: "Outcome", *, as_json: b
                 scores.comparisons,
                 scores.measures,
                 measures,
-                analysis_measures=experiment.extra_measures,
+                analysis_measures=experiment.shown_measures,
             ),
             *(make_analysis_table(table["title"], table["rows"]) for table in outcome.analysis_tables),
         ]

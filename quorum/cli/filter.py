@@ -134,9 +134,8 @@ def print_statistics(statistics: "Statistics", out: Path) -> None:
     )
     if statistics.precision_before is not None:
         typer.echo(
-            f"Unigram precision: {statistics.precision_before:.1%} of the passages, "
-            f"{statistics.precision_after:.1%} of the "
-            "silver (0 where it is empty)."
+            f"Unigram precision against the answers: passages {statistics.precision_before:.1%}, "
+            f"silver {statistics.precision_after:.1%} (0 for an empty silver)."
         )
     if share < MIN_SHARE_WITH_SILVER:
         typer.echo(

@@ -12,7 +12,7 @@ from quorum.cli.options import Embeddings, Engine, Store
 if TYPE_CHECKING:
     from quorum.retrievers.index_report import IndexReport
 
-MAX_NAMED_FILES = 20  # of the files with the same reason, these many are named one by one
+MAX_NAMED_FILES = 20  # if more files than this have the same reason, they share one line
 
 
 def index(

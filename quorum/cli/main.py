@@ -1,4 +1,7 @@
-"""The `quorum` command. Data go to stdout, messages to stderr; exit code 0, 1 (something failed) or 2 (wrong input)."""
+"""The `quorum` command. Data go to stdout, messages to stderr.
+
+Exit codes: 0, 1 (something failed), 2 (wrong input) and 130 (Ctrl-C); `quorum gate` also has 3 (unclear).
+"""
 
 import os
 import sys

@@ -55,7 +55,10 @@ def mcp(
     from quorum.cli.settings import read_context
 
     if find_spec("mcp") is None:
-        raise SetupError("quorum mcp needs the extra [mcp]; install it with: pip install -e '.[mcp]'")
+        raise SetupError(
+            "quorum mcp needs the extra [mcp]; run: pip install 'quorum-rag[mcp]' "
+            "(in a checkout: pip install -e '.[mcp]')"
+        )
     options = make_server_options(
         host,
         token,

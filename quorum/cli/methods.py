@@ -8,8 +8,8 @@ from quorum.cli.options import AsJson
 from quorum.core.errors import SetupError
 
 NOTE_ON_CALLS = (
-    "The numbers of calls are those of the papers and of --set shorten=off. With shorten=auto, a chat model "
-    "that gives a short answer in more than 12 words is asked to shorten it, which takes one more call."
+    "The numbers of calls are those of the papers and of --set shorten=off. With shorten=auto, one more call is made "
+    "if the question needs a short answer and the chat model's answer has more than 12 words: the call shortens it."
 )
 
 

@@ -72,7 +72,7 @@ def try_reply(
     ] = None,
     json: AsJson = False,
 ) -> None:
-    """Print how a reply to a prompt is read: its value, whether it is malformed, whether it refuses."""
+    """Print how a reply to a prompt is read: its value, whether it is malformed, whether it counts as unknown."""
     from quorum.core.unknown import is_unknown
     from quorum.parsing.read_reply import ARGUMENT_DESCRIPTIONS, get_reply_parser, read_reply
 
@@ -150,7 +150,7 @@ def read_text(reply: str) -> str:
 
 def format_value(content: Any) -> str:
     """A value on one line: a bool as yes or no, a list with bars between its items, an empty value as a dash."""
-    if content is None or content == []:
+    if content is None or content in ([], ""):
         return "-"
     if isinstance(content, bool):
         return "yes" if content else "no"

@@ -23,7 +23,10 @@ if TYPE_CHECKING:
     from quorum.evaluation.questions.estimate import Estimate
     from quorum.evaluation.questions.write import WrittenQuestions
 
-END_REASONS = {"corpus": "the corpus has no more passages for them", "tries": "four drafts were written for each"}
+END_REASONS = {
+    "corpus": "the corpus has no more passages for such questions",
+    "tries": "four drafts for each wanted question were written",
+}
 
 
 def questions(
@@ -140,7 +143,8 @@ def print_written_questions(outcome: "WrittenQuestions") -> None:
     typer.echo(f"{outcome.path}: {format_count(kept_count, 'question')} to keep ({kinds}){earlier_text}.")
     for kind, end_reason in outcome.end_reasons.items():
         typer.echo(
-            f"{outcome.kept_counts[kind]:,} of {outcome.wanted_counts[kind]:,} {kind}: {END_REASONS[end_reason]}."
+            f"Only {outcome.kept_counts[kind]:,} of {format_count(outcome.wanted_counts[kind], 'question')} "
+            f"of the kind {kind} were kept: {END_REASONS[end_reason]}."
         )
     spending = outcome.spending
     tokens = f"{spending.input_tokens:,} tokens in, {spending.output_tokens:,} out"

@@ -18,7 +18,9 @@ from quorum.cli.show import make_stderr_console
 if TYPE_CHECKING:
     from quorum.evaluation.run.race import RaceWatcher, RunningRace
 
-MAX_REGULAR_REPORTS = 20  # the most lines that --json prints for a race, not counting the lines about dropped methods
+# --json prints a line at the start and after each of this many equal parts of the questions, besides the lines about
+# dropped methods.
+REPORTED_PARTS = 20
 REDRAW_SECONDS = 0.5
 
 
@@ -76,7 +78,7 @@ class ShownState:
 
     def is_due(self, race: "RunningRace") -> bool:
         """Whether the race has advanced by a twentieth since the last report."""
-        current_twentieth = race.settled_count * MAX_REGULAR_REPORTS // max(1, race.question_count)
+        current_twentieth = race.settled_count * REPORTED_PARTS // max(1, race.question_count)
         is_due_now, self.last_twentieth = current_twentieth != self.last_twentieth, current_twentieth
         return is_due_now
 

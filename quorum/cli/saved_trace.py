@@ -24,7 +24,7 @@ def trace(
 
 
 def check_writable(file: Path) -> None:
-    """Raise a `SetupError` unless the file can be written."""
+    """Raise a `SetupError` unless the file can be written. A missing file is created, empty."""
     try:
         with open_private_text(file, "a"):
             pass

@@ -70,8 +70,8 @@ def serve(
     )
     if not no_page and find_spec("nicegui") is None:
         raise SetupError(
-            "The page needs the extra [ui]; install it with: pip install -e '.[ui]', or run: make serve; or serve the "
-            "API alone: quorum serve --no-page"
+            "The page needs the extra [ui]; run: pip install 'quorum-rag[ui]' (in a checkout: pip install -e '.[ui]', "
+            "or make serve), or serve the API alone: quorum serve --no-page"
         )
     context = read_context(
         settings, model=model, retriever=retriever, collection=collection, k=k, store=store, embeddings=embeddings

@@ -17,7 +17,10 @@ OwnSystems: TypeAlias = Annotated[
 
 
 def find_method_with_systems(name: str, own_systems: Sequence[str] | None) -> "Method":
-    """The method with this name; for a composed.json file, the method in it, which asks the user's systems."""
+    """The method with this name; for a composed.json file, the method in it.
+
+    own_systems: the user's own question-answering systems as NAME=SPEC. A composed method may ask them in its stages.
+    """
     from quorum.core.composed_file import is_composed_file_name
     from quorum.graphs import find_method
 

@@ -68,7 +68,7 @@ ANALYSIS_COLUMNS = {
         TableColumn("%answer in", "answer_in_passages"),
         TableColumn("%answer on top", "answer_on_top"),
         TableColumn("%supported", "supported"),
-        TableColumn("words prec", "context_precision"),
+        TableColumn("unigram prec", "context_precision"),
         TableColumn("own overlap", "overlap_own_summary"),
         TableColumn("other overlap", "overlap_other_summaries"),
         *PASSAGE_COLUMNS,
@@ -183,8 +183,8 @@ def describe_comparison(comparison: Comparison) -> str:
         f"Difference from {comparison['baseline']} on {questions} that all answered{left_out_note}; p by Holm; "
         "n needed: for significance"
         + (
-            "; where p is missing, a race dropped one of the two methods: the questions that both were asked count"
-            * has_race
+            "; a missing p means that a race dropped one of the two methods: that difference is over the questions "
+            "that both methods were asked" * has_race
         )
     )
 
@@ -206,7 +206,7 @@ def format_questions_needed(needed: int | None) -> str:
     return "-" if needed is None else f"{needed:,}" if needed < 1_000_000 else ">1M"
 
 
-def make_share_table(figures: Iterable["MethodFigures"], wrong_cost: float) -> Table:
+def make_answer_share_table(figures: Iterable["MethodFigures"], wrong_cost: float) -> Table:
     """The shares of right, wrong and unknown answers of every method.
 
     If wrong answers have a cost, also the mean worth: a right answer is worth 1, an unknown one 0, a wrong one -cost.
@@ -239,11 +239,11 @@ def make_standings_table(race: "RaceResult | RunningRace", standings: Iterable["
         )
     question_set = "questions like these" if race.mode == "future" else "these questions"
     progress = f"The race after {race.settled_count:,} of {questions:,} questions"
-    return Group(Text(f"{progress}; intervals for {question_set} that hold at every moment", style="dim"), table)
+    return Group(Text(f"{progress}; the intervals are for {question_set} and hold at every moment", style="dim"), table)
 
 
 def make_analysis_table(title: str, rows: Sequence[Mapping[str, Any]]) -> Group:
-    """A further table of an experiment: texts at the left, numbers at the right."""
+    """A further table of an experiment. The first column is aligned left, all others right."""
     columns = list(dict.fromkeys(key for row in rows for key in row))
     table = make_plain_table(columns[0] if columns else "", *columns[1:], align_right=True)
     for row in rows:

@@ -25,10 +25,10 @@ def read_usage(response: LLMResult) -> Mapping[str, Any]:
     return getattr(read_message(response), "usage_metadata", None) or {}
 
 
-def is_stored(response: LLMResult) -> bool:
+def is_reused(response: LLMResult) -> bool:
     """Whether the reply caused no call.
 
     It came from the journal, from an identical call in flight, or from the same call of an earlier stage of a cascade.
     """
     response_metadata = getattr(read_message(response), "response_metadata", None) or {}
-    return bool(response_metadata.get("stored"))
+    return bool(response_metadata.get("reused"))

@@ -15,7 +15,7 @@ from quorum.evaluation.metrics.registry import list_metrics
 from quorum.evaluation.run.column_scores import Row
 from quorum.models.tracing import clean_value
 
-COUNTED_KEYS = ("calls", "malformed", "wordy_answers", "dropped")
+COUNTED_KEYS = ("calls", "malformed", "wordy_answers", "dropped")  # dropped: passages that did not fit the window
 
 
 @dataclass(frozen=True)

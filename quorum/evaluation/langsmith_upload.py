@@ -113,7 +113,9 @@ class Sender(TraceClient):
 
 def describe_error(error: Exception) -> str:
     """The error message without secrets, cut to LONGEST_MESSAGE characters."""
-    message = " ".join(URL_QUERY.sub("", str(clean_value(str(error), hide=False))).split()) or type(error).__name__
+    message = (
+        " ".join(URL_QUERY.sub("", str(clean_value(str(error), hide_passages=False))).split()) or type(error).__name__
+    )
     return message if len(message) <= LONGEST_MESSAGE else f"{message[:LONGEST_MESSAGE]} ..."
 
 
@@ -186,7 +188,8 @@ def make_metadata(config: Mapping[str, Any], method: str) -> dict[str, Any]:
     plain_settings = {name: value for name, value in settings.items() if isinstance(value, PLAIN_TYPES)}
     return dict(
         clean_value(
-            {"quorum": config["quorum"], "configuration": compute_short_hash(config), **plain_settings}, hide=False
+            {"quorum": config["quorum"], "configuration": compute_short_hash(config), **plain_settings},
+            hide_passages=False,
         )
     )
 

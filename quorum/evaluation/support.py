@@ -24,7 +24,8 @@ class Support(TypedDict):
 
     passage: its id; start, end: characters of its text; sentence: these characters; span: the characters of the text
     that answer, or null. certainty: the probability (0..1) that the statement answers, by the embedded reader's
-    calibration; null with other models. is_certain: whether the answer can be shown without a warning.
+    calibration; null with other models, and for other answers than short ones. is_certain: whether the answer can be
+    shown without a warning.
     """
 
     passage: str
@@ -69,9 +70,9 @@ def make_language_note(question: str, context: Context) -> str | None:
 async def find_support(question: str, result: Result, context: Context) -> Support | None:
     """The statement to show with a result; None if no passage has one.
 
-    With the embedded reader, this ranks the statements of all passages and takes the best; the support is certain if
-    that statement holds the answer and is certain enough. With another model, it takes the statement around the first
-    evidence.
+    For a short answer of the embedded reader, this ranks the statements of all passages and takes the best; the support
+    is certain if that statement holds the answer and is certain enough. For any other answer, it takes the statement
+    around the first evidence.
     """
     passages = result.get("passages") or []
     if context.model != "embedded" or context.answer_type != "short":
@@ -108,6 +109,7 @@ def find_evidence_statement(result: Result) -> Support | None:
         if start is None or end is None or item["passage"] not in passages:
             continue
         passage = passages[item["passage"]]
+        # Passages with places in files were unwrapped when the files were read, so no line of theirs is wrapped.
         statement_span = find_statement(passage["text"], start, end, may_wrap=not passage.get("places"))
         if statement_span is not None:
             return make_support(passage, statement_span, (start, end), None, not result["unknown"])

@@ -102,7 +102,7 @@ class Tracer(AsyncCallbackHandler):
     ) -> None:
         description = metadata or {}
         details = [f"prompt {description['prompt_version']}"] if description.get("prompt_version") else []
-        details += ["stored reply"] if description.get("stored") else []
+        details += ["stored reply"] if description.get("reused") else []
         step = Step("call", str(kwargs.get("name") or "call"), details=details)
         step.prompt = clean_text("\n".join(str(message.text) for message in messages[0]))
         self.begin_step(step, run_id, parent_run_id)
@@ -146,7 +146,7 @@ def describe_failure(error: BaseException) -> str:
 
 VALUE_FORMATS: dict[str, Callable[[Any], str]] = {
     "answer": str,
-    "unknown": lambda value: "yes" if value else "no",
+    "unknown": lambda unknown: "yes",  # False is not shown
     "candidates": ", ".join,
     "votes": lambda votes: ", ".join(vote["answer"] for vote in votes),
     "passages": lambda passages: str(len(passages)),
@@ -157,14 +157,20 @@ VALUE_FORMATS: dict[str, Callable[[Any], str]] = {
 
 
 def describe_changes(node: str, update: dict[str, Any]) -> list[str]:
-    """What a node changed, in a few words: 'answer: 1889', 'passages: 5'. The first node only clears the state."""
+    """What a node changed, in a few words: 'answer: 1889', 'passages: 5'. The first node only clears the state.
+
+    Empty values, False and counts of 0 are left out.
+
+    >>> describe_changes("vote", {"answer": "1889", "unknown": False, "confidence": 0.0, "dropped": 0})
+    ['answer: 1889', 'confidence: 0.00']
+    """
     if node in ("begin", "begin_turn"):
         return []
     changed_values = unwrap_update(update)
     lines = [
         f"{key}: {format_value(value)}"
         for key, format_value in VALUE_FORMATS.items()
-        if (value := changed_values.get(key)) not in (None, [], 0, "")
+        if (value := changed_values.get(key)) not in (None, [], 0, "") or (key == "confidence" and value == 0)
     ]
     return [str(clean_value({"answer": line}, hides_passages())["answer"]) for line in lines]
 

@@ -14,11 +14,12 @@ from langchain_core.messages import BaseMessage
 from langchain_core.outputs import LLMResult
 from typing_extensions import TypedDict
 
-from quorum.evaluation.callbacks import get_node_name, is_stored, read_message, read_usage
+from quorum.evaluation.callbacks import get_node_name, is_reused, read_message, read_usage
 
 SHOWN_DIGITS = 4
 SEARCH_SECONDS: ContextVar[dict[str, float] | None] = ContextVar("SEARCH_SECONDS", default=None)
-"""For the answer in progress: the seconds of each query's search, even if another method's answer made it."""
+"""For the answer in progress: by query, the seconds that its search took, even if the answer of another method had
+started that search. `CachingRetriever` fills it."""
 
 
 class Step(TypedDict):
@@ -34,7 +35,8 @@ class Call(TypedDict):
     """A model call and its reply. step: the number of the node that made it; name: the prompt, and which of several
     calls with this prompt ("answer: passage 2").
 
-    seconds: how long the model took. For a reply from the journal (`stored`), how long it took originally.
+    seconds: how long the model took. For a reused reply (`reused`: from the journal or an identical call), how long it
+    took originally.
     """
 
     step: int | None
@@ -43,11 +45,11 @@ class Call(TypedDict):
     input_tokens: int
     output_tokens: int
     seconds: float
-    stored: bool
+    reused: bool
 
 
-class Watch(AsyncCallbackHandler):
-    """Records one run of one graph."""
+class AnswerWatcher(AsyncCallbackHandler):
+    """Records one run of one graph: its steps, calls and searches, for the details and the seconds of an answer."""
 
     run_inline = True  # LangChain calls us in the run's own task, which is faster
 
@@ -101,7 +103,7 @@ class Watch(AsyncCallbackHandler):
         self.start_times[run_id] = time.perf_counter()
         name = str(kwargs.get("name") or "call")
         self.open_calls[run_id] = Call(
-            step=step, name=name, reply="", input_tokens=0, output_tokens=0, seconds=0.0, stored=False
+            step=step, name=name, reply="", input_tokens=0, output_tokens=0, seconds=0.0, reused=False
         )
         self.calls.append(self.open_calls[run_id])
 
@@ -111,7 +113,7 @@ class Watch(AsyncCallbackHandler):
         call, started_at, now = self.open_calls.pop(run_id), self.start_times.pop(run_id), time.perf_counter()
         usage = read_usage(response)
         seconds = float(getattr(read_message(response), "response_metadata", {}).get("seconds", now - started_at))
-        call["reply"], call["stored"] = response.generations[0][0].text, is_stored(response)
+        call["reply"], call["reused"] = response.generations[0][0].text, is_reused(response)
         call["seconds"] = round(seconds, SHOWN_DIGITS)
         call["input_tokens"], call["output_tokens"] = usage.get("input_tokens", 0), usage.get("output_tokens", 0)
         self.spans.append((call["step"], started_at, now, seconds))

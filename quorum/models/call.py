@@ -33,7 +33,7 @@ class Reply:
     """One reply.
 
     text: stripped, without reasoning; raw: as the server sent it. usage, seconds: the cost of the original call, even
-    if the reply comes from the journal, so that a method's figures do not depend on earlier runs. is_stored: whether
+    if the reply comes from the journal, so that a method's figures do not depend on earlier runs. is_reused: whether
     the reply caused no call: it came from the journal, from an identical call in flight, from the first of identical
     samples, or from the same call of an earlier stage of a cascade. The actual cost is the sum over the replies that
     are not stored. finish: why the model stopped, in the server's words. reasoning: the reasoning that the server sent
@@ -45,7 +45,7 @@ class Reply:
     raw: str
     usage: Usage
     seconds: float
-    is_stored: bool
+    is_reused: bool
     finish: str | None
     reasoning: str = ""
     temperature_refused: bool = False
@@ -89,7 +89,7 @@ async def call(
     first = await fetch_reply(request, reply_identity, 0)
     if first.temperature_refused:
         return [first, *await ask_samples(request, reply_identity, range(1, n))]
-    return [first, *(replace(first, is_stored=True) for _ in range(n - 1))]
+    return [first, *(replace(first, is_reused=True) for _ in range(n - 1))]
 
 
 async def ask_samples(request: Request, reply_identity: ReplyIdentity, numbers: range) -> list[Reply]:
@@ -115,12 +115,12 @@ async def fetch_reply(request: Request, reply_identity: ReplyIdentity, sample: i
     if reply_identity.inputs is not None:
         prompt_metadata = {"prompt": reply_identity.prompt_name, "inputs": reply_identity.inputs, "sample": sample}
         request = replace(request, message=HumanMessage(content, additional_kwargs={"quorum": prompt_metadata}))
-    record, is_stored = await fetch_record(request, reply_identity)
+    record, is_reused = await fetch_record(request, reply_identity)
     if memory is not None:
         memory.store_reply(call_key, record)
-    if is_stored:
+    if is_reused:
         await trace_stored_reply(request, record)
-    return make_reply(record, is_stored)
+    return make_reply(record, is_reused)
 
 
 async def fetch_record(request: Request, reply_identity: ReplyIdentity) -> tuple[Record, bool]:
@@ -136,13 +136,13 @@ async def fetch_record(request: Request, reply_identity: ReplyIdentity) -> tuple
                     request, SCHEMA_PARAMETER, "takes no JSON schema, as the journal says; asking without one"
                 )
             return journaled_record, True
-        record, is_stored = await (ask_model if request.schema is None else ask_by_schema)(request, reply_identity)
+        record, is_reused = await (ask_model if request.schema is None else ask_by_schema)(request, reply_identity)
         if journal is not None and key is not None:
             await journal.put(key, record)
-        return record, is_stored
+        return record, is_reused
 
-    (record, is_stored), is_first = await share_call(key, fetch)
-    return record, is_stored or not is_first
+    (record, is_reused), is_first = await share_call(key, fetch)
+    return record, is_reused or not is_first
 
 
 async def ask_model(request: Request, reply_identity: ReplyIdentity) -> tuple[Record, bool]:
@@ -168,9 +168,9 @@ async def ask_by_schema(request: Request, reply_identity: ReplyIdentity) -> tupl
     The journal keeps its reply under the keys of both requests, so a later run finds it with or without the schema.
     """
     plain_request = replace(request, schema=None)
-    is_stored = False
+    is_reused = False
     if SCHEMA_PARAMETER in get_refusals(request):
-        record, is_stored = await fetch_record(plain_request, reply_identity)
+        record, is_reused = await fetch_record(plain_request, reply_identity)
     else:
         try:
             record, _ = await ask_model(request, reply_identity)
@@ -181,9 +181,9 @@ async def ask_by_schema(request: Request, reply_identity: ReplyIdentity) -> tupl
             if journal is not None and key is not None:
                 await journal.put(key, record)
         except SchemaRefused:
-            record, is_stored = await fetch_record(plain_request, reply_identity)
+            record, is_reused = await fetch_record(plain_request, reply_identity)
             record_refusal(request, SCHEMA_PARAMETER, "takes no JSON schema; asking without one")
-    return replace(record, left_out=",".join(filter(None, (record.left_out, SCHEMA_PARAMETER)))), is_stored
+    return replace(record, left_out=",".join(filter(None, (record.left_out, SCHEMA_PARAMETER)))), is_reused
 
 
 def is_schema_ignored(record: Record) -> bool:
@@ -196,16 +196,16 @@ async def reuse_reply(request: Request, record: Record) -> Reply:
     """The reply to the same call of an earlier stage of a cascade, with no cost: that stage paid for it."""
     await trace_stored_reply(request, record)
     no_usage = Usage(calls=0, input_tokens=0, output_tokens=0, cached_tokens=0)
-    return replace(make_reply(record, is_stored=True), usage=no_usage)
+    return replace(make_reply(record, is_reused=True), usage=no_usage)
 
 
 async def trace_stored_reply(request: Request, record: Record) -> None:
     """Show a stored reply in traces."""
-    config = merge_configs(request.config, {"metadata": {"stored": True}})
+    config = merge_configs(request.config, {"metadata": {"reused": True}})
     await Replay(record=record).ainvoke([request.message], config)
 
 
-def make_reply(record: Record, is_stored: bool) -> Reply:
+def make_reply(record: Record, is_reused: bool) -> Reply:
     """The `Reply` that a record stands for."""
     usage = Usage(
         calls=1,
@@ -218,7 +218,7 @@ def make_reply(record: Record, is_stored: bool) -> Reply:
         raw=record.text,
         usage=usage,
         seconds=record.seconds,
-        is_stored=is_stored,
+        is_reused=is_reused,
         finish=record.finish,
         reasoning=record.reasoning,
         temperature_refused=record.temperature_refused,

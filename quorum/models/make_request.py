@@ -58,7 +58,7 @@ async def make_request(
     """(request, identity of its replies, model) of a call; the arguments are those of `call`."""
     chosen_model = context.model if model is None else model
     client = await chat_model_async(chosen_model, context)
-    wants_inputs = bool(getattr(client, "wants_inputs", False))
+    reads_prompt_inputs = bool(getattr(client, "reads_prompt_inputs", False))
     model_identity = await get_model_identity_async(chosen_model, context)
     chosen_temperature = context.temperature if temperature is None else temperature
     text = text.encode("utf-8", "replace").decode()  # a lone surrogate from a broken file cannot be sent
@@ -78,7 +78,7 @@ async def make_request(
         schema=schema if speaks_openai(type(client)) else None,
     )
     reply_identity = ReplyIdentity(
-        model_identity, prompt_name, prompt_version, dict(inputs or {}) if wants_inputs else None
+        model_identity, prompt_name, prompt_version, dict(inputs or {}) if reads_prompt_inputs else None
     )
     return request, reply_identity, chosen_model
 

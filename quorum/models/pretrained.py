@@ -21,7 +21,7 @@ from quorum.core.json_text import parse_json
 
 CARD_FILE = "quorum.json"
 ADAPTER_FILE = "adapter_config.json"
-INSTALL_COMMAND = "pip install -e '.[train]'"
+INSTALL_COMMAND = "pip install 'quorum-rag[train]' (in a checkout: pip install -e '.[train]')"
 
 
 @dataclass(frozen=True)
@@ -61,7 +61,7 @@ def require_transformers(feature: str) -> None:
         import transformers  # noqa: F401
     except ImportError as error:
         raise SetupError(
-            f"{feature} needs the package {error.name or 'transformers'}, which is not installed; in Quorum's folder "
+            f"{feature} needs the package {error.name or 'transformers'}, which is not installed; "
             f"run: {INSTALL_COMMAND}"
         ) from None
 
@@ -271,9 +271,7 @@ def load_with_adapters(folder: str, card: ModelCard) -> tuple[Any, Any]:
     try:
         from peft import PeftModel
     except ImportError:
-        raise SetupError(
-            f"The adapters in {folder} need the package peft; in Quorum's folder run: {INSTALL_COMMAND}"
-        ) from None
+        raise SetupError(f"The adapters in {folder} need the package peft; run: {INSTALL_COMMAND}") from None
     model, tokenizer = load_base(card.base, half=True)
     with explain_load_errors(folder):
         merged_model = PeftModel.from_pretrained(model, folder).merge_and_unload()

@@ -35,7 +35,7 @@ class Replay(BaseChatModel):
                 "output_tokens": output_tokens,
                 "total_tokens": input_tokens + output_tokens,
             },
-            response_metadata={"finish_reason": self.record.finish, "stored": True, "seconds": self.record.seconds},
+            response_metadata={"finish_reason": self.record.finish, "reused": True, "seconds": self.record.seconds},
         )
         return ChatResult(generations=[ChatGeneration(message=message)])
 

@@ -36,7 +36,7 @@ class Request:
     @cached_property
     def is_in_process(self) -> bool:
         """Whether the model runs in this process."""
-        return any(getattr(self.model, mark, False) for mark in ("wants_inputs", "in_process"))
+        return any(getattr(self.model, mark, False) for mark in ("reads_prompt_inputs", "in_process"))
 
 
 class SchemaRefused(Exception):  # noqa: N818  the name says it without "Error"

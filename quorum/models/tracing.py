@@ -36,27 +36,29 @@ def hides_passages() -> bool:
     return os.environ.get(HIDE_VARIABLE, "").strip().lower() not in ("", "0", "no", "off", "false")
 
 
-def clean_value(value: Any, hide: bool) -> Any:
+def clean_value(value: Any, hide_passages: bool) -> Any:
     """A copy without user names and passwords in URLs, and without the environment's secrets.
 
-    hide: also without the texts of passages.
+    hide_passages: also without the texts of passages.
     """
-    return copy_clean(value, hide, find_environment_secrets(), "")
+    return copy_clean(value, hide_passages, find_environment_secrets(), "")
 
 
-def copy_clean(value: Any, hide: bool, secrets: tuple[str, ...], key: str) -> Any:
+def copy_clean(value: Any, hide_passages: bool, secrets: tuple[str, ...], key: str) -> Any:
     """A cleaned copy of the value of `key`."""
     if isinstance(value, str):
         return (
-            remove_secrets(value, secrets, "[secret]") if not hide or is_shown(key, value) else make_placeholder(value)
+            remove_secrets(value, secrets, "[secret]")
+            if not hide_passages or is_shown(key, value)
+            else make_placeholder(value)
         )
     if isinstance(value, Mapping):
-        return {name: copy_clean(item, hide, secrets, str(name)) for name, item in value.items()}
+        return {name: copy_clean(item, hide_passages, secrets, str(name)) for name, item in value.items()}
     if isinstance(value, list | tuple):
-        return [copy_clean(item, hide, secrets, key) for item in value]
-    if not hide or value is None or isinstance(value, bool | int | float):
+        return [copy_clean(item, hide_passages, secrets, key) for item in value]
+    if not hide_passages or value is None or isinstance(value, bool | int | float):
         return value
-    return copy_clean(get_parts(value), hide, secrets, key)
+    return copy_clean(get_parts(value), hide_passages, secrets, key)
 
 
 def get_parts(value: Any) -> Any:
@@ -86,7 +88,7 @@ class TraceClient(langsmith.Client):
 
     def __init__(self, **options: Any) -> None:
         # LangSmith adds parts of the environment to the metadata
-        own_settings = {"hide_metadata": lambda metadata: clean_value(metadata, False)}
+        own_settings = {"hide_metadata": lambda metadata: clean_value(metadata, hide_passages=False)}
         self.options: dict[str, Any] | None = own_settings | options
 
     def __getattr__(self, name: str) -> Any:
@@ -114,7 +116,7 @@ def clean_run(run_fields: dict[str, Any]) -> dict[str, Any]:
             cleaned_run[part] = clean_value(cleaned_run[part], hide)
     for part in ("extra", "serialized", "events"):
         if cleaned_run.get(part) is not None:
-            cleaned_run[part] = clean_value(cleaned_run[part], False)
+            cleaned_run[part] = clean_value(cleaned_run[part], hide_passages=False)
     if isinstance(cleaned_run.get("error"), str):
         cleaned_run["error"] = (
             re.split(r"\W", cleaned_run["error"], maxsplit=1)[0] if hide else redact_secrets(cleaned_run["error"])

@@ -120,12 +120,12 @@ def limit_body(receive: Receive) -> Receive:
     return receive_limited
 
 
-def split_paths(api: App, page: App | None) -> App:
-    """Combine two applications: the API's paths go to the API, all others to the page, if there is one."""
+def split_paths(api: App, other_app: App | None) -> App:
+    """Combine two applications: the API's paths go to the API, all others to the other application, if there is one."""
 
     async def app(scope: Scope, receive: Receive, send: Send) -> None:
         path = scope.get("path", "")
         is_api = scope["type"] == "http" and any(path == item or path.startswith(f"{item}/") for item in API_PATHS)
-        await (api if page is None or is_api else page)(scope, receive, send)
+        await (api if other_app is None or is_api else other_app)(scope, receive, send)
 
     return app

@@ -64,7 +64,7 @@ def make_app(service: Service, tokens: Sequence[str] = ()) -> App:
         return PlainTextResponse(service.metrics.write(), media_type="text/plain; version=0.0.4")
 
     async def show_api(request: Request) -> Response:
-        return JSONResponse(describe_api())
+        return JSONResponse(describe_api(service.permissions))
 
     routes = [
         Route("/v1/models", respond_to_refusals(list_models)),

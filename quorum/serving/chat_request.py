@@ -52,7 +52,9 @@ def read_chat(body: Any) -> ChatRequest:
     if not isinstance(messages, list) or not 0 < len(messages) <= MAX_MESSAGES:
         raise refuse_field("messages", f"a list of 1 to {MAX_MESSAGES} messages")
     if fields.get("n") not in (None, 1):
-        raise refuse_field("n", "1: a method gives one answer (quorum.samples asks the model more often)")
+        raise refuse_field(
+            "n", "1: a method gives one answer (to sample the model more often, set samples in the field quorum)"
+        )
     quorum_fields, options = fields.get("quorum"), fields.get("stream_options")
     quorum_fields, options = ({} if quorum_fields is None else quorum_fields), ({} if options is None else options)
     if not isinstance(quorum_fields, dict):

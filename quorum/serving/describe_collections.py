@@ -7,7 +7,10 @@ PASSAGES_READ, MAX_TITLES = 300, 12  # passages that are read; titles that are n
 
 
 def describe_collection(store: str, name: str) -> str:
-    """A sentence such as '5 passages, with titles such as: Ada Korn; Vell.' Blocks."""
+    """A sentence such as '5 passages, with titles such as: Ada Korn; Vell.'
+
+    It reads the store, so async callers run it in a thread.
+    """
     from quorum.retrievers.store import open_store
 
     opened_store = open_store(store)

@@ -46,7 +46,10 @@ class Refusal(Exception):  # noqa: N818  a refusal is raised, but is no failure 
 
 def explain_failure(error: BaseException, context: Context, request_id: str) -> Refusal:
     """The refusal for a failure in a run. The full error is printed on the server's terminal, with the request's id."""
-    print(f"quorum: request {request_id}: {' '.join(str(clean_value(str(error), False)).split())}", file=sys.stderr)
+    print(
+        f"quorum: request {request_id}: {' '.join(str(clean_value(str(error), hide_passages=False)).split())}",
+        file=sys.stderr,
+    )
     if isinstance(error, TooLong):
         return Refusal(400, hide_paths(str(error), context), "context_length_exceeded")
     if isinstance(error, CallError):
@@ -60,7 +63,7 @@ def explain_failure(error: BaseException, context: Context, request_id: str) -> 
 
 def hide_paths(text: str, context: Context) -> str:
     """The text on one line, without secrets; [hidden] replaces the server's paths and addresses."""
-    message = MISSING_COLLECTION.sub(r"\1.", " ".join(str(clean_value(text, False)).split()))
+    message = MISSING_COLLECTION.sub(r"\1.", " ".join(str(clean_value(text, hide_passages=False)).split()))
     setting_values = (context.store, context.journal, context.examples, context.prompts)
     for path in sorted(
         (item for item in setting_values if isinstance(item, str) and item != "off"), key=len, reverse=True

@@ -9,15 +9,16 @@ from quorum.core.text import format_count
 from quorum.serving.errors import NO_RETRY_HEADERS, Refusal
 
 MINUTE, DAY = 60.0, 86_400.0  # seconds
-SIDE_TASKS_PER_QUESTION = 4  # title, tags, follow-ups and a search
+# A chat client adds up to four requests of its own: for a title, tags, follow-up questions and search queries.
+SIDE_TASKS_PER_QUESTION = 4
 
 
 @dataclass
 class Account:
     """The usage of one client, which is a key of the server or "local".
 
-    question_times, side_task_times: when those of the last minute began; day: on which `dollars` were spent, counted
-    from 1970; highest_cost: of one answer so far.
+    question_times, side_task_times: when the requests of the last minute began; day: the current day, in days since
+    1970; dollars: what was spent on that day; highest_cost: the cost of the most expensive answer so far.
     """
 
     question_times: deque[float] = field(default_factory=deque)

@@ -36,7 +36,10 @@ Count = Annotated[int, Field(description="Passages at most", ge=1, le=50)]
 
 
 def make_mcp(service: Service) -> Any:
-    """The MCP server. The descriptions of its tools say what the collections contain now, when it starts. Blocks."""
+    """The MCP server. The descriptions of its tools say what the collections contain now, when it starts.
+
+    It reads the store, so async callers run it in a thread.
+    """
     from quorum import __version__
 
     tools = Tools(service)
@@ -161,7 +164,7 @@ class Tools:
         return f"{passages[0]['title']}\n\n{passages[0]['text']}"
 
     def describe_collections(self) -> dict[str, str]:
-        """What each collection holds, by name. Blocks."""
+        """What each collection holds, by name. It reads the store, so async callers run it in a thread."""
         return {
             name: describe_collection(self.permissions.server_context.store, name)
             for name in self.permissions.list_collections()

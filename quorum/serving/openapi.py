@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from quorum.serving.permissions import ALLOWED_CHOICES, ALLOWED_SETTINGS, LARGEST_VALUES
+from quorum.serving.permissions import ALLOWED_CHOICES, ALLOWED_SETTINGS, LARGEST_VALUES, Permissions
 
 TEXT_TYPE, OBJECT_TYPE = {"type": "string"}, {"type": "object"}
 COMPLETION_DESCRIPTION = (
@@ -11,7 +11,7 @@ COMPLETION_DESCRIPTION = (
 REFUSAL_STATUSES = ("400", "401", "403", "404", "413", "429", "502", "503")
 
 
-def describe_api() -> dict[str, Any]:
+def describe_api(permissions: Permissions) -> dict[str, Any]:
     """The document. The settings in it are those that a client may choose."""
     from quorum import __version__
 
@@ -34,7 +34,12 @@ def describe_api() -> dict[str, Any]:
                 "post": describe_operation(
                     "Ask a question: the last user message", COMPLETION_DESCRIPTION, ("text/event-stream",)
                 )
-                | {"requestBody": {"required": True, "content": {"application/json": {"schema": describe_request()}}}}
+                | {
+                    "requestBody": {
+                        "required": True,
+                        "content": {"application/json": {"schema": describe_request(permissions)}},
+                    }
+                }
             },
             "/health": {"get": describe_operation("Whether the server runs", "The server runs") | {"security": []}},
             "/metrics": {"get": describe_operation("Figures for Prometheus", "Text of Prometheus's format")},
@@ -62,7 +67,7 @@ def describe_error() -> dict[str, Any]:
     }
 
 
-def describe_request() -> dict[str, Any]:
+def describe_request(permissions: Permissions) -> dict[str, Any]:
     """The schema of a chat completion request."""
     message = {**OBJECT_TYPE, "required": ["role"], "properties": {"role": TEXT_TYPE, "content": {}}}
     stream_options = {**OBJECT_TYPE, "properties": {"include_usage": {"type": "boolean"}}}
@@ -74,12 +79,12 @@ def describe_request() -> dict[str, Any]:
             "messages": {"type": "array", "items": message, "minItems": 1},
             "stream": {"type": "boolean", "default": False},
             "stream_options": stream_options,
-            "quorum": {**OBJECT_TYPE, "properties": describe_settings(), "additionalProperties": False},
+            "quorum": {**OBJECT_TYPE, "properties": describe_settings(permissions), "additionalProperties": False},
         },
     }
 
 
-def describe_settings() -> dict[str, Any]:
+def describe_settings(permissions: Permissions) -> dict[str, Any]:
     """The schema of the field `quorum`: the settings that a client may choose, and `sources` and `history`."""
     from pydantic import TypeAdapter
 
@@ -92,7 +97,9 @@ def describe_settings() -> dict[str, Any]:
     }
     sources = {"sources": {"type": "boolean", "default": True, "description": "Whether sources follow the answer"}}
     history = {"history": {"type": "boolean", "default": True, "description": "Whether earlier messages are read"}}
-    limited_schemas = {name: schemas[name] | {"maximum": largest} for name, largest in LARGEST_VALUES.items()}
+    limited_schemas = {
+        name: schemas[name] | {"maximum": permissions.get_largest_value(name)} for name in LARGEST_VALUES
+    }
     return (
         {name: schemas[name] for name in ALLOWED_SETTINGS}
         | limited_schemas

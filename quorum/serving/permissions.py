@@ -67,14 +67,17 @@ class Permissions:
         return self.cascades[method].graph if method in self.cascades else method
 
     def list_collections(self) -> list[str]:
-        """The collections that a client may query, the server's own first. Blocks."""
+        """The collections that a client may query, the server's own first. Async callers run it in a thread."""
         from quorum.retrievers.collections import list_collections
 
         others = list_collections(self.server_context.store) if self.collections is None else self.collections
         return list(dict.fromkeys([self.server_context.collection, *others]))
 
     def list_models(self) -> list[ServedModel]:
-        """Every method, as METHOD (over the server's own collection) and as METHOD@COLLECTION. Blocks."""
+        """Every method, as METHOD (over the server's own collection) and as METHOD@COLLECTION.
+
+        It reads the store, so async callers run it in a thread.
+        """
         collections = self.list_collections()
         models_on_own_collection = [
             ServedModel(method, method, self.server_context.collection) for method in self.list_methods()
@@ -86,7 +89,10 @@ class Permissions:
         ]
 
     def find_model(self, id_: Any) -> ServedModel:
-        """The method with that name; else a `Refusal` (404) that does not reveal other collections. Blocks."""
+        """The method with that name. Any other name raises a `Refusal` (404), which does not reveal other collections.
+
+        It reads the store, so async callers run it in a thread.
+        """
         method, _, collection = str(id_).partition("@")
         if method in self.list_methods() and (not collection or collection in self.list_collections()):
             return ServedModel(str(id_), method, collection or self.server_context.collection)
@@ -116,11 +122,16 @@ class Permissions:
             known_names = ", ".join((*ALLOWED_SETTINGS, *ALLOWED_CHOICES, *MODEL_SETTINGS))
             raise SetupError(f"A client may not choose the setting {name[:40]!r}; it may choose: {known_names}.")
         setting = parse_setting(name, format_setting(value))
-        if name in LARGEST_VALUES and setting > max(LARGEST_VALUES[name], getattr(self.server_context, name)):
+        if name in LARGEST_VALUES and setting > self.get_largest_value(name):
             raise SetupError(
-                f"Setting {name}={setting} is too large; over HTTP it may be {LARGEST_VALUES[name]} at most."
+                f"Setting {name}={setting} is too large; a client may give {self.get_largest_value(name)} at most."
             )
         return setting
+
+    def get_largest_value(self, name: str) -> int:
+        """The largest value of a setting in LARGEST_VALUES that a client may give."""
+        server_value: int = getattr(self.server_context, name)
+        return max(LARGEST_VALUES[name], server_value)
 
     def read_model(self, name: str, value: Any) -> str | None:
         """The spec of a chat model. Raises `SetupError` unless it is the server's own or one of `models`."""

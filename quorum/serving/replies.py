@@ -65,7 +65,7 @@ def publish_result(result: ShownResult) -> dict[str, Any]:
 
 
 def publish_passage(passage: Passage) -> dict[str, Any]:
-    """A passage as a client gets it. place: the file's name without its folders, page or line, and headings."""
+    """A passage as a client gets it. place: the file's name (without folders), the page or line, and the headings."""
     public = {name: passage[name] for name in PUBLIC_FIELDS if name in passage}  # type: ignore[literal-required]
     place = describe_place(passage)
     return public | {"place": place} if place else public

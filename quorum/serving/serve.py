@@ -1,4 +1,4 @@
-"""Runs the server: the API, and the page if there is one, in one process."""
+"""Runs the server in one process: the API, and beside it the page or the MCP server, if there is one."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -7,7 +7,7 @@ from typing import Any
 
 from quorum.core.context import Context
 from quorum.core.errors import SetupError
-from quorum.evaluation.compare.prices import FILTER_PROMPTS, VERIFIER_PROMPTS, Prices, find_model
+from quorum.evaluation.compare.prices import FILTER_PROMPTS, VERIFIER_PROMPTS, Prices, find_model_of_prompt
 from quorum.serving.access_control import App, split_paths
 from quorum.serving.address import check_tokens, open_listening_socket
 from quorum.serving.app import make_app
@@ -17,13 +17,14 @@ from quorum.serving.served_methods import ServedCascade, read_cascades
 from quorum.serving.service import Service
 
 STOP_SECONDS = 10  # how long answers in progress may still take when the server is stopped
-MakePage = Callable[[Service, Sequence[str], int], App]
+MakeOtherApp = Callable[[Service, Sequence[str], int], App]  # takes the service, the tokens and the port
 
 
 @dataclass(frozen=True)
 class Options:
-    """What clients may do. collections: None for all; models: specs; tokens: the first one is also the page's.
+    """What clients may do. collections: None for all; models: specs.
 
+    tokens: the keys of the API; visitors of the page need the first one.
     cascade_files: files of `quorum compose` that become methods, as FILE or NAME=FILE; own_systems: the systems of the
     user's own that these cascades ask, NAME -> SPEC.
     """
@@ -44,11 +45,11 @@ def serve(
     port: int,
     options: Options,
     on_ready: Callable[[str], None],
-    make_page: MakePage | None = None,
+    make_other_app: MakeOtherApp | None = None,
 ) -> None:
-    """Serve until the process is stopped. Blocks. Calls `on_ready` with the address.
+    """Serve until the process is stopped; only then does the call return. Calls `on_ready` with the address.
 
-    make_page: creates the application that serves all paths except the API's.
+    make_other_app: creates the application that serves all paths except the API's: the page or the MCP server.
     Raises `SetupError` for an address that is unavailable or that others reach without a token, for a missing
     collection, and for a limit in dollars on a model without a price.
     """
@@ -59,12 +60,12 @@ def serve(
 
     port = int(server_socket.getsockname()[1])
     config = uvicorn.Config(
-        make_server_app(server_context, options, tokens, prices, make_page, port),
+        make_server_app(server_context, options, tokens, prices, make_other_app, port),
         log_level="warning",
         access_log=False,
         timeout_graceful_shutdown=STOP_SECONDS,
         server_header=False,
-        lifespan="auto" if make_page is not None else "off",
+        lifespan="auto" if make_other_app is not None else "off",
     )
     on_ready(f"http://{f'[{host}]' if ':' in host else host}:{port}/")
     try:
@@ -78,12 +79,13 @@ def make_server_app(
     options: Options,
     tokens: Sequence[str],
     prices: Prices,
-    make_page: MakePage | None = None,
+    make_other_app: MakeOtherApp | None = None,
     port: int = 0,
 ) -> Any:
-    """The API and the page as one application."""
+    """The API and the other application as one."""
     service = make_service(server_context, options, prices)
-    return split_paths(make_app(service, tokens), None if make_page is None else make_page(service, tokens, port))
+    other_app = None if make_other_app is None else make_other_app(service, tokens, port)
+    return split_paths(make_app(service, tokens), other_app)
 
 
 def make_service(server_context: Context, options: Options, prices: Prices) -> Service:
@@ -106,7 +108,10 @@ def check_options_and_get_prices(server_context: Context, options: Options) -> P
 
 
 def check_collections(server_context: Context, allowed_names: Sequence[str] | None) -> None:
-    """Raise `SetupError` if an allowed collection does not exist. (A client never learns of other collections.)"""
+    """Raise `SetupError` if an allowed collection does not exist.
+
+    Only the server's owner sees the message, so it may list all collections.
+    """
     if not allowed_names:
         return
     from quorum.retrievers.collections import list_collections
@@ -130,11 +135,12 @@ def check_models(server_context: Context, models: Sequence[str]) -> None:
 
 def check_prices(server_context: Context, models: Sequence[str], prices: Prices) -> None:
     """Raise `SetupError` if an allowed model has no price, without which dollars cannot be limited."""
+    # The prompts of a group all go to the same model, so the first one stands for its group.
     allowed_models = [
         server_context.model,
         *models,
-        find_model(VERIFIER_PROMPTS[0], server_context),
-        find_model(FILTER_PROMPTS[0], server_context),
+        find_model_of_prompt(VERIFIER_PROMPTS[0], server_context),
+        find_model_of_prompt(FILTER_PROMPTS[0], server_context),
     ]
     unpriced_model = next((item for item in allowed_models if prices.find_price(item) is None), None)
     if unpriced_model is not None:
@@ -152,11 +158,11 @@ def check_cascade_prices(server_context: Context, cascades: Mapping[str, ServedC
             context = column.make_stage_context(stage)
             unpriced_models = [
                 item
-                for item in (context.model, find_model(VERIFIER_PROMPTS[0], context))
+                for item in (context.model, find_model_of_prompt(VERIFIER_PROMPTS[0], context))
                 if prices.find_price(item) is None
             ]
             if unpriced_models:
                 raise SetupError(
-                    f"--dollars-per-day is given, but {unpriced_models[0]!r}, which {stage.name} in {name} asks, has "
-                    "no price; add it to a table with --prices FILE."
+                    f"--dollars-per-day is given, but the stage {stage.name!r} of the cascade {name!r} asks "
+                    f"{unpriced_models[0]!r}, which has no price; add it to a table with --prices FILE."
                 )

@@ -32,7 +32,7 @@ class ServedCascade:
         return cascade
 
     def make_column(self, context: Context, prices: Prices) -> "Column":
-        """The cascade as a column of an evaluation, which can compute what its calls cost."""
+        """The cascade with its settings, as an evaluation runs it; this object can compute what its calls cost."""
         from quorum.evaluation.run.columns import Column
 
         return Column(self.method.name, self.method.name, {}, context, own_graph=self.graph, prices=prices)
@@ -76,7 +76,7 @@ def make_cascade(name: str, file: str, own_systems: Mapping[str, str]) -> Served
 
 
 def check_measured_settings(served_cascade: ServedCascade, server_context: Context) -> None:
-    """Raise `SetupError` if a stage was measured with other settings, or on other passages of the collection."""
+    """Raise `SetupError` if a stage was measured with other settings, or if the collection has changed since."""
     from quorum.nodes.ask_stage import check_collection, make_stage_context
 
     cascade = served_cascade.cascade

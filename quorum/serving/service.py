@@ -34,7 +34,8 @@ OnEvent = Callable[[Event], None]
 class Job:
     """An accepted request: the question, the settings, the client.
 
-    client: whose limits count it; side_task_kind: None for a question; history: the turns before the question.
+    client: the client whose limits count the job; side_task_kind: None for a question; history: the turns before the
+    question.
     """
 
     chat: ChatRequest
@@ -91,7 +92,8 @@ class Service:
     def record_end(self, job: Job, finished_task: "asyncio.Task[Reply]", spending: Spending, seconds: float) -> None:
         """Record the end of a job.
 
-        An answer is charged for all its calls, even if their replies were stored; a failure only for the calls made.
+        An answer is charged for all its calls, also for those whose replies came from the journal. A job that fails or
+        is stopped is charged only for the calls that it really made.
         """
         usage: Mapping[str, Usage] = spending.usage
         if finished_task.cancelled():

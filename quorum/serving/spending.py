@@ -28,7 +28,7 @@ class Spending(AsyncCallbackHandler):
         **kwargs: Any,
     ) -> None:
         call_metadata = metadata or {}
-        if not call_metadata.get("stored"):
+        if not call_metadata.get("reused"):
             self.prompt_of_call[run_id] = str(call_metadata.get("prompt") or "call")
 
     async def on_llm_end(self, response: LLMResult, *, run_id: UUID, **kwargs: Any) -> None:

@@ -90,7 +90,7 @@ def measure_activation_ranges(
 
 
 def make_low_layers(model: TwoTowers) -> list[Layer]:
-    """The reader's low layers: copies of the sentence encoder's, with their updates added."""
+    """The reader's low layers: copies of the sentence encoder's lowest layers plus the reader's low-rank updates."""
     layers = []
     for number in range(model.low):
         layer: Layer = copy.deepcopy(model.base[number])

@@ -21,7 +21,7 @@ from quorum.models.embedded import FOLDER, get_encoder_name
 from quorum.models.embedded.batching import Job, JobResult, read_jobs
 from quorum.models.embedded.encoder import Encoder
 from quorum.models.embedded.reading import Calibration, Reading, find_spans
-from quorum.training.calibration_cases import Case, make_cases, read_wrong_passages
+from quorum.training.calibration_cases import HELD_OUT_DATA_HELP, Case, make_cases, read_wrong_passages
 from quorum.training.examples import read_examples
 from quorum.training.logistic_regression import fit_logistic_regression
 from quorum.training.shared_encoder import hash_encoder
@@ -149,8 +149,8 @@ def fit_probability(model: Encoder, cases: list[Case]) -> Calibration:
 def choose_window(
     model: Encoder, cases: list[Case], calibration: Calibration, report: Callable[[str], None]
 ) -> tuple[Calibration, list[Reading]]:
-    """The calibration with the window size of the highest credit over cases of several passages, and with the threshold
-    for this window; the readings of the cases with it.
+    """(calibration, readings of the cases): the given calibration with the window size of the highest credit over cases
+    of several passages, and with the threshold for that size.
     """
     trials = []
     for size in WINDOW_SIZES:
@@ -170,8 +170,9 @@ def choose_candidate_bonus(
     calibration: Calibration,
     report: Callable[[str], None],
 ) -> float:
-    """The bonus with the highest credit for spans that are the answer to one of the case's passages alone. readings: of
-    the cases, all passages together. Of equally good bonuses the smallest is chosen.
+    """Return the bonus with the highest mean credit; of equally good ones, the smallest. A span gets the bonus if the
+    reader also gives it as its answer when it reads one of the case's passages alone. readings: of each case, with all
+    its passages.
     """
     single_passage_cases = [Case(case.question, case.answers, (p,)) for case in cases for p in case.passages]
     single_results = run_reader(model, single_passage_cases, calibration)
@@ -200,7 +201,7 @@ def choose_candidate_bonus(
 def main(arguments: list[str] | None = None) -> None:
     parser = argparse.ArgumentParser(prog="python -m quorum.training.calibrate", description=__doc__)
     parser.add_argument("--folder", type=Path, required=True, help="where reader.onnx and vocab.txt are")
-    parser.add_argument("--data", type=Path, nargs="+", required=True, help="the files that the reader was trained on")
+    parser.add_argument("--data", type=Path, nargs="+", required=True, help=HELD_OUT_DATA_HELP)
     parser.add_argument(
         "--negatives", type=Path, required=True, help="mined wrong passages, at least 5 for each question"
     )

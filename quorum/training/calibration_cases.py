@@ -9,6 +9,9 @@ from quorum.core.state import Passage
 from quorum.training.examples import CALIBRATION_PERCENT, Example, is_held_out, read_records
 
 WRONG_PASSAGES = 4  # wrong passages in addition to the gold one
+# Groups whose names end so pair answerable questions with wrong passages. They make no cases.
+WRONG_PASSAGE_GROUP_ENDING = "xneg"
+HELD_OUT_DATA_HELP = "the files given to the reader's training; only the questions that it left out are used"
 
 
 @dataclass(frozen=True)
@@ -35,7 +38,7 @@ def make_cases(
     for example in examples:
         if not is_held_out(example, CALIBRATION_PERCENT) or example.question in seen_questions:
             continue
-        if not example.spans and not example.group.endswith("xneg"):
+        if not example.spans and not example.group.endswith(WRONG_PASSAGE_GROUP_ENDING):
             seen_questions.add(example.question)
             one_passage_cases.append(Case(example.question, (), (make_passage(example.context),)))
             continue

@@ -1,7 +1,9 @@
 """Write the model card of the embedded reader: python -m quorum.training.card --help. Its figures come from files.
 
-`--trained` is the file that `quorum.training.reader` wrote beside its checkpoint; `--figures` is the output of
-`quorum.training.evaluate`.
+`--trained` is a JSON file that is written by hand: how the reader was trained (see `make_card`). `--figures` is the
+output of `quorum.training.evaluate`, to which the figures of the two heads are added by hand: "sentences", the result
+of `quorum.training.sentence_filter.train_sentence_filter`, and "verdict", the output of `quorum.training.verdict`. The
+card leaves out what `--figures` lacks.
 """
 
 import argparse

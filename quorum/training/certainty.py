@@ -2,8 +2,8 @@
 
 Ranks the statements of questions held out of the reader's training, with and without their gold passage, as
 `quorum.models.embedded.statements` does, and fits a logistic regression: does the best statement hold the answer?
-Writes its weights, and the lowest certainty without a warning, to reader.json. The reader keeps its name, because no
-answer depends on these numbers.
+Writes its weights, and the lowest certainty without a warning, to reader.json. The reader's name in journals does
+not change, because no answer depends on these numbers.
 """
 
 import argparse
@@ -22,7 +22,7 @@ from quorum.models.embedded import FOLDER
 from quorum.models.embedded.batching import Job, read_jobs
 from quorum.models.embedded.reading import Calibration
 from quorum.models.embedded.statements import SIGNALS, measure_signals, measure_statements
-from quorum.training.calibration_cases import Case, make_cases, read_wrong_passages
+from quorum.training.calibration_cases import HELD_OUT_DATA_HELP, Case, make_cases, read_wrong_passages
 from quorum.training.evaluate import compute_auroc
 from quorum.training.examples import read_examples
 from quorum.training.logistic_regression import fit_logistic_regression
@@ -36,7 +36,8 @@ LEAST_SHARE_RIGHT = 0.75  # the least share of the statements without a warning 
 @dataclass(frozen=True)
 class MeasuredCase:
     """One case with its best statement. signals: of that statement, in the order of SIGNALS; is_right: it holds a gold
-    answer; is_answerable: the case has a gold answer; agrees: the statement holds the reader's own answer.
+    answer; is_answerable: the case has a gold answer; agrees: the statement holds the reader's own answer. Any other
+    statement gets a warning at every threshold.
     """
 
     question: str
@@ -122,7 +123,7 @@ def fit_certainty(cases: Sequence[MeasuredCase]) -> tuple[dict[str, Any], dict[s
 
 def main(arguments: list[str] | None = None) -> None:
     parser = argparse.ArgumentParser(prog="python -m quorum.training.certainty", description=__doc__)
-    parser.add_argument("--data", type=Path, nargs="+", required=True, help="the files that the reader was trained on")
+    parser.add_argument("--data", type=Path, nargs="+", required=True, help=HELD_OUT_DATA_HELP)
     parser.add_argument("--negatives", type=Path, required=True, help="mined wrong passages, at least 5 for a question")
     parser.add_argument("--limit", type=int, default=600, help="number of cases, half of them over several passages")
     parser.add_argument("--seed", type=int, default=0)

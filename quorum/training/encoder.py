@@ -171,28 +171,28 @@ def load_base(folder: Path, low: int, config: dict[str, int] | None = None) -> T
     model = TwoTowers(config or json.loads((folder / "config.json").read_text(encoding="utf-8")), low)
     weights = load_file(folder / "model.safetensors")
     weights = {name.removeprefix("bert."): value for name, value in weights.items()}
-    own_weights: dict[str, Tensor] = {}
+    renamed_weights: dict[str, Tensor] = {}
     for name, bert_name in {
         "words": "word_embeddings",
         "positions": "position_embeddings",
         "types": "token_type_embeddings",
     }.items():
-        own_weights[f"{name}.weight"] = weights[f"embeddings.{bert_name}.weight"]
+        renamed_weights[f"{name}.weight"] = weights[f"embeddings.{bert_name}.weight"]
     norms = {"attended_norm": "attention.output.LayerNorm", "outer_norm": "output.LayerNorm"}
     for kind in ("weight", "bias"):
-        own_weights[f"embedded_norm.{kind}"] = weights[f"embeddings.LayerNorm.{kind}"]
+        renamed_weights[f"embedded_norm.{kind}"] = weights[f"embeddings.LayerNorm.{kind}"]
         for number in range(len(model.base)):
             prefix = f"encoder.layer.{number}"
             for bert_name, name in LINEAR_NAMES.items():
-                own_weights[f"base.{number}.{name}.{kind}"] = weights[f"{prefix}.{bert_name}.{kind}"]
+                renamed_weights[f"base.{number}.{name}.{kind}"] = weights[f"{prefix}.{bert_name}.{kind}"]
             for name, bert_name in norms.items():
-                own_weights[f"base.{number}.{name}.{kind}"] = weights[f"{prefix}.{bert_name}.{kind}"]
-    for name, value in list(own_weights.items()):
+                renamed_weights[f"base.{number}.{name}.{kind}"] = weights[f"{prefix}.{bert_name}.{kind}"]
+    for name, value in list(renamed_weights.items()):
         if name.startswith("base."):
             layer_number, rest = name.removeprefix("base.").split(".", 1)
             if int(layer_number) >= model.low:
-                own_weights[f"tower.{int(layer_number) - model.low}.{rest}"] = value.clone()
-    missing_names, unexpected_names = model.load_state_dict(own_weights, strict=False)
+                renamed_weights[f"tower.{int(layer_number) - model.low}.{rest}"] = value.clone()
+    missing_names, unexpected_names = model.load_state_dict(renamed_weights, strict=False)
     missing_base_weights = [name for name in missing_names if not name.startswith(("updates.", "span.", "answerable."))]
     if missing_base_weights or unexpected_names:
         raise ValueError(

@@ -21,7 +21,7 @@ class Example:
     """One question with the text of one or more passages.
 
     `spans` are the character ranges of all gold answers in `context`; without any, the context does not answer. `group`
-    names the source, which has a weight: examples are drawn by the weights of their groups.
+    is the name of the data source, and decides the example's weight (see `get_weight`).
     """
 
     question: str
@@ -110,8 +110,8 @@ def encode_example(
 ) -> EncodedExample:
     """[CLS] question [SEP] context [SEP], at most `length` tokens.
 
-    A longer context is cut to a window of whole tokens. With `rng` the window is random, around a gold span if there
-    is one; else it is the beginning. Spans outside the window are dropped.
+    A longer context is cut to a window of whole tokens. With `rng` the window is random and, if there is a gold
+    span, lies around one. Without `rng` it is the beginning. Spans outside the window are dropped.
     """
     question = tokenizer.encode(example.question, add_special_tokens=False).ids[: length // 3]
     context = tokenizer.encode(example.context, add_special_tokens=False)
@@ -140,7 +140,10 @@ def encode_example(
 
 
 def get_weight(example: Example, weights: dict[str, float]) -> float:
-    """The weight under the longest fitting key, which is a prefix of the group, or * and a suffix; 1 if none fits."""
+    """The weight under the longest key that fits the example's group, 1 if none does. An example without an answer has
+    "/none" at the end of its group. A key fits if the group begins with it; a key "*END" fits if the group ends with
+    END.
+    """
     group = example.group + ("" if example.spans else "/none")
     fitting_keys = [
         name for name in weights if group.startswith(name) or (name.startswith("*") and group.endswith(name[1:]))

@@ -70,22 +70,24 @@ class Exporter:
         self.quantised_inputs: dict[tuple[str, str], tuple[str, str, str]] = {}
 
     def add_product(
-        self, x: str, name: str, point: str, weight: Tensor, bias: Tensor, updates: Sequence[Update] = ()
+        self, x: str, name: str, range_name: str, weight: Tensor, bias: Tensor, updates: Sequence[Update] = ()
     ) -> str:
-        """Add x W + b with int8 operands and a float result; all in float if `levels` is 0."""
+        """Add x W + b with int8 operands and a float result; all in float if `levels` is 0. range_name: the key of x in
+        `self.ranges`.
+        """
         graph = self.graph
         if not self.levels:
             if updates:
                 weight, name = weight + torch.cat([update() for update in updates]), f"{name}.updated"
             product = graph.add_node("MatMul", x, graph.add_constant(f"{name}.weight", to_array(weight).T))
             return graph.add_node("Add", product, graph.add_constant(f"{name}.bias", to_array(bias)))
-        scale, zero_point = self.ranges[point].compute_scale()
-        if (x, point) not in self.quantised_inputs:
-            scale_name = graph.add_constant(f"{point}.scale", np.array(scale, np.float32))
-            zero_name = graph.add_constant(f"{point}.zero", np.array(zero_point, np.uint8))
+        scale, zero_point = self.ranges[range_name].compute_scale()
+        if (x, range_name) not in self.quantised_inputs:
+            scale_name = graph.add_constant(f"{range_name}.scale", np.array(scale, np.float32))
+            zero_name = graph.add_constant(f"{range_name}.zero", np.array(zero_point, np.uint8))
             quantised = graph.add_node("QuantizeLinear", x, scale_name, zero_name)
-            self.quantised_inputs[x, point] = (quantised, scale_name, zero_name)
-        quantised, scale_name, zero_name = self.quantised_inputs[x, point]
+            self.quantised_inputs[x, range_name] = (quantised, scale_name, zero_name)
+        quantised, scale_name, zero_name = self.quantised_inputs[x, range_name]
         values, scales = quantise_weight(to_array(weight).T, self.levels)
         weight_constant = graph.add_constant(f"{name}.weight", values)
         scales_constant = graph.add_constant(f"{name}.scales", scales)
@@ -136,7 +138,7 @@ class Exporter:
 
     def add_layer(self, x: str, name: str, layer: Layer, updates: nn.ModuleDict | None = None) -> str:
         """Add a layer. With `updates`, it is a low layer of the reader: the stored base layer plus the updates."""
-        graph, point = self.graph, name if updates is None else name.replace("base", "low")
+        graph, range_prefix = self.graph, name if updates is None else name.replace("base", "low")
 
         def select_updates(*names: str) -> list[Update]:
             return [] if updates is None else [updates[part] for part in names]
@@ -144,7 +146,7 @@ class Exporter:
         weight = torch.cat([layer.query.weight, layer.key.weight, layer.value.weight])
         bias = torch.cat([layer.query.bias, layer.key.bias, layer.value.bias])
         qkv = self.add_product(
-            x, f"{name}.qkv", f"{point}.hidden", weight, bias, select_updates("query", "key", "value")
+            x, f"{name}.qkv", f"{range_prefix}.hidden", weight, bias, select_updates("query", "key", "value")
         )
         query, key, value = graph.add_node("Split", qkv, outputs=3, axis=-1, num_outputs=3).split()
         attention_output = graph.add_node(
@@ -152,16 +154,21 @@ class Exporter:
         )
         linear = layer.attended
         out = self.add_product(
-            attention_output, f"{name}.o", f"{point}.attended", linear.weight, linear.bias, select_updates("attended")
+            attention_output,
+            f"{name}.o",
+            f"{range_prefix}.attended",
+            linear.weight,
+            linear.bias,
+            select_updates("attended"),
         )
         x = self.add_norm(out, x, f"{name}.norm1", layer.attended_norm)
         linear = layer.inner
         inner = self.add_product(
-            x, f"{name}.inner", f"{point}.normed", linear.weight, linear.bias, select_updates("inner")
+            x, f"{name}.inner", f"{range_prefix}.normed", linear.weight, linear.bias, select_updates("inner")
         )
         inner, linear = graph.add_node("Gelu", inner, domain=MICROSOFT_DOMAIN), layer.outer
         out = self.add_product(
-            inner, f"{name}.outer", f"{point}.inner", linear.weight, linear.bias, select_updates("outer")
+            inner, f"{name}.outer", f"{range_prefix}.inner", linear.weight, linear.bias, select_updates("outer")
         )
         return self.add_norm(out, x, f"{name}.norm2", layer.outer_norm)
 
@@ -190,7 +197,8 @@ class Exporter:
         token_embeddings = x
         for number, layer in enumerate(model.base):
             x = self.add_layer(x, f"base.{number}", layer)
-        # One product per row: a sum over an axis would add in another order for a batch of one.
+        # Pool with a MatMul for each text. ReduceSum would add in another order for a batch of one text, and the
+        # embedding would differ.
         middle = graph.add_constant("middle", np.array([1]))
         weights = graph.add_node("Unsqueeze", graph.add_node("Cast", "mask", to=TensorProto.FLOAT), middle)
         total = graph.add_node("Squeeze", graph.add_node("MatMul", weights, x), middle)
@@ -243,7 +251,8 @@ def export_reader(
     levels: int = 127,
     encoder_of: Path | None = None,
 ) -> None:
-    """Measure activation ranges on `count` examples, quantise and write the file atomically. `encoder_of`: an exported
+    """Measure activation ranges on `count` examples, quantise and write the file atomically. `low`: the number of the
+    lowest layers that the reader shares with the sentence encoder but for low-rank updates. `encoder_of`: an exported
     file whose sentence encoder is kept bit for bit. Raises ValueError if the base is not that encoder.
     """
     tokenizer = Tokenizer.from_file(str(base / "tokenizer.json"))
@@ -273,7 +282,8 @@ def main(arguments: list[str] | None = None) -> None:
         "--levels",
         type=int,
         default=127,
-        help="steps of a weight above zero and below; 63 avoids saturation without VNNI",
+        help="weights are integers from -LEVELS to LEVELS (0: layers in float); 63 avoids saturation on CPUs without "
+        "VNNI",
     )
     parser.add_argument(
         "--encoder-of",

@@ -12,9 +12,11 @@ FILTER_COMMANDS = {
     "filter_passages": "quorum ask QUESTION --method filco --set context_filter=transformers:$folder "
     "--set filter_mode=psg",
 }
-GENERATOR_COMMAND = (
-    "quorum ask QUESTION --method filco --model transformers:$folder --set context_filter=transformers:FILTER"
-)
+GENERATOR_COMMANDS = {  # by the context that the generator was trained on
+    "silver": "quorum ask QUESTION --method filco --model transformers:$folder "
+    "--set context_filter=transformers:FILTER",
+    "full": "quorum ask QUESTION --method concat --model transformers:$folder",
+}
 LEARNED_TASKS = {
     "filter_sentences": "copies the sentences of retrieved passages that help to answer a question",
     "filter_passages": "names the retrieved passages that help to answer a question",
@@ -26,6 +28,7 @@ def write_card_text(card: ModelCard, record: dict[str, Any], folder: str) -> str
     run, report = record["run"], record["report"]
     first = next(iter(card.prompts))
     context = "the sentences that the measure chose" if run["task"]["context"] == "silver" else "whole passages"
+    command = FILTER_COMMANDS.get(first) or GENERATOR_COMMANDS[run["task"]["context"]]
     return CARD_TEMPLATE.substitute(
         kind=card.kind,
         does=LEARNED_TASKS.get(first, f"answers a question from {context}"),
@@ -46,5 +49,5 @@ def write_card_text(card: ModelCard, record: dict[str, Any], folder: str) -> str
         length=card.length,
         output=card.output,
         versions=", ".join(f"{name} {number}" for name, number in record["versions"].items()),
-        use=Template(FILTER_COMMANDS.get(first, GENERATOR_COMMAND)).substitute(folder=folder),
+        use=Template(command).substitute(folder=folder),
     )

@@ -60,7 +60,9 @@ def read_passages(path: Path, sources: Sequence[str] = ()) -> Iterator[Passage]:
 
 
 def collect_evaluation_keys(paths: Iterable[Path]) -> set[str]:
-    """The ids and texts of all passages of evaluation sets, and the ids of gold passages that they do not contain."""
+    """The ids and texts of all passages in the evaluation sets, and the ids in their `gold` fields, whose passages may
+    be in another file.
+    """
     keys: set[str] = set()
     for path in paths:
         keys |= {key for passage in read_passages(path) for key in (passage["id"], passage["text"].strip())}

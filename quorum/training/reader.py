@@ -1,4 +1,4 @@
-"""Train the embedded reader: python -m quorum.training.reader --help (extra `train_reader`).
+"""Train the embedded reader: python -m quorum.training.reader --help (extra `train`).
 
 The model is a small frozen encoder, all-MiniLM-L6-v2, with a reader tower that starts as its copy. The tower gives span
 logits, where position 0 ([CLS]) stands for "no answer", and an answerability logit. Training writes a checkpoint every
@@ -35,7 +35,7 @@ MULTI_PASSAGE_SHARE = 0.15  # of the examples: their context is joined with anot
 
 
 class Mixture:
-    """Draws examples by group weight, without end; each batch holds examples of similar length."""
+    """Draws examples without end, by the weight of their data source; each batch holds examples of similar length."""
 
     def __init__(
         self, examples: list[Example], weights: dict[str, float], tokenizer: Tokenizer, length: int, seed: int
@@ -174,7 +174,8 @@ def make_parser() -> argparse.ArgumentParser:
         "--weights",
         type=parse_weights,
         default={},
-        help="group=weight,...; group/none stands for the examples without an answer",
+        help="SOURCE=WEIGHT,...: the weight of the examples whose source begins with SOURCE; SOURCE/none: of those "
+        "without an answer in the source SOURCE; */none: of all without an answer",
     )
     parser.add_argument(
         "--levels",

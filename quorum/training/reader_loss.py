@@ -37,8 +37,8 @@ def compute_loss(
     levels: int = 0,
     bf16: bool = False,
 ) -> Tensor:
-    """The negative log likelihood of all gold spans ([CLS] if there is none) and of answerability; with `sizes`, the
-    sizes of consecutive groups, also that of the gold spans among the spans of all passages of their group.
+    """The negative log likelihood of all gold spans ([CLS] if there is none) and of answerability. `sizes`: the sizes
+    of consecutive groups; for those of two or more passages, `compute_group_losses` is added.
 
     `levels`: compute like a file whose weights are integers from -levels to levels (0: in float). `bf16`: multiply in
     bfloat16, which a CPU with AVX-512 BF16 or AMX does twice as fast.
@@ -60,9 +60,9 @@ def compute_loss(
 
 
 def compute_group_losses(span: Tensor, batch: list[EncodedExample], sizes: Sequence[int]) -> list[Tensor]:
-    """For each group of two or more passages, the negative log likelihood of its gold spans ("no answer" without
-    any) among all its spans and "no answer". A span counts by the score that the reader ranks with: its logits less
-    those of [CLS].
+    """For each group of two or more passages, the negative log likelihood of its gold spans among all its spans and
+    "no answer". In a group without gold spans, "no answer" takes their place. A span counts by the score that the
+    reader ranks with: its logits less those of [CLS].
     """
     no_answer = span[:, 0].sum(-1)
     all_spans = torch.logsumexp(span[:, 1:], 1).sum(-1) - no_answer  # of all pairs of a start and an end

@@ -67,11 +67,11 @@ def choose_label(is_silver: bool, sentence: str, answers: Sequence[str]) -> floa
     return IGNORED if contains_answer(sentence, answers) else 0.0
 
 
-def make_labelled_windows(model: Encoder, group: Sequence[SilverCase], size: int) -> Iterator[LabelledWindow]:
+def make_labelled_windows(model: Encoder, cases: Sequence[SilverCase], size: int) -> Iterator[LabelledWindow]:
     """The windows of the cases with the reader's states; each passage is read alone."""
     items = [
         (window, find_sentence_tokens(window, find_sentences(passage["text"])).tokens, labels)
-        for case in group
+        for case in cases
         for passage, labels in zip(case.passages, case.labels, strict=True)
         for window in make_windows(model, case.question, [passage], size)
     ]

@@ -50,7 +50,7 @@ class Head(nn.Module):
         return total
 
 
-def collate_cases(batch: Sequence[LabelledWindow]) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+def collate_windows(batch: Sequence[LabelledWindow]) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     """-> states, mask (true where a token is), sentences, labels (IGNORED where there is none)."""
     length, max_sentences = max(len(item.states) for item in batch), max(1, *(len(item.labels) for item in batch))
     states = torch.zeros(len(batch), length, batch[0].states.shape[1])
@@ -86,7 +86,7 @@ def fit_head(
         rng.shuffle(batches)
         running_loss = 0.0
         for indexes in batches:
-            states, mask, members, labels = collate_cases([data[index] for index in indexes])
+            states, mask, members, labels = collate_windows([data[index] for index in indexes])
             has_label = labels >= 0
             for parameters in optimiser.param_groups:
                 parameters["lr"] = rate * min(1.0, (step + 1) / 50) * max(0.01, 1 - step / total)
@@ -108,7 +108,7 @@ def export_head(head: Head, sample: Sequence[LabelledWindow]) -> onnx.ModelProto
     """The head as one ONNX graph: `states`, `mask`, `sentences` -> `helps`; int8 with ranges found on the sample."""
     ranges: dict[str, ActivationRange] = {}
     for begin in range(0, len(sample), 16):
-        states, mask, _, _ = collate_cases(sample[begin : begin + 16])
+        states, mask, _, _ = collate_windows(sample[begin : begin + 16])
         for point, values in observe_layer(head.layer, states, mask):
             if point != "out":
                 ranges.setdefault(f"head.{point}", ActivationRange()).add_values(values[mask], 0.0)
@@ -140,15 +140,16 @@ def export_head(head: Head, sample: Sequence[LabelledWindow]) -> onnx.ModelProto
 
 
 def evaluate_sentence_filter(
-    group: Sequence[SilverCase], model: Encoder, head: SentenceHead, thresholds: Iterable[float] = THRESHOLDS
+    cases: Sequence[SilverCase], model: Encoder, head: SentenceHead, thresholds: Iterable[float] = THRESHOLDS
 ) -> dict[str, float]:
     """F1, precision and recall of the kept sentences against silver, over all sentences except ignored ones.
 
     The threshold is the one with the best F2, which weighs recall twice as much as precision: a generator can pass over
-    a sentence too many, but it never sees one that was dropped. `share`: the share of sentences that are kept.
+    a sentence too many, but it never sees one that was dropped. `share_kept`: the share of sentences that are
+    kept.
     """
     scores, labels = [], []
-    for case in group:
+    for case in cases:
         for case_scores, case_labels in zip(
             score_sentences_blocking(case.question, case.passages, model, head), case.labels, strict=True
         ):
@@ -171,9 +172,9 @@ def evaluate_sentence_filter(
                 "f1": f1,
                 "precision": precision,
                 "recall": recall,
-                "share": float((probabilities >= threshold).mean()),
+                "share_kept": float((probabilities >= threshold).mean()),
             }
-    return best | {"sentences": float(has_label.sum()), "questions": float(len(group))}
+    return best | {"sentences": float(has_label.sum()), "questions": float(len(cases))}
 
 
 def train_sentence_filter(
@@ -256,7 +257,7 @@ def make_questions_from_reading(reading: Path, negatives: Path, sources: Sequenc
 def main(arguments: list[str] | None = None) -> None:
     parser = argparse.ArgumentParser(
         prog="python -m quorum.training.sentence_filter",
-        description="Make questions with passages, the input of silver data, from reading data.",
+        description="Make questions with passages from reading data; quorum filter silver makes silver data from them.",
     )
     parser.add_argument("--reading", type=Path, required=True)
     parser.add_argument("--negatives", type=Path, required=True, help="mined by quorum.training.negatives")

@@ -16,7 +16,7 @@ ENCODER_TENSOR = re.compile(
 def keep_encoder(graph: onnx.ModelProto, source: onnx.ModelProto) -> None:
     """Replace the encoder's tensors in `graph` by those of `source`.
 
-    Raises ValueError if the two encoders differ in their tensors or in their int8 weights.
+    Raises ValueError if the names or shapes of the encoders' tensors differ, or the int8 weights of their layers.
     """
     source_tensors = {item.name: item for item in source.graph.initializer if ENCODER_TENSOR.fullmatch(item.name)}
     names = {item.name for item in graph.graph.initializer if ENCODER_TENSOR.fullmatch(item.name)}

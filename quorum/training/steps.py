@@ -1,7 +1,7 @@
 """Trains a seq2seq or causal model on prompts and targets. A killed run continues when it is started again.
 
-AdamW without weight decay, linear decay of the learning rate to 0, gradients clipped at 1 (FILCO, section 3.3, states
-learning rate, epochs, batch and length).
+AdamW without weight decay, linear decay of the learning rate to 0 and gradients clipped at 1 are choices of this
+project: FILCO (section 3.3) states only learning rate, epochs, batch and length.
 """
 
 import time
@@ -64,12 +64,13 @@ def make_batches(count: int, plan: Plan, epoch: int) -> list[list[int]]:
 
 
 class Training:
-    """One model under training."""
+    """One model under training. checkpoint: the file that `save` writes and from which `run` goes on."""
 
     def __init__(
-        self, model: Any, pad: int, seq2seq: bool, items: Sequence[TokenizedExample], plan: Plan, file: Path
+        self, model: Any, pad: int, seq2seq: bool, items: Sequence[TokenizedExample], plan: Plan, checkpoint: Path
     ) -> None:
-        self.model, self.pad, self.seq2seq, self.items, self.plan, self.file = model, pad, seq2seq, items, plan, file
+        self.model, self.pad, self.seq2seq, self.items, self.plan = model, pad, seq2seq, items, plan
+        self.checkpoint = checkpoint
         self.trainable_weights = {name: value for name, value in model.named_parameters() if value.requires_grad}
         self.optimiser = torch.optim.AdamW(list(self.trainable_weights.values()), lr=plan.rate, weight_decay=0.0)
         self.steps_per_epoch = -(-len(items) // plan.batch)
@@ -80,7 +81,7 @@ class Training:
     def run(self, report: ReportStep) -> list[float]:
         """Train to the end, from the checkpoint if there is one; return each epoch's mean loss (nats per token)."""
         torch.manual_seed(self.plan.seed)
-        if self.file.exists():
+        if self.checkpoint.exists():
             self.resume()
         self.model.train()
         saved_at = time.monotonic()
@@ -123,12 +124,12 @@ class Training:
             "step": self.step,
             "losses": self.losses,
         }
-        part = self.file.with_suffix(".part")
+        part = self.checkpoint.with_suffix(".part")
         torch.save(state, part)
-        part.replace(self.file)
+        part.replace(self.checkpoint)
 
     def resume(self) -> None:
-        state = torch.load(self.file, map_location="cpu", weights_only=True)
+        state = torch.load(self.checkpoint, map_location="cpu", weights_only=True)
         with torch.no_grad():
             for name, value in self.trainable_weights.items():
                 value.copy_(state["weights"][name])

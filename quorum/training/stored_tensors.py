@@ -22,6 +22,8 @@ class StoredTensors:
         return torch.from_numpy(self.arrays[name].astype(np.float32))
 
     def read_weight(self, name: str) -> Tensor:
-        """A layer's weight (out, in), in int8 precision: stored as (in, out), with a scale for each output."""
+        """A layer's weight as float32, (out, in). The file stores it as (in, out), usually in int8 with a scale for
+        each output.
+        """
         scales = self.arrays.get(f"{name}.scales", np.float32(1))
         return torch.from_numpy((self.arrays[f"{name}.weight"].astype(np.float32) * scales).T.copy())

@@ -57,7 +57,9 @@ def get_answer(record: Record) -> str:
 
 
 def compute_features(model: Encoder, examples: Sequence[tuple[str, list[Passage], int]]) -> Floats:
-    """(n, features): the pooled states of each question read with its passages."""
+    """(n, features): the pooled states of each question read with its passages, in windows of the installed reader's
+    size.
+    """
     size, rows = read_manifest()["calibration"]["window"], []
     for question, passages, _ in examples:
         windows = make_windows(model, question, passages, size, packed=True)
@@ -114,7 +116,11 @@ def choose_ridge_and_fit(
 
 
 def train_head(data: Sequence[Path], out: Path, folder: Path = FOLDER) -> dict[str, float]:
-    """Fit on the yes/no questions of the files and write verdict.json to the folder `out`."""
+    """Fit on the yes/no questions of the files and write verdict.json to the folder `out`.
+
+    `folder` holds the reader whose states are used. The size of windows and the reader's name in verdict.json are those
+    of the installed reader, whatever the folder.
+    """
     records = [record for path in data for record in read_questions(path)]
     examples = make_examples(records)
     x, labels = compute_features(Encoder(folder), examples), np.array([label for _, _, label in examples])

@@ -18,7 +18,7 @@ from quorum.retrievers.collections import list_collections
 from quorum.ui.cards import RunView
 from quorum.ui.follow_up import read_conversation
 from quorum.ui.form import Form
-from quorum.ui.past_runs import PastRun, find_page_folder, list_past_runs, load_run, save_run
+from quorum.ui.past_runs import PastRun, find_saved_data_folder, list_past_runs, load_run, save_run
 from quorum.ui.query import Query, parse_link
 from quorum.ui.run import Run, describe_error, start_run
 from quorum.ui.texts import draw_text
@@ -36,11 +36,14 @@ class SharedState:
 
     def __init__(self, server_context: Context) -> None:
         self.server_context = server_context
-        self.page_folder = find_page_folder(server_context)
+        self.saved_data_folder = find_saved_data_folder(server_context)
         self.runs_in_progress: dict[str, Run] = {}
 
     def ask(self, query: Query) -> Run:
-        """Start a run. Raises `SetupError` for a bad question or setting, and if too many runs are under way."""
+        """Start a run. query: the question, the methods and the settings that a visitor chose.
+
+        Raises `SetupError` for a bad question or setting, and if too many runs are under way.
+        """
         if len(self.runs_in_progress) >= MAX_RUNS_IN_PROGRESS:
             raise SetupError(f"{MAX_RUNS_IN_PROGRESS} questions are under way already; ask again when one is answered.")
 
@@ -54,7 +57,7 @@ class SharedState:
     async def save(self, run: Run) -> None:
         """Save a run that has ended to a file."""
         try:
-            await asyncio.to_thread(save_run, run, self.page_folder / "runs")
+            await asyncio.to_thread(save_run, run, self.saved_data_folder / "runs")
         finally:
             self.runs_in_progress.pop(run.id, None)
 
@@ -62,7 +65,7 @@ class SharedState:
         """A run in progress or an earlier one. Raises `SetupError` for an unknown id."""
         if id_ in self.runs_in_progress:
             return self.runs_in_progress[id_]
-        return await asyncio.to_thread(load_run, id_, self.page_folder / "runs")
+        return await asyncio.to_thread(load_run, id_, self.saved_data_folder / "runs")
 
     async def list_collections(self) -> list[str]:
         """The store's collections; only the sample if the store does not answer (a question then reports the error)."""
@@ -114,7 +117,7 @@ class Page:
 
     async def refresh_past_runs(self) -> None:
         """Refresh the list of saved runs."""
-        past_runs = await asyncio.to_thread(list_past_runs, self.shared.page_folder / "runs")
+        past_runs = await asyncio.to_thread(list_past_runs, self.shared.saved_data_folder / "runs")
         self.past_runs.clear()
         with self.past_runs:
             draw_past_runs(past_runs)

@@ -154,9 +154,9 @@ def choose_headline(answer: Answer) -> tuple[str, str]:
 
 
 def describe_support(result: ShownResult | None) -> tuple[str, list[tuple[str, bool]], str] | None:
-    """The sentence that supports the answer: (heading or "", [(part, whether it is marked), ...], place).
+    """The sentence that supports the answer, or the closest one: (heading, [(part, whether it is marked), ...], place).
 
-    None if no sentence does.
+    The heading says that the sentence is only the closest one; else it is empty. None if there is no sentence to show.
     """
     support = (result or {}).get("support")
     passages = {passage["id"]: passage for passage in (result or {}).get("passages") or []}

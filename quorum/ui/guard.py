@@ -1,7 +1,8 @@
 """Controls access to the page: an ASGI wrapper around its HTTP requests and WebSockets.
 
 Without a token, the page answers only requests whose Host header names this machine; another host name is a sign of DNS
-rebinding. An address that other machines can reach needs a token. Requests from other sites' pages are always refused.
+rebinding. An address that other machines can reach needs a token. A request whose Origin header names
+another host is always refused.
 """
 
 import hmac

@@ -34,13 +34,13 @@ class PastRun:
     asked_at: float
 
 
-def find_page_folder(server_context: Context) -> Path:
-    """The folder of the page's files: that of the store; .quorum/ if the store is a server."""
+def find_saved_data_folder(server_context: Context) -> Path:
+    """The folder under which the page saves runs and uploads: the store's, or .quorum/ if the store is a server."""
     return Path(".quorum" if "://" in server_context.store else server_context.store).expanduser().resolve()
 
 
 def save_run(run: Run, folder: Path) -> None:
-    """Write a run to a file. Raises `SetupError` if the folder is not writable. Blocks."""
+    """Write a run to a file. Raises `SetupError` if the folder is not writable. Async callers run it in a thread."""
     file = folder / f"{run.id}.json"
     part = file.with_suffix(".part")
     try:
@@ -57,7 +57,10 @@ def save_run(run: Run, folder: Path) -> None:
 
 
 def run_to_json(run: Run) -> dict[str, Any]:
-    """A run as JSON: a saved trace, with the page's additional data under "page"."""
+    """A run as JSON: a saved trace, with the page's additional data under "page".
+
+    graph_count: how many of "steps" belong to the answer; "steps" lists those of the first answer first.
+    """
     answers = [
         {
             "name": answer.name,
@@ -66,10 +69,10 @@ def run_to_json(run: Run) -> dict[str, Any]:
             "error": answer.error,
             "seconds": answer.seconds,
         }
-        | {"result": clean_value(answer.result, hides_passages()), "graph_count": len(answer.root.steps)}
+        | {"result": clean_value(answer.result, hide_passages=hides_passages()), "graph_count": len(answer.root.steps)}
         for answer in run.answers
     ]
-    query = {"methods": run.query.methods, "settings": clean_value(dict(run.query.settings), False)}
+    query = {"methods": run.query.methods, "settings": clean_value(dict(run.query.settings), hide_passages=False)}
     query |= {"follows": run.query.follows_run_id} if run.query.follows_run_id else {}
     return {
         "format": FORMAT_NAME,
@@ -81,7 +84,10 @@ def run_to_json(run: Run) -> dict[str, Any]:
 
 
 def load_run(id_: str, folder: Path) -> Run:
-    """Read the run with that id. Raises `SetupError` for a missing or unreadable file. Blocks."""
+    """Read the run with that id. Raises `SetupError` for a missing or unreadable file.
+
+    Async callers run it in a thread.
+    """
     if not RUN_ID.fullmatch(id_) or not (folder / f"{id_}.json").is_file():
         raise SetupError(f"There is no run {id_[:40]!r}; choose one from the list of past runs.")
     try:
@@ -106,7 +112,7 @@ def read_run_file(file: Path) -> tuple[dict[str, Any], list[Step]]:
 
 
 def rename_keys(saved_object: dict[str, Any], new_keys: dict[str, str]) -> None:
-    """Give the keys that older versions wrote their new names."""
+    """Replace the names of keys that older versions wrote. new_keys: old name -> new name."""
     for old, new in new_keys.items():
         if old in saved_object:
             saved_object[new] = saved_object.pop(old)
@@ -146,7 +152,7 @@ def read_text(value: Any) -> str:
 
 
 def list_past_runs(folder: Path, count: int = 30) -> list[PastRun]:
-    """The last runs, newest first. Files that are not runs are left out. Blocks."""
+    """The last runs, newest first. Files that are not runs are left out. Async callers run it in a thread."""
     files = sorted((file for file in folder.glob("*.json") if RUN_ID.fullmatch(file.stem)), reverse=True)
     past_runs = (read_past_run(file) for file in files[:count])
     return [past_run for past_run in past_runs if past_run is not None]

@@ -31,7 +31,10 @@ class Query:
     follows_run_id: str = ""
 
     def make_columns(self, server_context: Context) -> list[Column]:
-        """The methods with their contexts. Raises `SetupError` for an invalid setting."""
+        """The chosen methods, each with its settings and context.
+
+        Raises `SetupError` for a question that is empty or too long, and for an invalid method or setting.
+        """
         if not self.question.strip():
             raise SetupError("There is no question yet; write one.")
         if len(self.question) > LONGEST_QUESTION:

@@ -107,8 +107,8 @@ def start_run(
 ) -> Run:
     """Start the methods and return the run, which collects their answers. `save` gets the ended run.
 
-    columns: the methods with their settings. read_history: returns the turns before the question, given the name of a
-    method; None if there are none.
+    columns: the methods with their settings. read_history: a function that returns the turns before the question for
+    the name of a method; leave it None for a question without earlier turns.
     """
     run = Run(make_id(), query, time.time(), [Answer(column.name, column.method) for column in columns])
     run.task = asyncio.create_task(run_methods(run, columns, save, read_history), name=f"run {run.id}")
@@ -175,7 +175,7 @@ def describe_bug(error: Exception) -> str:
 
 def describe_error(error: BaseException) -> str:
     """An error on one line, without secrets and the server's absolute paths. The server's terminal shows the paths."""
-    whole_message = " ".join(str(clean_value(str(error), hide=False)).split())
+    whole_message = " ".join(str(clean_value(str(error), hide_passages=False)).split())
     shown_message = PATH.sub("[a path on the server]", whole_message)
     if shown_message != whole_message:
         print(f"quorum: {whole_message}", file=sys.stderr)
@@ -185,7 +185,8 @@ def describe_error(error: BaseException) -> str:
 def list_top_nodes(answer: Answer) -> Iterator[Step]:
     """The nodes of the method's own graph, in the order in which they were entered.
 
-    For a follow-up question, this graph is a node of a conversation's graph, after the node `stand_alone`.
+    For a follow-up question, the node `stand_alone` of the conversation's graph comes first. It rewrites the question
+    so that it can be understood alone.
     """
     for graph in answer.root.steps:
         for step in graph.steps:

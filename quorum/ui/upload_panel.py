@@ -41,7 +41,7 @@ class UploadPanel:
             )
             self.files.props(f'flat accept="{ACCEPTED_SUFFIXES}" aria-label="Documents"')
             html.small("txt, md, html, pdf, docx, pptx, xlsx, csv, epub, eml, json or code; up to 100 MB each.")
-            self.message = draw_text("p").props("role=status").classes("said")
+            self.message = draw_text("p").props("role=status").classes("upload-status")
             self.progress_bar = ui.linear_progress(value=0, show_value=False).props("instant-feedback")
             self.progress_bar.props["aria-label"] = "Indexed so far"
             self.progress_bar.set_visibility(False)
@@ -50,12 +50,14 @@ class UploadPanel:
 
     def reject_files(self) -> None:
         self.show_message(
-            "Some files were refused: their type is not supported, or they are larger than 100 MB.", is_error=True
+            "Some files were refused: their type is not supported, they are larger than 100 MB, or all files together "
+            "are larger than 500 MB.",
+            is_error=True,
         )
 
     def show_message(self, message: str, *, is_error: bool = False) -> None:
         self.message.text = message
-        self.message.classes(replace="error" if is_error else "said")
+        self.message.classes(replace="error" if is_error else "upload-status")
 
     def accept_files(self, event: Any) -> None:
         """Index the dropped files, even if the page is closed."""

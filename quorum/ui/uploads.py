@@ -14,7 +14,7 @@ from quorum.core.errors import QuorumError, SetupError
 from quorum.retrievers.collection_names import SAMPLE, check_collection_name
 from quorum.retrievers.index import index_documents
 from quorum.retrievers.index_report import IndexReport
-from quorum.ui.past_runs import find_page_folder
+from quorum.ui.past_runs import find_saved_data_folder
 from quorum.ui.run import describe_bug, describe_error
 
 LARGEST_FILE = 100_000_000  # bytes
@@ -31,8 +31,11 @@ SaveUpload = Callable[[Path], Awaitable[None]]
 
 @dataclass
 class IndexingJob:
-    """The progress of indexing. done: how many of `total` files and lines are done; outcomes: by file name;
-    passage_count: of the collection at the end; error: why the indexing failed, in one sentence.
+    """The progress of indexing.
+
+    done: how many of the `total` units are done: a file of JSON lines has one unit for each line, any other file has
+    one; outcomes: by file name; passage_count: of the collection at the end; error: why the indexing failed, in one
+    sentence.
     """
 
     collection: str
@@ -96,7 +99,7 @@ async def index_uploads(job: IndexingJob, uploads: Sequence[tuple[str, SaveUploa
     A file replaces an earlier one with the same name in the collection.
     """
     job.outcomes = dict.fromkeys(make_unique_names([name for name, _ in uploads]), "waits")
-    folder = find_page_folder(server_context) / "uploads" / job.collection
+    folder = find_saved_data_folder(server_context) / "uploads" / job.collection
     try:
         async with INDEXING_LOCK:
             report = await asyncio.shield(write_and_index(job, [save for _, save in uploads], folder, server_context))

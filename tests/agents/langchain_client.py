@@ -19,7 +19,7 @@ QUESTION = "When was the Lumen Tower finished?"
 
 
 async def use_tools(url: str, token: str, model_url: str) -> dict[str, Any]:
-    """Use the tools, a resource, and the tools from an agent; return what each gave, by name."""
+    """Call the tools, read a resource, and let an agent call the tools; return each result by name."""
     progress_messages: list[str] = []
 
     async def record_progress(done: float, total: float | None, message: str | None, context: Any) -> None:

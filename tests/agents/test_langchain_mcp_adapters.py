@@ -21,7 +21,7 @@ CLIENT = Path(__file__).with_name("langchain_client.py")
 TOKEN = "the-key-of-this-mcp-server"
 TOWER = "The Lumen Tower was finished in 1931. It stands in the harbour of Vell."
 SECRET = "The safe of the Iron Mast opens with the number 4471."
-# The command quorum in a process that reaches this machine alone.
+# A script that runs the command quorum and can connect only to this machine.
 OFFLINE_COMMAND = f"""
 import sys
 sys.path.insert(0, {str(ROOT / "tests")!r})

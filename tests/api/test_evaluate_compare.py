@@ -56,12 +56,13 @@ def test_an_evaluation_is_plain_data(tmp_path: Path) -> None:
     assert evaluation.spent["calls"] > 0
 
 
-def test_the_same_call_repeated_continues_in_the_same_folder(tmp_path: Path) -> None:
+def test_the_same_call_repeated_continues_in_the_same_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     first_evaluation = evaluate(RECORDS, "concat")
     second_evaluation = evaluate(iter(RECORDS), ["concat"])
     assert first_evaluation.folder == second_evaluation.folder
     assert (second_evaluation.spent["calls"], second_evaluation.table) == (0, first_evaluation.table)
-    assert [path.parent for path in tmp_path.rglob("questions.jsonl")] == []
+    assert list(tmp_path.rglob("questions.jsonl")) == []  # the temporary file of the records is removed
 
 
 async def test_an_evaluation_works_inside_a_running_loop(tmp_path: Path) -> None:

@@ -155,7 +155,9 @@ def forgotten_models_without_opening_tag() -> Iterator[None]:
 
 @pytest.mark.usefixtures("forgotten_models_without_opening_tag")
 async def test_a_thought_whose_opening_tag_is_missing_is_withdrawn_at_its_end(openai_server: OpenAIServer) -> None:
-    """At first the thought looks like an answer: it is shown, withdrawn at the tag, and held back from then on."""
+    """In the first run the thought looks like an answer: it is shown, and withdrawn at the closing tag. In the second
+    run the thought of this model is held back.
+    """
     openai_server.reply(f"{THOUGHT}</think>{LONG_ANSWER}")
     context = Context(model="openai:plain", answer_type="long")
     pieces = [event for event in await collect_events("concat", context) if isinstance(event, AnswerText)]

@@ -1,16 +1,25 @@
 """Tests of the functions on which the benchmarks rely."""
 
+import json
+from dataclasses import replace
 from importlib import import_module
+from pathlib import Path
+
+import pytest
+from pydantic import ValidationError
 
 from benchmarks.bench import BENCHMARKS, compare_ratios
-from benchmarks.fuzz import PARSERS, check_parsed
+from benchmarks.fuzz import PARSERS, VALUE_TYPES, HashedEmbeddings, check_indexed, check_parsed
 from benchmarks.poison import KINDS, Case, GullibleReader, make_poison, poison_case
+from benchmarks.poison import main as measure_poison
 from benchmarks.replies import VARIABLE, recognise_prompt
 from quorum.core.context import Context
 from quorum.core.state import Passage
 from quorum.datasets.records import Record
 from quorum.graphs import answer
+from quorum.parsing.answers import Parsed
 from quorum.prompts import BUILT_IN
+from quorum.retrievers.index import index_documents
 
 
 def test_every_parser_is_found_and_reads_an_empty_reply() -> None:
@@ -21,8 +30,30 @@ def test_every_parser_is_found_and_reads_an_empty_reply() -> None:
         "parse_copied_sentences",
         "parse_step",
     } <= set(PARSERS)
-    for parse in PARSERS.values():
-        check_parsed(parse(""))
+    for name, parse in PARSERS.items():
+        check_parsed(parse(""), VALUE_TYPES[name])
+
+
+@pytest.mark.parametrize(
+    ("parser", "value"), [("parse_passage_ids", ["1"]), ("parse_validity", 1), ("parse_topic", None)]
+)
+def test_a_value_that_has_not_the_declared_type_of_its_parser_is_a_failure(parser: str, value: object) -> None:
+    with pytest.raises(ValidationError):
+        check_parsed(Parsed(value), VALUE_TYPES[parser])
+
+
+def test_a_file_that_is_neither_indexed_nor_skipped_and_a_missing_passage_are_failures(tmp_path: Path) -> None:
+    files, store = [tmp_path / "a.md", tmp_path / "b.jsonl"], tmp_path / "store"
+    files[0].write_text("Joseph Haydn was born in Rohrau.", encoding="utf-8")
+    files[1].write_text("no JSON\nnor this\n", encoding="utf-8")
+    index_report = index_documents(files, collection="fuzz", store=store, embeddings=HashedEmbeddings())
+    check_indexed(index_report, 2, store)
+    with pytest.raises(ValueError, match="neither indexed nor skipped"):
+        check_indexed(index_report, 3, store)
+    with pytest.raises(ValueError, match="1 passages, but 2 were reported"):
+        check_indexed(replace(index_report, passages=2), 2, store)
+    with pytest.raises(ValueError, match="without a reason"):
+        check_indexed(replace(index_report, skipped=[("b.jsonl", "")]), 2, store)
 
 
 def test_poison_replaces_the_given_number_of_passages() -> None:
@@ -48,13 +79,31 @@ async def test_a_gullible_model_believes_a_poisoned_passage_and_otherwise_reads(
         ] == "Vienna"
 
 
+@pytest.mark.parametrize(("broken_count", "exit_code"), [(0, 0), (1, 1)])
+def test_a_certified_answer_that_one_of_two_models_changes_fails_the_benchmark(
+    broken_count: int, exit_code: int, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    async def measure_all(*_: object) -> list[dict[str, object]]:
+        broken_counts = {"embedded": broken_count, "gullible": 0}
+        row = {"method": "post_fusion", "broken_1": 0}
+        return [row | {"model": model, "broken_2": count} for model, count in broken_counts.items()]
+
+    monkeypatch.setattr("benchmarks.poison.measure_all", measure_all)
+    monkeypatch.setattr("sys.argv", ["poison", "--questions", "2"])
+    with pytest.raises(SystemExit) as exit_:
+        measure_poison()
+    figures = json.loads(capsys.readouterr().out.splitlines()[-1])
+    assert (exit_.value.code, figures["missed"]) == (exit_code, ["post_fusion with embedded"] * broken_count)
+
+
 def test_every_prompt_is_recognised_by_its_fixed_text() -> None:
     for name, text in BUILT_IN.items():
         filled_prompt = VARIABLE.sub(lambda match: f"some {match[1] or match[2]}\n", text)
         assert recognise_prompt(filled_prompt)[0] == name.partition(".")[0]
 
 
-def test_a_ratio_that_fell_by_more_than_a_tenth_is_slower() -> None:
+def test_a_benchmark_whose_ratio_fell_by_more_than_a_tenth_is_slower() -> None:
+    """A higher ratio is better."""
     recorded_ratios = {"a": 0.5, "b": 0.5, "c": 0.5}
     verdicts = [row[-1] for row in compare_ratios({"a": 0.44, "b": 0.46, "c": 0.6, "d": 1.0}, recorded_ratios)]
     assert verdicts == ["slower", "same", "faster", "new"]

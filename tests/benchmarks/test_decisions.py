@@ -1,4 +1,6 @@
-"""The benchmark of decisions: the common rules that it compares ours with, and the recorded answers that it replays."""
+"""The benchmark of stopping rules (`benchmarks.decisions`): rules that others use, Quorum's own, and the recorded
+answers on which both are replayed.
+"""
 
 from pathlib import Path
 

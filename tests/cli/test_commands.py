@@ -83,7 +83,7 @@ def test_a_trace_shows_nodes_prompts_and_replies(ask: Quorum) -> None:
         TOWER_TEXT[:40],
     ):
         assert part in run.out
-    assert run.out.rstrip().splitlines()[-1] != ""
+    assert "finished in [[1889]]" in run.out.rstrip().splitlines()[-1]  # the result stands below the trace
     assert run.out.index("concat_answer") < run.out.index("answer: passage 1") < run.out.index("[[1889]]")
 
 
@@ -190,4 +190,9 @@ def test_a_method_is_drawn_in_mermaid(quorum: Quorum, name: str) -> None:
 def test_help_names_every_command(quorum: Quorum) -> None:
     run = quorum("--help")
     assert run.code == 0
-    assert all(command in run.out for command in ("ask", "methods", "index", "eval", "experiment"))
+    lines = run.out.partition("Commands:\n")[2].splitlines()
+    assert {line.split()[0] for line in lines} == {
+        *("ask", "chat", "trace", "methods", "index", "demo", "serve", "mcp"),
+        *("eval", "compare", "compose", "calibrate", "gate", "questions", "experiment"),
+        *("collections", "data", "prompts", "filter", "generator"),
+    }

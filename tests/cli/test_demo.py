@@ -4,7 +4,7 @@ from importlib.metadata import version
 from pathlib import Path
 
 import pytest
-from answering_model import make_answering_model
+from answering_model import script_answers
 from quorum_command import Quorum
 
 from quorum.core.errors import SetupError
@@ -24,7 +24,7 @@ def test_the_demo_answers_and_compares_in_the_folder_that_is_named(
     """The scripted model answers at once; the embedded one would take a minute."""
     model = chat_model("scripted")
     assert isinstance(model, ScriptedModel)
-    make_answering_model("Gustave Eiffel", model)
+    script_answers(model, "Gustave Eiffel")
     for prompt in ("answer_yes_no", "answer_candidates_yes_no"):
         model.on(prompt, lambda _: "Yes")
     monkeypatch.setenv("QUORUM_MODEL", "scripted")

@@ -95,6 +95,13 @@ def test_try_prints_each_part_on_a_line(quorum: Quorum, tmp_path: Path) -> None:
     assert run.out == "answer: Paris\nrationale: Passage 1 names it.\nmalformed: no\nis unknown: no\n"
 
 
+def test_try_prints_an_empty_value_as_a_dash(quorum: Quorum, tmp_path: Path) -> None:
+    path = tmp_path / "reply.txt"
+    path.write_text("", encoding="utf-8")
+    run = quorum("prompts", "try", "react", "--reply", path)
+    assert run.out.splitlines()[:3] == ["thought: -", "query: -", "answer: -"]
+
+
 def test_mistakes_are_reported_in_one_sentence(quorum: Quorum, tmp_path: Path) -> None:
     fifo = tmp_path / "fifo"
     os.mkfifo(fifo)

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 from openai_server import OpenAIServer
-from silver_records import RECORDS, list_texts, write_records
+from silver_records import RECORDS, list_silver_texts, write_records
 
 from quorum.cli.main import main
 
@@ -24,7 +24,7 @@ def test_the_command_writes_silver_lines_and_prints_their_statistics(
     assert output.splitlines() == [
         "5 questions, silver for 3 (60%), nothing for 2.",
         "Words per question: 7.8 in the passages, 2.6 in the silver.",
-        "Unigram precision: 5.6% of the passages, 13.3% of the silver (0 where it is empty).",
+        "Unigram precision against the answers: passages 5.6%, silver 13.3% (0 for an empty silver).",
     ]
     assert errors == f"quorum: silver lines in {out}\n"
 
@@ -39,7 +39,7 @@ def test_cxmi_is_scored_by_a_server(
     )
     assert code == 0
     assert output.startswith("2 questions, silver for 1 (50%)")
-    assert list_texts(out) == [["It was built in 1931."], []]
+    assert list_silver_texts(out) == [["It was built in 1931."], []]
 
 
 def test_mistakes_on_the_command_line_are_refused_in_one_sentence(

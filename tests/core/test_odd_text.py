@@ -107,10 +107,12 @@ async def test_replies_and_data_with_half_characters_are_stored(tmp_path: Path, 
     (tmp_path / "data.jsonl").write_text(json.dumps(record | {"passages": passages}) + "\n", encoding="utf-8")
     columns = parse_columns("concat", Context(model="openai:test", journal="journal.sqlite"))
     for folder in ("one", "two"):
-        report = await evaluate(Options(data=tmp_path / "data.jsonl", out=tmp_path / folder, details=True), columns)
+        report = await evaluate(
+            Options(data=tmp_path / "data.jsonl", out=tmp_path / folder, writes_details=True), columns
+        )
         (row,) = (json.loads(line) for line in (report.folder / "results.jsonl").read_text("utf-8").splitlines())
         assert (row["id"], row["answer"], row["error"]) == ("1\ufffd", "Par\ufffdis", None)
     assert len(openai_server.chats()) == 1
     assert (
-        await evaluate(Options(data=tmp_path / "data.jsonl", out=tmp_path / "one", details=True), columns)
+        await evaluate(Options(data=tmp_path / "data.jsonl", out=tmp_path / "one", writes_details=True), columns)
     ).new_answers == 0

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from silver_records import RECORDS, list_texts, make_record, write_records
+from silver_records import RECORDS, list_silver_texts, make_record, write_records
 
 from quorum.cli.main import main
 from quorum.core.context import Context
@@ -28,7 +28,7 @@ def write_silver(data: Path, out: Path, recipe: Recipe = STRINC, **options: Any)
 def test_silver_lines_and_their_statistics_are_written(name: str, tmp_path: Path) -> None:
     out = tmp_path / "new" / "silver.jsonl"
     statistics = write_silver(write_records(tmp_path / name), out)
-    assert list_texts(out) == [["It was built in 1931."], [], ["Yes, it is."], [], ["Built in 1950 by Lee."]]
+    assert list_silver_texts(out) == [["It was built in 1931."], [], ["Yes, it is."], [], ["Built in 1950 by Lee."]]
     first_line = next(read_silver(out))
     assert first_line == {
         "id": "q1",
@@ -54,11 +54,11 @@ def test_silver_lines_and_their_statistics_are_written(name: str, tmp_path: Path
 def test_top_unit_k_and_limit_choose_what_is_written(tmp_path: Path) -> None:
     data, out = write_records(tmp_path / "data.jsonl"), tmp_path / "silver.jsonl"
     write_silver(data, out, replace(STRINC, top="per_passage"))
-    assert list_texts(out)[4] == ["Built in 1950 by Lee.", "Painted in 1950."]
+    assert list_silver_texts(out)[4] == ["Built in 1950 by Lee.", "Painted in 1950."]
     write_silver(data, out, replace(STRINC, unit="passage"))
-    assert list_texts(out)[0] == ["It was built in 1931. It is red."]
+    assert list_silver_texts(out)[0] == ["It was built in 1931. It is red."]
     statistics = write_silver(data, out, replace(STRINC, k=1, limit=2))
-    assert (list_texts(out), statistics.questions) == ([[], []], 2)
+    assert (list_silver_texts(out), statistics.questions) == ([[], []], 2)
     assert [len(line["passages"]) for line in read_silver(out)] == [1, 1]
 
 
@@ -119,7 +119,7 @@ def test_lexical_counts_words_like_the_paper_or_characters_like_its_published_co
     for tokens in ("words", "characters"):
         for threshold in (None, 0.3):
             write_silver(data, out, Recipe(measure="lexical", tokens=tokens, threshold=threshold))
-            spans[tokens, threshold] = list_texts(out)[0]
+            spans[tokens, threshold] = list_silver_texts(out)[0]
     assert spans["words", None] == []
     assert spans["words", 0.3] == ["It was built in 1931."]
     assert spans["characters", 0.3] == ["It was built in 1931."]
@@ -238,4 +238,4 @@ def test_passages_are_retrieved_for_questions_without_any(tmp_path: Path) -> Non
     write_silver(write_records(tmp_path / "data.jsonl", [claim]), out, recipe, context=context)
     (line,) = read_silver(out)
     assert [passage["text"] for passage in line["passages"]] == ["The Lumen Tower was finished in 1931. It is tall."]
-    assert (list_texts(out), line["answer_type"]) == ([["The Lumen Tower was finished in 1931."]], "label")
+    assert (list_silver_texts(out), line["answer_type"]) == ([["The Lumen Tower was finished in 1931."]], "label")

@@ -8,7 +8,7 @@ ROOT = Path(__file__).resolve().parents[2]
 ENTRY_POINT_GROUPS = {f"quorum.{group}" for group in ("methods", "retrievers", "metrics", "readers")}
 PLACEHOLDERS = {"quorum.graphs.NAME.graph"}
 NAMES = re.compile(r"(?<![`\w])`((?:quorum|benchmarks)\.[\w.]+\w)(?:\(\))?`")
-FILE_ENDINGS = ("md", "py", "toml", "json", "jsonl", "csv", "txt", "yaml", "html")
+FILE_ENDINGS = (".md", ".py", ".toml", ".json", ".jsonl", ".csv", ".txt", ".yaml", ".html")
 
 
 def find_module(parts: list[str]) -> Path | None:
@@ -41,6 +41,12 @@ def exists(name: str) -> bool:
     return False
 
 
+def list_unknown_names(text: str) -> list[str]:
+    """The names in a text that look like names of Quorum and are neither defined nor names of files."""
+    names = sorted(set(NAMES.findall(text)) - ENTRY_POINT_GROUPS - PLACEHOLDERS)
+    return [name for name in names if not name.endswith(FILE_ENDINGS) and not exists(name)]
+
+
 def test_a_name_is_found_only_where_it_is_defined() -> None:
     names = [
         "quorum.models.call",
@@ -52,13 +58,17 @@ def test_a_name_is_found_only_where_it_is_defined() -> None:
     assert [exists(name) for name in names] == [True, True, True, False, False]
 
 
+def test_the_name_of_a_file_ends_with_a_dot_and_its_type() -> None:
+    names = ["quorum.json", "quorum.models.call.to_json", "quorum.models.call.Reply"]
+    assert list_unknown_names(" ".join(f"`{name}`" for name in names)) == ["quorum.models.call.to_json"]
+
+
 def test_every_name_of_quorum_in_prose_exists() -> None:
     folders = ("quorum", "graphs", "nodes", "retrievers", "benchmarks", "tests", "docs")
     files = [path for folder in folders for path in sorted((ROOT / folder).rglob("*")) if path.suffix in (".py", ".md")]
     unknown_names = [
         f"{path.relative_to(ROOT)}: {name}"
         for path in [*files, ROOT / "README.md", ROOT / "CONTRIBUTING.md"]
-        for name in sorted(set(NAMES.findall(path.read_text(encoding="utf-8"))))
-        if name not in ENTRY_POINT_GROUPS | PLACEHOLDERS and not name.endswith(FILE_ENDINGS) and not exists(name)
+        for name in list_unknown_names(path.read_text(encoding="utf-8"))
     ]
     assert unknown_names == []

@@ -122,7 +122,8 @@ def test_env_example_describes_every_setting_as_the_docs_do() -> None:
     settings_page = (ROOT / "docs" / "settings.md").read_text(encoding="utf-8")
     for comment, name in re.findall(r"^# (.+)\n#QUORUM_(\w+)=", example, re.MULTILINE):
         if name not in OTHER_VARIABLES:
-            assert re.search(rf"^\| `{name.lower()}` \|.*\| {re.escape(comment)} \|$", settings_page, re.MULTILINE), name
+            described_line = rf"^\| `{name.lower()}` \|.*\| {re.escape(comment)} \|$"
+            assert re.search(described_line, settings_page, re.MULTILINE), name
 
 
 def test_the_values_in_env_example_are_the_defaults(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -140,20 +140,34 @@ def test_a_repeated_upload_asks_and_sends_nothing(
     assert (len(workspace.sessions), len(list_answer_runs(workspace)), len(workspace.examples)) == (2, 6, 3)
 
 
-@pytest.mark.parametrize("refused_path", ["/runs/multipart", "/examples", "/datasets"])
+def test_results_of_an_earlier_evaluation_are_uploaded_without_asking(
+    workspace: Workspace, data: str, openai_server: OpenAIServer, quorum: Quorum
+) -> None:
+    openai_server.reply(reply_as_reader)
+    assert quorum("eval", data, *METHODS[:-2], "--out", "out").code == 0
+    assert workspace.requests == []
+    request_count = len(openai_server.requests)
+    run = quorum("eval", data, *METHODS, "--out", "out")
+    assert (run.code, "6 runs sent now" in run.err) == (0, True)
+    assert (len(list_answer_runs(workspace)), len(workspace.examples)) == (6, 3)
+    assert all({"em", "f1", "unknown"} <= list_scores(workspace, run).keys() for run in list_answer_runs(workspace))
+    assert len(openai_server.requests) == request_count
+
+
+# If "/datasets" is refused, the command stops before its run: see test_a_refused_account_is_found_before_any_call.
+@pytest.mark.parametrize("refused_path", ["/runs/multipart", "/examples"])
 def test_a_failed_upload_is_completed_by_the_same_command(
     refused_path: str, workspace: Workspace, data: str, openai_server: OpenAIServer, quorum: Quorum
 ) -> None:
     openai_server.reply(reply_as_reader)
     assert quorum("eval", data, *METHODS[:-2], "--out", "out").code == 0
     request_count = len(openai_server.requests)
-    if refused_path != "/datasets":  # the data set is looked up before the run as well
-        workspace.refused_paths = {refused_path}
-        failed_run = quorum("eval", data, *METHODS, "--out", "out")
-        assert (failed_run.code, failed_run.err.splitlines()[-1].count("LangSmith did not accept them")) == (2, 1)
-        assert "no room" in failed_run.err
-        assert "concat " in failed_run.out
-        assert len(read_rows()) == 6
+    workspace.refused_paths = {refused_path}
+    failed_run = quorum("eval", data, *METHODS, "--out", "out")
+    assert (failed_run.code, failed_run.err.splitlines()[-1].count("LangSmith did not accept them")) == (2, 1)
+    assert "no room" in failed_run.err
+    assert "concat " in failed_run.out
+    assert len(read_rows()) == 6
     workspace.refused_paths = set()
     retried_run = quorum("eval", data, *METHODS, "--out", "out")
     assert (retried_run.code, "6 runs sent now" in retried_run.err) == (0, True)

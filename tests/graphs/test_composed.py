@@ -15,7 +15,8 @@ from quorum.core.cascade_memory import CASCADE_MEMORIES
 from quorum.core.context import Context
 from quorum.core.errors import SetupError
 from quorum.evaluation.compare.prices import Prices
-from quorum.evaluation.run.columns import parse_columns
+from quorum.evaluation.run.columns import list_columns, parse_columns
+from quorum.evaluation.run.options import Options
 from quorum.graphs import answer, find_method
 from quorum.graphs.composed import composed_graph
 from quorum.prompts import get_version
@@ -260,6 +261,20 @@ async def test_a_changed_collection_is_refused_in_one_sentence(tmp_path: Path, o
     with pytest.raises(SetupError, match=r"collection 'towers', and its passages have changed since; compare and"):
         await answer("Which colour?", str(file), context)
     assert (await answer("Which colour?", str(file), context, given=GIVEN_PASSAGES))["answer"] == "red"
+
+
+def test_the_column_of_a_cascade_has_the_model_that_its_first_stage_was_measured_with(tmp_path: Path) -> None:
+    model = {"provider": "openai", "model": "measured"}
+    file = write_cascade(tmp_path, ("concat", {"test": "known"}, {"model": model}), ("direct", None, {"model": model}))
+    [column] = list_columns(Options(data=tmp_path, methods=file))
+    assert column.context.model == "openai:measured"
+    [column] = list_columns(Options(data=tmp_path, methods=file, models=["openai:chosen"]))
+    assert column.context.model == "openai:chosen"
+    columns = list_columns(Options(data=tmp_path, methods=f"{file}[seed=1]", k=["1", "2"]))
+    assert [(column.context.model, column.context.seed, column.context.k) for column in columns] == [
+        ("openai:measured", 1, 1),
+        ("openai:measured", 1, 2),
+    ]
 
 
 def test_every_stage_is_priced_by_its_own_model(tmp_path: Path) -> None:

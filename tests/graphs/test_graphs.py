@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from answering_model import make_answering_model
+from answering_model import make_answering_model, script_answers
 from langgraph.checkpoint.memory import InMemorySaver
 from method_fixtures import PASSAGES, QUESTION
 
@@ -151,7 +151,7 @@ async def test_without_a_context_defaults_and_environment_apply(name: str, monke
     monkeypatch.setenv("QUORUM_MODEL", "scripted")
     model = chat_model("scripted")
     assert isinstance(model, ScriptedModel)
-    make_answering_model(model=model)
+    script_answers(model)
     result = await METHODS[name].graph.ainvoke({"question": QUESTION, "given": [*PASSAGES, PASSAGES[0]]})
     assert set(result) == RESULT_KEYS
     assert (result["answer"], len(result["passages"])) == ("1931", 5 if name in READING_METHODS else 0)

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any, TypedDict
 
 import pytest
-from answering_model import make_answering_model
+from answering_model import make_answering_model, script_answers
 from fastapi import FastAPI
 from fastapi.testclient import TestClient
 from langgraph.checkpoint.memory import InMemorySaver
@@ -65,7 +65,7 @@ def test_without_a_context_defaults_and_environment_apply(name: str, monkeypatch
     monkeypatch.setenv("QUORUM_MODEL", "scripted")
     model = chat_model("scripted")
     assert isinstance(model, ScriptedModel)
-    make_answering_model(model=model)
+    script_answers(model)
     assert METHODS[name].graph.invoke(QUESTION_STATE)["answer"] == "1931"
 
 
@@ -139,7 +139,7 @@ def test_synchronous_calls_work_in_scripts_notebooks_threads_and_handlers(
     monkeypatch.setenv("QUORUM_MODEL", "scripted")
     model = chat_model("scripted")
     assert isinstance(model, ScriptedModel)
-    make_answering_model(model=model)
+    script_answers(model)
     assert ask() == ["1931", "1931", "1931"]
 
 

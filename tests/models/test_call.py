@@ -47,7 +47,7 @@ async def test_a_call_sends_one_message_and_counts_tokens(openai_server: OpenAIS
     }
     openai_server.reply(Response("  Paris \n", usage=usage))
     (reply,) = await call("answer", "Which city?", context=SERVED_CONTEXT)
-    assert (reply.text, reply.raw, reply.is_stored, reply.finish) == ("Paris", "  Paris \n", False, "stop")
+    assert (reply.text, reply.raw, reply.is_reused, reply.finish) == ("Paris", "  Paris \n", False, "stop")
     assert reply.usage == {"calls": 1, "input_tokens": 12, "output_tokens": 3, "cached_tokens": 8}
     (request,) = openai_server.chats()
     assert request.body["messages"] == [{"role": "user", "content": "Which city?"}]
@@ -70,7 +70,7 @@ async def test_samples_are_independent_requests_with_their_own_seeds(openai_serv
     assert [reply.text for reply in replies] == ["sample 5", "sample 6", "sample 7"]
     assert {request.body["temperature"] for request in openai_server.chats()} == {0.7}
     assert {request.body["top_p"] for request in openai_server.chats()} == {0.9}
-    assert not any(reply.is_stored for reply in replies)
+    assert not any(reply.is_reused for reply in replies)
 
 
 async def test_greedy_samples_are_one_request_and_count_one_call_each(openai_server: OpenAIServer) -> None:
@@ -78,7 +78,7 @@ async def test_greedy_samples_are_one_request_and_count_one_call_each(openai_ser
     replies = await call("answer", "Which?", context=SERVED_CONTEXT, n=3)
     assert len(openai_server.chats()) == 1
     assert [reply.usage["calls"] for reply in replies] == [1, 1, 1]
-    assert [reply.is_stored for reply in replies] == [False, True, True]
+    assert [reply.is_reused for reply in replies] == [False, True, True]
 
 
 async def test_identical_calls_in_flight_are_one_request(openai_server: OpenAIServer) -> None:
@@ -102,7 +102,7 @@ async def test_a_call_that_nobody_awaits_is_cancelled(openai_server: OpenAIServe
         task.cancel()
     await asyncio.gather(*calls, return_exceptions=True)
     (reply,) = await call("answer", "Same?", context=SERVED_CONTEXT)
-    assert (reply.text, reply.is_stored) == ("fresh", False)
+    assert (reply.text, reply.is_reused) == ("fresh", False)
 
 
 async def test_a_trace_names_every_call(openai_server: OpenAIServer) -> None:
@@ -118,8 +118,8 @@ async def test_a_trace_names_every_call(openai_server: OpenAIServer) -> None:
     assert [name for name, _ in trace.runs] == ["validate: candidate 2"] * 2
     first, second = (metadata for _, metadata in trace.runs)
     assert (first["prompt"], first["prompt_version"], first["mine"]) == ("validate", "v1", 1)
-    assert "stored" not in first
-    assert second["stored"] is True
+    assert "reused" not in first
+    assert second["reused"] is True
 
 
 class QuestionState(TypedDict, total=False):
@@ -222,9 +222,9 @@ async def test_a_model_object_keeps_its_temperature_except_in_calls_that_sample(
 
 
 class InputsModel(FakeListChatModel):
-    """A model that wants the prompt's variables beside its text, as the embedded reader does."""
+    """A model that reads the prompt's variables beside its text, as the embedded reader does."""
 
-    wants_inputs: bool = True
+    reads_prompt_inputs: bool = True
     received: list[tuple[dict[str, Any], Any]] = []
 
     async def _agenerate(self, messages: list[BaseMessage], *args: Any, **kwargs: Any) -> ChatResult:
@@ -233,7 +233,7 @@ class InputsModel(FakeListChatModel):
         return ChatResult(generations=[ChatGeneration(message=AIMessage("read"))])
 
 
-async def test_inputs_go_to_the_model_that_wants_them_and_to_no_other(openai_server: OpenAIServer) -> None:
+async def test_inputs_go_to_the_model_that_reads_them_and_to_no_other(openai_server: OpenAIServer) -> None:
     reader = InputsModel(responses=[])
     await call("answer", "text", context=Context(seed=3), model=reader, inputs={"question": "q"}, n=2, temperature=0.5)
     assert reader.received[0][0]["quorum"] == {"prompt": "answer", "inputs": {"question": "q"}, "sample": 0}

@@ -68,7 +68,7 @@ async def test_a_stored_reply_keeps_its_tokens_and_time(openai_server: OpenAISer
     (first,) = await call("answer", "Which?", context=context, prompt_version="abc", clock=clock)
     (again,) = await call("answer", "Which?", context=context, prompt_version="abc", clock=clock)
     assert len(openai_server.chats()) == 1
-    assert (first.is_stored, again.is_stored) == (False, True)
+    assert (first.is_reused, again.is_reused) == (False, True)
     assert (again.text, again.raw, again.finish) == ("Lima", "<think>x</think>Lima", "length")
     assert again.usage == first.usage == {"calls": 1, "input_tokens": 9, "output_tokens": 4, "cached_tokens": 5}
     assert again.seconds == first.seconds == 2.5
@@ -185,7 +185,7 @@ async def test_the_journal_does_not_block_the_event_loop(openai_server: OpenAISe
     WATCHED_JOURNALS.append(str(Path(str(context.journal)).resolve()))
     replies = await asyncio.gather(*(call("answer", f"question {i}", context=context) for i in range(10)))
     WATCHED_JOURNALS.clear()
-    assert all(not reply.is_stored for (reply,) in replies)
+    assert all(not reply.is_reused for (reply,) in replies)
     assert len(SQLITE_THREADS) == 1
     assert threading.get_ident() not in SQLITE_THREADS
 
@@ -216,7 +216,7 @@ async def test_stored_replies_with_invalid_token_counts_are_requested_again(
         connection.close()
         before = len(openai_server.chats())
         first, second = [(await call("answer", "Which?", context=context))[0] for _ in range(2)]
-        assert (first.text, first.is_stored, second.text, second.is_stored) == ("Oslo", False, "Oslo", True)
+        assert (first.text, first.is_reused, second.text, second.is_reused) == ("Oslo", False, "Oslo", True)
         assert len(openai_server.chats()) == before + 1
         assert len(read_rows(context)) == 1
 
@@ -245,13 +245,13 @@ async def test_a_journal_of_an_older_version_is_read_and_extended(
         connection.execute("DROP TABLE details")
     connection.close()
     (reply,) = await call("answer", "Which?", context=context)
-    assert (reply.text, reply.is_stored, reply.reasoning) == ("Oslo", True, "")
+    assert (reply.text, reply.is_reused, reply.reasoning) == ("Oslo", True, "")
 
 
 async def test_reasoning_is_stored_with_its_reply(openai_server: OpenAIServer, context: Context) -> None:
     openai_server.reply(Response("Oslo", message={"reasoning_content": "Norway's capital"}))
     replies = [(await call("answer", "Which?", context=context))[0] for _ in range(2)]
-    assert [(reply.text, reply.is_stored, reply.reasoning) for reply in replies] == [
+    assert [(reply.text, reply.is_reused, reply.reasoning) for reply in replies] == [
         ("Oslo", False, "Norway's capital"),
         ("Oslo", True, "Norway's capital"),
     ]

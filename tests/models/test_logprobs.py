@@ -161,5 +161,5 @@ def test_openai_itself_needs_a_key(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.skipif(find_spec("torch") is not None, reason="PyTorch is installed")
 async def test_a_model_folder_without_pytorch_is_an_error_that_says_what_to_install() -> None:
-    with pytest.raises(SetupError, match=r"which is not installed; in Quorum's folder run: pip install"):
+    with pytest.raises(SetupError, match=r"which is not installed; run: pip install 'quorum-rag"):
         await make_scorer("transformers:nowhere").log_probabilities([("a", "b")])

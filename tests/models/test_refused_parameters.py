@@ -153,7 +153,7 @@ async def test_a_stored_reply_still_says_that_temperature_0_was_refused(
     openai_server.reply(refuse_parameter(*REFUSAL_WORDINGS["o1"]))
     context = Context(model="openai:test", journal=str(tmp_path / "journal.sqlite"))
     replies = [(await ask(context=context))[0] for _ in range(2)]
-    assert [(reply.is_stored, reply.temperature_refused) for reply in replies] == [(False, True), (True, True)]
+    assert [(reply.is_reused, reply.temperature_refused) for reply in replies] == [(False, True), (True, True)]
 
 
 @pytest.mark.parametrize("greedy", [True, False])

@@ -2,7 +2,7 @@
 
 import asyncio
 
-from quorum.models.slots import Slots, start_counting_calls_of_question
+from quorum.models.slots import Slots, queue_calls_as_one_question
 
 
 async def list_begun_calls(*, is_counted: bool) -> list[str]:
@@ -11,7 +11,7 @@ async def list_begun_calls(*, is_counted: bool) -> list[str]:
 
     async def ask(question: str) -> None:
         if is_counted:
-            start_counting_calls_of_question()
+            queue_calls_as_one_question()
         for number in range(3):
             async with slots:
                 begun_calls.append(f"{question}{number}")

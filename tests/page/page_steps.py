@@ -17,8 +17,10 @@ TAB, ENTER, SPACE, RIGHT = 9, 13, 32, 39
 
 
 @pytest.fixture(autouse=True)
-def desktop(page: Page, served_page: ServedPage) -> Iterator[None]:
-    """A wide, light window; after the test the page has caused no error and no request to another machine."""
+def watched_window(page: Page, served_page: ServedPage) -> Iterator[None]:
+    """A wide window with light colours. The model replies with the same name to every prompt. After each test: check
+    that the page has caused no error and no request to another machine.
+    """
     page.set_size(1200)
     page.set_color_scheme("light")
     served_page.model.held_replies_released.clear()

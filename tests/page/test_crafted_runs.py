@@ -30,9 +30,10 @@ RESULT = {
     "passages": [{"id": "a", "title": "", "text": "1889 it was.", "score": 0.5}],
     "usage": {"answer": {"calls": 1, "input_tokens": 9, "output_tokens": 1, "cached_tokens": 0}},
     "malformed": {},
-    "dropped": 0,
+    "dropped": 0,  # passages that were left out of prompts
 }
 STEPS = [{"kind": "graph", "name": "concat", "seconds": 0.5, "steps": [{"kind": "node", "name": "vote", "seconds": 1}]}]
+# graph_count: how many of STEPS belong to the answer
 ANSWER = {"name": "concat", "method": "concat", "phase": "done", "error": None, "seconds": 1.5, "graph_count": 1}
 RUN: dict[str, Any] = {
     "format": FORMAT_NAME,

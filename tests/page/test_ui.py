@@ -11,15 +11,15 @@ from page_steps import (
     CARDS,
     PAGE_READY,
     QUESTION,
-    desktop,
     make_link,
     open_tab,
     read_texts,
     send_question,
+    watched_window,
 )
 from report_folder import HTML_ATTACK
 
-__all__ = ["desktop"]
+__all__ = ["watched_window"]
 
 RECORD_ORDER = """
 window.order = [];
@@ -52,7 +52,7 @@ def test_two_methods_stand_side_by_side_and_their_nodes_are_lit_in_order(page: P
     assert positions == sorted(positions)
     answers = [item.removeprefix("not sure: perhaps ") for item in read_texts(page, ".card .answer")]
     assert answers[0] in read_texts(page, ".card:first-child .passage mark")
-    assert page.run("document.querySelector('.times').textContent") == "×5"
+    assert page.run("document.querySelector('.run-count').textContent") == "×5"
     open_tab(page, 0, "Votes")
     assert answers[0] in read_texts(page, ".ballot > span")
     open_tab(page, 0, "Steps")
@@ -84,7 +84,7 @@ def test_a_node_is_lit_while_it_runs_and_a_run_can_be_stopped(page: Page, served
     page.visit(make_link(served_page, methods="post_fusion", more_parameters="&model=openai:test&k=2"), PAGE_READY)
     send_question(page)
     page.wait_until("document.querySelector('[data-state=running]')?.id.includes('-passage_answer-')")
-    page.wait_until("document.querySelector('.times')?.textContent === '0/2'")
+    page.wait_until("document.querySelector('.run-count')?.textContent === '0/2'")
     assert read_texts(page, ".answer") == ["passage_answer …"]
     page.run("document.querySelector('textarea').focus()")
     page.run("[...document.querySelectorAll('button')].find((one) => one.innerText === 'Stop').click()")
@@ -96,9 +96,10 @@ def test_a_node_is_lit_while_it_runs_and_a_run_can_be_stopped(page: Page, served
 def test_a_second_question_is_asked_while_the_first_runs(page: Page, served_page: ServedPage) -> None:
     served_page.model.reply(Response("slow", hold=True))
     page.visit(make_link(served_page, methods="concat", more_parameters="&model=openai:test"), PAGE_READY)
+    request_count = len(served_page.model.requests)
     send_question(page)
     page.wait_until("document.querySelectorAll('.run').length === 1")
-    served_page.model.wait_for_requests(len(served_page.model.requests))
+    served_page.model.wait_for_requests(request_count + 1)
     page.wait_until("!!document.querySelector('[data-state=running]')")
     page.run("document.querySelector('[aria-label=Model]').focus()")
     page.run("document.querySelector('[aria-label=Model]').select()")
@@ -206,7 +207,7 @@ def test_documents_are_uploaded_and_asked_about_and_their_html_stays_text(
     rows = dict(line.split("\t") for line in read_texts(page, ".results tbody tr"))
     assert (rows["bridge.jsonl"], rows["img src=x onerror=alert(1).md"]) == ("indexed", "indexed")
     assert rows["scan.pdf"].startswith("not read: ")
-    assert read_texts(page, ".documents .said") == ["my-documents holds 2 passages."]
+    assert read_texts(page, ".documents .upload-status") == ["my-documents holds 2 passages."]
     page.wait_until("document.querySelector('.ask').innerText.includes('my-documents')")
     page.run("document.querySelector('textarea').focus()")
     page.send("Input.insertText", text=f"Who built the bridge of Ilmen? {HTML_ATTACK}")

@@ -1,4 +1,4 @@
-"""Who can use the page of `quorum serve`: with the keyboard alone, on narrow and dark screens, with a key."""
+"""Who can use the page of `quorum serve`: with the keyboard alone, on narrow and dark screens, with an access token."""
 
 from pathlib import Path
 
@@ -13,14 +13,14 @@ from page_steps import (
     RIGHT,
     SPACE,
     TAB,
-    desktop,
     make_link,
     open_tab,
     read_texts,
     send_question,
+    watched_window,
 )
 
-__all__ = ["desktop"]
+__all__ = ["watched_window"]
 
 
 def test_the_page_is_used_with_the_keyboard_alone(page: Page, served_page: ServedPage) -> None:

@@ -9,10 +9,12 @@ from starlette.testclient import TestClient
 from quorum.core.context import Context
 from quorum.ui.app import make_page_app
 
+RUN_TASK_PREFIX = "run 2"  # the task of a run is named "run ID", and an ID begins with the year
+
 
 def list_runs() -> list[str]:
     """The runs that are under way."""
-    return [task.get_name() for task in asyncio.all_tasks() if task.get_name().startswith("run 2")]
+    return [task.get_name() for task in asyncio.all_tasks() if task.get_name().startswith(RUN_TASK_PREFIX)]
 
 
 async def remove_abandoned_pages() -> list[str]:

@@ -55,7 +55,7 @@ def read_number(request: Request) -> int:
 
 
 def reply_as_reader(request: Request) -> str:
-    """Name the person if the passage is the only one; reply "unknown" to two passages."""
+    """Name the person if the prompt holds only the passage that names them; else reply "unknown"."""
     return f"person {read_number(request)}" if "Nobody knows" not in request.text else "unknown"
 
 
@@ -67,7 +67,7 @@ def read_rows(folder: Path) -> list[dict[str, Any]]:
 
 def read_rows_without_times(folder: Path) -> dict[Any, Any]:
     """The rows by question and method, without the time they took."""
-    return {(row["id"], row["method"]): row | {"seconds": 0, "stored_calls": 0} for row in read_rows(folder)}
+    return {(row["id"], row["method"]): row | {"seconds": 0, "reused_calls": 0} for row in read_rows(folder)}
 
 
 async def run_evaluation(
@@ -91,10 +91,10 @@ def kill_workers() -> None:
 async def test_the_results_are_those_of_one_process(data: Path, openai_server: OpenAIServer) -> None:
     openai_server.reply(reply_as_reader)
     journal = str(data.parent / "journal.sqlite")
-    in_many_processes = await run_evaluation(data, "many", journal=journal, details=True)
+    in_many_processes = await run_evaluation(data, "many", journal=journal, writes_details=True)
     request_count = len(openai_server.requests)
     assert request_count == in_many_processes.spending.calls == 3 * QUESTION_COUNT
-    in_one_process = await run_evaluation(data, "one", engine="local", journal=journal, details=True)
+    in_one_process = await run_evaluation(data, "one", engine="local", journal=journal, writes_details=True)
     # The journal of the workers holds every reply.
     assert (in_one_process.spending.calls, len(openai_server.requests)) == (0, request_count)
     assert read_rows_without_times(in_many_processes.folder) == read_rows_without_times(in_one_process.folder)
@@ -107,7 +107,7 @@ async def test_the_results_are_those_of_one_process(data: Path, openai_server: O
     details = [json.loads(line) for line in (in_many_processes.folder / "details.jsonl").read_text().splitlines()]
     assert len(details) == 2 * QUESTION_COUNT
     assert all(detail["calls"] for detail in details)
-    assert (await run_evaluation(data, "many", engine="local", journal=journal, details=True)).new_answers == 0
+    assert (await run_evaluation(data, "many", engine="local", journal=journal, writes_details=True)).new_answers == 0
 
 
 async def test_a_slow_question_delays_no_other_and_finished_answers_are_kept(

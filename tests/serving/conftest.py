@@ -28,7 +28,10 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def serve(store: Path, openai_server: OpenAIServer) -> Iterator[Serve]:
-    """A function that starts a server over the collection towers and the loopback model; it stops with the test."""
+    """A function that starts a server over the collection towers. The server stops with the test.
+
+    Its model is the test server `openai_server`, whose replies a test chooses.
+    """
     servers: list[Any] = []
 
     def start(**fields: Any) -> Api:

@@ -228,6 +228,17 @@ def test_the_openapi_document_lists_what_a_client_may_choose(serve: Serve) -> No
     assert json.dumps(document).count("\\u") == 0
 
 
+def test_a_higher_setting_of_the_server_raises_the_limit_for_clients(serve: Serve, openai_server: OpenAIServer) -> None:
+    openai_server.reply("1931")
+    api = serve(k=100)
+    assert api.ask(extra_body={"quorum": {"k": 100}}).quorum["answer"] == "1931"
+    with pytest.raises(openai.BadRequestError, match="k=101 is too large; a client may give 100 at most"):
+        api.ask(extra_body={"quorum": {"k": 101}})
+    content = api.get("/openapi.json").json()["paths"]["/v1/chat/completions"]["post"]["requestBody"]["content"]
+    settings = content["application/json"]["schema"]["properties"]["quorum"]["properties"]
+    assert (settings["k"]["maximum"], settings["samples"]["maximum"]) == (100, 10)
+
+
 def test_the_embedded_readers_answer_quotes_its_sentence(serve: Serve) -> None:
     completion = serve(model="embedded").ask()
     answer, _, quote = completion.choices[0].message.content.partition("\n\n")

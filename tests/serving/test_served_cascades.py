@@ -1,5 +1,5 @@
-"""Clients can ask cascades that the server's owner names. Only the owner says where the systems in a cascade are:
-a client and a cascade's file cannot.
+"""Clients can ask the cascades that the server's owner names. A cascade may ask a system of the owner's own, here a
+Python function. Only the owner gives the system's spec: neither a client nor a cascade's file can give it.
 """
 
 import io
@@ -17,7 +17,9 @@ from quorum import index
 from quorum.core.context import Context
 from quorum.core.errors import SetupError
 from quorum.evaluation.compare.prices import Prices
+from quorum.graphs.composed import composed_graph
 from quorum.graphs.own_system import own_system_graph
+from quorum.nodes.abstain import FILE_KIND
 from quorum.nodes.describe_settings import SETTINGS_THAT_CHANGE_NO_ANSWER, describe_settings
 from quorum.serving.serve import Options, make_service
 
@@ -35,7 +37,7 @@ def system() -> str:
 
 
 def write_cascade(system: str, name: str = "cascade.json") -> str:
-    """Write a cascade's file: the system `mine` answers; if it says unknown, concat with the loopback model does."""
+    """Write a cascade's file: the system `mine` answers; if it says unknown, concat asks the model openai:test."""
     left_out_settings = SETTINGS_THAT_CHANGE_NO_ANSWER | {"retriever", "collection"}
     system_settings, model_settings = (
         describe_settings(Context(model=model), left_out_settings) for model in ("embedded", "openai:test")
@@ -103,7 +105,9 @@ def test_other_settings_and_unknown_prices_are_reported_at_the_start(system: str
     cascade_options: dict[str, Any] = {"cascade_files": (write_cascade(system),), "own_systems": {"mine": system}}
     with pytest.raises(SetupError, match="cascade was made for mine with k=5, and it is 9 now"):
         make_service(Context(k=9), Options(**cascade_options), Prices())
-    with pytest.raises(SetupError, match="'openai:mine', which mine in cascade asks, has no price"):
+    with pytest.raises(
+        SetupError, match="stage 'mine' of the cascade 'cascade' asks 'openai:mine', which has no price"
+    ):
         make_service(Context(), Options(**cascade_options, dollars_per_day=1), Prices())
 
 
@@ -139,6 +143,21 @@ def test_quorum_ask_takes_the_file_and_the_system(system: str, quorum: Quorum, o
     assert "another system 'mine'" in run_with_other_system.err
     run_without_cascade = quorum("ask", QUESTION, "--system", f"mine={system}")
     assert (run_without_cascade.code, "is for a composed method" in run_without_cascade.err) == (2, True)
+
+
+def test_quorum_ask_applies_a_calibration_to_a_cascade_with_an_own_system(
+    system: str, quorum: Quorum, openai_server: OpenAIServer
+) -> None:
+    openai_server.reply("1931")
+    Path("passages.jsonl").write_text(json.dumps(PASSAGE) + "\n")
+    file = write_cascade(system)
+    method = composed_graph(file, {"mine": system}).get_name()
+    calibration = {"kind": FILE_KIND, "method": method, "lowest_confidence": 0.5, "settings": {}}
+    Path("calibration.json").write_text(json.dumps(calibration))
+    command = ("ask", QUESTION, "--method", file, "--system", f"mine={system}", "--passages", "passages.jsonl")
+    run = quorum(*command, "--calibration", "calibration.json", "--json")
+    assert run.code == 0, run.err
+    assert json.loads(run.out)["withheld"]["answer"] == "1931"
 
 
 def test_quorum_chat_takes_the_file_and_the_system(

@@ -57,7 +57,7 @@ def send_message(server: Server, assistant: str, part: dict[str, Any], **message
     return httpx.post(f"{server.url}/a2a/{assistant}", json=body, headers=headers, timeout=120).json()
 
 
-def write_text(text: str) -> dict[str, Any]:
+def make_text_part(text: str) -> dict[str, Any]:
     return {"kind": "text", "text": text}
 
 
@@ -75,10 +75,10 @@ async def find_assistant(client: LangGraphClient, graph: str) -> str:
 
 async def test_agents_converse_with_the_graph_chat_over_a2a(server: Server, client: LangGraphClient) -> None:
     chat = await find_assistant(client, "chat")
-    response = send_message(server, chat, write_text(QUESTION))
+    response = send_message(server, chat, make_text_part(QUESTION))
     assert read_artifact(response) == "Gustave Eiffel"
     context_id = response["result"]["contextId"]
-    assert read_artifact(send_message(server, chat, write_text(FOLLOW_UP), contextId=context_id)) == "330 metres"
+    assert read_artifact(send_message(server, chat, make_text_part(FOLLOW_UP), contextId=context_id)) == "330 metres"
     state: Any = await client.threads.get_state(context_id)
     assert "Eiffel Tower" in state["values"]["question"]
     card = fetch_card(server, chat)
@@ -89,7 +89,7 @@ async def test_agents_converse_with_the_graph_chat_over_a2a(server: Server, clie
 async def test_an_assistant_of_the_graph_chat_answers_by_its_method(server: Server, client: LangGraphClient) -> None:
     assistant = await client.assistants.create("chat", context={"method": "sure", "k": 3}, name="sure over the sample")
     try:
-        response = send_message(server, assistant["assistant_id"], write_text(QUESTION))
+        response = send_message(server, assistant["assistant_id"], make_text_part(QUESTION))
         assert read_artifact(response)
         state: Any = await client.threads.get_state(response["result"]["contextId"])
         assert state["values"]["candidates"]
@@ -99,7 +99,7 @@ async def test_an_assistant_of_the_graph_chat_answers_by_its_method(server: Serv
 
 async def test_a_method_takes_its_input_as_data_and_no_text_over_a2a(server: Server, client: LangGraphClient) -> None:
     concat = await find_assistant(client, "concat")
-    response = send_message(server, concat, write_text(QUESTION))
+    response = send_message(server, concat, make_text_part(QUESTION))
     assert "must include a 'messages' field" in response["error"]["message"]
     data = {"kind": "data", "data": {"question": QUESTIONS_AND_ANSWERS["1"][0], "given": [PASSAGE]}}
     assert ast.literal_eval(read_artifact(send_message(server, concat, data)))["answer"] == "Ada Korn"

@@ -1,4 +1,6 @@
-"""A run in LangGraph Studio's server is traced like any other, without its hidden passages."""
+"""A run in LangGraph Studio's server is traced like any other. With QUORUM_HIDE_PASSAGES, its trace has no text of the
+passages.
+"""
 
 from pathlib import Path
 

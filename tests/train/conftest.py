@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 import torch
-from exported_readers import LOW_LAYERS, GetExport, list_options
+from exported_readers import LOW_RANK_LAYER_COUNT, GetExport, list_options
 from safetensors.torch import save_file
 from tokenizers import Tokenizer
 from tokenizers.models import WordPiece
@@ -20,7 +20,7 @@ from quorum.training import export, reader
 from quorum.training.encoder import LINEAR_NAMES
 from quorum.training.examples import CALIBRATION_PERCENT, Example, is_held_out
 
-os.environ["HF_HUB_OFFLINE"] = "1"  # never ask the hub for a missing model; read when a test imports its library
+os.environ["HF_HUB_OFFLINE"] = "1"  # never ask the hub for a missing model; huggingface_hub reads it when imported
 torch.set_num_threads(1)  # so small a model gains nothing from more
 
 PEOPLE = [
@@ -164,21 +164,21 @@ def base_models(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
 def checkpoint(base: Path, data: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A reader trained by the command until it can read."""
     out = tmp_path_factory.mktemp("trained") / "reader.safetensors"
-    reader.main(list_options(base=base, train=data, out=out, low=LOW_LAYERS, rate=3e-3, steps=250, length=60))
+    reader.main(list_options(base=base, train=data, out=out, low=LOW_RANK_LAYER_COUNT, rate=3e-3, steps=250, length=60))
     return out
 
 
 @pytest.fixture(scope="session")
 def get_export(base: Path, checkpoint: Path, data: Path, tmp_path_factory: pytest.TempPathFactory) -> GetExport:
-    """A function that gives the folder of an export with weights of this many levels (0: float weights). The folder is
-    laid out as the one that the product runs.
+    """A function from a number of levels to the folder of an export whose weights are integers from -levels to levels
+    (0: float weights). The folder is laid out as the one that the product runs.
     """
     folders: dict[int, Path] = {}
 
     def folder(levels: int) -> Path:
         if levels not in folders:
             folders[levels] = out = tmp_path_factory.mktemp(f"levels{levels}")
-            common = list_options(base=base, checkpoint=checkpoint, data=data, low=LOW_LAYERS)
+            common = list_options(base=base, checkpoint=checkpoint, data=data, low=LOW_RANK_LAYER_COUNT)
             export.main([*common, "--levels", str(levels), "--out", str(out / "reader.onnx")])
             words = Tokenizer.from_file(str(base / "tokenizer.json")).get_vocab()
             (out / "vocab.txt").write_text("\n".join(sorted(words, key=words.__getitem__)) + "\n", encoding="utf-8")

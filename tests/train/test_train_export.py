@@ -12,7 +12,7 @@ import onnx
 import onnxruntime
 import pytest
 import torch
-from exported_readers import LOW_LAYERS, GetExport
+from exported_readers import LOW_RANK_LAYER_COUNT, GetExport
 from tokenizers import Tokenizer
 
 from quorum.core.state import Passage
@@ -27,7 +27,7 @@ from quorum.training.examples import EncodedExample, Example, encode_example
 
 @pytest.fixture(scope="module")
 def model(base: Path, checkpoint: Path) -> TwoTowers:
-    return start_from(load_base(base, LOW_LAYERS), checkpoint).eval()
+    return start_from(load_base(base, LOW_RANK_LAYER_COUNT), checkpoint).eval()
 
 
 @pytest.fixture(scope="module")
@@ -64,7 +64,7 @@ def flatten_logits(logits: list[Logits]) -> np.ndarray:
 def test_a_float_export_equals_torch(
     get_export: GetExport, model: TwoTowers, rows: list[EncodedExample], examples: list[Example], tokenizer: Tokenizer
 ) -> None:
-    encoder = Encoder(get_export(0))
+    encoder = Encoder(get_export(levels=0))
     expected = [compute_by_torch(model, row) for row in rows]
     # Word vectors are int8 and positions half precision here too.
     assert np.corrcoef(flatten_logits(read_logits(encoder, rows)), flatten_logits(expected))[0, 1] > 0.9999
@@ -82,7 +82,7 @@ def test_an_int8_export_is_close_to_torch(
     examples: list[Example],
     tokenizer: Tokenizer,
 ) -> None:
-    encoder = Encoder(get_export(levels))
+    encoder = Encoder(get_export(levels=levels))
     outputs, expected = read_logits(encoder, rows), [compute_by_torch(model, row) for row in rows]
     assert np.corrcoef(flatten_logits(outputs), flatten_logits(expected))[0, 1] > 0.99
     agreements = [a.start.argmax() == b.start.argmax() for a, b in zip(outputs, expected, strict=True)]
@@ -102,7 +102,7 @@ def are_same(logits: Logits, other_logits: Logits) -> bool:
 def test_no_output_depends_on_its_batch(
     get_export: GetExport, rows: list[EncodedExample], examples: list[Example]
 ) -> None:
-    encoder, rng = Encoder(get_export(127)), random.Random(0)
+    encoder, rng = Encoder(get_export(levels=127)), random.Random(0)
     texts = [example.question for example in examples[:20]]
     single_logits = [encoder.read([row.ids], [row.types])[0] for row in rows]
     single_vectors = np.concatenate([encoder.embed([text]) for text in texts])
@@ -113,10 +113,10 @@ def test_no_output_depends_on_its_batch(
         assert np.array_equal(encoder.embed([texts[n] for n in numbers]), single_vectors[numbers])
 
 
-def test_low_layers_are_stored_once_and_folded_when_loaded(get_export: GetExport, tmp_path: Path) -> None:
-    file = get_export(127) / "reader.onnx"
+def test_the_lowest_layers_are_stored_once_and_updated_when_loaded(get_export: GetExport, tmp_path: Path) -> None:
+    file = get_export(levels=127) / "reader.onnx"
     stored_tensors = {tensor.name: tensor for tensor in onnx.load(file).graph.initializer}
-    for number in range(LOW_LAYERS):
+    for number in range(LOW_RANK_LAYER_COUNT):
         for name in ("qkv", "o", "inner", "outer"):
             assert stored_tensors[f"base.{number}.{name}.weight"].data_type == onnx.TensorProto.INT8
             assert stored_tensors[f"base.{number}.{name}.0.A"].data_type == onnx.TensorProto.FLOAT16
@@ -148,7 +148,9 @@ def test_an_embedding_and_a_reading_each_compute_one_tower(embeds: bool, get_exp
     options = onnxruntime.SessionOptions()
     options.log_severity_level = 3
     options.enable_profiling, options.profile_file_prefix = True, str(tmp_path / "profile")
-    session = onnxruntime.InferenceSession(get_export(127) / "reader.onnx", options, providers=["CPUExecutionProvider"])
+    session = onnxruntime.InferenceSession(
+        get_export(levels=127) / "reader.onnx", options, providers=["CPUExecutionProvider"]
+    )
     ids = np.ones((2, 16), np.int64)
     outputs = ["embedding"] if embeds else ["span", "answerable", "hidden"]
     session.run(outputs, {"ids": ids, "types": 0 * ids, "mask": ids, "embeds": np.array(embeds)})
@@ -167,7 +169,7 @@ def measure_accuracy(encoder: Encoder, records: list[dict[str, Any]]) -> float:
 
 
 def test_the_product_reads_with_the_exported_model(get_export: GetExport, records: list[dict[str, Any]]) -> None:
-    encoder = Encoder(get_export(127))
+    encoder = Encoder(get_export(levels=127))
     assert measure_accuracy(encoder, records) > 0.8
     passages = [Passage(id=r["id"], title="Towns", text=r["context"]) for r in records]
     (result,) = read_jobs([Job(records[0]["question"], passages)], encoder, Calibration.from_manifest(read_manifest()))
@@ -179,7 +181,7 @@ def test_the_product_reads_with_the_exported_model(get_export: GetExport, record
 def test_an_export_is_calibrated_and_evaluated(
     get_export: GetExport, data: Path, negatives: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    folder = get_export(127)
+    folder = get_export(levels=127)
     calibrate.main(["--folder", str(folder), "--data", str(data), "--negatives", str(negatives)])
     manifest = json.loads((folder / "reader.json").read_text(encoding="utf-8"))
     calibration = Calibration.from_manifest(manifest)
@@ -197,7 +199,7 @@ def test_an_export_is_calibrated_and_evaluated(
 def test_an_export_that_fails_leaves_the_old_file(base: Path, checkpoint: Path, data: Path, tmp_path: Path) -> None:
     (tmp_path / "reader.onnx").write_text("old", encoding="utf-8")
     with pytest.raises(ValueError, match="trained for another encoder"):
-        export.export_reader(base, checkpoint, data, tmp_path / "reader.onnx", low=LOW_LAYERS - 1)
+        export.export_reader(base, checkpoint, data, tmp_path / "reader.onnx", low=LOW_RANK_LAYER_COUNT - 1)
     assert (tmp_path / "reader.onnx").read_text(encoding="utf-8") == "old"
     assert len(list(tmp_path.iterdir())) == 1
 
@@ -207,7 +209,7 @@ def test_more_levels_bring_the_outputs_closer_to_those_of_torch(
 ) -> None:
     expected = flatten_logits([compute_by_torch(model, row) for row in rows])
     differences = [
-        float(np.abs(flatten_logits(read_logits(Encoder(get_export(levels)), rows)) - expected).mean())
+        float(np.abs(flatten_logits(read_logits(Encoder(get_export(levels=levels)), rows)) - expected).mean())
         for levels in (7, 63, 0)
     ]
     assert all(larger > smaller for larger, smaller in pairwise(differences))

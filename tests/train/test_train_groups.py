@@ -15,7 +15,7 @@ from quorum.training.reader_loss import compute_loss, pad_batch
 
 @pytest.fixture
 def examples_with_wrong_passages(examples: list[Example]) -> list[Example]:
-    """Each question that has an answer, with five passages that do not answer it; the rest stay as they are."""
+    """All examples, and for each that has an answer five more: its question with a passage that does not answer it."""
     wrong = [
         Example(example.question, other.context.replace(" in ", " a "), (), "wrong")
         for number, example in enumerate(examples)

@@ -94,8 +94,8 @@ def test_names_may_have_a_prefix(base: Path, weights: dict[str, Tensor], tmp_pat
     assert torch.equal(load_base(tmp_path, 1).embed(batch[0], batch[2]), load_base(base, 1).embed(batch[0], batch[2]))
 
 
-def write_adapters(weights: dict[str, Tensor]) -> dict[str, Tensor]:
-    """Low-rank adapters of all linear layers, and a span head, as adapter training writes them."""
+def draw_adapters(weights: dict[str, Tensor]) -> dict[str, Tensor]:
+    """Random low-rank adapters of all linear layers, and a span head, named as adapter training names them."""
     torch.manual_seed(3)
     tensors = {"span.weight": torch.randn(2, 32), "span.bias": torch.randn(2)}
     for number in range(3):
@@ -110,7 +110,7 @@ def write_adapters(weights: dict[str, Tensor]) -> dict[str, Tensor]:
 @pytest.mark.parametrize("low", [0, 1, 3])
 def test_adapters_are_merged(low: int, base: Path, weights: dict[str, Tensor], tmp_path: Path, batch: Batch) -> None:
     ids, types, mask = batch
-    low_rank = write_adapters(weights)
+    low_rank = draw_adapters(weights)
     save_file(low_rank, tmp_path / "adapter.safetensors")
     merged_weights = dict(weights)
     for number in range(3):
@@ -173,14 +173,14 @@ def test_the_loss_takes_every_gold_span(base: Path) -> None:
     model = load_base(base, 1)
     item = EncodedExample([2, 50, 3, 60, 61, 62, 3], [0, 0, 0, 1, 1, 1, 1], [])
     ids, types, mask = pad_batch([item])
-    span, verdict = model.read(ids, types, mask)
+    span, answerable = model.read(ids, types, mask)
     span = span.masked_fill(~mark_allowed_positions(types, mask)[..., None], -1e4)
     starts, ends = span[0, :, 0].softmax(0), span[0, :, 1].softmax(0)
     for spans in ([], [(3, 4)], [(3, 4), (5, 5)]):
         likelihood = sum(starts[a] * ends[b] for a, b in spans or [(0, 0)])
         is_answerable = torch.full((1,), float(bool(spans)))
-        verdict_loss = nn.functional.binary_cross_entropy_with_logits(verdict, is_answerable)
-        expected = -torch.log(torch.as_tensor(likelihood)) / 2 + verdict_loss
+        answerable_loss = nn.functional.binary_cross_entropy_with_logits(answerable, is_answerable)
+        expected = -torch.log(torch.as_tensor(likelihood)) / 2 + answerable_loss
         loss = compute_loss(model, [EncodedExample(item.ids, item.types, spans)], answerable_weight=1.0)
         torch.testing.assert_close(loss, expected)
 

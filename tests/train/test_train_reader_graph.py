@@ -1,4 +1,6 @@
-"""An older export becomes a graph with a branch for each tower, and computes the same."""
+"""The command `quorum.training.reader_graph` rewrites an older export of the reader as a graph with two branches, one
+for embedding and one for reading, and all outputs stay the same.
+"""
 
 import hashlib
 import json

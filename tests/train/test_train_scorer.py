@@ -71,7 +71,7 @@ def run_command(*arguments: str) -> int:
     return int(command_exit.value.code or 0)
 
 
-def test_commands_lead_from_questions_to_a_filter_that_answers_use(
+def test_the_commands_make_silver_data_and_train_a_filter_that_ask_uses(
     models: dict[str, Path], capsys: pytest.CaptureFixture[str]
 ) -> None:
     passages = [{"id": "p", "title": "", "text": "Iron rusts. Eiffel designed it. It is tall."}]

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import onnx
 import pytest
-from exported_readers import LOW_LAYERS, GetExport, list_options
+from exported_readers import LOW_RANK_LAYER_COUNT, GetExport, list_options
 from tokenizers import Tokenizer
 
 from quorum.models.embedded.encoder import Encoder
@@ -21,9 +21,9 @@ def test_training_goes_on_from_an_exported_file_alone(
     base: Path, get_export: GetExport, data: Path, tmp_path: Path, examples: list[Example], tokenizer: Tokenizer
 ) -> None:
     """The folder of the base model is written from the file. Exported again, the encoder has the same integers."""
-    source = get_export(63)
+    source = get_export(levels=63)
     base_folder.write_base_folder(source, tmp_path / "base", attention_heads=4)
-    original_model, rebuilt_model = load_base(base, LOW_LAYERS), load_base(tmp_path / "base", LOW_LAYERS)
+    original_model, rebuilt_model = (load_base(folder, LOW_RANK_LAYER_COUNT) for folder in (base, tmp_path / "base"))
     assert rebuilt_model.config == {name: original_model.config[name] for name in rebuilt_model.config}
     words = [Tokenizer.from_file(str(folder / "tokenizer.json")).get_vocab() for folder in (base, tmp_path / "base")]
     assert words[0] == words[1]
@@ -32,7 +32,7 @@ def test_training_goes_on_from_an_exported_file_alone(
     assert similarities.min() > 0.99
     assert similarities.max() < 1  # what int8 rounded stays rounded
     checkpoint, second_export = tmp_path / "reader.safetensors", tmp_path / "reader.onnx"
-    common = list_options(base=tmp_path / "base", low=LOW_LAYERS)
+    common = list_options(base=tmp_path / "base", low=LOW_RANK_LAYER_COUNT)
     reader.main([*common, *list_options(train=data, init=source / "reader.onnx", steps=2, out=checkpoint)])
     options = list_options(checkpoint=checkpoint, data=data, levels=63, out=second_export)
     export.main([*common, *options])
@@ -55,10 +55,10 @@ def test_an_export_may_keep_the_sentence_encoder_of_another_file(
     base: Path, get_export: GetExport, data: Path, checkpoint: Path, tmp_path: Path
 ) -> None:
     """After more training the reader has changed, but the sentence encoder gives the same vectors."""
-    source, out = get_export(63), tmp_path / "out"
+    source, out = get_export(levels=63), tmp_path / "out"
     base_folder.write_base_folder(source, tmp_path / "base", attention_heads=4)
     out.mkdir()
-    common = list_options(base=tmp_path / "base", low=LOW_LAYERS)
+    common = list_options(base=tmp_path / "base", low=LOW_RANK_LAYER_COUNT)
     new_checkpoint = tmp_path / "reader.safetensors"
     reader.main([*common, *list_options(train=data, init=checkpoint, steps=20, rate=1e-3, out=new_checkpoint)])
     options = list_options(checkpoint=new_checkpoint, data=data, levels=63, out=out / "reader.onnx")
@@ -76,8 +76,8 @@ def test_an_export_may_keep_the_sentence_encoder_of_another_file(
 def test_another_encoder_cannot_be_kept(
     base: Path, get_export: GetExport, data: Path, checkpoint: Path, tmp_path: Path
 ) -> None:
-    common = list_options(base=base, checkpoint=checkpoint, data=data, low=LOW_LAYERS)
-    kept_encoder = ["--encoder-of", str(get_export(63) / "reader.onnx")]
+    common = list_options(base=base, checkpoint=checkpoint, data=data, low=LOW_RANK_LAYER_COUNT)
+    kept_encoder = ["--encoder-of", str(get_export(levels=63) / "reader.onnx")]
     with pytest.raises(ValueError, match=r"base\.0\.qkv\.weight differs"):
         export.main([*common, "--levels", "127", "--out", str(tmp_path / "r.onnx"), *kept_encoder])
     assert not list(tmp_path.iterdir())

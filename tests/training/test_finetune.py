@@ -12,9 +12,11 @@ from quorum.core.context import Context
 from quorum.core.errors import SetupError
 from quorum.datasets.silver import SilverLine, read_silver
 from quorum.graphs import answer
+from quorum.models.pretrained import ModelCard
 from quorum.models.scripted import ScriptedModel
 from quorum.prompts import get_version
 from quorum.training.finetune import Settings
+from quorum.training.finetune_card import write_card_text
 from quorum.training.finetune_jsonl import check_file, export_examples
 from quorum.training.pairs import Task, name_measures, read_lines
 
@@ -203,7 +205,7 @@ def test_training_without_its_packages_says_what_to_install(command: str, capsys
     assert run_command(command, "train", "silver.jsonl", "--out", "made", "--base", "nowhere") == 2
     output = capsys.readouterr().err
     assert f"Training a {command} needs the package torch" in output
-    assert "pip install -e '.[train]'" in output
+    assert "pip install 'quorum-rag[train]' (in a checkout: pip install -e '.[train]')" in output
     assert not Path("made").exists()
     write_lines(Path("passages.jsonl"), {"id": "p", "text": TEXTS[0]})
     ask_command = ["ask", "Who?", "--method", "filco", "--passages", "passages.jsonl"]
@@ -223,3 +225,19 @@ def test_training_without_its_packages_says_what_to_install(command: str, capsys
 def test_invalid_settings_are_refused(setting: dict[str, Any], message: str) -> None:
     with pytest.raises(SetupError, match=message):
         Settings(**setting)
+
+
+@pytest.mark.parametrize(("context", "method"), [("silver", "filco"), ("full", "concat")])
+def test_the_card_of_a_generator_names_the_method_that_sends_what_it_was_trained_on(context: str, method: str) -> None:
+    card = ModelCard("generator", {"answer": "1"}, "strinc", 1024, 128, "t5", "0", adapter=False, weights="0")
+    settings = {"rate": 5e-5, "epochs": 1, "batch": 32, "seed": 0}
+    run = {
+        "task": {"context": context},
+        "base": {"name": "t5"},
+        "data": {"file": "silver.jsonl", "sha256": "0"},
+        "settings": settings,
+    }
+    report = {"examples": 1, "left_out": 0, "shortened": 0, "losses": [0.5]}
+    text = write_card_text(card, {"run": run, "report": report, "versions": {}}, "my-reader")
+    assert f"--method {method} --model transformers:my-reader" in text
+    assert ("context_filter" in text) == (method == "filco")

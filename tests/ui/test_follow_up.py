@@ -1,4 +1,6 @@
-"""Follow-up questions on the page: each method reads its own answers in the earlier runs."""
+"""Follow-up questions on the page: each method reads its own answers to the earlier questions, and another method's
+answer where it gave none.
+"""
 
 import asyncio
 from pathlib import Path

@@ -46,6 +46,7 @@ def test_serving_a_page_without_the_extra_ui_names_the_extra(
 ) -> None:
     monkeypatch.setitem(sys.modules, "nicegui", None)
     message = get_error_message(capsys)
+    assert "pip install 'quorum-rag[ui]'" in message
     assert "pip install -e '.[ui]'" in message
     assert "make serve" in message
 

@@ -114,7 +114,7 @@ def check_plugin(application: Path) -> None:
     """Check that an installed plugin adds a method, a metric, a retriever and a document reader to every command."""
     (notes := application / "notes").mkdir()
     (notes / "vell.note").write_text(f"Vell\n{PASSAGE['text']}\n", encoding="utf-8")
-    with report_step("the example of a plugin, installed beside it"):
+    with report_step("the example plugin, installed beside Quorum"):
         add_package(ROOT / "examples" / "plugin")
     options = ["--methods", "concat,shout", "--corpus", "notes", "--retriever", "titles", "--out", "shouted"]
     for expected_text, *command in (

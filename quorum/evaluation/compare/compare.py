@@ -30,7 +30,7 @@ async def plan_comparison(options: Options, *, progress: Progress = ignore_progr
 
     Raises `SetupError` for a mistake in the options or the data, and for an estimate above `max_cost`.
     """
-    estimated_plan = await add_estimate(await plan(replace(options, details=True)), progress)
+    estimated_plan = await add_estimate(await plan(replace(options, writes_details=True)), progress)
     return choose_who_may_drop_by_estimate(estimated_plan)
 
 

@@ -68,7 +68,9 @@ def describe_headline(
     method = by_name[str(recommendation.cheapest)]
     limit = f" within {describe_budget(recommendation.budget)}" if recommendation.budget else ""
     if recommendation.equal_methods:
-        claim = f"Too few questions to choose; the cheapest of those that may be equally good{limit} is {method.name}"
+        claim = (
+            f"Too few questions to choose; {method.name} is the cheapest of the methods that may be equally good{limit}"
+        )
     elif is_only_method and race_dropped_methods:
         claim = f"{method.name} won the race{limit}"
     elif is_only_method:

@@ -63,7 +63,7 @@ class Prices:
         """
         total = 0.0
         for prompt, counts in usage.items():
-            price = self.find_price(find_model(prompt, context))
+            price = self.find_price(find_model_of_prompt(prompt, context))
             if price is None:
                 return None
             total += price.compute_cost(counts["input_tokens"], counts["output_tokens"])
@@ -92,7 +92,7 @@ def is_free(name: str) -> bool:
     return name.partition(":")[0] in FREE_PROVIDERS
 
 
-def find_model(prompt: str, context: Context) -> Any:
+def find_model_of_prompt(prompt: str, context: Context) -> Any:
     """The model that a prompt is sent to."""
     if prompt in VERIFIER_PROMPTS and context.verifier is not None:
         return context.verifier

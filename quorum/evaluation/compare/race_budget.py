@@ -18,12 +18,12 @@ def choose_who_may_drop_by_estimate(estimated_plan: Plan) -> Plan:
     if estimated_plan.options.race is None or not estimated_plan.options.budget or estimated_plan.estimate is None:
         return estimated_plan
     expected = estimated_plan.estimate.methods
-    challengers = frozenset(
+    names = frozenset(
         name
         for name, method_estimate in expected.items()
         if all(is_expected_within_limit(method_estimate, *limit) for limit in budget.items())
     )
-    return replace(estimated_plan, challengers=challengers)
+    return replace(estimated_plan, names_that_may_drop=names)
 
 
 def is_expected_within_limit(method_estimate: MethodEstimate, unit: str, most: float) -> bool:
@@ -34,16 +34,20 @@ def is_expected_within_limit(method_estimate: MethodEstimate, unit: str, most: f
 
 
 def choose_who_may_drop_by_figures(estimated_plan: Plan, outcome: RunOutcome) -> Plan | None:
-    """The plan without the challengers that exceeded the budget; None if no challenger did.
+    """The plan in which the methods that exceeded the budget may no longer drop others; None if none exceeded it.
 
-    The race must then be run again, because those challengers may have dropped methods that no other challenger would.
+    The race must then be run again, because those methods may have dropped some that no other method would drop.
     """
-    if estimated_plan.challengers is None or outcome.race is None or not outcome.race.finished:
+    if estimated_plan.names_that_may_drop is None or outcome.race is None or not outcome.race.finished:
         return None
     costs, scores = compute_mean_costs(estimated_plan, outcome.results.scores), outcome.results.scores
     figures = [
         compute_figures(name, scores[name], outcome.race.measure, costs[name], [])
-        for name in estimated_plan.challengers
+        for name in estimated_plan.names_that_may_drop
     ]
     affordable = frozenset(figure.name for figure in figures if is_within_budget(figure, estimated_plan.options.budget))
-    return None if affordable == estimated_plan.challengers else replace(estimated_plan, challengers=affordable)
+    return (
+        None
+        if affordable == estimated_plan.names_that_may_drop
+        else replace(estimated_plan, names_that_may_drop=affordable)
+    )

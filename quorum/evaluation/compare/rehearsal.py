@@ -18,7 +18,7 @@ from quorum.core.rehearsal import mark_rehearsal
 from quorum.datasets.records import Record
 from quorum.evaluation.callbacks import read_usage
 from quorum.evaluation.compare.call_bounds import compute_call_bounds
-from quorum.evaluation.compare.prices import find_model
+from quorum.evaluation.compare.prices import find_model_of_prompt
 from quorum.evaluation.run.ask_question import answer_question
 from quorum.evaluation.run.columns import Column
 from quorum.nodes.shorten import wants_short_answer
@@ -67,7 +67,7 @@ class CallRecorder(AsyncCallbackHandler):
         **kwargs: Any,
     ) -> None:
         prompt_name = str((metadata or {}).get("prompt") or "")
-        model = find_model(prompt_name, self.context)
+        model = find_model_of_prompt(prompt_name, self.context)
         text = "\n".join(str(message.text) for message in messages[0])
         decoding = (self.context.temperature, self.context.top_p, self.context.seed)
         number = len(self.calls) if self.context.temperature else 0  # two samples of one prompt are two calls

@@ -29,7 +29,8 @@ class TotalSpent(TypedDict):
 
 class LimitedSpending(ModelSpending):
     """Counts spending by model, on top of earlier runs of the same comparison. Once this run has spent more than
-    `limit` dollars, the next call is refused. rehearsal_usage: what the estimate's rehearsal has used, by model.
+    `limit` dollars, the next call is refused. rehearsal_usage: by model, the calls and tokens that the estimate has
+    used (see `quorum.evaluation.run.plan.Plan`).
     """
 
     raise_error = True  # a refused call ends the run
@@ -44,7 +45,7 @@ class LimitedSpending(ModelSpending):
     ) -> None:
         super().__init__()
         self.prices, self.limit, self.cost = prices, limit, 0.0
-        self.models = dict(earlier_spending["models"]) if earlier_spending else {}
+        self.usage_by_model = dict(earlier_spending["models"]) if earlier_spending else {}
         self.searches = earlier_spending["searches"] if earlier_spending else 0
         self.searches_made = earlier_spending["searches_made"] if earlier_spending else 0
         for name, counts in (rehearsal_usage or {}).items():
@@ -60,7 +61,7 @@ class LimitedSpending(ModelSpending):
         metadata: dict[str, Any] | None = None,
         **kwargs: Any,
     ) -> None:
-        if not (metadata or {}).get("stored"):
+        if not (metadata or {}).get("reused"):
             self.check_limit()
         await super().on_chat_model_start(serialized, messages, run_id=run_id, metadata=metadata, **kwargs)
 
@@ -87,10 +88,12 @@ class LimitedSpending(ModelSpending):
 
     def total(self) -> TotalSpent:
         """Total spending, of this run and earlier runs."""
-        costs = [compute_cost_of_usage(name, counts, self.prices) for name, counts in self.models.items()]
+        costs = [compute_cost_of_usage(name, counts, self.prices) for name, counts in self.usage_by_model.items()]
         known_costs = [cost for cost in costs if cost is not None]
         cost = sum(known_costs) if len(known_costs) == len(costs) else None
-        return TotalSpent(models=self.models, searches=self.searches, searches_made=self.searches_made, cost=cost)
+        return TotalSpent(
+            models=self.usage_by_model, searches=self.searches, searches_made=self.searches_made, cost=cost
+        )
 
 
 class JudgeSpending(LimitedSpending):

@@ -41,7 +41,7 @@ def make_answer_table(
     )
     failed_questions = np.array([results.find_failed_questions(name) for name in methods])
     unknown = np.array([results.get_numbers(name, "unknown") == 1 for name in methods])
-    calls, certificates = read_calls_and_certified_answers(results, methods)
+    calls, certificates = read_calls_and_certificates(results, methods)
     prices_of_methods = [find_prices(results, name, unit, Prices(prices)) for name in methods]
     cost, shared_cost = compute_costs(results, methods, calls, unit, prices_of_methods)
     return RecordedAnswers(
@@ -70,11 +70,11 @@ def number_answers(results: RecordedResults, methods: Sequence[str]) -> np.ndarr
     )
 
 
-def read_calls_and_certified_answers(
+def read_calls_and_certificates(
     results: RecordedResults, methods: Sequence[str]
 ) -> tuple[dict[tuple[str, str], Counter[Call]], dict[tuple[str, str], bool]]:
-    """Read details.jsonl: by (method, question id) the calls, and whether the answer of the vote is certain to stay the
-    same if one passage is replaced.
+    """Read details.jsonl. Returns, by (method, question id), the calls and the certificates. A certificate says whether
+    the vote's answer is certain to stay the same if one passage is replaced.
     """
     calls: dict[tuple[str, str], Counter[Call]] = {}
     certificates: dict[tuple[str, str], bool] = {}

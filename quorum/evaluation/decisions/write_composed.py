@@ -25,7 +25,7 @@ def make_composed_file(results: RecordedResults, composition: ComposeResult, gua
             "lose_at_most": guarantee.lose_at_most,
             "confidence_level": round(1 - guarantee.error, 12),
             "p": round(cascade_certificate.p_value, ROUNDED_DIGITS),
-            "rival_method": cascade_certificate.hardest_rival,  # the method with the largest p-value
+            "hardest_rival": cascade_certificate.hardest_rival,  # the method with the largest p-value
             "loss": round(cascade_certificate.loss, ROUNDED_DIGITS),
             "questions": composition.certifying_count,
             "seed": guarantee.seed,

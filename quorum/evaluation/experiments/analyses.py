@@ -1,4 +1,4 @@
-"""Analyses of the results of an experiment's runs, question by question."""
+"""Analyses of the results of an experiment's columns (methods with their settings), question by question."""
 
 import json
 import statistics
@@ -113,7 +113,9 @@ def make_known_questions_table(asked_count: int, known_count: int, model: Any) -
     return AnalysisTable(title=title, rows=rows)
 
 
-def make_gold_passages_table(results: Path, columns: Sequence[Column], count_without_gold_passage: int) -> AnalysisTable:
+def make_gold_passages_table(
+    results: Path, columns: Sequence[Column], count_without_gold_passage: int
+) -> AnalysisTable:
     """How often a gold passage was found, and how often it was inserted; columns with the same passages share a row.
 
     count_without_gold_passage: how many questions were left out because the data name no gold passage for them.
@@ -131,8 +133,8 @@ def make_gold_passages_table(results: Path, columns: Sequence[Column], count_wit
         {"passages": f"k={k}", "n": n, "gold found": found_count, "gold put in": n - found_count}
         for k, n, found_count in counts
     ]
-    questions = f"{count_without_gold_passage} question{'' if count_without_gold_passage == 1 else 's'}"
-    return AnalysisTable(title=f"Gold passages ({questions} without one left out)", rows=rows)
+    questions = "question that has" if count_without_gold_passage == 1 else "questions that have"
+    return AnalysisTable(title=f"Gold passages (left out: {count_without_gold_passage} {questions} none)", rows=rows)
 
 
 def make_passage_count_table(records: Iterable[Record], k_values: Sequence[int]) -> AnalysisTable:
@@ -148,7 +150,8 @@ def make_passage_count_table(records: Iterable[Record], k_values: Sequence[int])
     ]
     most = max(passage_counts, default=0)
     return AnalysisTable(
-        title=f"The questions have at most {most} passages; experiments with a larger k are not run", rows=rows
+        title=f"The questions have at most {most} passages; the first k that covers them is run, and no larger k",
+        rows=rows,
     )
 
 

@@ -9,7 +9,7 @@ from quorum.evaluation.experiments.experiment import Experiment, read_experiment
 EXPERIMENTS_FOLDER = Path(__file__).parent
 PAPERS = ("Post-fusion", "BlendFilter", "SuRe", "FILCO")
 EXPERIMENTS: dict[str, Experiment] = {}
-ALIASES: dict[str, Experiment] = {}  # shorter names, some with columns of their own
+ALIASES: dict[str, Experiment] = {}  # shorter names; some change a key of their experiment, such as its methods
 
 for path in EXPERIMENTS_FOLDER.glob("*.toml"):
     experiment, aliases = read_experiment(path)

@@ -68,7 +68,7 @@ class Experiment:
     passages, the variants end with the first k that holds all passages of every question. shots: numbers of
     demonstrations, in place of variants. For each number, `draws` sets are drawn from the user's examples, and each set
     makes a column of each method; these columns are not compared with one another. drops_known_questions: if the model
-    answers a question correctly (EM) without a context, the methods are not asked that question. extra_measures: the
+    answers a question correctly (EM) without a context, the methods are not asked that question. shown_measures: the
     measures that the results show in a further table, in place of the measures of passages; they may repeat some of
     `measures`. kept_keys: keys of an answer's result that results.jsonl keeps. needs: options that must be given.
     analyses: what is computed from the results. quick_variants: the variants that `--quick` runs.
@@ -96,7 +96,7 @@ class Experiment:
     shots: tuple[int, ...] = ()
     draws: int = 4
     drops_known_questions: bool = False
-    extra_measures: tuple[str, ...] = ()
+    shown_measures: tuple[str, ...] = ()
     kept_keys: tuple[str, ...] = ()
     needs: tuple[Requirement, ...] = ()
     analyses: tuple[Analysis, ...] = ()

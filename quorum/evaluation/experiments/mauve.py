@@ -1,4 +1,4 @@
-"""MAUVE (Pillutla et al. 2021): how similar a column's answers are, as a whole, to the gold answers.
+"""MAUVE (Pillutla et al. 2021): how similar all answers of a method with its settings are to the gold answers.
 
 A language model turns each text into a vector; MAUVE compares the two distributions of vectors.
 

@@ -19,7 +19,7 @@ from quorum.nodes.ask import ask
 from quorum.parsing.answers import Parsed, add_malformed_flag
 from quorum.parsing.preferences import parse_preference
 
-Outcome = Literal["one", "other", "tie", "unscored", "failed"]
+Outcome = Literal["first", "second", "tie", "unscored", "failed"]
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,7 @@ class Verdict:
     """The judge's verdict on a pair. preferred: for each order of the summaries, 0 for the first method's summary, 1
     for the second method's, null for a tie.
 
-    Outcome "one": the first method wins; "other": the second method wins; "unscored": a reply could not be read;
+    Outcome "first": the first method wins; "second": the second method wins; "unscored": a reply could not be read;
     "failed": a call failed permanently.
     """
 
@@ -96,7 +96,7 @@ async def ask_preference(pair: Pair, texts: tuple[str, str], context: Context) -
 def decide_outcome(preferred_methods: list[int | None]) -> Outcome:
     """The method that wins both orders, or wins one and ties in the other; else a tie."""
     lead = sum(0 if method is None else 1 - 2 * method for method in preferred_methods)
-    return "one" if lead > 0 else "other" if lead < 0 else "tie"
+    return "first" if lead > 0 else "second" if lead < 0 else "tie"
 
 
 async def compare_summaries(
@@ -133,8 +133,8 @@ def count_outcomes(names: tuple[str, str], pairs: list[Pair], verdicts: Mapping[
     scored_outcomes = [outcome for outcome in outcomes if outcome not in ("unscored", "failed")]
     rows: list[dict[str, Any]] = []
     sides = (
-        ("one", names[0], [len(pair.first_summary) for pair in pairs]),
-        ("other", names[1], [len(pair.second_summary) for pair in pairs]),
+        ("first", names[0], [len(pair.first_summary) for pair in pairs]),
+        ("second", names[1], [len(pair.second_summary) for pair in pairs]),
     )
     for side, name, lengths in sides:
         share = (

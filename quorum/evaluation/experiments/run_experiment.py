@@ -172,7 +172,7 @@ def make_evaluation_options(experiment: Experiment, options: Options, choices: E
         extra_config=list_recorded_choices(experiment, options, choices),
         screening_column=CLOSED_BOOK_METHOD if drops_known(experiment, choices) else None,
         judge=None if "judge_preference" in experiment.analyses else choices.judge,
-        details="cost" in experiment.analyses,  # whether details.jsonl is written; its usage gives the costs
+        writes_details="cost" in experiment.analyses,  # whether details.jsonl is written; its usage gives the costs
     )
 
 

@@ -97,7 +97,7 @@ def right_answer_among_votes(outputs: Result, reference_outputs: Reference) -> b
 
 
 def right_answer_outvoted(outputs: Result, reference_outputs: Reference) -> bool | None:
-    """Whether one of the answers voted on was right, but the final answer is wrong (%NM; Liu et al. 2024, section 4)."""
+    """Whether an answer that was voted on is right and the final answer is wrong (%NM; Liu et al. 2024, section 4)."""
     is_among_votes = right_answer_among_votes(outputs, reference_outputs)
     return None if is_among_votes is None else is_among_votes and em(outputs, reference_outputs) == 0
 

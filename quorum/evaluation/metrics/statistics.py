@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 RESAMPLES = 10_000
-MOST_DRAWN_NUMBERS = 1_000_000  # numbers drawn at once
+MAX_NUMBERS_PER_DRAW = 1_000_000  # numbers drawn at once
 COMPARED_DIGITS = 9  # values that differ only by rounding are the same value
 
 Floats = NDArray[np.float64]
@@ -56,8 +56,8 @@ def has_many_repeats(counts: NDArray[np.int64]) -> bool:
 
 
 def split_row_count(row_count: int, width: int) -> Iterator[int]:
-    """Split rows of `width` numbers into parts of at most MOST_DRAWN_NUMBERS numbers; yields the row count of each."""
-    rows_per_part = max(1, MOST_DRAWN_NUMBERS // width)
+    """Split rows of `width` numbers into parts of at most MAX_NUMBERS_PER_DRAW numbers. Yields their row counts."""
+    rows_per_part = max(1, MAX_NUMBERS_PER_DRAW // width)
     while row_count > 0:
         yield min(rows_per_part, row_count)
         row_count -= rows_per_part

@@ -1,4 +1,8 @@
-"""Decides whether to keep a question: its passage must answer it, and nothing else may answer it. Names each fault."""
+"""Decides whether to keep a question, and names its fault if not.
+
+Its passages must answer it; the model's memory, or one of its two passages alone, must not. Nothing may answer an
+unanswerable question.
+"""
 
 import asyncio
 import re
@@ -99,7 +103,10 @@ def find_fault_in_text(draft: Draft, earlier_questions: EarlierQuestions) -> str
 
 
 def find_fault_of_answer(draft: Draft) -> str | None:
-    """The fault of an answer that cannot be scored, or that the question contains (a question "A or B?" may)."""
+    """The fault of an answer that cannot be scored, or that a question about a single passage contains.
+
+    A question about two passages may contain its answer ("A or B?").
+    """
     if not draft.answers:
         return "unread"
     if guess_task(draft.answers) == "yes_no":
@@ -116,9 +123,12 @@ def get_verifier(context: Context) -> Any:
 
 
 class QuestionChecker:
-    """Asks the verifier by the methods `concat` and `no_retrieval`, at temperature 0."""
+    """Asks the verifier by the methods `concat` and `no_retrieval`, at temperature 0.
 
-    def __init__(self, context: Context, threshold: float) -> None:
+    lowest_f1: the token F1 from which the verifier's answer counts as right.
+    """
+
+    def __init__(self, context: Context, lowest_f1: float) -> None:
         self.context = replace(
             context,
             model=get_verifier(context),
@@ -127,7 +137,7 @@ class QuestionChecker:
             samples=1,
             context_filter=None,
         )
-        self.threshold = threshold
+        self.lowest_f1 = lowest_f1
 
     async def find_fault(self, draft: Draft, config: RunnableConfig) -> str | None:
         """Why the draft is rejected; None if it is kept. Raises CallError when a call failed permanently."""
@@ -178,7 +188,7 @@ class QuestionChecker:
         return None if result["unknown"] else result["answer"]
 
     def is_right(self, draft: Draft, answer: str | None) -> bool:
-        """Whether the answer equals an accepted one, or its token F1 reaches the threshold."""
+        """Whether the answer equals an accepted one, or its token F1 is at least `lowest_f1`."""
         if answer is None:
             return False
-        return bool(exact_match(answer, draft.answers)) or f1(answer, draft.answers) >= self.threshold
+        return bool(exact_match(answer, draft.answers)) or f1(answer, draft.answers) >= self.lowest_f1

@@ -23,10 +23,10 @@ class DraftWriter:
     """Writes and checks drafts, many at once."""
 
     def __init__(
-        self, context: Context, threshold: float, earlier_texts: Iterable[str], config: RunnableConfig, concurrency: int
+        self, context: Context, lowest_f1: float, earlier_texts: Iterable[str], config: RunnableConfig, concurrency: int
     ) -> None:
         self.context, self.config, self.concurrency = context, config, concurrency
-        self.checker = QuestionChecker(context, threshold)
+        self.checker = QuestionChecker(context, lowest_f1)
         self.earlier_questions = EarlierQuestions()
         for question in earlier_texts:
             self.earlier_questions.add(question)

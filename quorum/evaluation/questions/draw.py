@@ -151,7 +151,7 @@ def find_partner(
 ) -> Passage | None:
     """The partner of a passage: a neighbour that shares a name with it. Neighbours in another document come first, then
     those with the rarest shared name, then the nearest. If this passage has no names (or its script has no capitals),
-    the partner is the nearest neighbour in another document, if there is one.
+    the partner is the nearest neighbour in another document, or else the nearest one in the same document.
 
     allowed_ids: of the passages that may be a partner; name_counts: the number of passages in which a name occurs.
     """

@@ -108,8 +108,9 @@ class QuestionFile:
 
 
 def make_line(draft: Draft, origin: Mapping[str, Any]) -> dict[str, Any]:
-    """A question's line in the data format. It has no passages, so that an evaluation searches the corpus; `meta` holds
-    what a reviewer needs. origin: the models and the prompt that wrote the question.
+    """A question's line in the data format. It has no passages, so that an evaluation searches the corpus. `meta` holds
+    what a reviewer needs: `why` is the fault of a rejected question, and `read` has the verifier's answers, by what the
+    verifier was shown. origin: the models and the prompt that wrote the question.
     """
     draw = draft.draw
     evidence = [

@@ -1,8 +1,10 @@
 """Writes questions with answers and gold passages from a corpus, by a model, for users who have no questions.
 
-We draw a passage and write a question about it. We keep the question only if that passage is needed to answer it. The
-draws and the order of the checks depend only on the seed and the replies: with the journal, the same command writes the
-same questions again and pays for nothing twice.
+We draw one or two passages and write a question about them. We keep an answerable question only if all its passages are
+needed to answer it, and an unanswerable one only if neither its passages nor retrieved ones answer it.
+
+The draws and the order of the checks depend only on the seed and the replies: with the journal, the same command writes
+the same questions again and pays for nothing twice.
 """
 
 import asyncio
@@ -155,7 +157,7 @@ async def check_writer(context: Context) -> None:
             "it out."
         )
     await check_models(context)
-    if getattr(await chat_model_async(context.model, context), "wants_inputs", False):
+    if getattr(await chat_model_async(context.model, context), "reads_prompt_inputs", False):
         raise SetupError(
             "The model 'embedded' cannot write questions: it can only find text; choose a chat model, for example "
             "--model openai:gpt-4o-mini, or openai:NAME with OPENAI_BASE_URL for your own server."
@@ -223,8 +225,8 @@ async def make_questions(writing_plan: Plan, *, progress: Progress = ignore_prog
             draft_count += len(drafts)
             faults.update(draft.fault for draft in drafts if draft.fault is not None)
             error = error or next((draft.error for draft in drafts if draft.error is not None), None)
-            if written_drafts := [draft for draft in drafts if is_written(draft, options)]:
-                await asyncio.to_thread(file.add, written_drafts, origin_of_kind)
+            if drafts_for_file := [draft for draft in drafts if is_for_file(draft, options)]:
+                await asyncio.to_thread(file.add, drafts_for_file, origin_of_kind)
             progress("write", sum(file.count_kept_by_kind().values()), options.n)
     end_reasons = {kind: queue.end_reasons[kind] for kind in count_missing(wanted_counts, file.count_kept_by_kind())}
     return WrittenQuestions(
@@ -249,8 +251,8 @@ def count_missing(wanted_counts: Mapping[Kind, int], kept_counts: Mapping[Kind, 
     }
 
 
-def is_written(draft: Draft, options: Options) -> bool:
-    """Whether a draft gets a line: every kept draft, and with `writes_rejected` every draft that was checked."""
+def is_for_file(draft: Draft, options: Options) -> bool:
+    """Whether a draft gets a line in the file: a kept one does; with `writes_rejected`, each that was checked does."""
     return draft.fault is None or (options.writes_rejected and bool(draft.question) and draft.fault != "failed")
 
 

@@ -150,20 +150,27 @@ def make_cost_axis(values: Sequence[float], frame: Frame = WIDE_FRAME) -> Axis:
 
 
 def make_share_axis(values: Sequence[float], frame: Frame = WIDE_FRAME) -> Axis:
-    """The axis of shares, a little beyond the values on both sides; below 0 only if a value is
-    (the worth of a method whose wrong answers cost more than its right ones bring)."""
+    """The axis of shares, from a little below the lowest value to a little above the highest, but not above 1.
+
+    It goes below 0 only to reach a negative value: the worth of a method whose wrong answers cost more than its right
+    ones bring.
+    """
     low, high = max(min(0.0, min(values)), min(values) - 0.04), min(1.0, max(values) + 0.04)
     return Axis(low, high if high > low else low + 0.1, frame.height - frame.bottom, frame.top)
 
 
-def choose_ticks(axis: Axis, most_ticks: int = 7) -> list[float]:
-    """Three to eight round numbers, or fewer if the room is small."""
+def choose_ticks(axis: Axis, most_steps: int = 7) -> list[float]:
+    """The round numbers on an axis.
+
+    A linear axis has steps of 1, 2 or 5 times a power of ten, and between its ends at most `most_steps` of them. A
+    logarithmic axis has 1, 2 and 5 times each power of ten; if `most_steps` is 4 or less, only the powers.
+    """
     if axis.log:
         powers = range(math.floor(math.log10(axis.low)), math.ceil(math.log10(axis.high)) + 1)
-        digits = (1, 2, 5) if most_ticks > 4 else (1,)
+        digits = (1, 2, 5) if most_steps > 4 else (1,)
         candidates = [digit * 10.0**power for power in powers for digit in digits]
         return [tick for tick in candidates if axis.low <= tick <= axis.high]
-    smallest_step = (axis.high - axis.low) / most_ticks
+    smallest_step = (axis.high - axis.low) / most_steps
     power = 10.0 ** math.floor(math.log10(smallest_step))
     step = next(digit * power for digit in (1, 2, 5, 10) if digit * power >= smallest_step * 0.999)
     first = math.ceil(axis.low / step - 1e-9)
@@ -172,8 +179,8 @@ def choose_ticks(axis: Axis, most_ticks: int = 7) -> list[float]:
 
 def label_ticks(axis: Axis, format_value: Callable[[float], str], right_end: float) -> list[tuple[float, str]]:
     """The numbers below an axis and their positions: as many as fit without touching, none beyond `right_end`."""
-    for most_ticks in (7, 4, 3, 2):
-        labels = [(axis.find_position(tick), format_value(tick)) for tick in choose_ticks(axis, most_ticks)]
+    for most_steps in (7, 4, 3, 2):
+        labels = [(axis.find_position(tick), format_value(tick)) for tick in choose_ticks(axis, most_steps)]
         extents = [(place - DIGIT_WIDTH * len(text) / 2, place + DIGIT_WIDTH * len(text) / 2) for place, text in labels]
         if all(left[1] + 8 <= right[0] for left, right in pairwise(extents)):
             break

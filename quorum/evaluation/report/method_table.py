@@ -23,6 +23,7 @@ def render_table(decision: "Decision") -> str:
     head = "".join(f'<th scope="col">{title}</th>' for title in shown_titles)
     recommendation = decision.recommendation
     label = "recommended" if recommendation.equal_methods else "best"
+    # `cheapest`: of the best method and those that do not differ significantly from it
     lines = "".join(
         render_table_line(
             [row[title] for title in shown_titles], label=label if figure.name == recommendation.cheapest else ""

@@ -26,7 +26,10 @@ BAR_WIDTH = 30  # characters
 
 
 def list_facts(decision: "Decision") -> list[str]:
-    """The facts of the comparison: '124 questions of questions.jsonl', 'over corpus', the models, the version."""
+    """The facts of the comparison: '124 questions of questions.jsonl', 'over corpus', the models, the version.
+
+    The models are those of all columns; a column is a method with its settings.
+    """
     config = read_config(decision.scores.folder / "config.json")
     models = {str(column.context.model) for column in decision.columns}
     source = config["source"].get("corpus") or config["source"].get("collection") or "given passages"

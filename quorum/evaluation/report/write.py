@@ -15,7 +15,6 @@ from string import Template
 from typing import TYPE_CHECKING
 
 from quorum.core.private_files import open_private_text
-from quorum.evaluation.metrics.measure_titles import MEASURE_NAMES
 from quorum.evaluation.report.csv_files import write_methods_csv, write_questions_csv
 from quorum.evaluation.report.page import read_asset, render_body
 from quorum.evaluation.report.questions import (
@@ -50,7 +49,6 @@ def write_report(decision: "Decision", progress: Progress = ignore_progress) -> 
         rows = [make_index_row(id_, results, methods, decision.measure) for id_ in ids]
         index = {
             "methods": methods,
-            "measure": MEASURE_NAMES[decision.measure],
             "chunk": QUESTIONS_PER_CHUNK,
             "page": QUESTIONS_PER_PAGE,
             "rows": rows,

@@ -21,9 +21,9 @@ from quorum.evaluation.run.gold_placement import find_gold_rank, place_gold
 from quorum.evaluation.run.rows import make_answered_row, make_failed_row
 from quorum.evaluation.run.spending import Spending, StoredCalls
 from quorum.evaluation.run.tasks import get_stated_task, list_labels
-from quorum.evaluation.watch import SEARCH_SECONDS, Watch
+from quorum.evaluation.watch import SEARCH_SECONDS, AnswerWatcher
 from quorum.graphs import answer
-from quorum.models.slots import start_counting_calls_of_question
+from quorum.models.slots import queue_calls_as_one_question
 from quorum.prompts import BUILT_IN, load_overrides
 
 TWO_WAY_PROMPTS = ("answer_label", "answer_candidates_label")  # prompts with a variant for two labels
@@ -32,8 +32,9 @@ TWO_WAY_PROMPTS = ("answer_label", "answer_candidates_label")  # prompts with a 
 @dataclass(frozen=True)
 class Questioner:
     """How questions are asked. uses_given_passages: every question brings its passages; task: the task of all
-    questions; default_task: the task of questions that state none; extra_keys: further keys of the result to write into
-    the rows; labels: the labels of claims that state none.
+    questions; default_task: the task of questions that state none in `meta.answer_type`; extra_keys: further keys of
+    the result to write into the rows; labels: the labels that a claim may have, if its record does not list them in
+    `meta.labels`.
     """
 
     uses_given_passages: bool
@@ -50,11 +51,11 @@ class Questioner:
         self, record: Record, column: Column, spending: Spending, details: Details | list[Detail] | None
     ) -> Row:
         """Ask one column one question; returns the row. If a call fails permanently, the row holds the error."""
-        started_at, watch = time.perf_counter(), None if details is None else Watch()
-        stored_calls = StoredCalls()
-        SEARCH_SECONDS.set(None if watch is None else watch.search_seconds)
+        started_at, watcher = time.perf_counter(), None if details is None else AnswerWatcher()
+        reused_calls = StoredCalls()
+        SEARCH_SECONDS.set(None if watcher is None else watcher.search_seconds)
         config: RunnableConfig = {
-            "callbacks": [spending, stored_calls] if watch is None else [spending, stored_calls, watch]
+            "callbacks": [spending, reused_calls] if watcher is None else [spending, reused_calls, watcher]
         }
         context = use_label_prompts(column.make_context(self.get_task(record)), list_labels(record) or self.labels)
         try:
@@ -64,14 +65,14 @@ class Questioner:
         except CallError as failure:
             seconds = time.perf_counter() - started_at
             return make_failed_row(record, column.name, context.answer_type, str(failure), seconds=seconds)
-        seconds = time.perf_counter() - started_at if watch is None else watch.compute_seconds_alone()
-        if details is not None and watch is not None:
-            details.append(make_detail(record["id"], column.name, result, watch))
+        seconds = time.perf_counter() - started_at if watcher is None else watcher.compute_seconds_alone()
+        if details is not None and watcher is not None:
+            details.append(make_detail(record["id"], column.name, result, watcher))
         make_row = partial(
             make_answered_row,
             all_votes_known=column.knows_all_votes,
             seconds=seconds,
-            stored_calls=stored_calls.count,
+            reused_calls=reused_calls.count,
             extra_keys=self.extra_keys,
         )
         return await asyncio.to_thread(make_row, record, column.name, context.answer_type, result)
@@ -96,7 +97,7 @@ async def answer_question(
 
     Raises CallError when a call failed permanently.
     """
-    start_counting_calls_of_question()
+    queue_calls_as_one_question()
     passages = record["passages"] if uses_given_passages else None
     question, golds, method = record["question"], record["answers"], column.method_or_graph
     if column.top is None and column.gold_position is None:

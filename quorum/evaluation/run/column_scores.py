@@ -1,4 +1,4 @@
-"""A row of results.jsonl, and the scores of one method in arrays."""
+"""A row of results.jsonl, and the scores of one column (a method with all its settings) in arrays."""
 
 import math
 from array import array
@@ -15,9 +15,10 @@ COST_KEYS = ("calls", "input_tokens", "output_tokens")
 
 class Row(TypedDict, total=False):
     """One line of results.jsonl. All measures are null if the question has an `error`. `seconds` is wall time in this
-    run; with details, it is the time that the method would take alone. `stored_calls`: how many of the answer's calls
-    needed no request, because the journal or another method's equal call had the reply; `group`: the question's
-    document or conversation, if the data name one.
+    run; with the option `details`, it is the time that the method would take alone. `dropped`: how many passages were
+    left out of prompts to fit the model's window. `reused_calls`: how many of the answer's calls needed no request,
+    because the journal or another method's equal call had the reply; `group`: the question's document or conversation,
+    if the data name one.
 
     The measures are those of `quorum.evaluation.metrics.registry`, by name, where each is explained; `passages` and
     `retrieved` are ids, after and before a filter. Extra keys of an experiment (a rationale) follow at the end, then
@@ -70,7 +71,7 @@ class Row(TypedDict, total=False):
     temperature_refused: bool | None
     dropped: int | None
     seconds: float
-    stored_calls: int | None
+    reused_calls: int | None
     error: str | None
     group: str
     rationale: str | None
@@ -83,7 +84,7 @@ def list_measure_names() -> list[str]:
 
 
 class ColumnScores:
-    """The measures of one method, question by question, as arrays of numbers, which take little memory.
+    """The measures of one column, question by question, as arrays of numbers, which take little memory.
 
     ids: the answered questions, in order of arrival; values: by measure, one number for each of `ids`, NaN if the
     question does not have the measure; error_messages: by id, for questions whose calls failed.
@@ -111,7 +112,7 @@ class ColumnScores:
         self.malformed += row["malformed"] or 0
         self.wordy_answers += row.get("wordy_answers") or 0  # not in rows of an older Quorum
         self.temperature_refused += bool(row.get("temperature_refused"))
-        self.has_stored_call.append(bool(row.get("stored_calls")))
+        self.has_stored_call.append(bool(row.get("reused_calls")))
         for name, values in self.values.items():
             value: Any = row.get(name)
             values.append(math.nan if value is None else value)
@@ -123,8 +124,10 @@ class ColumnScores:
         return values[[place[id_] for id_ in ids]] if ids else np.empty(0)
 
     def add_verdicts(self, verdicts: Mapping[str, float | None], counts: Mapping[str, float | int | None]) -> None:
-        """Add a judge's verdicts on the answers, by id: 1 right, 0 wrong, None unscored. counts: the judge's numbers of
-        answers, which `summarize` adds to the summary."""
+        """Add a judge's verdicts on the answers, by id: 1 right, 0 wrong, None unscored. counts: how many answers are
+        unscored, how many of the judge's calls failed, and the judge's mean calls and tokens for each answer;
+        `summarize` adds them to the summary.
+        """
         verdict_values = (verdicts.get(id_) for id_ in self.ids)
         self.values["judged"] = array("d", (math.nan if verdict is None else verdict for verdict in verdict_values))
         self.judge_counts = dict(counts)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, cast
 from quorum.core.composed_file import ComposedStage, is_composed_file_name
 from quorum.core.context import Context, parse_setting
 from quorum.core.errors import SetupError
-from quorum.evaluation.compare.prices import Price, Prices, find_model
+from quorum.evaluation.compare.prices import Price, Prices, find_model_of_prompt
 from quorum.evaluation.run.options import Options
 from quorum.evaluation.run.parse_systems import make_system_graph, split_systems
 from quorum.graphs import find_method, list_methods
@@ -77,7 +77,7 @@ class Column:
         """
         prices = self.prices or Prices()
         prices_of_prompt = [
-            prices.find_price(find_model(prompt, context)) for context in self.list_sending_contexts(prompt)
+            prices.find_price(find_model_of_prompt(prompt, context)) for context in self.list_sending_contexts(prompt)
         ]
         known_prices = [price for price in prices_of_prompt if price is not None]
         return (
@@ -149,7 +149,7 @@ def list_columns(options: Options) -> list[Column]:
         }
         for values in product(*varied_settings.values()):
             settings = {**base.settings, **dict(zip(varied_settings, values, strict=True))}
-            column = make_column(base.method_or_graph, settings, context)
+            column = make_column(base.method_or_graph, settings, base.context)
             columns_by_name.setdefault(column.name, replace(column, must_be_asked=base.must_be_asked))
     return list(columns_by_name.values())
 
@@ -167,8 +167,8 @@ def parse_columns(
     text: str, context: Context, systems: Mapping[str, str] | None = None, *, takes_files: bool = True
 ) -> list[Column]:
     """The columns named in `text` ('all' is every method); the settings in brackets override those of `context`.
-    systems: {name: spec} of systems that are stages of composed methods. takes_files: whether a method may be a path of
-    composed.json.
+    systems: {name: spec} of systems that are stages of composed methods. takes_files: whether a method may be the path
+    of a composed.json file, which `quorum compose` writes.
 
     >>> [column.context.k for column in parse_columns("concat,sure[k=10]", Context(k=3))]
     [3, 10]

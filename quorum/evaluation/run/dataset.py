@@ -26,11 +26,11 @@ class DataSet:
     """A valid data set of `count` questions.
 
     count_with_passages: how many questions bring their own passages; most_passages: the largest number of passages that
-    a question brings. task: the task of questions that state none; labels: the labels of claims that state none.
-    skipped: how many broken records were skipped. excluded_ids: ids of questions that are not asked. gold_passages: by
-    question id, gold passages that the questions do not bring; they are added to the records. seed: draws a random
-    order of the questions; None: they keep the file's order. by_group: keep the questions of a group
-    (`read_document_group`) together.
+    a question brings. task: the task of questions that state none; labels: the labels that a claim may have, for claims
+    whose data do not list them. skipped: how many broken records were skipped. excluded_ids: ids of questions that are
+    not asked. gold_passages: by question id, gold passages that the questions do not bring; they are added to the
+    records. seed: draws a random order of the questions; None: they keep the file's order. by_group: keep the questions
+    of a group (`read_document_group`) together.
     """
 
     path: Path

@@ -17,13 +17,15 @@ from quorum.core.private_files import open_private_bytes
 from quorum.core.state import Evidence, Passage, Result, Usage, Vote
 from quorum.evaluation.run.old_keys import rename_old_keys
 from quorum.evaluation.run.result_files import explain_write_errors, read_whole_lines
-from quorum.evaluation.watch import Call, Step, Watch
+from quorum.evaluation.watch import AnswerWatcher, Call, Step
 
 COPIED_KEYS = ("rationale", "candidates", "summaries", "validity", "scores", "votes", "voters_without_evidence")
 
 
 class Detail(TypedDict):
-    """One line of details.jsonl; `steps` and `calls` come from `quorum.evaluation.watch`, in order of start."""
+    """One line of details.jsonl; `steps` and `calls` come from `quorum.evaluation.watch`, in order of start.
+    `validity`, `scores`: for each candidate, whether its summary supports it, and its score.
+    """
 
     id: str
     method: str
@@ -43,7 +45,7 @@ class Detail(TypedDict):
     calls: list[Call]
 
 
-def make_detail(id_: str, method: str, result: Result, watch: Watch) -> Detail:
+def make_detail(id_: str, method: str, result: Result, watcher: AnswerWatcher) -> Detail:
     """The line for one answer."""
     detail: dict[str, Any] = {name: result.get(name) for name in COPIED_KEYS}
     fields: Any = {
@@ -55,8 +57,8 @@ def make_detail(id_: str, method: str, result: Result, watch: Watch) -> Detail:
         "usage": result.get("usage") or {},
         "malformed": {name: replies["count"] for name, replies in (result.get("malformed") or {}).items()},
         "wordy_answers": {name: replies["count"] for name, replies in (result.get("wordy_answers") or {}).items()},
-        "steps": watch.steps,
-        "calls": watch.calls,
+        "steps": watcher.steps,
+        "calls": watcher.calls,
     }
     return cast(Detail, fields)
 

@@ -18,7 +18,7 @@ from quorum.evaluation.run.columns import Column
 from quorum.evaluation.run.dataset import DataSet
 from quorum.graphs import answer
 
-FEWEST_PASSAGES = 2
+MOST_GIVEN_PASSAGES = 2  # so many of a question's passages are enough for the check
 STAND_IN_PASSAGE: Passage = {"id": "stand-in", "title": "", "text": "This stands for what would be found."}
 
 
@@ -42,7 +42,8 @@ class SilentModel(BaseChatModel):
 async def drop_ineligible(
     columns: Sequence[Column], dataset: DataSet, task: str | None = None
 ) -> tuple[list[Column], dict[str, str]]:
-    """The columns, except those from 'all' that do not support a task of the data, and by name why these are left out.
+    """The columns (methods with their settings), except those from 'all' that do not support a task of the data, and by
+    name why these are left out.
 
     Columns that the user named are kept. task: the task of every question; None: each question has its own. Raises
     `SetupError` if no column is left.
@@ -83,7 +84,7 @@ async def find_objection(column: Column, records: dict[str, Record]) -> str | No
     """The method's error message for a task that it does not support; None if it supports all tasks."""
     for task, record in records.items():
         context = replace_paid_models(column.make_context(task), column.method)
-        given_passages = record["passages"][:FEWEST_PASSAGES] or [STAND_IN_PASSAGE]
+        given_passages = record["passages"][:MOST_GIVEN_PASSAGES] or [STAND_IN_PASSAGE]
         question, golds = record["question"], record["answers"]
         try:
             await answer(question, column.method_or_graph, context, given=given_passages, gold_answers=golds)

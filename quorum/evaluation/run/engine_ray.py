@@ -22,7 +22,7 @@ from quorum.evaluation.run.rows import make_failed_row
 LOG = logging.getLogger("quorum")
 T = TypeVar("T")
 TRIES_TOGETHER, TRIES_ALONE = 2, 2  # how often a question is tried beside other questions, then alone on its worker
-MOST_WAITING_CALLS = 100_000  # how many calls of the actor may wait at once
+MOST_WAITING_CALLS = 100_000  # how many calls from workers may wait at once for `Services`
 
 
 @dataclass

@@ -82,7 +82,9 @@ class Services:
         await open_journal(resolve_path(path)).put(key, reply)
 
     async def take_amount(self, kind: str, model: str, limit: float, amount: float) -> int:
-        """Wait until the limit per minute allows `amount`. Returns its number, for `correct_amount`."""
+        """Wait until the limit per minute allows `amount`. Returns an id of the taken amount, with which
+        `correct_amount` finds it.
+        """
         taken_amount = await self.rate_limits.setdefault((kind, model, limit), LocalRateLimit(limit)).take(
             amount, REAL_CLOCK
         )

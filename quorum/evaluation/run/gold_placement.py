@@ -74,11 +74,12 @@ def place_gold(
 async def add_gold(
     dataset: DataSet, columns: Sequence[Column], *, retrieves: bool, gold_file: Path | None, task: str | None
 ) -> DataSet:
-    """The data set without the questions that have no known gold passage. If a gold passage is not among a question's
-    own, it comes from the corpus, or from `gold_file`, a file of passages, and is added to the question.
+    """The data set without the questions that have no known gold passage. A question that brings none of its gold
+    passages gets them from the corpus or from `gold_file`, a file of passages. If the data list no gold passages for
+    it, the first passage found in the corpus that contains an answer is added.
 
-    The collections of the columns must be filled, because the corpus is searched there. task: the task of every
-    question; None: each has its own.
+    The collections of the columns (methods with their settings) must be filled, because the corpus is searched there.
+    task: the task of every question; None: each has its own.
     """
     tasks = {record["id"]: task or dataset.get_task(record) for record in dataset.read_records()}
     records_without_gold = [

@@ -9,7 +9,8 @@ NEW_KEYS = {
     "voters_without_answer": "voters_without_evidence",
     "not_greedy": "temperature_refused",
     "verbose": "wordy_answers",
-    "stored": "stored_calls",
+    "stored": "reused_calls",
+    "stored_calls": "reused_calls",
     "searched": "searches_made",
     "recall_before": "recall_before_filter",
     "precision_before": "precision_before_filter",
@@ -23,15 +24,17 @@ def rename_old_keys(line: dict[str, Any]) -> dict[str, Any]:
     """The line, or the object of spent.json, with today's names of its keys, in the same order.
 
     >>> rename_old_keys({"em": 1.0, "stored": 2, "steps": [{"node": "vote", "within": None}]})
-    {'em': 1.0, 'stored_calls': 2, 'steps': [{'node': 'vote', 'enclosing_step': None}]}
+    {'em': 1.0, 'reused_calls': 2, 'steps': [{'node': 'vote', 'enclosing_step': None}]}
     """
     renamed_line = {NEW_KEYS.get(key, key): value for key, value in line.items()}
     if isinstance(line.get("steps"), list):
-        renamed_line["steps"] = [rename_in_step(step) for step in line["steps"]]
+        renamed_line["steps"] = [rename_key(step, "within", "enclosing_step") for step in line["steps"]]
+    if isinstance(line.get("calls"), list):  # the calls of a line of details.jsonl
+        renamed_line["calls"] = [rename_key(call, "stored", "reused") for call in line["calls"]]
     return renamed_line
 
 
-def rename_in_step(step: Any) -> Any:
-    if not isinstance(step, dict) or "within" not in step:
-        return step
-    return {"enclosing_step" if key == "within" else key: value for key, value in step.items()}
+def rename_key(item: Any, old: str, new: str) -> Any:
+    if not isinstance(item, dict) or old not in item:
+        return item
+    return {new if key == old else key: value for key, value in item.items()}

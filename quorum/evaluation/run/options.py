@@ -19,7 +19,7 @@ RACE_MODES = ("exact", "questions", "future")
 
 @dataclass(frozen=True, kw_only=True)
 class Options:
-    """The questions, the columns, the passages, how to ask, and where the results go.
+    """The questions, the columns (methods with their settings), the passages, how to ask, and where the results go.
 
     data: the file of questions; limit: how many of them to ask, from the first on; skip_bad: skip broken records
     instead of refusing the data; task: the task of every question, in place of the one in the data.
@@ -35,13 +35,13 @@ class Options:
     with the same results (docs/scale.md). out: the folder of the results; by default a folder under results/, named by
     the configuration.
 
-    baseline: the column to compare with, by default the first. measures: the user's own measures, by
-    name; each is computed from all answers of a column together.
-    judge: a chat model that decides whether an answer is right; it may be added after the questions are answered.
-    details: write details.jsonl; the `seconds` of a row are then the time that its method would take alone.
+    baseline: the column to compare with, by default the first. measures: the user's own measures, by name; each is
+    computed from all answers of a column together. judge: a chat model that decides whether an answer is right; it may
+    be added after the questions are answered. writes_details: whether to write details.jsonl; the `seconds` of a row
+    are then the time that its method would take alone.
 
-    budget: the most that a question may take, by unit; max_cost: dollars that the run may spend; prices: your own file
-    of prices.
+    budget: the most that a question may take on average, by unit (calls, tokens, cost in dollars, seconds); max_cost:
+    dollars that the run may spend; prices: your own file of prices.
 
     wrong_cost: what a wrong answer costs, where a right one is worth 1; unknown costs nothing. A race uses it. Without
     a race it only changes the decision, so the same folder can be decided again at another cost.
@@ -80,7 +80,7 @@ class Options:
     baseline: str | None = None
     measures: "Mapping[str, CorpusMeasure]" = field(default_factory=dict)
     judge: str | None = None
-    details: bool = False
+    writes_details: bool = False
 
     budget: Mapping[str, float] = field(default_factory=dict)
     max_cost: float | None = None

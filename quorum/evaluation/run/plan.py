@@ -1,4 +1,4 @@
-"""Plans a run: checks options, columns and questions together before anything is paid for."""
+"""Plans a run: checks options, columns (methods with their settings) and questions before anything is paid for."""
 
 import asyncio
 from collections.abc import Mapping, Sequence
@@ -39,9 +39,10 @@ class Plan:
     """Everything that the run needs. columns: each with its collection and prices; left_out_reasons: by name, why
     columns of 'all' are not asked; config: the content of config.json; folder: where results go.
 
-    estimate: what the run will take, None if not requested; rehearsal_usage: what the estimate's rehearsal has used,
-    by model. is_indexed: whether the collections of the columns are filled. challengers: the columns that may drop
-    others from a race; None: all may.
+    estimate: what the run will take, None if not requested; rehearsal_usage: by model, the calls and tokens that the
+    estimate has used. The estimate answers some questions with the embedded model in place of a chat model; only the
+    calls that the run would make too are counted. is_indexed: whether the collections of the columns are filled.
+    names_that_may_drop: the columns that may drop others from a race; None: all may.
     """
 
     options: Options
@@ -55,7 +56,7 @@ class Plan:
     estimate: Estimate | None = None
     rehearsal_usage: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
     is_indexed: bool = False
-    challengers: frozenset[str] | None = None
+    names_that_may_drop: frozenset[str] | None = None
 
     @property
     def groups(self) -> list[list[str]]:
@@ -102,7 +103,7 @@ def describe_options(options: Options) -> dict[str, Any]:
     if options.wrong_cost:
         race_settings["wrong_cost"] = options.wrong_cost
     race = {"race": race_settings} if options.race else {}
-    return {**task, **race, **({"details": True} if options.details else {}), **options.extra_config}
+    return {**task, **race, **({"details": True} if options.writes_details else {}), **options.extra_config}
 
 
 async def check_models(context: Context) -> None:
@@ -141,6 +142,6 @@ async def add_estimate(plan: Plan, progress: Progress = ignore_progress) -> Plan
     is_judge_priced = plan.judge is None or prices.find_price(options.judge) is not None
     cost = cost_estimate.cost if is_judge_priced else None
     if options.race is not None and cost is not None:  # a race costs less than the estimate, and ends at the limit
-        return replace(plan, estimate=cost_estimate, rehearsal_usage=spending.models, is_indexed=True)
+        return replace(plan, estimate=cost_estimate, rehearsal_usage=spending.usage_by_model, is_indexed=True)
     check_limit(cost, options.max_cost, instead="ask fewer questions with --limit, fewer methods")
-    return replace(plan, estimate=cost_estimate, rehearsal_usage=spending.models, is_indexed=True)
+    return replace(plan, estimate=cost_estimate, rehearsal_usage=spending.usage_by_model, is_indexed=True)

@@ -24,7 +24,7 @@ from quorum.evaluation.run.race_result import (
     RaceResult,
     Standing,
     Units,
-    compute_share_bounds,
+    compute_mean_interval,
     count_population,
     sort_standings,
     take_units,
@@ -39,11 +39,10 @@ RaceWatcher = Callable[["RunningRace"], None]
 class RunningRace:
     """The race while answers arrive. Begin with `start_race`.
 
-    units: the ids of the questions in order; those of one unit, such as one document, count as one
-    step of the race.
-    asked_when_dropped: by dropped method, how many questions it was asked. worth_bounds: by method and question, the
-    lowest and highest possible worth of an answer, divided by 1 + wrong_cost; None if the question does not have the
-    deciding measure.
+    units: the ids of the questions in order; those of one unit, such as one document, count as one step of the race.
+    names_that_may_drop: the methods that may drop others; None: all may. asked_when_dropped: by dropped method, how
+    many questions it was asked. worth_bounds: by method and question, the lowest and highest possible worth of an
+    answer, divided by 1 + wrong_cost; None if the question does not have the deciding measure.
     """
 
     def __init__(
@@ -54,15 +53,19 @@ class RunningRace:
         mode: RaceMode,
         measure: str,
         wrong_cost: float = 0.0,
-        challengers: frozenset[str] | None = None,
+        names_that_may_drop: frozenset[str] | None = None,
         watch_race: RaceWatcher | None = None,
     ) -> None:
         self.names, self.units, self.mode, self.measure = list(names), units, mode, measure
         self.wrong_cost = wrong_cost
         may_drop_others = (
-            None if challengers is None else np.array([name in challengers for name in names], dtype=np.bool_)
+            None
+            if names_that_may_drop is None
+            else np.array([name in names_that_may_drop for name in names], dtype=np.bool_)
         )
-        self.race = Race(len(names), population=len(units), mode=mode, error=RACE_ERROR, challengers=may_drop_others)
+        self.race = Race(
+            len(names), population=len(units), mode=mode, error=RACE_ERROR, may_drop_others=may_drop_others
+        )
         self.live_names = set(names)
         self.places = {id_: place for place, id_ in enumerate(chain.from_iterable(units))}
         self.settled_count = 0
@@ -171,7 +174,7 @@ class RunningRace:
             if unit_scores:
                 unit_lows.append(float(np.mean([score or 0.0 for score in unit_scores])))
                 unit_highs.append(float(np.mean([1.0 if score is None else score for score in unit_scores])))
-        low, high = compute_share_bounds(
+        low, high = compute_mean_interval(
             unit_lows, unit_highs, count_population(self.mode, len(self.units) - len(asked_units) + len(unit_lows))
         )
         mean = round(math.fsum(scores) / len(scores), 6) if scores else None
@@ -200,7 +203,7 @@ def start_race(
     mode: RaceMode,
     task: str | None = None,
     wrong_cost: float = 0.0,
-    challengers: frozenset[str] | None = None,
+    names_that_may_drop: frozenset[str] | None = None,
     watch_race: RaceWatcher | None = None,
 ) -> RunningRace:
     """The race with the answers of earlier runs. Reads the questions, and blocks."""
@@ -210,7 +213,13 @@ def start_race(
     measure = choose_deciding_measure(columns, tasks)
     names = [column.name for column in columns]
     race = RunningRace(
-        names, units, mode=mode, measure=measure, wrong_cost=wrong_cost, challengers=challengers, watch_race=watch_race
+        names,
+        units,
+        mode=mode,
+        measure=measure,
+        wrong_cost=wrong_cost,
+        names_that_may_drop=names_that_may_drop,
+        watch_race=watch_race,
     )
     race.load(results)
     if watch_race is not None:

@@ -19,9 +19,10 @@ Units = tuple[
 class Standing:
     """One method at one moment of a race.
 
-    asked: how many questions were settled while it was in the race; mean: the mean of the deciding measure over the
-    questions that it answered (None: it answered none); low, high: an interval that holds at every moment of the race,
-    with a confidence of 95%; dropped: whether it is no longer asked.
+    asked: how many questions were settled, that is, answered by every method then in the race, while it was in the
+    race; mean: the mean of the deciding measure over the questions that it answered (None: it answered none); low,
+    high: an interval that holds at every moment of the race, with a confidence of 95%; dropped: whether it is no longer
+    asked.
     """
 
     method: str
@@ -71,7 +72,9 @@ class RaceResult:
 
     @property
     def saved_share(self) -> float:
-        """The share of all methods' answers to the settled questions that the race made unnecessary."""
+        """How much the race saved: of the answers that all methods would have given to the settled questions, the share
+        that was not needed.
+        """
         asked_count = sum(standing.asked for standing in self.standings.values())
         return 1 - asked_count / max(1, self.settled_count * len(self.standings))
 
@@ -122,11 +125,11 @@ def take_units(units: Units, asked_count: int) -> list[tuple[str, ...]]:
 
 
 def count_population(mode: RaceMode, units: int) -> int | None:
-    """The size of the population for whose mean the interval is: the number of units; None: future questions."""
+    """The size of the population whose mean an interval covers: `units`, or None (unlimited) in the mode "future"."""
     return None if mode == "future" else units
 
 
-def compute_share_bounds(low: Sequence[float], high: Sequence[float], population: int | None) -> tuple[float, float]:
+def compute_mean_interval(low: Sequence[float], high: Sequence[float], population: int | None) -> tuple[float, float]:
     """The interval for a mean of values in [0, 1]. low, high: the bounds of each value; equal if the value is known."""
     least = compute_lower_bound(2 * np.array(low) - 1, 0.025, population=population)
     most = -compute_lower_bound(1 - 2 * np.array(high), 0.025, population=population)

@@ -1,4 +1,6 @@
-"""Decides which columns are asked which questions in each round, and where the answers go."""
+"""Decides which columns (methods with their settings) are asked which questions in each round, and where the answers
+go.
+"""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -15,8 +17,8 @@ from quorum.evaluation.run.spending import Spending
 
 @dataclass(frozen=True)
 class QuestionRound:
-    """Questions of an evaluation that are asked together: columns, and the data set whose questions each column is
-    asked unless it has answered them already. race: decides which columns are still asked; None: all are.
+    """Columns, and the questions that they are asked in the same round. A column is not asked a question that it has
+    answered already. race: decides which columns are still asked; None: all are.
     """
 
     columns: Sequence[Column]

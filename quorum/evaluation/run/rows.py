@@ -19,12 +19,12 @@ def make_answered_row(
     *,
     all_votes_known: bool,
     seconds: float,
-    stored_calls: int = 0,
+    reused_calls: int = 0,
     extra_keys: Sequence[str] = (),
 ) -> Row:
     """The line for a question that was answered.
 
-    all_votes_known: whether the result holds every vote, so that measures of the vote can be computed. stored_calls:
+    all_votes_known: whether the result holds every vote, so that measures of the vote can be computed. reused_calls:
     the calls that needed no request, because the journal or another method's equal call already had the reply.
     extra_keys: keys of the result to add to the line.
     """
@@ -59,7 +59,7 @@ def make_answered_row(
         "temperature_refused": bool(result.get("temperature_refused")),
         "dropped": result.get("dropped") or 0,
         "seconds": round(seconds, 4),
-        "stored_calls": stored_calls,
+        "reused_calls": reused_calls,
         "error": None,
         **describe_group(record),
     }
@@ -89,7 +89,7 @@ def make_failed_row(record: Record, name: str, task: str, error: str, *, seconds
         "voters_without_evidence": None,
         "passages": [],
         "seconds": round(seconds, 4),
-        "stored_calls": None,
+        "reused_calls": None,
         "error": error,
         **describe_group(record),
     }
@@ -97,7 +97,7 @@ def make_failed_row(record: Record, name: str, task: str, error: str, *, seconds
 
 
 def describe_group(record: Record) -> dict[str, str]:
-    """The group of the question, if the data name one."""
+    """The document or conversation that the question belongs to, as the key `group`; empty if the data name none."""
     name = read_document_group(record)
     return {} if name is None else {"group": name}
 

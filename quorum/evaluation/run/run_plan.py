@@ -29,14 +29,14 @@ from quorum.evaluation.run.source import Progress, fill_collections, ignore_prog
 from quorum.evaluation.run.spending import LimitReachedError, Spending
 from quorum.evaluation.run.warm_up import warm_up
 from quorum.evaluation.run.workers import run_workers
-from quorum.models.embedded.workload import expect_many_questions
+from quorum.models.embedded.workload import announce_many_questions
 
 
 @dataclass(frozen=True)
 class RunOutcome:
     """The outcome of a run. results: the counted lines of results.jsonl; new_answers: how many answers this call added;
-    spending: the model calls that the run made; count_without_gold_passage: how many questions were skipped because they have
-    no gold passage; race: the result of the race; None without a race.
+    spending: the model calls that the run made; count_without_gold_passage: how many questions were skipped
+    because they have no gold passage; race: the result of the race; None without a race.
     """
 
     plan: Plan
@@ -53,8 +53,8 @@ async def run(
     progress: Progress = ignore_progress,
     watch_race: RaceWatcher | None = None,
 ) -> RunOutcome:
-    """Ask all columns the questions that they have not answered yet. spending: counts the calls, and may end the run;
-    watch_race: called whenever a race has settled a question.
+    """Ask all columns (methods with their settings) the questions that they have not answered yet. spending: counts the
+    calls, and may end the run; watch_race: called whenever a race has settled a question.
 
     The caller must have locked the folder (see `lock_folder`).
     """
@@ -92,7 +92,7 @@ async def start_planned_race(plan: Plan, results: Results, watch_race: RaceWatch
         mode=mode,
         task=task,
         wrong_cost=plan.options.wrong_cost,
-        challengers=plan.challengers,
+        names_that_may_drop=plan.names_that_may_drop,
         watch_race=watch_race,
     )
     return await asyncio.to_thread(start, plan.columns, plan.dataset, results)
@@ -107,8 +107,8 @@ async def ask_all(
         columns = order_by_cost(plan, columns)
     options, uses_given_passages = plan.options, not plan.source.retrieves
     questioner = Questioner(uses_given_passages, options.task, dataset.task, tuple(options.extra_keys), dataset.labels)
-    details_file = Details(plan.folder / "details.jsonl") if plan.options.details else nullcontext()
-    with details_file as details, expect_many_questions():
+    details_file = Details(plan.folder / "details.jsonl") if plan.options.writes_details else nullcontext()
+    with details_file as details, announce_many_questions():
         for round_of_questions in split_into_rounds(columns, dataset, results, race):
             recorder = Recorder(
                 results, details, spending, partial(report_progress, progress, results, round_of_questions), race
@@ -118,7 +118,9 @@ async def ask_all(
 
 
 def order_by_cost(plan: Plan, columns: Sequence[Column]) -> Sequence[Column]:
-    """The columns. If money or a budget limits the race, the cheapest come first, so that the race gets further."""
+    """The columns. If the options have a limit (`max_cost` for the run, `budget` for a question) and the plan has an
+    estimate, the cheapest come first, so that the race gets further.
+    """
     is_limited = plan.options.budget or plan.options.max_cost is not None
     if plan.estimate is None or not is_limited:
         return columns

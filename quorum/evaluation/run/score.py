@@ -1,4 +1,6 @@
-"""Summarizes the answers of a run: the measures of every column, and the comparisons between columns."""
+"""Summarizes the answers of a run: the measures of every column (a method with its settings), and the comparisons
+between columns.
+"""
 
 import asyncio
 import math
@@ -27,11 +29,11 @@ class Scores:
 
     scores_by_column: by column, the measures of every question; summary: {column: {measure: value}}; comparisons: of
     each group of columns with its baseline. new_answers: how many answers this call added; spending: the model calls
-    made for them, fewer than the summary counts if columns share calls or the journal has replies. count_without_gold_passage:
-    how many questions were skipped because they have no gold passage; screened_out_count: how many only the screening
-    column was asked, because its answer was right. judge_spending: the judge's calls, counted separately; None without
-    a judge. race: the result of the race; None without a race. A dropped method has only the questions that it was
-    asked.
+    made for them, fewer than the summary counts if columns share calls or the journal has replies.
+    count_without_gold_passage: how many questions were skipped because they have no gold passage; screened_out_count:
+    how many only the screening column was asked, because its answer was right. judge_spending: the judge's calls,
+    counted separately; None without a judge. race: the result of the race; None without a race. A dropped method has
+    only the questions that it was asked.
     """
 
     plan: Plan
@@ -67,7 +69,7 @@ class Scores:
 
 
 async def score(outcome: RunOutcome, progress: Progress = ignore_progress) -> Scores:
-    """Ask the judge, if the plan has one; write summary.json and comparison.json. The caller must have locked the
+    """Ask the judge, if the plan has one; write the files of `write_summaries`. The caller must have locked the
     folder.
     """
     plan, results = outcome.plan, outcome.results
@@ -89,8 +91,9 @@ async def score(outcome: RunOutcome, progress: Progress = ignore_progress) -> Sc
 
 
 def compute_anytime_intervals(scores: ColumnScores, race: RaceResult, asked_count: int) -> dict[str, float | None]:
-    """The intervals of a dropped method's measures, by name of their ends. They are valid even though the method's own
-    answers decided when it was dropped. None for a measure that may lie outside 0..1.
+    """The intervals of a dropped method's measures, as {"em_low": 0.2, "em_high": 0.4, ...}. They are valid even though
+    the method's own answers decided when it was dropped. The ends are None if the method has no value of the measure,
+    or one outside 0..1.
     """
     interval_ends: dict[str, float | None] = {}
     for name in list_compared_measures():
@@ -104,7 +107,9 @@ def compute_anytime_intervals(scores: ColumnScores, race: RaceResult, asked_coun
 
 
 def write_summaries(outcome: RunOutcome) -> tuple[Summary, list[Comparison]]:
-    """Write summary.json and comparison.json. With many questions, the intervals take a while."""
+    """Write summary.json; race.json, if there was a race; and comparison.json, if columns are compared. With many
+    questions, the intervals take a while.
+    """
     plan, results = outcome.plan, outcome.results
     summary = results.summarize()
     for name, values in compute_corpus_measures(results.path, plan.options.measures).items():

@@ -26,7 +26,9 @@ MADE_FOR = "evaluation"  # marks collections that `quorum collections clear` may
 
 
 class Progress(Protocol):
-    """A callback: receives a stage ("index" or "ask"), the steps done and the total steps (None: not known)."""
+    """A callback: receives the name of a stage, such as "index", "estimate", "ask", "judge" or "report", the steps done
+    and the total steps (None: not known).
+    """
 
     def __call__(self, stage: str, done: int, total: int | None) -> None: ...
 
@@ -39,8 +41,9 @@ def ignore_progress(stage: str, done: int, total: int | None) -> None:
 class Source:
     """Where passages come from. Without a corpus and a collection, every question brings its own passages.
 
-    corpus: a path, or "pool"; sha256: identifies the content of the corpus; revision: identifies the content of the
-    collection. Each is None if there is no such source. skip_bad: leave broken questions out of a pool.
+    corpus: a path, or "pool" for the passages of all questions together; sha256: identifies the content of the corpus;
+    revision: identifies the content of the collection. Each is None if there is no such source. skip_bad: leave broken
+    questions out of the pool.
     """
 
     corpus: str | None
@@ -128,7 +131,7 @@ def hash_corpus(corpus: Path) -> str:
 
 
 def name_collections(source: Source, columns: Sequence[Column]) -> list[Column]:
-    """The columns, each with the collection that it searches. Nothing is indexed yet."""
+    """The columns (methods with their settings), each with the collection that it searches. Nothing is indexed yet."""
     if not source.retrieves:
         return list(columns)
     names = (make_collection_name(source, column.context) for column in columns)
@@ -176,8 +179,8 @@ async def run_on_thread(work: Callable[..., None], *args: Any, progress: Progres
 
 
 def index_corpus(source: Source, data: Path | None, context: Context, collection: str, progress: Progress) -> None:
-    """Index the corpus. The passages of a file stay whole and keep their ids; documents are split into passages.
-    Passages already indexed are left unchanged.
+    """Index the corpus. Passages that are given as such (JSON lines, or the pool) stay whole and keep their ids;
+    documents are split into passages. Passages already indexed are left unchanged.
     """
     from quorum.documents.read import has_reader
     from quorum.retrievers.index import index_documents, index_passages
@@ -221,6 +224,8 @@ def index_corpus(source: Source, data: Path | None, context: Context, collection
 
 
 def pool_passages(data: Path, problems: list[str] | None = None) -> list[Passage]:
-    """The passages of all questions, each once. problems: as in `read_questions`."""
+    """The passages of all questions, each once. problems: receives the message of each bad record, which is skipped;
+    None: a bad record raises `SetupError`.
+    """
     passages = (passage for record in read_questions(data, problems=problems) for passage in record["passages"])
     return list({(passage["id"], passage["title"], passage["text"]): passage for passage in passages}.values())

@@ -11,7 +11,7 @@ from langchain_core.messages import BaseMessage
 from langchain_core.outputs import LLMResult
 
 from quorum.core.errors import SetupError
-from quorum.evaluation.callbacks import is_stored, read_message, read_usage
+from quorum.evaluation.callbacks import is_reused, read_message, read_usage
 from quorum.evaluation.run.shared_retrieval import CachingRetriever
 
 COUNT_KEYS = ("calls", "input_tokens", "output_tokens", "cached_tokens")
@@ -23,14 +23,14 @@ class LimitReachedError(SetupError):
 
 @dataclass(frozen=True)
 class WorkerSpending:
-    """The spending of a worker process. models: by model, the counts of its calls; searches: how many searches the
-    methods requested; searched: how many of them were made.
+    """The spending of a worker process. usage_by_model: the counts of each model's calls; searches: how many searches
+    the methods requested; searches_made: how many of them were made.
     """
 
     calls: int = 0
     input_tokens: int = 0
     output_tokens: int = 0
-    models: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+    usage_by_model: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
     searches: int = 0
     searches_made: int = 0
 
@@ -52,17 +52,17 @@ class StoredCalls(ModelHandler):
         self.count = 0
 
     async def on_llm_end(self, response: LLMResult, *, run_id: UUID, **kwargs: Any) -> None:
-        self.count += is_stored(response)
+        self.count += is_reused(response)
 
 
 class Spending(ModelHandler):
-    """Counts the calls that were made, and their tokens. Replies that caused no call (`is_stored`) are left out."""
+    """Counts the calls that were made, and their tokens. Replies that caused no call (`is_reused`) are left out."""
 
     def __init__(self) -> None:
         self.calls = self.input_tokens = self.output_tokens = 0
 
     async def on_llm_end(self, response: LLMResult, *, run_id: UUID, **kwargs: Any) -> None:
-        if read_message(response) is None or is_stored(response):
+        if read_message(response) is None or is_reused(response):
             return
         usage = read_usage(response)
         self.calls += 1
@@ -81,7 +81,7 @@ class ModelSpending(Spending):
 
     def __init__(self) -> None:
         super().__init__()
-        self.models: dict[str, dict[str, int]] = {}
+        self.usage_by_model: dict[str, dict[str, int]] = {}
         self.searches = self.searches_made = 0
         self.model_of_open_call: dict[UUID, str] = {}
         self.open_searches: set[UUID] = set()
@@ -96,7 +96,7 @@ class ModelSpending(Spending):
         **kwargs: Any,
     ) -> None:
         description = metadata or {}
-        if not description.get("stored"):
+        if not description.get("reused"):
             self.model_of_open_call[run_id] = read_model_name(description)
 
     async def on_llm_end(self, response: LLMResult, *, run_id: UUID, **kwargs: Any) -> None:
@@ -112,8 +112,8 @@ class ModelSpending(Spending):
 
     def add(self, model: str, counts: Mapping[str, int]) -> None:
         """Add the counts of new calls of a model."""
-        counts_before = self.models.get(model, dict.fromkeys(COUNT_KEYS, 0))
-        self.models[model] = {name: counts_before[name] + counts[name] for name in COUNT_KEYS}
+        counts_before = self.usage_by_model.get(model, dict.fromkeys(COUNT_KEYS, 0))
+        self.usage_by_model[model] = {name: counts_before[name] + counts[name] for name in COUNT_KEYS}
 
     async def on_retriever_start(
         self, serialized: dict[str, Any], query: str, *, run_id: UUID, parent_run_id: UUID | None = None, **kwargs: Any
@@ -131,13 +131,13 @@ class ModelSpending(Spending):
         super().merge(other)
         self.searches += other.searches
         self.searches_made += other.searches_made
-        for name, counts in other.models.items():
+        for name, counts in other.usage_by_model.items():
             self.add(name, counts)
 
     def export_counts(self) -> WorkerSpending:
         """The counts, which the main process merges into its own."""
         return WorkerSpending(
-            self.calls, self.input_tokens, self.output_tokens, self.models, self.searches, self.searches_made
+            self.calls, self.input_tokens, self.output_tokens, self.usage_by_model, self.searches, self.searches_made
         )
 
 

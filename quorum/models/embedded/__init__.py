@@ -15,7 +15,9 @@ FOLDER = Path(__file__).parent
 
 @cache
 def read_manifest() -> dict[str, Any]:
-    """reader.json: the sha256 of reader.onnx, the name of its weights, and the reader's calibration."""
+    """reader.json: the sha256 of reader.onnx, the reader's calibration, the weights of the certainty, and, where
+    they do not follow from the sha256, the names of the weights and of the sentence encoder.
+    """
     manifest: dict[str, Any] = json.loads((FOLDER / "reader.json").read_text(encoding="utf-8"))
     return manifest
 

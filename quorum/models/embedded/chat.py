@@ -34,7 +34,7 @@ class EmbeddedReader(BaseChatModel):
     SetupError.
     """
 
-    wants_inputs: ClassVar[bool] = True
+    reads_prompt_inputs: ClassVar[bool] = True  # the calls pass it the prompt's name and inputs beside the text
 
     # The reader reads in windows, so a prompt may be of any length.
     profile: ModelProfile | None = Field(default=ModelProfile(max_input_tokens=1_000_000), exclude=True)

@@ -6,11 +6,11 @@ If so, the encoder gives each core rows of its own, because the other questions 
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-RUNNING_BLOCKS: list[object] = []  # one item for each block of `expect_many_questions` that runs in this process
+RUNNING_BLOCKS: list[object] = []  # one item for each block of `announce_many_questions` that runs in this process
 
 
 @contextmanager
-def expect_many_questions() -> Iterator[None]:
+def announce_many_questions() -> Iterator[None]:
     """Say that many questions are asked in this block, from any thread."""
     block = object()
     RUNNING_BLOCKS.append(block)
@@ -21,5 +21,5 @@ def expect_many_questions() -> Iterator[None]:
 
 
 def are_many_questions_expected() -> bool:
-    """Whether a block of `expect_many_questions` runs."""
+    """Whether a block of `announce_many_questions` runs."""
     return bool(RUNNING_BLOCKS)

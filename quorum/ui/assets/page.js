@@ -1,7 +1,7 @@
 "use strict";
-// Colours the nodes of a graph during a run. The attribute data-lights of a figure holds the state of each node,
-// {name: [phase, begun, ended]}; this script copies it to the nodes of the SVG, whether the attribute or the SVG appears
-// first.
+// Colours the nodes of a graph during a run. The attribute data-lights of a figure holds the state of each node:
+// {name: [phase, how often it has begun, how often it has ended]}. This script copies it to the nodes of the SVG, whether
+// the attribute or the SVG appears first.
 (() => {
   const SVG = "http://www.w3.org/2000/svg";
 
@@ -15,12 +15,12 @@
   }
 
   function showCount(node, begun, ended) {
-    let badge = node.querySelector(":scope > .times");
+    let badge = node.querySelector(":scope > .run-count");
     if (begun < 2 && !badge) return;
     if (!badge) {
       const box = node.getBBox();
       badge = document.createElementNS(SVG, "text");
-      badge.setAttribute("class", "times");
+      badge.setAttribute("class", "run-count");
       badge.setAttribute("x", box.x + box.width + 4);
       badge.setAttribute("y", box.y + 8);
       node.append(badge);

@@ -60,7 +60,9 @@ def test_methods_not_significantly_worse_are_named_with_the_questions_needed() -
         poor=make_scores(0.1, 3, count=60),
     )
     assert (recommendation.best, recommendation.equal_methods, recommendation.cheapest) == ("dear", ["cheap"], "cheap")
-    beginning = "Too few questions to choose; the cheapest of those that may be equally good is cheap: exact match "
+    beginning = (
+        "Too few questions to choose; cheap is the cheapest of the methods that may be equally good: exact match "
+    )
     assert recommendation.sentences[0].startswith(beginning)
     assert recommendation.sentences[1].startswith("dear has the highest mean: ")
     assert "do not distinguish it from cheap (" in recommendation.sentences[1]

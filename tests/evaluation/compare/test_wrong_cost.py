@@ -45,7 +45,7 @@ def test_shares_sum_to_one_and_unknown_counts_as_right_where_the_data_have_no_an
 def test_a_cautious_method_wins_once_wrong_answers_cost_enough() -> None:
     methods = {"bold": make_answers(60, 40, 0), "cautious": make_answers(50, 5, 45)}
     ids = find_shared_questions(methods)
-    choices = choose_at_wrong_costs(methods, "em", {"bold": 1, "cautious": 1}, ids)
+    choices = choose_at_wrong_costs(methods, "em", method_costs={"bold": 1, "cautious": 1}, shared_ids=ids)
     assert [choice.best for choice in choices] == ["bold", "cautious"]
     assert (choices[0].lowest_cost, choices[1].highest_cost) == (0.0, 10.0)
     assert choices[1].lowest_cost == 0.3  # 60 - 40 c < 50 - 5 c from c = 2/7 on
@@ -60,12 +60,16 @@ def test_a_cautious_method_wins_once_wrong_answers_cost_enough() -> None:
 
 def test_the_sentence_names_the_cost_at_which_the_choice_changes() -> None:
     methods = {"bold": make_answers(700, 300, 0), "cautious": make_answers(600, 0, 400)}
-    words = describe_choices(choose_at_wrong_costs(methods, "em", {"bold": 1, "cautious": 1}, methods["bold"].ids))
+    words = describe_choices(
+        choose_at_wrong_costs(methods, "em", method_costs={"bold": 1, "cautious": 1}, shared_ids=methods["bold"].ids)
+    )
     assert words is not None
     assert "bold at 0, cautious from 0.5 on" in words
     one_always_better = {"good": make_answers(70, 30, 0), "poor": make_answers(10, 90, 0)}
     words = describe_choices(
-        choose_at_wrong_costs(one_always_better, "em", {"good": 1, "poor": 1}, one_always_better["good"].ids)
+        choose_at_wrong_costs(
+            one_always_better, "em", method_costs={"good": 1, "poor": 1}, shared_ids=one_always_better["good"].ids
+        )
     )
     assert words == "The recommendation stays good even if a wrong answer costs as much as 10 right ones."
     assert describe_choices([]) is None

@@ -19,7 +19,7 @@ SHARE_RIGHT = {"concat": 0.5, "concat_pf": 0.55, "sure": 0.62}
 @pytest.fixture
 def results(tmp_path: Path) -> Path:
     return write_results(
-        tmp_path / "out", SHARE_RIGHT, questions=400, unknown_share_of_not_right=0.9, equally_hard_share=0.97
+        tmp_path / "out", SHARE_RIGHT, questions=400, unknown_share_of_not_right=0.9, common_difficulty_share=0.97
     )
 
 
@@ -67,7 +67,7 @@ def test_without_a_certificate_the_best_single_method_is_used(quorum: Quorum, tm
         {"concat": 0.6, "sure": 0.65},
         questions=150,
         unknown_share_of_not_right=0.0,
-        equally_hard_share=0.8,
+        common_difficulty_share=0.8,
     )
     run = quorum("compose", str(folder))
     assert run.code == 0

@@ -17,7 +17,7 @@ def baseline(tmp_path: Path) -> Path:
 def test_a_gate_passes_fails_or_is_undecided(
     quorum: Quorum, baseline: Path, tmp_path: Path, share: float, code: int, verdict: str
 ) -> None:
-    new = write_results(tmp_path / "new", {"sure": share}, seed=1, questions=300, equally_hard_share=0.9)
+    new = write_results(tmp_path / "new", {"sure": share}, seed=1, questions=300, common_difficulty_share=0.9)
     run = quorum("gate", str(baseline), str(new), "--margin", "0.03")
     assert (run.code, run.err) == (code, "")
     assert run.out.startswith(verdict)
@@ -41,7 +41,12 @@ def test_one_of_several_methods_is_chosen_by_its_name_after_the_folder(
 
 def test_a_wrong_answer_may_cost_more_than_an_unknown_one(quorum: Quorum, baseline: Path, tmp_path: Path) -> None:
     new = write_results(
-        tmp_path / "new", {"sure": 0.6}, seed=1, questions=300, unknown_share_of_not_right=0.0, equally_hard_share=1.0
+        tmp_path / "new",
+        {"sure": 0.6},
+        seed=1,
+        questions=300,
+        unknown_share_of_not_right=0.0,
+        common_difficulty_share=1.0,
     )
     assert quorum("gate", str(baseline), str(new), "--margin", "0.15").code == 0
     assert quorum("gate", str(baseline), str(new), "--margin", "0.15", "--wrong-cost", "2").code == 1
@@ -66,7 +71,7 @@ def test_different_data_and_too_few_questions_are_refused(quorum: Quorum, baseli
 
 
 def test_with_failed_answers_pass_and_fail_need_more_evidence(quorum: Quorum, baseline: Path, tmp_path: Path) -> None:
-    new = write_results(tmp_path / "new", {"sure": 0.75}, seed=1, questions=300, equally_hard_share=0.9)
+    new = write_results(tmp_path / "new", {"sure": 0.75}, seed=1, questions=300, common_difficulty_share=0.9)
     file = new / "results.jsonl"
     rows = [json.loads(line) for line in file.read_text().splitlines()]
     for row in rows[:90]:

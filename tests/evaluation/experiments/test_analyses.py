@@ -96,12 +96,12 @@ def test_runs_of_one_method_share_a_name() -> None:
 @pytest.mark.parametrize(
     ("preferred", "outcome"),
     [
-        ([0, 0], "one"),
-        ([1, 1], "other"),
+        ([0, 0], "first"),
+        ([1, 1], "second"),
         ([0, 1], "tie"),
         ([None, None], "tie"),
-        ([0, None], "one"),
-        ([None, 1], "other"),
+        ([0, None], "first"),
+        ([None, 1], "second"),
     ],
 )
 def test_both_orders_of_a_pair_count(preferred: list[int | None], outcome: str) -> None:

@@ -1,4 +1,6 @@
-"""Experiments: their groups of columns, the demonstrations they draw, and whole runs from data to tables."""
+"""Experiments: their groups of columns (methods with their settings), the demonstrations they draw, and whole runs from
+data to tables.
+"""
 
 import json
 from collections.abc import Callable
@@ -52,7 +54,7 @@ def test_every_experiment_can_be_run(name: str) -> None:
     columns = [column for group in group_columns(experiment, CONTEXT, **options) for column in group]
     assert all(column.method in METHODS for column in columns)
     assert len({column.name for column in columns}) == len(columns) > 1 or experiment.shots
-    assert set(experiment.extra_measures) <= set(ANALYSIS_COLUMNS)
+    assert set(experiment.shown_measures) <= set(ANALYSIS_COLUMNS)
     assert len(experiment.summary) <= 62
 
 
@@ -84,7 +86,7 @@ def test_the_users_verifier_is_filled_into_the_settings() -> None:
 
 
 def test_every_filter_becomes_a_column() -> None:
-    assert list_column_names("measures", filters=["embedded:a", "transformers:b"]) == [
+    assert list_column_names("filco-table-4", filters=["embedded:a", "transformers:b"]) == [
         [
             "filco[filter_mode=full]",
             "filco[filter_mode=silver]",
@@ -198,8 +200,8 @@ async def test_few_shot_runs_go_on_where_they_stopped(data: Path, tmp_path: Path
         ("preference", {"judge": "embedded", "methods": "base"}, "compares two methods; 1 are named"),
         ("preference", {"judge": "gpt"}, "names no provider"),
         ("verifier", {}, "needs --verifier"),
-        ("measures", {}, "needs --filters"),
-        ("measures", {"filters": ("bert",)}, "names no filter"),
+        ("filco-table-4", {}, "needs --filters"),
+        ("filco-table-4", {"filters": ("bert",)}, "names no filter"),
         ("few_shot", {}, "needs --examples"),
         ("few_shot", {"examples": Path("missing.jsonl")}, "missing.jsonl"),
         ("sweep_k", {"methods": "contact"}, "did you mean concat"),

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 from experiment_runs import run_experiment_over
-from gold_passages import make_passages
+from gold_passages import make_passages_with_answer_in_g
 from openai_bodies import make_error
 from openai_server import OpenAIServer, Request
 
@@ -31,7 +31,11 @@ def data(tmp_path: Path) -> Path:
     for number, own_ids in enumerate((("g", "a", "b"), ("a", "b", "g"), ("a", "b", "c"))):
         gold = ["g"] if number == 0 else []
         lines.append(
-            {"question": f"Which town is {number}?", "answers": ["Basel"], "passages": make_passages(*own_ids)}
+            {
+                "question": f"Which town is {number}?",
+                "answers": ["Basel"],
+                "passages": make_passages_with_answer_in_g(*own_ids),
+            }
         )
         lines[-1] |= {"id": f"q{number}", "gold": gold}
     return write_lines(tmp_path / "towns.jsonl", lines)
@@ -55,7 +59,7 @@ async def test_the_gold_passage_moves_and_questions_without_one_are_left_out(
     }
     assert report.count_without_gold_passage == 1
     assert analysis_tables[0] == {
-        "title": "Gold passages (1 question without one left out)",
+        "title": "Gold passages (left out: 1 question that has none)",
         "rows": [{"passages": "k=2", "n": 2, "gold found": 1, "gold put in": 1}],
     }
     rows = [json.loads(line) for line in (report.folder / "results.jsonl").read_text().splitlines()]
@@ -110,13 +114,19 @@ async def test_gold_texts_come_from_a_corpus(tmp_path: Path, openai_server: Open
 async def test_gold_texts_for_given_passages_come_from_a_file(tmp_path: Path, openai_server: OpenAIServer) -> None:
     openai_server.reply(lambda request: "Basel" if "It is Basel" in request.text else "unknown")
     lines: list[dict[str, Any]] = [
-        {"id": "q", "question": "Which town?", "answers": ["Basel"], "gold": ["g"], "passages": make_passages("a", "b")}
+        {
+            "id": "q",
+            "question": "Which town?",
+            "answers": ["Basel"],
+            "gold": ["g"],
+            "passages": make_passages_with_answer_in_g("a", "b"),
+        }
     ]
     data = write_lines(tmp_path / "towns.jsonl", lines)
     experiment, options = find_experiment("gold_insertion"), {"methods": "concat[k=2]"}
     with pytest.raises(SetupError, match=r"None of the 1 questions in .* has a gold passage with a known text"):
         await run_experiment_over(experiment, data, CONTEXT, dict(**options), out=tmp_path / "bare")
-    corpus = write_lines(tmp_path / "gold.jsonl", [dict(item) for item in make_passages("c", "g")])
+    corpus = write_lines(tmp_path / "gold.jsonl", [dict(item) for item in make_passages_with_answer_in_g("c", "g")])
     report, _ = await run_experiment_over(
         experiment, data, CONTEXT, dict(**options, gold_from=corpus), out=tmp_path / "out"
     )
@@ -141,12 +151,12 @@ async def test_a_missing_or_superfluous_gold_from_file_is_refused(
 
 def test_positions_are_compared_for_each_number_of_passages() -> None:
     position_groups = [
-        [run.name for run in group] for group in group_columns(find_experiment("gold_position"), CONTEXT)
+        [column.name for column in group] for group in group_columns(find_experiment("gold_position"), CONTEXT)
     ]
     assert position_groups[0] == ["concat[k=5;gold=retrieved]", "concat[k=5;gold=top]", "concat[k=5;gold=bottom]"]
     assert [group[0] for group in position_groups] == [f"concat[k={k};gold=retrieved]" for k in (5, 10, 20)]
     insertion_groups = [
-        [run.name for run in group] for group in group_columns(find_experiment("gold_insertion"), CONTEXT)
+        [column.name for column in group] for group in group_columns(find_experiment("gold_insertion"), CONTEXT)
     ]
     assert (insertion_groups[0][0], insertion_groups[1][0], len(insertion_groups[0])) == (
         "concat",
@@ -160,7 +170,10 @@ async def test_questions_that_the_model_knows_are_dropped_for_every_method(
 ) -> None:
     """A question that has no answer in the data does not count as known when the model says unknown."""
     with data.open("a", encoding="utf-8") as file:
-        file.write(json.dumps({"id": "open", "question": "?", "answers": [], "passages": make_passages("a")}) + "\n")
+        file.write(
+            json.dumps({"id": "open", "question": "?", "answers": [], "passages": make_passages_with_answer_in_g("a")})
+            + "\n"
+        )
 
     def knows_one(request: Request) -> str:
         is_known = "Which town is 1?" in request.text and "Nothing." not in request.text
@@ -227,6 +240,7 @@ async def test_no_more_passages_are_read_than_there_are(data: Path, tmp_path: Pa
     )
     assert list(report.summary) == ["base[k=5]"]
     assert (
-        analysis_tables[0]["title"] == "The questions have at most 3 passages; experiments with a larger k are not run"
+        analysis_tables[0]["title"]
+        == "The questions have at most 3 passages; the first k that covers them is run, and no larger k"
     )
     assert analysis_tables[0]["rows"][0] == {"passages": "k=5", "questions with at least k passages": 0, "n": 3}

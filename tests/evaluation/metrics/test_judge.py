@@ -33,7 +33,9 @@ TOWNS_OF_RIVER = {"Rhine": ["Basel"], "Thames": ["London"], "Danube": ["Vienna"]
 
 @pytest.fixture
 def data(tmp_path: Path) -> Path:
-    """One answer in other words, one exact, one wrong, one unknown, one to a question without an answer."""
+    """Five questions. The model answers the first in other words, the second exactly, the third wrongly and the fourth
+    with "unknown"; the fifth has no accepted answer.
+    """
     path = tmp_path / "rivers.jsonl"
     lines = [
         {"id": river, "question": f"Which town lies on the {river}?", "answers": towns, "gold": []}

@@ -67,7 +67,7 @@ def test_the_words_of_a_refusal_score_zero() -> None:
 
 
 @pytest.mark.parametrize(
-    ("answer", "votes", "in_pool", "outvoted"),
+    ("answer", "votes", "among_votes", "outvoted"),
     [
         ("Rome", ["Rome", "Paris", "Rome"], True, True),  # the right answer had a vote, and lost
         ("Paris", ["Paris", "the paris", "Rome"], True, False),
@@ -77,10 +77,10 @@ def test_the_words_of_a_refusal_score_zero() -> None:
     ],
 )
 def test_right_answers_among_the_votes_and_outvoted_ones_are_counted(
-    answer: str, votes: list[str], in_pool: bool, outvoted: bool
+    answer: str, votes: list[str], among_votes: bool, outvoted: bool
 ) -> None:
     scores = score(make_result(answer, unknown=answer == "unknown", votes=votes), ["Paris"])
-    assert (scores["right_answer_among_votes"], scores["right_answer_outvoted"]) == (in_pool, outvoted)
+    assert (scores["right_answer_among_votes"], scores["right_answer_outvoted"]) == (among_votes, outvoted)
 
 
 def test_without_votes_no_right_answer_is_outvoted() -> None:

@@ -37,7 +37,7 @@ def make_reference(gold: str = "", *answers: str) -> Reference:
 
 
 @pytest.mark.parametrize(
-    ("final", "gold", "expected"),  # recall, precision, S-precision
+    ("final", "gold", "expected"),  # recall, precision, S-precision: 1 if the passages are exactly the gold ones
     [
         ("ab", "ab", (1, 1, 1)),
         ("ba", "ab", (1, 1, 1)),

@@ -10,7 +10,7 @@ from statsmodels.stats.multitest import multipletests
 from statsmodels.stats.power import NormalIndPower
 
 from quorum.evaluation.metrics.statistics import (
-    MOST_DRAWN_NUMBERS,
+    MAX_NUMBERS_PER_DRAW,
     adjust_p_values,
     compute_bootstrap_interval,
     compute_mcnemar_p_value,
@@ -58,8 +58,8 @@ def test_an_interval_of_equal_values_has_no_width() -> None:
 
 
 def test_resamples_of_many_distinct_values_are_drawn_in_parts() -> None:
-    assert list(split_row_count(10, MOST_DRAWN_NUMBERS // 4)) == [4, 4, 2]
-    assert list(split_row_count(3, 2 * MOST_DRAWN_NUMBERS)) == [1, 1, 1]
+    assert list(split_row_count(10, MAX_NUMBERS_PER_DRAW // 4)) == [4, 4, 2]
+    assert list(split_row_count(3, 2 * MAX_NUMBERS_PER_DRAW)) == [1, 1, 1]
     interval = compute_bootstrap_interval(np.arange(1000), resamples=2000)
     assert interval.low == pytest.approx(499.5 - 1.96 * 289 / 1000**0.5, abs=2)
 

@@ -99,8 +99,11 @@ async def test_only_methods_that_state_a_confidence_may_abstain_by_it(method: st
     context = Context(samples=samples, temperature=0.0, max_steps=1, k=2)
     result = await answer("When was the tower finished?", method, context, given=PASSAGES)
     if has_confidence(method, context):
+        check_confidence(method, context)
         return  # a method that can state a confidence need not have one for this question
     assert result["confidence"] is None
+    with pytest.raises(SetupError, match="states no confidence"):
+        check_confidence(method, context)
 
 
 @pytest.mark.parametrize("method", ["post_fusion", "concat_pf", "rerank", "replug"])

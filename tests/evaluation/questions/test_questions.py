@@ -86,7 +86,7 @@ async def test_the_seed_decides_what_is_asked(store: str, openai_server: OpenAIS
     assert len({line["gold"][0][1:] for line in read_lines()}) > 1
 
 
-def answer_from_first_passage(prompt: str, n: int, text: str) -> str | None:
+def answer_from_lamp_passage(prompt: str, n: int, text: str) -> str | None:
     """Every question about two passages can be answered from the lamp's passage alone."""
     return f"Ida{n}" if prompt == "answer" and "whose tower" in text and f"keeper Ida{n}" in text else None
 
@@ -128,7 +128,7 @@ FAULTY_DRAFTS: list[tuple[str, str, ReplaceReply]] = [
     ("single", "unsupported", reply_to_even_numbers("answer", "Unknown")),
     ("single", "unsupported", reply_to_even_numbers("answer", "somebody else")),
     ("single", "known", reply_to_even_numbers("answer_base_closed", "Orm{n} Ida{n}")),
-    ("two", "one_enough", answer_from_first_passage),
+    ("two", "one_enough", answer_from_lamp_passage),
     ("unanswerable", "answered", reply_to_even_numbers("answer", "Rembrandt")),
     ("unanswerable", "answered_elsewhere", answer_from_retrieved_passages),
 ]

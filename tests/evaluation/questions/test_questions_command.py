@@ -60,7 +60,9 @@ def test_the_command_writes_questions_that_an_evaluation_reads(
 def test_kinds_that_fell_short_are_reported(corpus: str, openai_server: OpenAIServer, quorum: Quorum) -> None:
     openai_server.reply(make_question_writer())
     run = run_questions(quorum, corpus, "--model", "openai:test", "--n", "9", "--mix", "single=1")
-    assert run.out.splitlines()[2:] == ["8 of 9 single: the corpus has no more passages for them."]
+    assert run.out.splitlines()[2:] == [
+        "Only 8 of 9 questions of the kind single were kept: the corpus has no more passages for such questions."
+    ]
     openai_server.reply("Question: none")
     run = run_questions(quorum, corpus, "--model", "openai:test", "--n", "2", "--mix", "two=1", "--out", "other.jsonl")
     assert (run.code, Path("other.jsonl").exists()) == (1, False)

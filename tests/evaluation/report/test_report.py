@@ -22,7 +22,7 @@ from quorum.evaluation.report.questions import escape_script_json
 from quorum.evaluation.report.text import escape_markdown
 from quorum.evaluation.report.write import write_report
 
-TOO_FEW_QUESTIONS = "Too few questions to choose; the cheapest of those that may be equally good is sure"
+TOO_FEW_QUESTIONS = "Too few questions to choose; sure is the cheapest of the methods that may be equally good"
 
 
 class Elements(HTMLParser):

@@ -1,4 +1,4 @@
-"""The columns of an evaluation: their names, and the settings that its configuration holds for each."""
+"""The columns (methods with their settings) of an evaluation: their names, and what its configuration says of each."""
 
 import json
 from dataclasses import replace

@@ -59,9 +59,9 @@ def test_means_are_over_answered_questions_and_counts_over_all(tmp_path: Path) -
 
 def test_seconds_leave_out_answers_with_a_stored_or_shared_call(tmp_path: Path) -> None:
     with Results(tmp_path / "results.jsonl", ["concat", "concat_pf"]) as results:
-        results.append(make_row("1", seconds=1, stored_calls=0))
-        results.append(make_row("2", seconds=9, stored_calls=1))
-        results.append(make_row("1", "concat_pf", seconds=9, stored_calls=2))
+        results.append(make_row("1", seconds=1, reused_calls=0))
+        results.append(make_row("2", seconds=9, reused_calls=1))
+        results.append(make_row("1", "concat_pf", seconds=9, reused_calls=2))
         summary = results.summarize()
     assert (summary["concat"]["seconds_p50"], summary["concat"]["answers_not_timed"]) == (1, 1)
     assert (summary["concat_pf"]["seconds_p50"], summary["concat_pf"]["answers_not_timed"]) == (None, 1)

@@ -70,8 +70,8 @@ async def run(
     progress: Progress = ignore_progress,
     **options: Any,
 ) -> Scores:
-    runs = parse_columns(methods, Context(**CONTEXT))
-    return await evaluate(Options(data=data, out=data.parent / out, **options), runs, progress=progress)
+    columns = parse_columns(methods, Context(**CONTEXT))
+    return await evaluate(Options(data=data, out=data.parent / out, **options), columns, progress=progress)
 
 
 async def test_the_folder_holds_configuration_and_results(data: Path, openai_server: OpenAIServer) -> None:
@@ -104,7 +104,7 @@ async def test_the_folder_holds_configuration_and_results(data: Path, openai_ser
         "context_precision": 0.222222222, "confidence": 1, "evidence": ["q1b"],
         "voters_without_evidence": [], "passages": ["q1a", "q1b"], "calls": 3,
         "input_tokens": 0, "output_tokens": 0, "malformed": 0, "wordy_answers": 0, "temperature_refused": False,
-        "dropped": 0, "seconds": 0, "stored_calls": 0,
+        "dropped": 0, "seconds": 0, "reused_calls": 0,
     }  # fmt: skip
     config = json.loads((report.folder / "config.json").read_text())
     assert config["data"]["file"] == "data.jsonl"
@@ -127,8 +127,8 @@ async def test_a_repeated_evaluation_asks_nothing(data: Path, openai_server: Ope
 
 async def test_shared_calls_are_paid_once_and_counted_for_each_method(data: Path, openai_server: OpenAIServer) -> None:
     openai_server.reply(reply_as_reader)
-    runs = parse_columns("concat,concat_pf", Context(**CONTEXT, journal="journal.sqlite"))
-    report = await evaluate(Options(data=data), runs)
+    columns = parse_columns("concat,concat_pf", Context(**CONTEXT, journal="journal.sqlite"))
+    report = await evaluate(Options(data=data), columns)
     assert (report.summary["concat"]["calls"], report.summary["concat_pf"]["calls"]) == (1, 3)
     assert report.spending.calls == len(openai_server.requests) == 6 * 3
     assert report.spending.input_tokens == 6 * report.summary["concat_pf"]["input_tokens"]
@@ -138,10 +138,10 @@ async def test_without_an_out_folder_its_name_comes_from_the_configuration(
     data: Path, openai_server: OpenAIServer
 ) -> None:
     openai_server.reply(reply_as_reader)
-    runs = parse_columns("concat", Context(**CONTEXT))
-    first_report = await evaluate(Options(data=data), runs)
-    second_report = await evaluate(Options(data=data, concurrency=2), runs)
-    limited_report = await evaluate(Options(data=data, limit=2), runs)
+    columns = parse_columns("concat", Context(**CONTEXT))
+    first_report = await evaluate(Options(data=data), columns)
+    second_report = await evaluate(Options(data=data, concurrency=2), columns)
+    limited_report = await evaluate(Options(data=data, limit=2), columns)
     assert first_report.folder.parent == Path("results")
     assert (second_report.folder, second_report.new_answers) == (first_report.folder, 0)
     assert (limited_report.folder != first_report.folder, limited_report.new_answers) == (True, 2)

@@ -147,8 +147,6 @@ async def test_rows_of_an_earlier_version_still_count(tmp_path: Path, openai_ser
 MEASURE_MODULE = """
 def words(answers, golds):
     return sum(len(answer.split()) for answer in answers) / len(golds)
-
-number = 3
 """
 
 

@@ -3,7 +3,7 @@
 from typing import Any
 
 import pytest
-from gold_passages import make_passages
+from gold_passages import make_passages_with_answer_in_g
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -30,13 +30,15 @@ def list_ids(passages: list[Passage]) -> list[str]:
 
 
 def test_gold_passages_are_listed_or_contain_an_answer() -> None:
-    retrieved_passages = make_passages("a", "g", "b", "g2")
+    retrieved_passages = make_passages_with_answer_in_g("a", "g", "b", "g2")
     assert list_ids(select_gold(retrieved_passages, make_record([], ("b",)), "short")) == ["b"]
     assert list_ids(select_gold(retrieved_passages, make_record([]), "short")) == ["g", "g2"]
     assert select_gold(retrieved_passages, make_record([]), "yes_no") == []
     assert select_gold(retrieved_passages, make_record([], ("elsewhere",)), "short") == []
     assert list_ids(
-        list_known_gold(make_record(retrieved_passages[:1], ("x",), gold_passages=make_passages("x")), "short")
+        list_known_gold(
+            make_record(retrieved_passages[:1], ("x",), gold_passages=make_passages_with_answer_in_g("x")), "short"
+        )
     ) == ["x"]
     assert (
         find_gold_rank(retrieved_passages, make_record([]), "short"),
@@ -60,7 +62,7 @@ def test_gold_passages_are_put_at_the_chosen_rank(
 ) -> None:
     """A gold passage that was not retrieved replaces the passage at rank k."""
     context = Context(k=3)
-    late, early = make_passages("a", "b", "c", "g"), make_passages("a", "g", "b", "c")
+    late, early = make_passages_with_answer_in_g("a", "b", "c", "g"), make_passages_with_answer_in_g("a", "g", "b", "c")
     assert (
         list_ids(place_gold(late[:3], make_record(late, ("g",)), "short", context, placement)) == ids_if_gold_was_fourth
     )
@@ -71,7 +73,7 @@ def test_gold_passages_are_put_at_the_chosen_rank(
 
 
 def test_all_gold_passages_that_were_found_move_together() -> None:
-    retrieved_passages, record = make_passages("a", "g", "b", "g2"), make_record([], ("g", "g2"))
+    retrieved_passages, record = make_passages_with_answer_in_g("a", "g", "b", "g2"), make_record([], ("g", "g2"))
     assert list_ids(place_gold(retrieved_passages, record, "short", Context(), "top")) == ["g", "g2", "a", "b"]
     assert list_ids(place_gold(retrieved_passages, record, "short", Context(), "bottom")) == ["a", "b", "g", "g2"]
     assert place_gold(retrieved_passages, record, "short", Context(), "inserted") == retrieved_passages
@@ -82,7 +84,7 @@ def test_all_gold_passages_that_were_found_move_together() -> None:
 def test_placing_is_repeatable_and_keeps_the_order_of_the_other_passages(
     k: int, seed: int, id_: str, placement: str
 ) -> None:
-    given_passages = make_passages(*"abcdefgh"[:6], "x")
+    given_passages = make_passages_with_answer_in_g(*"abcdefgh"[:6], "x")
     record: Any = {**make_record(given_passages, ("x",)), "id": id_}
     placed_passages = place_gold(given_passages[:6][:k], record, "short", Context(k=k, seed=seed), placement)
     assert placed_passages == place_gold(given_passages[:6][:k], record, "short", Context(k=k, seed=seed), placement)
@@ -95,12 +97,12 @@ def test_placing_is_repeatable_and_keeps_the_order_of_the_other_passages(
 
 @pytest.mark.parametrize("placement", ["inserted", "retrieved", "top", "bottom"])
 def test_without_a_gold_passage_the_ranking_is_unchanged(placement: str) -> None:
-    retrieved_passages = make_passages("g", "a", "b")  # their words do not answer a yes/no question
+    retrieved_passages = make_passages_with_answer_in_g("g", "a", "b")  # their words do not answer a yes/no question
     assert place_gold(retrieved_passages, make_record([]), "yes_no", Context(k=3), placement) == retrieved_passages
 
 
 def test_the_drawn_ranks_are_spread() -> None:
-    given_passages = make_passages("a", "b", "c", "g")
+    given_passages = make_passages_with_answer_in_g("a", "b", "c", "g")
     ranks = set()
     for number in range(40):
         record: Any = {**make_record(given_passages, ("g",)), "id": f"q{number}"}

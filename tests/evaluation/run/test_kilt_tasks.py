@@ -1,4 +1,6 @@
-"""KILT's tasks are scored as KILT does: claims with two labels, long answers by F1, gold articles in the rows."""
+"""KILT's tasks are scored as KILT does: claims have two labels, F1 measures long answers, and a passage of a gold
+article counts as gold.
+"""
 
 import json
 from pathlib import Path
@@ -17,7 +19,10 @@ PASSAGES = [{"id": "90", "title": "Vell", "text": "The tower of Vell is of 1412.
 async def evaluate_line(
     folder: Path, name: str, line: dict[str, Any], context: Context | None = None
 ) -> tuple[Any, Any]:
-    """The scores and the only row of one question in KILT's form, over a corpus of one passage."""
+    """The scores and the only row of one question or claim, over a corpus of one passage.
+
+    line: the question or claim in KILT's form, or a claim in FEVER's own form.
+    """
     data, corpus = folder / name, folder / "corpus.jsonl"
     data.write_text(json.dumps(line) + "\n", encoding="utf-8")
     corpus.write_text("".join(json.dumps(item) + "\n" for item in PASSAGES), encoding="utf-8")
@@ -71,7 +76,8 @@ async def test_a_file_without_unverifiable_claims_has_two_labels(
     data.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
     context = Context(model="openai:test", attempts=1)
     await evaluate(Options(data=data, limit=1, methods="concat", context=context, out=tmp_path / "out"))
-    assert ("NOT ENOUGH INFO" not in openai_server.chats()[-1].text) == has_two_labels  # by all claims of the file
+    # limit=1 asks only one claim, but all claims of the file decide how many labels there are
+    assert ("NOT ENOUGH INFO" not in openai_server.chats()[-1].text) == has_two_labels
 
 
 async def test_long_answers_are_measured_by_f1_if_the_data_have_no_short_answers(

@@ -13,8 +13,11 @@ from quorum.evaluation.report.questions import collect_details, open_results
 from quorum.evaluation.run.old_keys import NEW_KEYS
 from quorum.evaluation.run.options import Options
 
-LATEST_OLD_KEYS = {new: old for old, new in NEW_KEYS.items()} | {"enclosing_step": "within"}
-OLDEST_OLD_KEYS = {new: old for old, new in reversed(NEW_KEYS.items())} | {"enclosing_step": "within"}
+OLD_NAMES_INSIDE = {"enclosing_step": "within", "reused": "stored"}  # keys of the steps and calls in details.jsonl
+# {today's key: its old name}. For a key that had two old names, the first mapping has the later name, and the second
+# mapping the earlier one.
+LAST_OLD_NAMES = {new: old for old, new in NEW_KEYS.items()} | OLD_NAMES_INSIDE
+FIRST_OLD_NAMES = {new: old for old, new in reversed(NEW_KEYS.items())} | OLD_NAMES_INSIDE
 
 
 @pytest.fixture
@@ -35,9 +38,9 @@ def collect_all_details(folder: Path) -> list[dict[str, Any]]:
         return [collect_details(f"q{n}", results, details, ["concat", "post_fusion"]) for n in range(4)]
 
 
-@pytest.mark.parametrize("old_keys", [LATEST_OLD_KEYS, OLDEST_OLD_KEYS])
+@pytest.mark.parametrize("old_names", [LAST_OLD_NAMES, FIRST_OLD_NAMES])
 async def test_a_folder_of_an_older_version_is_resumed(
-    data: Path, openai_server: OpenAIServer, old_keys: dict[str, str]
+    data: Path, openai_server: OpenAIServer, old_names: dict[str, str]
 ) -> None:
     openai_server.reply(lambda request: "Ada Korn")
     context = Context(model="openai:test", attempts=1)
@@ -48,7 +51,7 @@ async def test_a_folder_of_an_older_version_is_resumed(
     for name in ("results.jsonl", "details.jsonl", "spent.json"):
         text = (folder / name).read_text(encoding="utf-8")
         old_text = text
-        for new, old in old_keys.items():
+        for new, old in old_names.items():
             old_text = old_text.replace(f'"{new}": ', f'"{old}": ')
         assert old_text != text
         (folder / name).write_text(old_text, encoding="utf-8")

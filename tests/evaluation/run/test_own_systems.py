@@ -1,4 +1,4 @@
-"""A user's own system is measured, compared and continued beside the methods."""
+"""A user's own system is measured and compared beside the methods, and its evaluation can be continued."""
 
 import json
 from pathlib import Path

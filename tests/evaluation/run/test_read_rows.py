@@ -1,4 +1,8 @@
-"""results.jsonl and details.jsonl of unknown origin are read, or refused in one sentence that names the line."""
+"""results.jsonl and details.jsonl of unknown origin are read, or refused in one sentence.
+
+The sentence names the line of results.jsonl, or the method and question of a line of details.jsonl. A line of
+details.jsonl that cannot be parsed is skipped.
+"""
 
 import json
 from pathlib import Path
@@ -7,7 +11,7 @@ from typing import Any
 import pytest
 
 from quorum.core.errors import SetupError
-from quorum.evaluation.decisions.answer_table import read_calls_and_certified_answers
+from quorum.evaluation.decisions.answer_table import read_calls_and_certificates
 from quorum.evaluation.decisions.recorded_results import read_results
 from quorum.evaluation.run.details import LineIndex
 from quorum.evaluation.run.read_rows import read_rows
@@ -75,7 +79,7 @@ def test_foreign_details_are_refused_in_one_sentence(details: dict[str, Any], tm
     folder = write_results(tmp_path, make_line())
     (folder / "details.jsonl").write_text(json.dumps({"method": "concat", "id": "1", **details}) + "\n")
     with pytest.raises(SetupError, match=r"details\.jsonl has a line that no evaluation wrote"):
-        read_calls_and_certified_answers(read_results(folder), ["concat"])
+        read_calls_and_certificates(read_results(folder), ["concat"])
 
 
 def test_details_that_cannot_be_parsed_are_skipped(tmp_path: Path) -> None:

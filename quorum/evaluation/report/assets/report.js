@@ -3,7 +3,7 @@
 // Everything that comes from questions, passages and models is set as text, never as markup.
 (() => {
   const data = JSON.parse(document.getElementById("index").textContent);
-  const { methods, rows, measure, chunk, page: size } = data;
+  const { methods, rows, chunk, page: size } = data;
   const FIRST = 3; // where a row's cells begin
   const MARKS = { r: "✓", w: "✗", u: "?", e: "!", "": "–" };
   const SCORES = { em: "EM", f1: "F1", rouge_l: "ROUGE-L", str_em: "STR-EM" };
@@ -33,7 +33,7 @@
   const isRight = (cell) => cell[0] !== null && cell[0] > 0.999;
   const KINDS = {
     differ: (row) => new Set(cells(row).filter((cell) => cell[0] !== null).map((cell) => isRight(cell))).size > 1,
-    none: (row) => !cells(row).some(isRight),
+    none_right: (row) => !cells(row).some(isRight),
     all: (row) => cells(row).every(isRight),
     right: (row) => selectCells(row).some(isRight),
     wrong: (row) => selectCells(row).some((cell) => cell[1] === "w" || cell[1] === "p" || (cell[1] === "u" && !isRight(cell))),
@@ -107,9 +107,9 @@
     appendChildren(cell, button, makeElement("small", "", row[2].length ? row[2].slice(0, 3).join(" · ") : "no answer in the data"));
     appendChildren(node, makeElement("td", "", number + 1), cell);
     cells(row).forEach((methodCell, place) => {
-      const mark = appendChildren(makeElement("td", "mark"), makeChip(methodCell));
-      mark.dataset.method = methods[place];
-      node.append(mark);
+      const scoreCell = appendChildren(makeElement("td", "mark"), makeChip(methodCell));
+      scoreCell.dataset.method = methods[place];
+      node.append(scoreCell);
     });
     return node;
   }
@@ -128,7 +128,7 @@
     return node;
   }
 
-  function renderAnswer(answer, method, passages, mark) {
+  function renderAnswer(answer, method, passages, methodCell) {
     const node = makeElement("section", "answer"), head = makeElement("header");
     const facts = [];
     for (const [name, value] of Object.entries(answer.scores_by_measure)) facts.push(name === "judged" ? "judged " + (value ? "right" : "wrong") : (SCORES[name] || name) + " " + (100 * value).toFixed(0));
@@ -138,7 +138,7 @@
     if (answer.malformed) facts.push(answer.malformed + " malformed");
     if (answer.wordy_answers) facts.push(answer.wordy_answers + " wordy");
     if (answer.dropped) facts.push(answer.dropped + " passages dropped");
-    appendChildren(head, makeElement("span", "method", method), makeChip(mark), makeElement("b", "", answer.error ? "failed" : answer.unknown ? "unknown" : answer.answer), makeElement("span", "facts", facts.join(" · ")));
+    appendChildren(head, makeElement("span", "method", method), makeChip(methodCell), makeElement("b", "", answer.error ? "failed" : answer.unknown ? "unknown" : answer.answer), makeElement("span", "facts", facts.join(" · ")));
     appendChildren(node, head);
     if (answer.error) return appendChildren(node, makeElement("p", "text", answer.error));
     appendChildren(node, makePath(answer.steps || []), makeCandidateTable(answer), makeVoteTable(answer));
@@ -214,7 +214,7 @@
     if (!calls.length) return null;
     const node = makeFolded(calls.length + (calls.length === 1 ? " reply" : " replies") + " of the model");
     for (const call of calls) {
-      const facts = call.input_tokens.toLocaleString("en") + " → " + call.output_tokens.toLocaleString("en") + " tokens, " + call.seconds.toFixed(2) + " s" + (call.stored ? ", shared or stored" : "");
+      const facts = call.input_tokens.toLocaleString("en") + " → " + call.output_tokens.toLocaleString("en") + " tokens, " + call.seconds.toFixed(2) + " s" + (call.reused ? ", shared or stored" : "");
       appendChildren(node, makeElement("h4", "", call.name + " · " + facts), makeElement("pre", "", call.reply));
     }
     return node;

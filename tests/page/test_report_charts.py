@@ -1,4 +1,5 @@
-"""The charts of a report with many methods: no label lies on another, on a point or beside the axes' numbers."""
+"""The charts of a report with many methods: no label overlaps another label, a point, or a
+number or title of an axis."""
 
 import random
 from dataclasses import replace

@@ -77,7 +77,7 @@ def test_questions_are_filtered_by_words_and_by_kind(opened_report: Page, report
     assert set(list_marks(opened_report, 1)) == {"!"}
     set_field(opened_report, "kind", "unknown")
     assert set(list_marks(opened_report, 1)) == {"?"}
-    set_field(opened_report, "kind", "none")
+    set_field(opened_report, "kind", "none_right")
     assert not any("✓" in list_marks(opened_report, method) for method in range(3))
     set_field(opened_report, "text", "no such words anywhere")
     assert opened_report.run(f"{ROWS}.length") == 0
