@@ -17,7 +17,7 @@ WIDEST_LINE = 100
 
 @dataclass(frozen=True)
 class Group:
-    """A section of the page: its names, what they are for, and an example if their docstrings have none."""
+    """A section of the page: its names, what they are for, and perhaps an example beside those in their docstrings."""
 
     title: str
     names: tuple[str, ...]

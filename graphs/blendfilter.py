@@ -3,8 +3,9 @@
 retrieve -> write_external_knowledge, write_internal_knowledge, name_topic -> blend_queries -> gather x 3 ->
 merge_passages -> reason -> extract_answer
 
-gather: retrieve -> judge -> choose. filter_union: filter once, after merge_passages. filter_turns=1: one call for judge
-and choose, one for reason and extract_answer, and no topic, which only the filter's prompts show.
+gather: retrieve -> judge_passages -> choose_passages. filter_union: filter once, after merge_passages. filter_turns=1:
+one call does the work of judge_passages and choose_passages, another that of reason and extract_answer; name_topic is
+skipped, because only the prompts of judge_passages and choose_passages show the topic.
 """
 
 from quorum.core.context import Context
@@ -24,7 +25,7 @@ from quorum.nodes.routes import (
     prepare_queries,
     reason_in_one_or_two_turns,
     refine_or,
-    search_first,
+    retrieve_or_write_knowledge,
 )
 
 graph = (
@@ -43,7 +44,7 @@ graph = (
     .add_node(extract_answer)
     .add_node(cot_answer)
     .add_edge("__start__", "begin")
-    .add_conditional_edges("begin", search_first, ["retrieve", "write_internal_knowledge", "name_topic"])
+    .add_conditional_edges("begin", retrieve_or_write_knowledge, ["retrieve", "write_internal_knowledge", "name_topic"])
     .add_conditional_edges(
         "retrieve",
         refine_or(prepare_queries),

@@ -11,7 +11,7 @@ from quorum.graphs.parts.rerank_passages import rerank_passages
 from quorum.nodes.answer import concat_answer
 from quorum.nodes.begin import begin
 from quorum.nodes.retrieve import retrieve
-from quorum.nodes.routes import rerank_first
+from quorum.nodes.routes import rerank_if_chosen_then_filter
 
 graph = (
     MethodGraph(State, input_schema=Question, output_schema=Result, context_schema=Context)
@@ -22,7 +22,7 @@ graph = (
     .add_node(concat_answer)
     .add_edge("__start__", "begin")
     .add_edge("begin", "retrieve")
-    .add_conditional_edges("retrieve", rerank_first)
+    .add_conditional_edges("retrieve", rerank_if_chosen_then_filter)
     .add_edge("rerank", "filter_context")
     .add_edge("filter_context", "concat_answer")
     .add_edge("concat_answer", "__end__")

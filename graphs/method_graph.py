@@ -1,7 +1,6 @@
 """LangGraph's StateGraph for asynchronous nodes; compiled, it serves synchronous code as well."""
 
 import asyncio
-import os
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from contextlib import aclosing, contextmanager
 from copy import copy
@@ -20,7 +19,7 @@ from langgraph.checkpoint.base import (
 from langgraph.graph.state import CompiledStateGraph, StateGraph
 from langgraph.typing import ContextT, InputT, OutputT, StateT
 
-from quorum.core.context import Context
+from quorum.core.context import Context, read_environment
 from quorum.core.errors import SetupError
 from quorum.core.sync import iterate_sync, run_sync
 from quorum.graphs.visible_messages import VisibleMessages
@@ -190,10 +189,13 @@ def take_calibration(context: Any, config: RunnableConfig | None) -> tuple[str |
     """
     if context is None:
         is_nested = RUNTIME_KEY in ((config or {}).get("configurable") or {})
-        calibration = None if is_nested else os.environ.get("QUORUM_CALIBRATION")
+        calibration = None if is_nested else read_environment("calibration", None)
         return (calibration, Context(calibration=None)) if calibration else (None, None)
     if isinstance(context, Mapping):
-        return context.get("calibration"), {**context, "calibration": None} if "calibration" in context else context
+        if "calibration" in context:
+            return context["calibration"], {**context, "calibration": None}
+        calibration = read_environment("calibration", None)
+        return calibration, {**context, "calibration": None} if calibration else context
     calibration = getattr(context, "calibration", None)
     return calibration, replace(context, calibration=None) if calibration else context
 

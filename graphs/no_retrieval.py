@@ -6,7 +6,7 @@ closed_book_answer
 from quorum.core.context import Context
 from quorum.core.state import Question, Result, State
 from quorum.graphs.method_graph import MethodGraph
-from quorum.nodes.base import closed_book_answer
+from quorum.nodes.base_prompt import closed_book_answer
 from quorum.nodes.begin import begin
 
 graph = (

@@ -1,6 +1,8 @@
 """Self-Ask (Press et al. 2023, section 3, figure 3): follow-up questions, each looked up and answered.
 
-follow_up -> retrieve -> intermediate_answer -> follow_up ... -> conclude (without a final answer: forced_answer)
+follow_up -> retrieve -> intermediate_answer -> follow_up ... -> conclude
+
+If the model gives no final answer, forced_answer asks for one before conclude.
 """
 
 from quorum.core.context import MAX_SUPERSTEPS, Context

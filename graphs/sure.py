@@ -1,8 +1,10 @@
 """SuRe, summarized retrieval (Kim et al. 2024, section 3, algorithm 1, figure 2).
 
 retrieve -> propose_candidates -> summarize_candidate x K -> collect_summaries -> validate x K and rank_pair x K(K-1) ->
-select_candidate (ranking=lazy: rank_pair after select_candidate, while it can change the choice; sure_parts=summaries:
-answer_from_summaries instead)
+select_candidate
+
+With ranking=lazy, rank_pair runs after select_candidate, and only if a comparison can still change the choice. With
+sure_parts=summaries, answer_from_summaries replaces all nodes after collect_summaries.
 """
 
 from quorum.core.context import Context

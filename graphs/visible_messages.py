@@ -40,7 +40,7 @@ class VisibleMessages:
         visible_text = reply.add(message.content, is_last=is_last)
         if reply.omits_opening_tag:
             remember_omitted_opening_tag(model)
-        if reply.showed_thought:
+        if reply.ends_shown_thought:
             metadata = {**metadata, BEGINS_ANEW: True}
         if is_last:
             del self.replies[str(message.id)]

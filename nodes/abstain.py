@@ -46,8 +46,8 @@ def check_calibration(calibration: Calibration, method: str, context: Context) -
     """Raise a `SetupError` unless the calibration was made for this method and these settings."""
     if calibration.method != method:
         raise SetupError(
-            f"{calibration.file} was made for {calibration.method}, not for {method}; give that method, or calibrate "
-            f"{method}."
+            f"{calibration.file} was made for {calibration.method}, not for {method}; choose the method "
+            f"{calibration.method}, or calibrate {method}."
         )
     present_settings = describe_settings(context, UNCOMPARED_SETTINGS)
     for name, recorded_value in calibration.settings.items():

@@ -10,7 +10,7 @@ from quorum.core.errors import TooLong
 from quorum.core.labels import is_unknown_for_type
 from quorum.core.state import State, Vote
 from quorum.core.text import UNKNOWN, is_unknown
-from quorum.nodes.answer_types import choose_prompt, get_answer_normalizer
+from quorum.nodes.answer_types import choose_prompt, get_answer_converter
 from quorum.nodes.ask import ask
 from quorum.nodes.evidence import find_evidence
 from quorum.parsing.answers import parse_reasoned_answer
@@ -92,7 +92,7 @@ async def answer_from_all(
 
 async def answer_with_reasoning(prompt: str, state: State, runtime: Runtime[Context]) -> State:
     """Ask for a chain of thought that ends in a short fact, yes or no. Other answer types are a SetupError."""
-    question, normalize_answer = state["question"], get_answer_normalizer(prompt, runtime)
+    question, convert_answer = state["question"], get_answer_converter(prompt, runtime)
     replies = await ask(
         prompt,
         runtime,
@@ -101,7 +101,7 @@ async def answer_with_reasoning(prompt: str, state: State, runtime: Runtime[Cont
         passages=state["passages"],
     )
     parsed_reply = replies.values[0]
-    answer = normalize_answer(parsed_reply.answer)
+    answer = convert_answer(parsed_reply.answer)
     return {
         **make_answer(answer),
         "rationale": parsed_reply.rationale,

@@ -8,7 +8,7 @@ from quorum.core.context import Context
 from quorum.core.lettered_lists import format_lettered_list
 from quorum.core.state import State
 from quorum.nodes.answer import make_answer
-from quorum.nodes.answer_types import get_answer_normalizer
+from quorum.nodes.answer_types import get_answer_converter
 from quorum.nodes.ask import ask
 from quorum.nodes.evidence import find_evidence
 from quorum.parsing.answers import parse_short_answer
@@ -17,7 +17,7 @@ from quorum.parsing.choices import parse_choice
 
 async def answer_from_summaries(state: State, runtime: Runtime[Context]) -> State:
     """question, passages, summaries -> answer. The prompt shows the summaries after the passages."""
-    question, normalize_answer = state["question"], get_answer_normalizer("answer_summaries", runtime)
+    question, convert_answer = state["question"], get_answer_converter("answer_summaries", runtime)
     replies = await ask(
         "answer_summaries",
         runtime,
@@ -25,14 +25,14 @@ async def answer_from_summaries(state: State, runtime: Runtime[Context]) -> Stat
         inputs={"question": question, "summaries": state["summaries"] or []},
         passages=state["passages"],
     )
-    answer = normalize_answer(replies.values[0])
+    answer = convert_answer(replies.values[0])
     evidence = find_evidence(answer, replies.shown)
     return {**make_answer(answer), "evidence": evidence, "passages": replies.shown, **replies.state_update}
 
 
 async def answer_from_choices(state: State, runtime: Runtime[Context]) -> State:
     """question, passages, candidates -> answer. The prompt offers the candidates as choices."""
-    candidates, normalize_answer = state["candidates"] or [], get_answer_normalizer("answer_choices", runtime)
+    candidates, convert_answer = state["candidates"] or [], get_answer_converter("answer_choices", runtime)
     replies = await ask(
         "answer_choices",
         runtime,
@@ -40,17 +40,17 @@ async def answer_from_choices(state: State, runtime: Runtime[Context]) -> State:
         inputs={"question": state["question"], "choices": format_lettered_list(candidates)},
         passages=state["passages"],
     )
-    answer = normalize_answer(replies.values[0])
+    answer = convert_answer(replies.values[0])
     evidence = find_evidence(answer, replies.shown)
     return {**make_answer(answer), "evidence": evidence, "passages": replies.shown, **replies.state_update}
 
 
 async def answer_from_summary(state: State, runtime: Runtime[Context]) -> State:
     """question, passages, summaries (one) -> answer, rationale. The prompt shows the summary, not the passages."""
-    question, (summary,), normalize_answer = (
+    question, (summary,), convert_answer = (
         state["question"],
         state["summaries"] or [],
-        get_answer_normalizer("answer_summary", runtime),
+        get_answer_converter("answer_summary", runtime),
     )
     replies = await ask(
         "answer_summary",
@@ -59,6 +59,6 @@ async def answer_from_summary(state: State, runtime: Runtime[Context]) -> State:
         inputs={"question": question, "summary": summary},
         passages=None,
     )
-    answer = normalize_answer(replies.values[0])
+    answer = convert_answer(replies.values[0])
     evidence = find_evidence(answer, state["passages"])
     return {**make_answer(answer), "rationale": summary, "evidence": evidence, **replies.state_update}

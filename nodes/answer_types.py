@@ -19,8 +19,8 @@ def choose_prompt(prompt: str, question: str, runtime: Runtime[Context]) -> tupl
     return name, partial(get_reply_parser(name).parse, question=question)
 
 
-def get_answer_normalizer(prompt: str, runtime: Runtime[Context]) -> Callable[[str], str]:
-    """The function that fits the parsed answers of a prompt to the answer type "short" or "yes_no".
+def get_answer_converter(prompt: str, runtime: Runtime[Context]) -> Callable[[str], str]:
+    """The function that converts the parsed answers of a prompt to the answer type "short" or "yes_no".
 
     For yes_no it reads the answer as yes, no or unknown; for short it changes nothing. Such a prompt serves no other
     answer type: raises a SetupError for any other.

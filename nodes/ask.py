@@ -168,7 +168,7 @@ def count_replies(
 
 
 def add_counters(update: State, shortening_counters: State) -> State:
-    """The update with the counters of the calls that shortened its replies added."""
+    """The update plus the counters of the calls that shortened its answers."""
     if not shortening_counters:
         return update
     return State(

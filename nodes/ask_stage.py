@@ -10,7 +10,7 @@ from langgraph.runtime import Runtime
 from langgraph.types import Overwrite
 
 from quorum.algorithms.vote_key import vote_key
-from quorum.core.cascade_memory import CASCADE_MEMORY, forget_run, get_memory
+from quorum.core.cascade_cache import CASCADE_CACHE, forget_run, get_cache
 from quorum.core.composed_file import Acceptance, ComposedCascade, ComposedStage
 from quorum.core.context import Context, get_context
 from quorum.core.errors import SetupError
@@ -27,7 +27,8 @@ StageNode = Callable[[State, Runtime[Context]], Awaitable[State]]
 # Settings whose values a stage takes from the context, not from what was recorded.
 CONTEXT_SETTINGS = SETTINGS_THAT_CHANGE_NO_ANSWER | {"collection", "answer_type", "prompts", "calibration"}
 MODEL_SETTINGS = {"model", "verifier"}
-# Settings for which config.json holds only a hash or a name, from which the value cannot be restored.
+# Settings for which config.json holds a hash, a name or the content of a file. The value that the user gave, such as a
+# path, cannot be restored from it.
 IDENTITY_SETTINGS = {"context_filter", "embeddings", "examples"}
 MISSING_VALUE: Any = object()
 
@@ -44,7 +45,7 @@ def make_stage_node(
         if number == 0 and state.get("given_passages") is None:
             await asyncio.to_thread(check_collection, cascade, context)
         run_id = state.get("cascade_run_id") or uuid4().hex
-        token = CASCADE_MEMORY.set(get_memory(run_id, number))
+        token = CASCADE_CACHE.set(get_cache(run_id, number))
         try:
             question_state = Question(
                 question=state["question"],
@@ -53,7 +54,7 @@ def make_stage_node(
             )
             result: Any = await graph.ainvoke(question_state, context=context)
         finally:
-            CASCADE_MEMORY.reset(token)
+            CASCADE_CACHE.reset(token)
         key = "" if result["unknown"] else vote_key(result["answer"])
         stage_vote_keys = [*(state.get("stage_vote_keys") or []), key]
         update = {**result, "cascade_run_id": run_id, "stage_vote_keys": stage_vote_keys}

@@ -16,7 +16,10 @@ SOURCES_HEADING = "\n\nSources:\n"
 
 
 async def begin_turn(state: ConversationState, runtime: Runtime[Context]) -> ConversationState:
-    """messages -> question (the last user message), history (what was said before it), all other keys reset."""
+    """messages -> question (the last user message), history (what was said before it).
+
+    messages, given and gold_answers stay; all other keys are reset.
+    """
     messages = state.get("messages") or []
     place = next((i for i in reversed(range(len(messages))) if messages[i].type == "human"), None)
     if place is None:

@@ -1,4 +1,7 @@
-"""Nodes that write BlendFilter's queries: generated knowledge, from passages or from memory, before the question."""
+"""Nodes that write BlendFilter's queries.
+
+A query is generated knowledge, from passages or from the model's memory, followed by the question.
+"""
 
 from functools import partial
 

@@ -15,7 +15,7 @@ def find_evidence(answer: str, passages: Sequence[Passage]) -> list[Evidence]:
     """The passages that contain the answer, in their order, each with the span of its first verbatim occurrence.
 
     The span is null if the passage contains the answer only in its title, or only after the normalisation that a vote
-    uses. Verdicts and labels have no evidence.
+    uses. A verdict (yes, no or a label) has no evidence, because no passage contains it word for word.
     """
     if is_unknown(answer) or is_unquotable(answer):
         return []
@@ -85,8 +85,9 @@ def find_span(answer: str, text: str) -> tuple[int, int] | None:
 
 
 def make_word_boundary(character: str, boundary: str) -> str:
-    """`boundary` if the character is a letter or digit of a script that puts spaces between words, else "".
+    """`boundary` if the character is a letter or digit that stands before Thai in Unicode, else "".
 
-    In Unicode these scripts stand before Thai.
+    Scripts that put no spaces between words, such as Thai and Chinese, stand from there on. So do a few that put
+    spaces, such as Georgian and Hangul, and the accented letters of Vietnamese; they get no boundary either.
     """
     return boundary if character.isalnum() and ord(character) < 0x0E00 else ""

@@ -52,7 +52,7 @@ async def filter_by_scores(state: State, runtime: Runtime[Context]) -> State:
 
 
 async def filter_by_answers(state: State, runtime: Runtime[Context]) -> State:
-    """question, passages, given_gold_answers -> passages (the sentence that the gold answers need), retrieved.
+    """question, passages, given_gold_answers -> passages (the sentence that supports the gold answers best), retrieved.
 
     The measure is the one that the setting silver_measure names, or the best for the answer type. If it finds no
     sentence, the first passage is kept.

@@ -12,7 +12,7 @@ from quorum.parsing.passage_ids import parse_passage_ids
 from quorum.parsing.reasoning import parse_free_text
 
 
-async def judge(state: State, runtime: Runtime[Context]) -> State:
+async def judge_passages(state: State, runtime: Runtime[Context]) -> State:
     """question, passages, topic -> passage_judgement, passages (shown), retrieved."""
     prompt = choose_variant("judge", runtime)
     replies = await ask(
@@ -31,7 +31,7 @@ async def judge(state: State, runtime: Runtime[Context]) -> State:
     }
 
 
-async def choose(state: State, runtime: Runtime[Context]) -> State:
+async def choose_passages(state: State, runtime: Runtime[Context]) -> State:
     """question, passages, topic, passage_judgement -> passages (those that help)."""
     prompt = choose_variant("choose", runtime)
     replies = await ask(

@@ -8,7 +8,7 @@ from quorum.core.context import Context
 from quorum.core.errors import TooLong
 from quorum.core.state import State
 from quorum.nodes.answer import make_answer
-from quorum.nodes.answer_types import get_answer_normalizer
+from quorum.nodes.answer_types import get_answer_converter
 from quorum.nodes.ask import ask
 from quorum.nodes.evidence import find_evidence
 from quorum.parsing.statements import parse_answer_with_notes
@@ -18,7 +18,7 @@ async def infer(state: State, runtime: Runtime[Context]) -> State:
     """question, passages, notes, finished_rounds -> answer and notes after one more passage (Creswell et al. 2022)."""
     question, passages, notes = state["question"], state["passages"], state["notes"]
     finished_rounds = state["finished_rounds"]
-    normalize_answer = get_answer_normalizer("inference", runtime)
+    convert_answer = get_answer_converter("inference", runtime)
     try:
         replies = await ask(
             "inference",
@@ -31,7 +31,7 @@ async def infer(state: State, runtime: Runtime[Context]) -> State:
     except TooLong:  # skip this passage; the others may fit
         return {**make_answer(state["answer"]), "finished_rounds": finished_rounds + 1, "dropped": 1}
     inference = replies.values[0]
-    answer, notes = normalize_answer(inference.answer), inference.rationale or notes
+    answer, notes = convert_answer(inference.answer), inference.rationale or notes
     return {
         **make_answer(answer),
         "notes": notes,

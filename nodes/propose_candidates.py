@@ -7,7 +7,7 @@ from langgraph.runtime import Runtime
 from quorum.core.context import Context, get_context
 from quorum.core.lettered_lists import format_lettered_list
 from quorum.core.state import State
-from quorum.nodes.answer_types import get_answer_normalizer
+from quorum.nodes.answer_types import get_answer_converter
 from quorum.nodes.ask import ask
 from quorum.nodes.example_pairs import format_example_pairs
 from quorum.parsing.candidates import parse_candidates
@@ -33,7 +33,7 @@ async def propose_candidates(state: State, runtime: Runtime[Context]) -> State:
 
 async def propose_short_answers(state: State, runtime: Runtime[Context]) -> State:
     """question, passages -> candidates for a short fact, yes or no. Other answer types are a SetupError."""
-    get_answer_normalizer("candidates", runtime)  # raises the SetupError
+    get_answer_converter("candidates", runtime)  # raises the SetupError
     return await propose_candidates(state, runtime)
 
 

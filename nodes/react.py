@@ -70,7 +70,7 @@ async def take_step(
         layout=lambda shown: "".join(f"{part}\n\n" for part in format_steps(steps, order[: len(shown)])),
         detail=f"step {number}",
     )
-    parsed_step, before = replies.values[0], cut_last_step(steps, order[: len(replies.shown)])
+    parsed_step, before = replies.values[0], drop_unshown_passages(steps, order[: len(replies.shown)])
     new_step = Step(
         thought=thought or parsed_step.thought, query=parsed_step.query, passages=[], answer=parsed_step.answer
     )
@@ -87,7 +87,7 @@ def order_places(steps: Sequence[Step]) -> list[Place]:
     return sorted(places, key=lambda place: (place[1], -place[0]))
 
 
-def cut_last_step(steps: Sequence[Step], shown: Sequence[Place]) -> list[Step]:
+def drop_unshown_passages(steps: Sequence[Step], shown: Sequence[Place]) -> list[Step]:
     """The steps, the last one with only those of its passages that the prompt showed.
 
     Earlier prompts showed the passages of the older steps.

@@ -14,7 +14,10 @@ async def take_query(state: State) -> State:
 
 
 async def summarize_passages(state: State, runtime: Runtime[Context]) -> State:
-    """question, passages -> rationale (a summary of what is relevant to the question). All passages are kept."""
+    """question, passages -> rationale (a summary of what is relevant to the question).
+
+    The state also keeps the passages that did not fit into the prompt.
+    """
     update = await summarize(state, runtime)
     return {"rationale": (update["summaries"] or [""])[0], **select_counters(update)}
 

@@ -151,7 +151,7 @@ def rerank_if_chosen(state: State, runtime: Runtime[Context]) -> Literal["rerank
     return "rerank" if get_context(runtime).reranker and len(state["passages"]) > 1 else "__end__"
 
 
-def rerank_first(state: State, runtime: Runtime[Context]) -> Literal["rerank", "filter_context"]:
+def rerank_if_chosen_then_filter(state: State, runtime: Runtime[Context]) -> Literal["rerank", "filter_context"]:
     """The reranker, if it has work to do; else go directly to the method's own filter."""
     return "filter_context" if rerank_if_chosen(state, runtime) == "__end__" else "rerank"
 
@@ -175,7 +175,7 @@ def choose_reranker(
 
 
 def reorder_if_explained(state: State) -> Literal["reorder", "__end__"]:
-    """Reorder by the rationale. Without candidates there is no rationale, and the order stays."""
+    """Reorder by the rationale, the summary of SuRe's best candidate. If SuRe found no candidates, the order stays."""
     return "reorder" if state.get("rationale") else "__end__"
 
 
@@ -222,7 +222,10 @@ def continue_comparisons(state: State) -> list[Send] | Literal["__end__"]:
 
 
 def choose_if_candidates_differ(state: State) -> Literal["answer_from_choices", "select_candidate"]:
-    """Two candidates or more: offer them as choices. One is the answer; none means unknown."""
+    """Offer two or more candidates as choices.
+
+    A single candidate is the answer; without candidates the answer is unknown.
+    """
     return "answer_from_choices" if len(state["candidates"] or []) > 1 else "select_candidate"
 
 
@@ -241,10 +244,10 @@ def retrieve_or_cot(state: State, runtime: Runtime[Context]) -> Literal["retriev
     return "retrieve" if get_context(runtime).retrieve else "cot_from_memory"
 
 
-def search_first(
+def retrieve_or_write_knowledge(
     state: State, runtime: Runtime[Context]
 ) -> list[Literal["retrieve", "write_internal_knowledge", "name_topic"]]:
-    """Retrieve first if one of the queries is the question or made from its passages; else start without passages."""
+    """Retrieve if a query is the question or is made from its passages; else write what the query is made from."""
     context = get_context(runtime)
     if context.queries != "in":
         return ["retrieve"]
@@ -296,13 +299,16 @@ def filter_or_collect(state: State, runtime: Runtime[Context]) -> Literal["filte
     return "filter" if state.get("passages") and not get_context(runtime).filter_union else "collect_passages"
 
 
-def judge_in_one_or_two_turns(state: State, runtime: Runtime[Context]) -> Literal["judge", "judge_and_choose"]:
+def judge_in_one_or_two_turns(state: State, runtime: Runtime[Context]) -> Literal["judge_passages", "judge_and_choose"]:
     """Judge and then choose, or do both in one call."""
-    return "judge" if get_context(runtime).filter_turns == 2 else "judge_and_choose"
+    return "judge_passages" if get_context(runtime).filter_turns == 2 else "judge_and_choose"
 
 
 def filter_or_reason(state: State, runtime: Runtime[Context]) -> Literal["filter", "reason", "cot_answer"]:
-    """Filter the merged passages if filter_union is set; otherwise each query's were filtered: go on to the answer."""
+    """Filter the merged passages if filter_union is set. Otherwise they were filtered query by query; go on.
+
+    The node `filter` is BlendFilter's own filter, not the one that the setting context_filter names.
+    """
     return (
         "filter"
         if get_context(runtime).filter_union and state["passages"]

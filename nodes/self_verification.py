@@ -9,7 +9,7 @@ from quorum.core.context import Context
 from quorum.core.state import State, VerifiedCandidate
 from quorum.core.text import UNKNOWN, is_unknown, normalize
 from quorum.nodes.answer import make_answer
-from quorum.nodes.answer_types import get_answer_normalizer
+from quorum.nodes.answer_types import get_answer_converter
 from quorum.nodes.ask import ask
 from quorum.nodes.evidence import find_evidence
 from quorum.parsing.answers import parse_reasoned_answer
@@ -24,7 +24,7 @@ async def sample_answers(state: State, runtime: Runtime[Context]) -> State:
 
     confidence: the share of samples that gave the candidate, if it is the only one; otherwise null.
     """
-    question, normalize_answer = state["question"], get_answer_normalizer("zero_shot_cot", runtime)
+    question, convert_answer = state["question"], get_answer_converter("zero_shot_cot", runtime)
     replies = await ask(
         "zero_shot_cot",
         runtime,
@@ -34,7 +34,7 @@ async def sample_answers(state: State, runtime: Runtime[Context]) -> State:
         n=CHAINS,
         temperature=CHAIN_TEMPERATURE,
     )
-    answers = [(normalize_answer(sample.answer), sample.rationale) for sample in replies.values]
+    answers = [(convert_answer(sample.answer), sample.rationale) for sample in replies.values]
     known_answers = [(answer, rationale) for answer, rationale in answers if not is_unknown(answer)]
     distinct: dict[str, tuple[str, str | None]] = {}
     for answer, rationale in known_answers:

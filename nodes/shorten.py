@@ -67,7 +67,11 @@ async def shorten(
     overrides: Overrides,
     model: str | BaseChatModel | None,
 ) -> tuple[list[T], State]:
-    """(the parsed values, in which answers of too many words are cut if `shorten` is "auto"; the counters of this)."""
+    """Cut the answers of too many words, if `shorten` is "auto".
+
+    Returns (the parsed values, some of them cut; the state update that counts wordy answers and the calls that cut
+    them).
+    """
     values = [reading.value for reading in parsed_replies]
     wants_short = wants_short_answer(prompt, context)
     verbose_places = [place for place, value in enumerate(values) if wants_short and is_verbose(get_answer(value))]
@@ -149,9 +153,10 @@ def replace_answer(value: T, answer: str, parse: Callable[[str], Parsed[T]]) -> 
 
 
 def count_cuts(cuts: Sequence[ShortenedAnswer | None]) -> Mapping[str, Any]:
-    """The counters of the calls that ask for a cut. None stands for a text that did not fit the window.
+    """The state update that counts the calls that ask for a cut: their usage and their malformed replies.
 
-    A reply that is no excerpt of its text counts as malformed.
+    A reply that is no excerpt of its text counts as malformed. None in `cuts` stands for a text that did not fit the
+    window.
     """
     fitting_cuts = [cut for cut in cuts if cut is not None]
     usage: dict[str, Usage] = {}

@@ -10,7 +10,7 @@ from quorum.core.text import is_unknown
 
 
 async def unknown_check(state: State) -> State:
-    """Reads `answer`, writes `unknown`. If there is an answer, drops the votes asked for before it was known."""
+    """answer, votes -> unknown. If there is an answer, clears the votes that `speculative` asked for in advance."""
     unknown = is_unknown(state["answer"]) and state["answer"] not in LABELS
     if unknown or not state.get("votes"):
         return {"unknown": unknown}

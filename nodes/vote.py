@@ -29,7 +29,7 @@ async def vote(state: State, runtime: Runtime[Context]) -> State:
 
 
 async def certified_vote(state: State, runtime: Runtime[Context]) -> State:
-    """votes, passages -> as `vote`, and certified (null if not every vote depends on its own passage alone)."""
+    """votes, passages -> as `vote`, and certified (null if a vote may depend on more than its own passage)."""
     context, outcome = get_context(runtime), await vote(state, runtime)
     if context.vote == "staged" or context.reranker or context.context_filter or state.get("temperature_refused"):
         return outcome

@@ -7,7 +7,7 @@ import asyncio
 from collections.abc import Hashable
 from typing import TYPE_CHECKING
 
-from quorum.core.cascade_memory import CASCADE_MEMORY
+from quorum.core.cascade_cache import CASCADE_CACHE
 from quorum.core.state import Passage
 from quorum.retrievers.passages import check_question, read_document
 from quorum.retrievers.registry import find_retriever
@@ -46,20 +46,20 @@ async def search(
     given: passages to rank by BM25; None searches the context's collection with its retriever.
     """
     check_question(query)
-    memory = CASCADE_MEMORY.get()
-    key = None if memory is None else make_search_key(query, context, given)
-    if memory is not None and key in memory.searches:
-        return list(memory.searches[key])
+    cache = CASCADE_CACHE.get()
+    key = None if cache is None else make_search_key(query, context, given)
+    if cache is not None and key in cache.searches:
+        return list(cache.searches[key])
     chosen_retriever = await asyncio.to_thread(choose_retriever, context, given)
     documents = await chosen_retriever.ainvoke(query, config=config)
     passages = [read_document(document) for document in documents[: context.k]]
-    if memory is not None:
-        memory.searches[key] = list(passages)
+    if cache is not None:
+        cache.searches[key] = list(passages)
     return passages
 
 
 def make_search_key(query: str, context: "Context", given: list[Passage] | None) -> tuple[Hashable, ...]:
-    """The key under which a cascade remembers a search: the query, the number of passages, and what is searched."""
+    """The key of a search in a cascade's cache: the query, the number of passages, and what is searched."""
     parts = (context.retriever, context.collection, context.store, context.embeddings)
     store_key = tuple(part if isinstance(part, str) else id(part) for part in parts)
     return query, context.k, store_key, None if given is None else tuple(passage["id"] for passage in given)

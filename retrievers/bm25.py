@@ -43,7 +43,7 @@ def tokenize_text(text: str) -> list[str]:
 
 
 def split_words(text: str) -> list[str]:
-    """The words of a folded text, not stemmed, with the characters and bigrams of unspaced scripts."""
+    """The words of a text, folded but not stemmed, with the characters and bigrams of unspaced scripts."""
     folded_text = fold_text(text)
     non_ascii = "" if folded_text.isascii() else "".join(NOT_ASCII.findall(folded_text))
     if not WORD.search(non_ascii) and not SPECIAL_CHARACTER.search(non_ascii):

@@ -11,7 +11,7 @@ from quorum.documents.find_files import FileChoice
 from quorum.models import get_embedding_name
 from quorum.retrievers.collection_names import SAMPLE, check_collection_name
 from quorum.retrievers.index import IndexOptions, add_documents
-from quorum.retrievers.index_report import Progress
+from quorum.retrievers.index_report import ProgressCallback
 from quorum.retrievers.store import DEFAULT_FOLDER, Store, open_store
 
 FORMAT_VERSION = "2"  # increase it when the splitter or a passage's metadata change
@@ -24,7 +24,7 @@ def list_collections(store: str | Path = DEFAULT_FOLDER) -> list[str]:
 
 
 def list_passages(context: Context) -> list[Passage]:
-    """All passages of the context's collection, in the order of their documents and of their places in them. Blocks."""
+    """All passages of the context's collection, sorted by document, and within a document by position. Blocks."""
     if check_collection_name(context.collection) == SAMPLE:
         ensure_sample(context)
     return open_store(context.store).fetch_passages(context.collection)[1]
@@ -37,7 +37,7 @@ def delete_collection(collection: str, store: str | Path = DEFAULT_FOLDER) -> No
         opened_store.delete(check_collection_name(collection))
 
 
-def ensure_sample(context: Context, progress: Progress | None = None) -> None:
+def ensure_sample(context: Context, progress: ProgressCallback | None = None) -> None:
     """Create the collection "sample" in the context's store if it is missing or made from other files or embeddings.
 
     Blocks, for a few seconds the first time. `progress(done, total, path)` counts files. A user's own collection

@@ -100,8 +100,8 @@ class CopyFinder:
 def is_possible_original(entry: PassageEntry, words: PassageWords, source: str) -> bool:
     """Whether a stored passage may contain all these words of a new one.
 
-    It must have the new passage's title and headings, if the new passage has any, and a document other than `source`
-    must hold it with exactly the stored text.
+    It must have the new passage's title and headings, if the new passage has any. Documents that share a stored passage
+    may differ a little from its text; at least one document other than `source` must contain exactly this text.
     """
     return (
         words.title in ("", normalize_title(entry.title))

@@ -20,7 +20,7 @@ from quorum.documents.read import count_lines, is_passage_file, read_passage_lin
 from quorum.models import get_embedding_name
 from quorum.retrievers.collection_names import SAMPLE, check_collection_name
 from quorum.retrievers.embedder import get_indexing_embedder
-from quorum.retrievers.index_report import IndexReport, Progress, ProgressCounter, WatchCallback
+from quorum.retrievers.index_report import IndexReport, ProgressCallback, ProgressCounter, WatchCallback
 from quorum.retrievers.ledger import Change, Ledger
 from quorum.retrievers.store import DEFAULT_FOLDER, open_store
 
@@ -34,7 +34,7 @@ def index_documents(
     words: int = 100,
     prune: bool = False,
     engine: str = "local",
-    progress: Progress | None = None,
+    progress: ProgressCallback | None = None,
     watch: WatchCallback | None = None,
     choice: FileChoice | None = None,
     made_for: str | None = None,
@@ -80,7 +80,7 @@ def index_passages(
     store: str | Path = DEFAULT_FOLDER,
     embeddings: str | Embeddings = "embedded",
     source: str = "passages",
-    progress: Progress | None = None,
+    progress: ProgressCallback | None = None,
     made_for: str | None = None,
     made_from: str | None = None,
 ) -> IndexReport:
@@ -119,7 +119,7 @@ def add_documents(
     store: str,
     embeddings: str | Embeddings,
     options: IndexOptions,
-    progress: Progress | None = None,
+    progress: ProgressCallback | None = None,
     watch: WatchCallback | None = None,
 ) -> IndexReport:
     """Index files as `index_documents` does, into any collection, also the sample."""
@@ -146,8 +146,8 @@ def add_documents(
                     (collection, "made by an older version: files that are read better now are replaced")
                 )
             sizes = {path: read_size(path) for path in files.files}
-            lengths = {path: count_units(path) for path in files.files}
-            counter = ProgressCounter(progress, sum(lengths.values()), watch, list(sizes.values()))
+            step_counts = {path: count_progress_steps(path) for path in files.files}
+            counter = ProgressCounter(progress, sum(step_counts.values()), watch, list(sizes.values()))
             # The files of the sample make no parser hang, so they need no guarded reader.
             reader = get_shared_reader(options.time_limit) if options.sample_hash is None else None
             passages_by_file = read_files(
@@ -156,7 +156,7 @@ def add_documents(
             with closing(passages_by_file):
                 for path, passages in passages_by_file:
                     counted_passages = counter.count_file(
-                        passages, path, sizes[path], lengths[path] if is_passage_file(path) else None
+                        passages, path, sizes[path], step_counts[path] if is_passage_file(path) else None
                     )
                     try:
                         count_change(report, ledger.replace(str(path), counted_passages, report.skipped))
@@ -234,19 +234,20 @@ def read_size(path: Path) -> int:
         return 0
 
 
-def count_units(path: Path) -> int:
-    """How much a file counts in the progress: as many as its lines if it holds JSON lines, else 1."""
+def count_progress_steps(path: Path) -> int:
+    """How many steps of the progress a file takes: one for each line if it holds JSON lines, else one."""
     return count_lines(path) if is_passage_file(path) else 1
 
 
 def remove_missing(ledger: Ledger, roots: list[Path], present_paths: list[str]) -> int:
     """Remove the documents below the roots that no longer exist; returns their number."""
     present_sources = set(present_paths)
-    unread_folders = [Path(path) for path in present_paths if Path(path).is_dir()]  # they could not be read
+    # A folder among the paths was skipped, so its documents are unknown and stay.
+    skipped_folders = [Path(path) for path in present_paths if Path(path).is_dir()]
     removed_sources = [
         source
         for source in ledger.sources
-        if source not in present_sources and is_below(source, roots) and not is_below(source, unread_folders)
+        if source not in present_sources and is_below(source, roots) and not is_below(source, skipped_folders)
     ]
     for source in removed_sources:
         ledger.remove_document(source)

@@ -2,9 +2,9 @@
 
 Chroma writes the files of a collection's vector index in place. If the process is killed at that moment, or power is
 lost, the files are truncated, or old and new data are mixed in them. The passages themselves are in Chroma's database,
-which is transactional. So a writer places a mark file beside the store while it writes. We distrust the index if the
-mark still exists and either index files are younger than the mark or the machine has restarted since. We also distrust
-files that are shorter than their header says.
+which is transactional. So a writer keeps a mark file in the store's folder while it writes. We distrust the index if
+the mark still exists and either index files are younger than the mark or the machine has restarted since. We also
+distrust files that are shorter than their header says.
 """
 
 import os
@@ -22,16 +22,16 @@ if TYPE_CHECKING:
 HEADER = struct.Struct("<i4q64x")  # version, offset, capacity, elements, bytes of an element, and more
 
 
-def is_index_damaged(collection: "Collection", folder: Path) -> bool:
+def is_index_damaged(collection: "Collection", chroma_folder: Path) -> bool:
     """Whether a collection's vector index cannot be read or is shorter than its header says."""
     from chromadb.errors import InternalError
 
-    if has_incomplete_files(collection, folder) or any(
-        map(lacks_links, find_index_folders(folder, str(collection.id)))
+    if has_incomplete_files(collection, chroma_folder) or any(
+        map(has_truncated_links, find_index_folders(chroma_folder, str(collection.id)))
     ):
         return True
     try:
-        with keep_write_mark(collection, folder):
+        with keep_write_mark(collection, chroma_folder):
             collection.get(limit=1, include=[])
     except InternalError as error:
         if not is_index_error(error):
@@ -40,42 +40,45 @@ def is_index_damaged(collection: "Collection", folder: Path) -> bool:
     return False
 
 
-def write_pending_vectors(collection: "Collection", folder: Path) -> None:
-    """If the last writer ended before Chroma wrote its vectors, make Chroma write them now, with a mark file."""
-    if get_mark_path(folder, str(collection.id)).exists():
-        with keep_write_mark(collection, folder):
+def write_pending_vectors(collection: "Collection", chroma_folder: Path) -> None:
+    """If the last writer left its mark file, make Chroma write the collection's pending vectors now.
+
+    A new mark file is kept meanwhile.
+    """
+    if get_mark_path(chroma_folder, str(collection.id)).exists():
+        with keep_write_mark(collection, chroma_folder):
             collection.get(limit=1, include=[])
 
 
-def has_incomplete_files(collection: "Collection", folder: Path) -> bool:
+def has_incomplete_files(collection: "Collection", chroma_folder: Path) -> bool:
     """Whether a vector index is half written or shorter than its header says.
 
     Chroma does not detect this: it finds wrong passages or crashes.
     """
-    indexes = find_index_folders(folder, str(collection.id))
-    return is_half_written(get_mark_path(folder, str(collection.id)), indexes) or any(map(is_truncated, indexes))
+    indexes = find_index_folders(chroma_folder, str(collection.id))
+    return is_half_written(get_mark_path(chroma_folder, str(collection.id)), indexes) or any(map(is_truncated, indexes))
 
 
 @contextmanager
-def keep_write_mark(collection: "Collection", folder: Path) -> Iterator[None]:
+def keep_write_mark(collection: "Collection", chroma_folder: Path) -> Iterator[None]:
     """Keep a mark file while a collection is written and until its data is on disk. A crash leaves the mark."""
-    mark = get_mark_path(folder, str(collection.id))
+    mark = get_mark_path(chroma_folder, str(collection.id))
     with mark.open("w", encoding="utf-8") as file:
         file.write(read_boot_id())
         file.flush()
         os.fsync(file.fileno())
     yield
-    sync_to_disk(folder)
+    sync_to_disk(chroma_folder)
     mark.unlink()
 
 
-def sync_to_disk(folder: Path) -> None:
+def sync_to_disk(chroma_folder: Path) -> None:
     """Flush Chroma's vector indexes to disk, because Chroma does not.
 
     Otherwise they could be shorter than the database says after a power failure, and a search in such an index never
     ends.
     """
-    for path in folder.glob("*/*"):
+    for path in chroma_folder.glob("*/*"):
         with suppress(OSError):
             number = os.open(path, os.O_RDONLY)
             try:
@@ -84,8 +87,9 @@ def sync_to_disk(folder: Path) -> None:
                 os.close(number)
 
 
-def get_mark_path(folder: Path, collection: str) -> Path:
-    return folder.parent / f"writing-{collection}"
+def get_mark_path(chroma_folder: Path, collection_id: str) -> Path:
+    """The path of the collection's mark file: in the store's folder, beside Chroma's."""
+    return chroma_folder.parent / f"writing-{collection_id}"
 
 
 def read_boot_id() -> str:
@@ -130,8 +134,11 @@ def read_header(index: Path) -> tuple[int, int]:
     return elements, size
 
 
-def lacks_links(index: Path) -> bool:
-    """Whether the file of an index's upper levels is truncated. Reads it all: a length precedes each element."""
+def has_truncated_links(index: Path) -> bool:
+    """Whether the file with the links of the HNSW graph's upper levels is truncated.
+
+    Reads the whole file: a length precedes the links of each element.
+    """
     if not (index / "header.bin").exists():
         return False
     elements, _ = read_header(index)
@@ -146,21 +153,21 @@ def read_size(path: Path) -> int:
     return path.stat().st_size if path.exists() else 0
 
 
-def remove_index(folder: Path, collection: str) -> None:
+def remove_index(chroma_folder: Path, collection_id: str) -> None:
     """Remove the vector index of the collection with this id. Chroma then starts an empty index.
 
     No client may have the index open.
     """
-    for index in find_index_folders(folder, collection):
+    for index in find_index_folders(chroma_folder, collection_id):
         shutil.rmtree(index, ignore_errors=True)
-    get_mark_path(folder, collection).unlink(missing_ok=True)
+    get_mark_path(chroma_folder, collection_id).unlink(missing_ok=True)
 
 
-def find_index_folders(folder: Path, collection: str) -> list[Path]:
+def find_index_folders(chroma_folder: Path, collection_id: str) -> list[Path]:
     """The folders of a collection's vector index."""
-    database_uri = (folder / "chroma.sqlite3").resolve().as_uri()
+    database_uri = (chroma_folder / "chroma.sqlite3").resolve().as_uri()
     with closing(sqlite3.connect(f"{database_uri}?mode=ro", uri=True)) as database:
         rows = database.execute(
-            "SELECT id FROM segments WHERE collection = ? AND scope = 'VECTOR'", (collection,)
+            "SELECT id FROM segments WHERE collection = ? AND scope = 'VECTOR'", (collection_id,)
         ).fetchall()
-    return [folder / str(segment) for (segment,) in rows if (folder / str(segment)).is_dir()]
+    return [chroma_folder / str(segment) for (segment,) in rows if (chroma_folder / str(segment)).is_dir()]

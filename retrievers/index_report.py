@@ -6,7 +6,7 @@ from pathlib import Path
 
 from quorum.core.state import Passage
 
-Progress = Callable[[int, int, str], None]
+ProgressCallback = Callable[[int, int, str], None]  # it is called with (done, total, path)
 
 
 @dataclass
@@ -52,7 +52,11 @@ class ProgressCounter:
     """Reports indexing progress to two callbacks: `progress` by files and lines, `watch` by passages and bytes."""
 
     def __init__(
-        self, progress: Progress | None, total: int, watch: WatchCallback | None = None, sizes: Sequence[int] = ()
+        self,
+        progress: ProgressCallback | None,
+        total: int,
+        watch: WatchCallback | None = None,
+        sizes: Sequence[int] = (),
     ) -> None:
         self.progress, self.total, self.done = progress, total, 0
         self.watch, self.all_bytes, self.files, self.all_files = watch, sum(sizes) or 1, 0, len(sizes)

@@ -139,9 +139,10 @@ class Ledger:
         return f"the id {passage['id']!r} already belongs to a text of {others[0]}; that text stays" if others else ""
 
     def find_earlier_copies(self, source: str, old_ids: Iterable[str]) -> dict[str, str]:
-        """The passages of a document that were copies in the previous run: their own hash -> id of the stored passage.
+        """Hash of a passage's text in this document -> id of the passage that the previous run stored in its place.
 
-        old_ids: the stored passages that the document held in that run.
+        Only for the document's copies: passages that differ a little from a stored one, which another document contains
+        exactly. old_ids: the stored passages that the document held in that run.
         """
         copies = {}
         for id_ in old_ids:

@@ -90,7 +90,7 @@ class PassageEntry:
         return locations
 
     def add_document(self, source: str, number: int, location: Mapping[str, Any] | None) -> "PassageEntry":
-        """A copy of this entry that names `source`, too. The passage is that document's passage of this number."""
+        """A copy of this entry that also names the document `source`. number: the passage's number in that document."""
         locations = self.read_locations() | ({source: dict(location)} if location is not None else {})
         return replace(
             self,

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 class RetrieverKind:
     """A kind of retriever. make: (context, argument) -> the retriever over the context's collection; it may block.
 
-    argument: what messages call the text after the colon, such as "MODEL" in "colbert:MODEL"; empty if the retriever
-    takes no such text.
+    argument: the placeholder that error messages show for the text after the colon, such as "MODEL" in "colbert:MODEL";
+    empty if the retriever takes no such text.
     """
 
     make: "Callable[[Context, str], BaseRetriever]"

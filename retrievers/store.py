@@ -188,7 +188,7 @@ class Store:
         ]
 
     def fetch_passages(self, name: str) -> tuple[str, list[Passage]]:
-        """(revision, all passages in the order of their documents and of their positions in them)."""
+        """(revision, all passages, sorted by document, and within a document by position)."""
         with self.open_client():
             collection = self.fetch_undamaged_collection(name)
             revision, rows = read_info(collection).revision, list(read_rows(collection, ["metadatas", "documents"]))
@@ -213,7 +213,7 @@ class Store:
             return int(self.fetch_undamaged_collection(name).count())
 
     def create(self, name: str, info: CollectionInfo, similarity: str = "cosine") -> None:
-        """A new, empty collection whose passages are ranked by "cosine" or by "dot", the inner product."""
+        """Create an empty collection. Its passages are ranked by "cosine" or by "dot", the inner product."""
         configuration: Any = {"hnsw": HNSW_SETTINGS | {"space": SPACE_OF_SIMILARITY[similarity]}}
         with self.open_client() as client:
             client.create_collection(

@@ -12,7 +12,7 @@ class WriteBehind:
         self.last_write: Future[None] | None = None
 
     def start(self, write: Callable[[], None]) -> None:
-        """Begin to write when the previous write has ended."""
+        """Wait until the previous write has ended, then start this one on the thread."""
         self.wait()
         self.last_write = self.thread.submit(write)
 

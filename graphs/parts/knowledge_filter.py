@@ -1,6 +1,9 @@
 """Keep the passages that help to answer the question (Wang et al. 2024, section 3.3); for any graph.
 
-judge -> choose (filter_turns=1: judge_and_choose)
+judge_passages -> choose_passages
+
+judge_passages: the model writes for each passage whether it helps. choose_passages: a second call names the passages to
+keep. filter_turns=1: judge_and_choose does both in one call.
 """
 
 from typing_extensions import TypedDict
@@ -8,7 +11,7 @@ from typing_extensions import TypedDict
 from quorum.core.context import Context
 from quorum.core.state import Counters, Passage, State
 from quorum.graphs.method_graph import MethodGraph
-from quorum.nodes.filter_passages import choose, judge, judge_and_choose
+from quorum.nodes.filter_passages import choose_passages, judge_and_choose, judge_passages
 from quorum.nodes.routes import judge_in_one_or_two_turns
 
 
@@ -31,12 +34,12 @@ class KnowledgeFilterOutput(Counters, total=False):
 
 knowledge_filter = (
     MethodGraph(State, input_schema=KnowledgeFilterInput, output_schema=KnowledgeFilterOutput, context_schema=Context)
-    .add_node(judge)
-    .add_node(choose)
+    .add_node(judge_passages)
+    .add_node(choose_passages)
     .add_node(judge_and_choose)
-    .add_conditional_edges("__start__", judge_in_one_or_two_turns, ["judge", "judge_and_choose"])
-    .add_edge("judge", "choose")
-    .add_edge("choose", "__end__")
+    .add_conditional_edges("__start__", judge_in_one_or_two_turns, ["judge_passages", "judge_and_choose"])
+    .add_edge("judge_passages", "choose_passages")
+    .add_edge("choose_passages", "__end__")
     .add_edge("judge_and_choose", "__end__")
     .compile(name="knowledge_filter")
 )

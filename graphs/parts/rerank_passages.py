@@ -1,7 +1,9 @@
 """The node `rerank` of filco, `refinement` and `retrieval`: passages in a new order (Kim et al. 2024, table 4).
 
-take_query -> question: reorder | rationale: rationalize -> reorder | summary: summarize_passages -> reorder
-           -> listwise: rank_window, from the end to the front
+take_query -> reorder (reranker=question)
+
+The other values of the setting reranker take other ways after take_query. rationale: rationalize -> reorder. summary:
+summarize_passages -> reorder. listwise: rank_window, again and again from the end of the list to its front.
 """
 
 from typing_extensions import TypedDict

@@ -43,9 +43,10 @@ class Threshold:
 class NoThreshold:
     """No threshold keeps the promise.
 
-    answered, wrong: how many of the recorded questions are answered, and how many of these wrongly, at the threshold
-    that would keep the promise with the fewest questions. questions_needed: about how many questions would be enough
-    for a threshold; None if more questions do not help. Then answered and wrong count all answers with a confidence.
+    answered, wrong: how many of the recorded questions are answered, and how many of these wrongly, at one threshold:
+    the one that would need the fewest questions to keep the promise. questions_needed: about how many questions that
+    threshold would need; None if more questions do not help at any threshold. Then answered and wrong count all answers
+    with a confidence.
     """
 
     answered: int

@@ -1,5 +1,6 @@
-"""Certifies that a cascade is worse than no single method by `lose_at_most` or more, on recorded questions that the
-design did not use.
+"""Certifies that no single method is better than a cascade by `lose_at_most` or more.
+
+The test uses recorded questions that the design of the cascade did not use.
 """
 
 from collections.abc import Sequence

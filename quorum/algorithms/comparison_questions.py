@@ -225,7 +225,7 @@ def read_age(text: str) -> tuple[float, ...] | None:
 
 
 def read_death(text: str, dates: Sequence[tuple[int, tuple[float, ...]]]) -> tuple[float, ...] | None:
-    """The second date of a life span in brackets, or the date after "died"."""
+    """The last date of a life span in brackets that has two or more dates, else the date after "died" or "death"."""
     span = re.search(r"\([^)]*?\d[^)]*?\s?[–—-]\s?[^)]*?\d{3}[^)]*\)", text)
     if span is not None:
         inside = [date for place, date in dates if span.start() < place < span.end()]
@@ -246,8 +246,9 @@ def read_matched_date(match: re.Match[str]) -> tuple[float, ...]:
 
 
 def read_asked_number(question_part: str, text: str) -> tuple[float, ...] | None:
-    """A length in metres if the question is about size; else the number shortly before a word of the question, or, if
-    there is none, shortly after one.
+    """If the question is about size: a length in metres. Otherwise: a number shortly before a word of the question.
+
+    If there is no such number: a number shortly after a word of the question. Years do not count as numbers.
     """
     words = rewrite_numbers(
         re.findall(r"[$€£¥]|\d+(?:\.\d+)?|[^\W\d_]+", re.sub(r"(?<=\d),(?=\d{3})", "", text.lower()))

@@ -137,10 +137,11 @@ def compute_superiority_p_value(differences: ArrayLike) -> float:
 def compute_paired_interval(differences: ArrayLike, *, level: float = 0.95) -> tuple[float, float]:
     """An interval for the mean difference that is valid on few questions as well.
 
-    It is Tango's interval for right or wrong answers, and the betting interval for graded answers.
+    It is Tango's interval for right or wrong answers, and the betting interval for graded answers. Without any question
+    it is (-1, 1).
     """
     values = np.asarray(differences, dtype=np.float64)
-    if not are_signs(values):
+    if not values.size or not are_signs(values):
         return betting.compute_interval(values, level=level)
     plus, minus = int((values > 0.5).sum()), int((values < -0.5).sum())
     return compute_tango_interval(plus, minus, len(values), level=level)
@@ -194,9 +195,10 @@ def estimate_questions_to_certify(losses: ArrayLike, margin: float, error: float
 
 
 def count_fewest_questions(margin: float, error: float) -> int:
-    """The fewest questions that can show a mean loss below `margin`. They are enough only if the methods never differ.
+    """The fewest questions that show a mean loss below `margin` if the methods never differ.
 
-    error: greater than NUISANCE_ERROR, below which no p-value of right or wrong answers lies.
+    If the tested method wins some questions, fewer can be enough. error: must be greater than NUISANCE_ERROR, because
+    no p-value for answers that are right or wrong is smaller than that.
 
     >>> count_fewest_questions(0.03, 0.1)
     76

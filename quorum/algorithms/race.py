@@ -9,7 +9,7 @@ B is the largest so far. If B is the best, no bet is favourable, and the probabi
     P(the best is ever dropped) <= error,
 
 however often one looks. If several methods are equally the best, each of them is dropped with a probability of at
-most `error`, and so are all of them together.
+most `error`. So the probability that all of them are dropped is at most `error` as well.
 """
 
 from collections.abc import Sequence

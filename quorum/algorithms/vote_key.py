@@ -156,8 +156,8 @@ ORDINAL_ENDING = r"(?:st|nd|rd|th|s)(?![^\W_])"
 # Vowel signs, which `re` does not count as letters.
 VOWEL_SIGN = r"[\u0300-\u036f\u0900-\u0dff\u0e00-\u0eff\u200c\u200d]"
 WORD = rf"(?:[^\W\d_]|{VOWEL_SIGN})+(?:\+\+?|#)?(?!\w)|(?:[^\W\d_]|{VOWEL_SIGN})+"
-DATE = r"\d{0,4}m\d\d(?:d\d\d)?(?!\w)"
-TOKEN = re.compile(rf"{DATE}|(?:{NUMBER})(?:{ORDINAL_ENDING})?|[&%$£€¥]|A\.(?= )|{WORD}|[^\W_]")
+REWRITTEN_DATE = r"\d{0,4}m\d\d(?:d\d\d)?(?!\w)"  # as `rewrite_dates` writes it: 1776m07d04, 1776m07, m07d04
+TOKEN = re.compile(rf"{REWRITTEN_DATE}|(?:{NUMBER})(?:{ORDINAL_ENDING})?|[&%$£€¥]|A\.(?= )|{WORD}|[^\W_]")
 FEET_MARK = re.compile(r"(?<=\d)'(?=\d)")  # 5'10
 RANGE_DASH = re.compile(r"(?<=\d) ?- ?(?=\d|m\d\d)")  # a range of years, dates or numbers; also a score
 SCALE_WORD = re.compile(r"(?:hundred|thousand|million|billion|trillion)$")
@@ -203,7 +203,7 @@ def drop_preposition(words: list[str]) -> list[str]:
     if words[:1] == ["from"] and "to" in words and re.match(r"\d|m\d\d", words[1]):
         return words[1:]
     first, second = (*words, "", "")[:2]
-    is_time = re.fullmatch(rf"{DATE}|[12]\d\d\d", second) is not None
+    is_time = re.fullmatch(rf"{REWRITTEN_DATE}|[12]\d\d\d", second) is not None
     is_place = first in ("in", "on", "at") and (second[:1].isupper() or second[:1].isdecimal())
     return words[1:] if is_place or (is_time and first.lower() in ("in", "on")) else words
 

@@ -91,7 +91,8 @@ def evaluate(
 
     Works in a script and inside a running event loop, where it blocks; there, `await evaluate_async(...)` does not.
 
-    Returns an `Evaluation`. A question whose calls failed counts in its method's `errors`; the next call asks it again.
+    Returns an `Evaluation`. A question whose calls failed is counted under `errors` in its method's row of
+    `table`; the next call asks it again.
     Raises SetupError for data, methods or settings that do not fit, and if `out` holds results of another
     configuration.
 

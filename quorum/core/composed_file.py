@@ -35,7 +35,8 @@ class ComposedStage:
     name: the stage's column in the results. method: the name of the method or system. accept: the test that the answer
     must pass; None for the last stage, whose answer is final.
     settings: the settings with which the stage was measured, as config.json describes them. prompts: the versions of
-    the prompts that the stage sent. system: the hash of the spec, if the stage is a user's own system.
+    the prompts that the stage sent. system_hash: a hash of the text that says where a user's own system is, such as
+    http://HOST/v1#MODEL (the key `system` of the file); None if the stage is a method.
     """
 
     name: str
@@ -43,7 +44,7 @@ class ComposedStage:
     accept: Acceptance | None
     settings: dict[str, Any]
     prompts: dict[str, str] = field(default_factory=dict)
-    system: str | None = None
+    system_hash: str | None = None
 
 
 @dataclass(frozen=True)
@@ -105,5 +106,5 @@ def read_stage(value: dict[str, Any]) -> ComposedStage:
         accept=None if accept is None else Acceptance(cast(TestName, accept["test"]), accept.get("at_least")),
         settings=dict(value["settings"]),
         prompts={str(name): str(version) for name, version in (value.get("prompts") or {}).items()},
-        system=None if value.get("system") is None else str(value["system"]),
+        system_hash=None if value.get("system") is None else str(value["system"]),
     )

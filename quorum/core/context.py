@@ -91,7 +91,9 @@ class Context:
     filter_mode: Annotated[
         Literal["full", "psg", "filco", "silver"],
         describe(
-            "Keep all text (full), passages (psg), sentences (filco), or what gold answers need (silver)", "filco"
+            "What a filter keeps: all text (full), the passages it chooses, whole (psg), the sentences it chooses "
+            "(filco), or the sentences that the gold answers need (silver)",
+            "filco",
         ),
     ] = define("filter_mode", "filco")
     silver_measure: Annotated[
@@ -113,7 +115,11 @@ class Context:
     )
     ranking: Annotated[
         Literal["eager", "lazy"],
-        describe("sure: rank at once (eager), or only when ranking can change the answer (lazy)", "eager"),
+        describe(
+            "sure: rank without waiting for the validity checks (eager), or after them and only if ranking can still "
+            "change the answer (lazy)",
+            "eager",
+        ),
     ] = define("ranking", "eager")
     sure_parts: Annotated[
         Literal["summaries", "ranking", "validity+ranking"],
@@ -128,7 +134,8 @@ class Context:
     filter_turns: Annotated[
         int,
         describe(
-            "blendfilter: two calls to judge and choose passages, and two to reason and answer; or one for each pair",
+            "blendfilter: calls to judge and choose passages, and as many to reason and answer: two, or one that does "
+            "both",
             2,
             ge=1,
             le=2,
@@ -181,7 +188,11 @@ class Context:
         describe("File of quorum calibrate: answers that are not sure enough become unknown"),
     ] = define("calibration", None)
     prompts: Annotated[
-        str | dict[str, str] | None, describe("Prompt overrides: a folder of NAME.md files, or name -> text")
+        str | dict[str, str] | None,
+        describe(
+            "Prompts of your own in place of the built-in ones: a folder of NAME.md files (in Python also a dict, "
+            "name -> text)"
+        ),
     ] = define("prompts", None)
     journal: Annotated[
         str | None,

@@ -10,7 +10,8 @@ from typing_extensions import TypedDict
 from quorum.core.errors import SetupError
 from quorum.core.state import Passage, Result, State
 
-ROLES = {"user", "human", "assistant", "ai"}  # "human" and "ai" are LangChain's words for the other two
+# "human" and "ai" are LangChain's words for the other two.
+SPEAKER_OF_ROLE = {"user": "user", "human": "user", "assistant": "assistant", "ai": "assistant"}
 
 
 class Turn(TypedDict):
@@ -48,13 +49,15 @@ class ConversationState(State, total=False):
 def read_history(history: Sequence[Mapping[str, Any]]) -> list[Turn]:
     """The turns of a history that a caller gives. Raises `SetupError` for an item that is not a turn.
 
-    >>> read_history([{"role": "user", "content": "Who built it?"}])
+    >>> read_history([{"role": "human", "content": "Who built it?"}])
     [{'role': 'user', 'content': 'Who built it?'}]
     """
     for number, item in enumerate(history, start=1):
-        if not (isinstance(item, Mapping) and item.get("role") in ROLES and isinstance(item.get("content"), str)):
+        if not (
+            isinstance(item, Mapping) and item.get("role") in SPEAKER_OF_ROLE and isinstance(item.get("content"), str)
+        ):
             raise SetupError(
                 f"Item {number} of the history is not a turn ({item!r:.80}); give {{'role': 'user' or 'assistant', "
                 "'content': text}."
             )
-    return [Turn(role=str(item["role"]), content=str(item["content"])) for item in history]
+    return [Turn(role=SPEAKER_OF_ROLE[item["role"]], content=str(item["content"])) for item in history]

@@ -17,7 +17,7 @@ def parse_json(text: str | bytes) -> Any:
     The standard library raises three different errors for these. Raises UnicodeDecodeError for bytes that are not
     UTF-8; a byte order mark is allowed.
     """
-    decoded_text = text if isinstance(text, str) else text.decode("utf-8-sig")
+    decoded_text = replace_lone_surrogates(text) if isinstance(text, str) else text.decode("utf-8-sig")
     try:
         value = json.loads(decoded_text)
         return replace_surrogates_in_strings(value) if ESCAPED_SURROGATE.search(decoded_text) else value
@@ -32,7 +32,8 @@ def parse_json(text: str | bytes) -> Any:
 def replace_lone_surrogates(text: str) -> str:
     """The text with U+FFFD in the place of lone surrogates.
 
-    A lone surrogate is half of a character. JSON can write it as an escape, but UTF-8 cannot encode it.
+    A lone surrogate is half of a character. A str can hold it, and JSON can write it as an escape, but UTF-8 cannot
+    encode it.
     """
     return LONE_SURROGATE.sub("\ufffd", text)
 

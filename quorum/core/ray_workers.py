@@ -161,7 +161,8 @@ def pack_item(item: ItemOrError) -> Any:
 def make_portable(error: Exception) -> Exception:
     """The exception in a form that another process can unpickle, with its traceback as a note.
 
-    Ray wraps an actor's exception in a type that cannot be pickled. In that case, return the wrapped exception.
+    If the worker called an actor and the call failed, Ray wraps the actor's exception in one that cannot be pickled. In
+    that case, return the actor's own exception.
     """
     text = "".join(traceback.format_exception(error))
     cause = getattr(error, "cause", None)

@@ -89,7 +89,10 @@ class Evidence(TypedDict):
 
 
 class Step(TypedDict):
-    """One step of a method that searches more than once; `NodeFinished.update` holds it under `steps`.
+    """One step of a method that searches more than once.
+
+    The finished steps are in the state under `steps`. `quorum.stream` shows them in the `update` of its `NodeFinished`
+    events.
 
     query: the text that was searched for, such as a follow-up question; null in a step that only answers. passages:
     the passages that the search found and a prompt showed. answer: the answer to the query, or to the question itself
@@ -114,7 +117,7 @@ class QueryPassages(TypedDict):
 
 
 class MaskedStatement(TypedDict):
-    """A statement in which a mask hides the words of `condition`."""
+    """A statement in which [MASK] hides some words of the question. condition: the hidden words."""
 
     statement: str
     condition: str
@@ -137,7 +140,11 @@ class Usage(TypedDict):
 
 
 class Malformed(TypedDict):
-    """Replies that did not have the form that their prompt asks for. The parser's default took the place of each."""
+    """Replies that were counted under one prompt name.
+
+    Those in `malformed` lack the form that the prompt asks for, and the parser's default took the place of each. Those
+    in `wordy_answers` gave a short answer of too many words.
+    """
 
     count: int
     replies: list[str]
@@ -294,7 +301,7 @@ class State(Question, Result, total=False):
     rationales: list[str | None] | None
     masked_statement: MaskedStatement | None
     verified_candidates: Annotated[list[VerifiedCandidate], append_items]
-    cascade_run_id: str | None  # in a cascade: the id of the run's memory (quorum.core.cascade_memory)
+    cascade_run_id: str | None  # in a cascade: the id of the run's cache (quorum.core.cascade_cache)
     stage_vote_keys: list[str]  # in a cascade: the answers of the stages so far (see `vote_key`); "" for unknown
 
 

@@ -75,8 +75,8 @@ class VisibleText:
     """Takes the pieces of a reply as they arrive, and returns the visible text of each.
 
     may_omit_opening_tag: the reply may begin inside a thought whose opening tag the server does not send, so nothing is
-    shown before the first tag. Other replies are held back only while they begin like a thought. showed_thought: the
-    last piece ended a thought that had been shown as if it were the answer; the visible text begins again after the
+    shown before the first tag. Other replies are held back only while they begin like a thought. ends_shown_thought:
+    the last piece ended a thought that had been shown as if it were the answer; the visible text begins again after the
     thought. omits_opening_tag: the reply had a closing tag without an opening tag.
 
     >>> reply = VisibleText()
@@ -85,7 +85,7 @@ class VisibleText:
     """
 
     may_omit_opening_tag: bool = False
-    showed_thought: bool = False
+    ends_shown_thought: bool = False
     omits_opening_tag: bool = False
     is_thinking: bool = False
     has_tag: bool = False
@@ -101,7 +101,7 @@ class VisibleText:
     def add(self, piece: str, *, is_last: bool = False) -> str:
         """The visible text that this piece adds."""
         text, self.possible_tag, begin, new = self.possible_tag + piece, "", 0, list[str]()
-        self.showed_thought = False
+        self.ends_shown_thought = False
         for tag in THINKING_TAG.finditer(text):
             is_closing = tag.lastgroup is not None
             if not self.is_thinking:
@@ -114,7 +114,7 @@ class VisibleText:
 
     def forget_thought(self) -> None:
         """Discard the text so far, which was a thought without an opening tag."""
-        self.showed_thought = self.showed_thought or bool(self.shown_pieces)
+        self.ends_shown_thought = self.ends_shown_thought or bool(self.shown_pieces)
         self.omits_opening_tag = True
         self.shown_pieces = []
 

@@ -10,7 +10,7 @@ from langchain_core.messages import HumanMessage
 from langchain_core.runnables import RunnableConfig
 from langchain_core.runnables.config import merge_configs
 
-from quorum.core.cascade_memory import CASCADE_MEMORY
+from quorum.core.cascade_cache import CASCADE_CACHE
 from quorum.core.context import Context
 from quorum.core.errors import SetupError
 from quorum.core.state import Usage
@@ -106,9 +106,9 @@ async def ask_samples(request: Request, reply_identity: ReplyIdentity, numbers: 
 async def fetch_reply(request: Request, reply_identity: ReplyIdentity, sample: int) -> Reply:
     """Sample number `sample`: from the journal, from an identical call in flight, or from the model."""
     reply_identity = replace(reply_identity, sample=sample)
-    memory = CASCADE_MEMORY.get()
+    cache = CASCADE_CACHE.get()
     call_key = reply_identity.make_key(request) or (request.model_label, str(request.message.content), sample)
-    earlier_record: Record | None = None if memory is None else memory.find_earlier_reply(call_key)
+    earlier_record: Record | None = None if cache is None else cache.find_earlier_reply(call_key)
     if earlier_record is not None:
         return await reuse_reply(request, earlier_record)
     content = str(request.message.content)
@@ -116,8 +116,8 @@ async def fetch_reply(request: Request, reply_identity: ReplyIdentity, sample: i
         prompt_metadata = {"prompt": reply_identity.prompt_name, "inputs": reply_identity.inputs, "sample": sample}
         request = replace(request, message=HumanMessage(content, additional_kwargs={"quorum": prompt_metadata}))
     record, is_reused = await fetch_record(request, reply_identity)
-    if memory is not None:
-        memory.store_reply(call_key, record)
+    if cache is not None:
+        cache.store_reply(call_key, record)
     if is_reused:
         await trace_stored_reply(request, record)
     return make_reply(record, is_reused)

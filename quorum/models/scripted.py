@@ -24,7 +24,11 @@ class NoReplyError(AssertionError):
 
 @dataclass(frozen=True)
 class RecordedCall:
-    """A recorded call: the prompt's name, its detail ("passage 2"), the messages, the decoding parameters."""
+    """A recorded call.
+
+    prompt: the prompt's name alone ("answer"). detail: what the call is about ("passage 2"). messages, parameters: what
+    was sent, and the decoding parameters.
+    """
 
     prompt: str
     detail: str

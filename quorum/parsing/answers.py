@@ -7,7 +7,7 @@ from typing import Any, Generic, TypeVar
 
 from quorum.core.json_text import parse_json
 from quorum.core.text import UNKNOWN, is_unknown, normalize
-from quorum.parsing.wrapping import STYLE_COMMAND, remove_wrapping
+from quorum.parsing.wrapping import LATEX_STYLE_COMMAND, remove_wrapping
 
 T = TypeVar("T")
 
@@ -112,7 +112,8 @@ def cut_invented_question(text: str, question: str) -> tuple[str, re.Match[str] 
     A question at the beginning, or one that repeats ours word by word, is not an invented one.
     """
     answer: re.Match[str] | None = None
-    # Where passages or a ruled line (---) begin. If an invented question follows, the text is cut here.
+    # Where passages or a ruled line (---) begin. The text is cut here if an invented question follows, or if "Answer:"
+    # stands before it.
     context_start: int | None = None
     start = len(text) - len(text.lstrip())
     for marker in PROMPT_LABEL.finditer(text):
@@ -130,10 +131,10 @@ def cut_invented_question(text: str, question: str) -> tuple[str, re.Match[str] 
 
 def list_lines(text: str) -> Iterator[str]:
     """The lines with text, stripped; lines that hold only markdown marks or full stops are skipped."""
-    return (line.strip() for line in text.splitlines() if line.strip(RULER_MARKS + ".…"))
+    return (line.strip() for line in text.splitlines() if line.strip(MARKDOWN_CHARACTERS + ".…"))
 
 
-RULER_MARKS = " \t`*_#>-=~"
+MARKDOWN_CHARACTERS = " \t`*_#>-=~"
 
 
 def get_first_line(text: str) -> str:
@@ -148,7 +149,7 @@ RATIONALE_LABEL = re.compile(
 def get_rationale(text: str) -> str | None:
     """The reasoning without its label and without markdown at its edges; None if it is empty."""
     label = RATIONALE_LABEL.search(text)
-    return text[label.end() if label else 0 :].strip(RULER_MARKS + "\n") or None
+    return text[label.end() if label else 0 :].strip(MARKDOWN_CHARACTERS + "\n") or None
 
 
 BROKEN_JSON_ANSWER = re.compile(r"[\"']answer[\"']\s*:\s*([\"'])(.*?)(?:\1|\Z)", re.IGNORECASE)
@@ -258,7 +259,7 @@ def strip_once(text: str) -> str:
         is_wrapped = len(text) > len(left + right) and text.startswith(left) and text.endswith(right)
         if is_wrapped and left not in inner and right not in inner:
             text = inner
-    for pattern, group in ((HTML_ELEMENT, 2), (STYLE_COMMAND, 1)):
+    for pattern, group in ((HTML_ELEMENT, 2), (LATEX_STYLE_COMMAND, 1)):
         if wrapping_match := pattern.fullmatch(text):
             text = wrapping_match[group]
     text = text.strip().rstrip(",;").rstrip()

@@ -107,7 +107,8 @@ def is_candidate_with_explanation(text: str, candidate: str) -> bool:
     return bool(candidate_words) and words[: len(candidate_words)] == candidate_words
 
 
-# "... so the answer is (C)", and a text that ends with the letter of a candidate named in it: "tin (C)".
+# A letter after words such as "the answer is", "so" or "it is", and a letter in brackets at the end of the text: "tin
+# (C)".
 LAST_CHOICE = re.compile(
     r"(?:\b(?:answer|option|choice)\s+(?:is|would be|must be|should be)\s*:?\s*|\b(?:so|therefore|thus|hence),?\s+"
     r"|\b(?:it|that)(?:\s+is|['’]s)\s+)(?:(?:option|choice|most likely|probably|likely)\s+)?"

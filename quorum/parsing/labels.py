@@ -62,7 +62,7 @@ def parse_label(reply: str, question: str = "") -> Parsed[str]:
     1. a JSON object;
     2. the text after the last "Label:";
     3. the beginning of the reply, and the clause after its last "so", "therefore" or "I will assume";
-    4. the last line with label words.
+    4. the last line with label words, unless the reply names two of the labels in capital letters.
 
     Without a label, or if the two sources of step 3 or the words of the line disagree, the reply is malformed, and the
     value is "unknown".
@@ -111,7 +111,10 @@ def is_end_of_label(text_after: str) -> bool:
 
 
 def find_agreed_label(text: str) -> str | None:
-    """The label of the last line with label words; None if the words of that line disagree."""
+    """The label of the last line with label words.
+
+    None if the words of that line disagree, or if the text names two of the labels in capital letters.
+    """
     if sum(label in text for label in LABELS) > 1:
         return None
     for line in reversed(list(list_lines(text))):

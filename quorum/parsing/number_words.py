@@ -1,4 +1,4 @@
-"""Writes number words that refer to passages as digits."""
+"""Replaces number words by digits where they refer to passages."""
 
 import re
 
@@ -42,8 +42,9 @@ def replace_first_or_last_few(match: re.Match[str], count: int) -> str:
     return f"[1-{few}]" if match["side"] == "first" else f"[{count - few + 1}-{count}]"
 
 
-def replace_words(text: str, word: str, count: int) -> str:
-    return re.sub(rf"\b{word}\b", lambda match: f"[{read_number(match[0], count)}]", text)
+def replace_words(text: str, word_pattern: str, count: int) -> str:
+    """Replace the number words that match the pattern. count: the number of passages."""
+    return re.sub(rf"\b{word_pattern}\b", lambda match: f"[{read_number(match[0], count)}]", text)
 
 
 def read_number(word: str, count: int) -> int:

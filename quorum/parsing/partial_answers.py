@@ -1,8 +1,8 @@
 """Reads the answer in a reply that is still being written.
 
 A short answer is only known when its reply ends: a wordy reply may be shortened by another call, and "The tower" may
-continue with "is not named in the passages". A paragraph or a turn of a dialogue is shown while it is written, from its
-first sentence on.
+continue with "is not named in the passages". A paragraph or a turn of a dialogue is shown while it is written, as soon
+as its first sentence has ended or it has more than 12 words.
 """
 
 import re
@@ -11,7 +11,8 @@ from quorum.core.text import is_unknown
 from quorum.parsing.read_reply import REPLY_PARSERS
 
 TEXT_ANSWER_SUFFIXES = ("_long", "_dialogue")  # ends of the names of prompts that ask for sentences
-HELD_BACK_WORDS = 12  # the first words, which may be a refusal: held back until a sentence ends
+# An answer of at most this many words may be a refusal, so it is held back until its first sentence ends.
+HELD_BACK_WORDS = 12
 SENTENCE_END = re.compile(r"[.!?。！？]\s")
 
 

@@ -77,12 +77,12 @@ CLAUSE_STOP = (
     r"[;\n]|\.(?=\s|$)|\b(?:but|while|whereas|however|although|though)\b"
     r"|\band (?=remov|drop|discard|exclud|ignor|reject)|,\s?(?:and )?(?=the (?:rest|others?|remaining)\b)"
 )
-OWN_VERDICT = r"[\])]?\s?(?:\((?:not |ir|un)?relevan|is\b|isn't\b|was\b|does\b|doesn't\b|helps\b|:)"
+VERDICT_AFTER_NUMBER = r"[\])]?\s?(?:\((?:not |ir|un)?relevan|is\b|isn't\b|was\b|does\b|doesn't\b|helps\b|:)"
 CLAUSE_BREAK = {
     LABELLED_NUMBERS: re.compile(
-        rf"{CLAUSE_STOP}|,\s?(?:and )?(?=(?:{PASSAGE_NOUN}\s?[\[(#]?|\[)\d{{1,3}}{OWN_VERDICT})"
+        rf"{CLAUSE_STOP}|,\s?(?:and )?(?=(?:{PASSAGE_NOUN}\s?[\[(#]?|\[)\d{{1,3}}{VERDICT_AFTER_NUMBER})"
     ),
-    BARE_NUMBER: re.compile(rf"{CLAUSE_STOP}|,\s?(?:and )?(?=[\[(#]?\d{{1,3}}{OWN_VERDICT})"),
+    BARE_NUMBER: re.compile(rf"{CLAUSE_STOP}|,\s?(?:and )?(?=[\[(#]?\d{{1,3}}{VERDICT_AFTER_NUMBER})"),
 }
 SAME_SUBJECT = re.compile(
     r"\W*(?:(?:and|so|thus|therefore|hence)\b\W*)*(?:it|this|that|they|these|those|which|both)?(?: passages?)?\s?"
@@ -165,7 +165,7 @@ class NamedPassages:
 
 
 def read_ids_in_prose(text: str, count: int) -> set[int] | None:
-    """The passage numbers in prose; None if it names none."""
+    """The passage numbers in prose. The set is empty if the text says "none"; None if nothing can be read."""
     text = normalize_result(text, count)
     text = ENUMERATOR.sub(r"[\1] " if LABELLED_NUMBERS.search(text) is None else "", text)
     text = LEADING_NUMBERS.sub("passages ", text) if LABELLED_NUMBERS.search(text) else text

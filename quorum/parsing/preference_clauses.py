@@ -66,10 +66,10 @@ def mark_passages(text: str) -> str:
 
 @dataclass(frozen=True)
 class Clause:
-    """A clause about the passage at `place`.
+    """A clause about one of the two passages.
 
-    is_conceded: it stands before "but" or after "although". is_comparison: its sentence compares the passage with the
-    other.
+    place: which of them, 0 or 1. is_conceded: it stands before "but" or after "although". is_comparison: its sentence
+    compares the passage with the other.
     """
 
     text: str

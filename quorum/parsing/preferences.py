@@ -86,9 +86,9 @@ def parse_preference(reply: str) -> Parsed[int | None]:
     """The place, 0 or 1, of the passage that a reply prefers; None if it calls them equal.
 
     The reply may be "Passage 2", "2", "the second", JSON, a text after the last "Answer:" or "therefore", or
-    comparisons. "1 is better than 2" says something about passage 1; "less", "worse" or "not" turns such a preference
-    to the other passage. Without a preference, or with two that disagree, the reply is malformed, and the value is
-    None.
+    comparisons. A comparison judges its subject: "1 is better than 2" prefers passage 1. With "less", "worse" or "not"
+    it prefers the other passage. Without a preference, or with two that disagree, the reply is malformed, and the value
+    is None.
 
     >>> parse_preference("Passage 1 is less complete than passage 2.").value
     1
@@ -119,7 +119,7 @@ def find_preferences(text: str) -> set[int]:
 
     The rules: the text is only a passage's name; a sentence begins with a passage's name, and no verb follows ("Passage
     2, because ..."); "1 > 2"; a clause calls one passage better as a whole; the comparisons favour one passage; only
-    one passage is named.
+    one passage is named; the text calls both equal (`TIE`).
     """
     if alone := NUMBER_ALONE.fullmatch(text):
         return {0 if alone[1] else 1}

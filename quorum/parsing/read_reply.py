@@ -111,7 +111,7 @@ REPLY_PARSERS: dict[str, ReplyParser] = {
     "filter_passages": CHOSEN_PASSAGES,
     "filter_sentences": ReplyParser(parse_copied_texts, {"candidates": "passages"}, frozenset({"candidates"})),
     "generic_summary": SUMMARY,
-    # One more passage is read: notes and an answer.
+    # The prompt shows one more passage; the reply holds the updated notes and an answer.
     "inference": make_reply_parser(parse_answer_with_notes),
     # A passage that the model writes from its memory.
     "internal": FREE_TEXT,
@@ -168,24 +168,28 @@ def read_reply(
     prompt: the prompt's name, such as "answer"; `quorum prompts` lists them. question: the question that was asked.
     Some models go on after the answer with a question of their own; the parser cuts that part off, and needs this
     argument to tell the two questions apart. candidates: the texts among which the reply chooses; for
-    "answer_choices" the choices, for "filter_sentences" the passages. count: how many passages were shown, or how many
+    "answer_choices" the choices, for "filter_sentences" the passages. For "mask_condition" it is a list of one, the
+    answer in the statement; the hidden words must not be this answer. count: how many passages were shown, or how many
     candidates were asked for. Arguments that a prompt's replies do not need are ignored. A `<think>` part is removed
     first.
 
     Returns an object with `value` and `malformed`. A malformed reply does not have the form that the prompt asks for;
     its `value` is a default. The type of `value` depends on the prompt:
 
-    - a text: answers of every type, summaries, "judge", "internal" (a passage from the model's memory), "topic",
-      "stand_alone". If the reply says that it cannot answer, a yes/no, long or dialogue answer is "unknown", a label is
-      "NOT ENOUGH INFO", and a short answer keeps the reply's own words, which `quorum.is_unknown` recognises;
+    - a text: answers of every type, "generic_summary", "conditional_summary", "judge", "internal" (a passage from the
+      model's memory), "topic", "stand_alone", "recover_condition" (the hidden words). If the reply says that it cannot
+      answer, a yes/no, long or dialogue answer is "unknown", a label is "NOT ENOUGH INFO", and a short answer keeps the
+      reply's own words, which `quorum.is_unknown` recognises;
     - `.answer` and `.rationale`: "pruning", "summary", "zero_shot_cot", "inference" (the rationale holds the updated
       notes), "reason" and its variants;
-    - a bool: "validity", "correctness"; the better of two passages, 0, 1 or None (a tie): "ranking", "preference";
-    - `.thought`, `.query`, `.answer`: "react"; `.question`, `.answer`: "self_ask", "self_ask_final";
-    - a list: "candidates" (texts), "filter_sentences" (sentences), "choose" and "filter_passages" (passage numbers from
-      1), "rank_passages" (all passages, best first, as indexes from 0);
-    - `.question` and `.answers`, or None: the prompts that write questions; {"statement", "condition"}, or None:
-      "mask_condition".
+    - a bool: "validity", "correctness";
+    - 0, 1 or None (a tie): the better of two passages in "ranking", of two summaries in "preference";
+    - `.thought`, `.query`, `.answer`: "react", "react_action"; `.question`, `.answer`: "self_ask", "self_ask_final";
+    - a list: "candidates" (texts), "filter_sentences" (sentences), "choose", "judge_and_choose" and "filter_passages"
+    (passage
+      numbers from 1), "rank_passages" (all passages, best first, as indexes from 0);
+    - `.question` and `.answers`, or None: the prompts that write questions; {"statement", "condition"} (the condition:
+      the hidden words), or None: "mask_condition".
 
     Raises SetupError for an unknown prompt, and for an argument that the prompt needs and that is missing.
 

@@ -35,9 +35,9 @@ def parse_masked_statement(reply: str, answer: str = "") -> Parsed[MaskedStateme
     """The masked statement and its hidden words, from two lines "Statement: ..." and "Hidden: ...".
 
     "Hidden: none" gives None. The label "Statement:" may be missing, masks may be written in other ways, and JSON is
-    read, too. If the statement shows the hidden words, they are masked; without any other mask the reply is malformed.
-    The reply is also malformed, and the value None, if it names no words, if they are the answer itself, or if the
-    statement has neither a mask nor these words.
+    read, too. Hidden words that the statement still shows are masked. If the model wrote no mask itself, the reply is
+    malformed, and the value is the statement with these masks. The reply is also malformed, and the value None, if it
+    names no words, if they are the answer itself, or if the statement has neither a mask nor these words.
     """
     statement, condition = split_parts(remove_wrapping(reply))
     if statement and is_nothing(condition):

@@ -11,7 +11,7 @@ from typing import Any
 from quorum.core.text import UNKNOWN
 from quorum.parsing.answers import (
     LINE_START,
-    RULER_MARKS,
+    MARKDOWN_CHARACTERS,
     Parsed,
     clean_answer,
     format_value,
@@ -161,7 +161,7 @@ LEADING_LABELS = re.compile(
 
 def clean_thought(text: str) -> str:
     """The thought on one line, without labels and without the markdown at its edges."""
-    return " ".join(" ".join(list_lines(LEADING_LABELS.sub("", text))).split()).strip(RULER_MARKS)
+    return " ".join(" ".join(list_lines(LEADING_LABELS.sub("", text))).split()).strip(MARKDOWN_CHARACTERS)
 
 
 def read_json_action(reply: str) -> Parsed[Action] | None:

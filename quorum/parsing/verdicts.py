@@ -65,9 +65,9 @@ def parse_validity(reply: str) -> Parsed[bool]:
     """Whether a reply says that the text supports the prediction: "true", "yes" or "supported". A negation reverses
     the verdict.
 
-    The first of these sources that has a verdict decides: JSON; the line after the last "Answer:" or "therefore"; a
-    sentence that begins with a verdict; any sentence. Without a verdict, or with two that disagree, the reply is
-    malformed, and the value is False.
+    The first of these sources that has a verdict decides: JSON; the rest of the line after the last "Answer:" or
+    "therefore"; a sentence that begins with a verdict; any sentence. Without a verdict, or with two that disagree, the
+    reply is malformed, and the value is False.
 
     >>> parse_validity("The dates differ, so it is not supported.").value
     False

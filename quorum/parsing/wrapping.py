@@ -8,7 +8,8 @@ import re
 
 from quorum.core.thinking import extract_first_turn
 
-# Characters of a reply that parsers of answers read; a longer reply comes from a model in a loop.
+# Of a reply with more characters than this, parsers of answers read only the beginning and the end: a model in a loop
+# wrote it.
 LONGEST_READ_REPLY = 24_000
 LONGEST_READ_TEXT = 100_000  # the same for replies that are text: a summary, notes, copied sentences
 MAX_BOXES, LONGEST_BOX = 3, 400  # the last boxes that are read, and the characters of each
@@ -24,7 +25,7 @@ CLOSING_TAG = re.compile(
 BOX_COMMAND = "\\boxed"
 BEFORE_BOX = re.compile(r"(?:\$|\\\[|\\\(|[*_ \t])*\Z")
 AFTER_BOX = re.compile(r"(?:\$|\\\]|\\\)|[*_ \t.])*")
-STYLE_COMMAND = re.compile(r"\\(?:text(?:bf|it|rm)?|math(?:rm|bf|it)|emph|mbox)\s?\{([^{}]{0,400})\}")
+LATEX_STYLE_COMMAND = re.compile(r"\\(?:text(?:bf|it|rm)?|math(?:rm|bf|it)|emph|mbox)\s?\{([^{}]{0,400})\}")
 
 
 def remove_wrapping(reply: str, longest: int = LONGEST_READ_REPLY) -> str:
@@ -74,7 +75,7 @@ def replace_boxes(text: str) -> str:
         before, end = text[:place], place
         before = before[: BEFORE_BOX.search(before[-50:]).start() - len(before[-50:]) or None]  # type: ignore[union-attr]
         rest = text[AFTER_BOX.match(text, box_end).end() :]  # type: ignore[union-attr]
-        content = STYLE_COMMAND.sub(r"\1", inside).strip()
+        content = LATEX_STYLE_COMMAND.sub(r"\1", inside).strip()
         is_whole = not before.strip() and not rest.strip()
         text = content if is_whole else f"{before}\nAnswer: {content}\n{rest}"
         end = min(end, len(before))

@@ -28,7 +28,7 @@ DECLINING_REPLIES = {"none", "na", "no question", "no such question", "nothing"}
 
 @dataclass(frozen=True)
 class WrittenQuestion:
-    """A question and its accepted answers, the usual one first; there may be none."""
+    """A question and its accepted answers: the main answer, then its other forms. The list may be empty."""
 
     question: str
     answers: list[str]
@@ -37,9 +37,9 @@ class WrittenQuestion:
 def parse_written_question(reply: str) -> Parsed[WrittenQuestion | None]:
     """The question of a reply in lines "Question:", "Answer:" and "Also:", or in JSON; None if the reply is "None".
 
-    The first label may be missing, because the prompt ends in "Question:". A reply with several
-    questions is malformed, and the value is the first. Without labels, the question is the first line that ends in a
-    question mark; without such a line, the value is None.
+    The first label may be missing, because the prompt ends in "Question:". Lines with several questions are malformed,
+    and the value is the first; of several JSON objects the first is the value, and the reply is not malformed. Without
+    labels, the question is the first line that ends in a question mark; without such a line, the value is None.
     """
     text = remove_wrapping(reply).strip()
     if text.startswith(("{", "[{")) or '{"question"' in text.replace(" ", ""):

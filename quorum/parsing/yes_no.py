@@ -42,7 +42,7 @@ def find_verdict(text: str) -> str | None:
     if BOTH_VERDICTS.match(text):
         return None
     opening = LEADING_VERDICT.match(text)
-    if opening and not is_unknown(text[opening.start() :] if not opening["no"] else text):
+    if opening and not is_unknown(text):
         return "yes" if opening["yes"] else "no"
     if is_unknown(text):
         return UNKNOWN if text.strip() else None

@@ -48,22 +48,28 @@ def test_a_cascade_continues_until_a_stage_passes_its_test() -> None:
 
 
 @pytest.mark.parametrize(
-    ("accept", "expected"),
+    ("accept", "expected", "refused"),
     [
-        (AcceptanceTest("confidence", 0.5), [0.0, 1.0, 1.0, 0.0]),
-        (AcceptanceTest("certified"), [0.0, 1.0, 0.0, 1.0]),
-        (AcceptanceTest("same"), [0.0, 1.0, 1.0, 0.0]),
+        (AcceptanceTest("confidence", 0.5), [0.0, 1.0, 1.0, 1.0], [True, False, True, False]),
+        (AcceptanceTest("certified"), [0.0, 1.0, 0.0, 0.0], [False, True, False, True]),
+        (AcceptanceTest("same"), [0.0, 1.0, 0.0, 0.0], [True, True, False, True]),
     ],
 )
-def test_every_acceptance_test_of_a_stage(accept: AcceptanceTest, expected: list[float]) -> None:
+def test_every_acceptance_test_of_a_stage(accept: AcceptanceTest, expected: list[float], refused: list[bool]) -> None:
+    """Stage b is tested. On the last two questions its answer has another worth than that of stage c."""
+    key = THREE_METHODS.key.copy()
+    key[1, 2] = key[0, 2]  # a and b give the same wrong answer
     table = replace(
         THREE_METHODS,
-        confidence=np.array([[np.nan] * 4, [0.9, 0.5, 0.2, np.nan], [np.nan] * 4]),
-        is_certified=np.array([[False] * 4, [True, True, True, True], [False] * 4]),
+        confidence=np.array([[np.nan] * 4, [np.nan, 0.9, 0.2, 0.5], [np.nan] * 4]),
+        is_certified=np.array([[False] * 4, [True, False, True, False], [False] * 4]),
+        key=key,
     )
     never_passed = AcceptanceTest("confidence", 0.9)  # method a has no confidence
     cascade = (Stage("a", never_passed), Stage("b", accept), Stage("c", None))
-    assert replay_cascade(table, cascade).lowest_worth.tolist() == expected
+    replay = replay_cascade(table, cascade)
+    assert replay.lowest_worth.tolist() == expected
+    assert replay.is_asked[2].tolist() == refused
 
 
 def test_calls_that_an_earlier_stage_made_are_not_paid_again() -> None:

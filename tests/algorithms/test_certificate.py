@@ -63,8 +63,10 @@ def can_change(passages: tuple[Answers, ...], replaced_count: int, ballots: list
 
 @pytest.mark.parametrize(("count", "samples"), [(1, 1), (2, 1), (3, 1), (4, 1), (5, 1), (1, 2), (2, 2), (3, 2)])
 def test_the_certified_number_is_sound_and_cannot_be_larger(count: int, samples: int) -> None:
-    """All votes of up to five passages: replacing the certified number of passages never changes the winner, and
-    replacing one more can.
+    """Replacing the certified number of passages never changes the winner, and replacing one more can.
+
+    Checks all votes of up to four passages with one answer each, and of up to three passages with two answers each. Of
+    the votes of five passages it checks one order of the answers only, to save time.
     """
     replacement_ballots = (
         list(product("?abx", repeat=samples)) if samples == 1 else [("a",) * 2, ("b",) * 2, ("x",) * 2, ("?",) * 2]

@@ -19,6 +19,7 @@ from quorum.algorithms.paired import (
     compute_superiority_p_value,
     compute_tango_interval,
     compute_tango_statistic,
+    count_fewest_questions,
     estimate_questions_to_certify,
 )
 
@@ -115,6 +116,17 @@ def test_tangos_interval_contains_the_true_difference_on_few_questions() -> None
 def test_graded_differences_have_the_betting_interval() -> None:
     assert compute_paired_interval([0.5, 0.0, -0.25]) == betting.compute_interval([0.5, 0.0, -0.25])
     assert compute_paired_interval([1, 0, -1]) == compute_tango_interval(1, 1, 3)
+
+
+def test_without_questions_the_interval_holds_every_difference() -> None:
+    assert compute_paired_interval([]) == (-1.0, 1.0)
+
+
+@pytest.mark.parametrize(("margin", "error"), [(0.03, 0.1), (0.1, 0.05)])
+def test_the_fewest_questions_are_enough_if_the_methods_never_differ(margin: float, error: float) -> None:
+    fewest = count_fewest_questions(margin, error)
+    assert compute_margin_p_value([0] * fewest, margin) <= error < compute_margin_p_value([0] * (fewest - 1), margin)
+    assert compute_margin_p_value([-1] * 10, margin) <= error  # a method that wins all questions needs fewer
 
 
 def test_the_number_of_questions_needed_is_estimated() -> None:

@@ -31,6 +31,7 @@ DEEP_LISTS = "[" * 100_000
     [
         (f'"a{LONE_SURROGATE}b"', "a\ufffdb"),
         (f'{{"{LONE_SURROGATE}": ["{LONE_SURROGATE}", 1, null]}}', {"\ufffd": ["\ufffd", 1, None]}),
+        ('{"a\ud83d": "\ud83db"}', {"a\ufffd": "\ufffdb"}),
         ('"\\ud83d\\ude00"', "😀"),
         (f'"\\\\{LONE_SURROGATE}"', "\\\ufffd"),
         ('"\\\\ud83d"', "\\ud83d"),

@@ -77,7 +77,7 @@ def test_a_broken_package_causes_one_warning_that_names_it(
     assert reason in caplog.text
 
 
-def test_the_first_of_two_packages_with_one_name_is_used(
+def test_of_two_entry_points_with_one_name_that_of_the_alphabetically_first_package_is_used(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     for package in ("plug-b", "plug-a"):

@@ -11,7 +11,7 @@ from quorum.core.errors import SetupError, TooLong
 from quorum.core.state import State
 from quorum.graphs import METHODS, answer
 from quorum.models.scripted import ScriptedModel
-from quorum.nodes.base import base_answer, closed_book_answer
+from quorum.nodes.base_prompt import base_answer, closed_book_answer
 from quorum.nodes.infer_stepwise import infer
 
 

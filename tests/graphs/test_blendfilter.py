@@ -78,7 +78,7 @@ async def test_a_trace_shows_what_every_query_went_through() -> None:
     turns = [
         step.name for node in graph.steps for inner in node.steps if inner.name == "filter" for step in inner.steps
     ]
-    assert turns == ["judge", "choose"] * 3
+    assert turns == ["judge_passages", "choose_passages"] * 3
 
 
 async def test_with_one_turn_judging_and_choosing_are_one_call() -> None:
@@ -192,8 +192,8 @@ async def test_an_unknown_internal_answer_adds_nothing_to_the_query(refusal: str
     trace = await trace_blendfilter(make_blend_model({"internal": refusal}))
     queries = next(update["queries"] for node, update in trace if node == "blend_queries")
     assert queries == [QUESTION, EXTERNAL_QUERY, QUESTION]
-    gathered_knowledge = [update["passages_by_query"] for node, update in trace if node == "gather"]
-    assert gathered_knowledge == [
+    passages_of_queries = [update["passages_by_query"] for node, update in trace if node == "gather"]
+    assert passages_of_queries == [
         "0: mansion jones -> mansion",
         "1: mansion bell -> mansion bell",
         "2: mansion jones -> mansion",

@@ -31,7 +31,8 @@ def reply(request: Request) -> str:
 def reply_in_rounds(sizes: list[int]) -> Callable[[Request], str | Response]:
     """Holds each reply until all calls of its round have arrived.
 
-    If a call of a round is missing, the others get an error after 50 seconds; so does a call after the last round.
+    If a call of a round is missing, the others get an error after 50 seconds. A call after the last round gets an error
+    at once.
     """
     round_ends = list(accumulate(sizes))
     barriers = [threading.Barrier(size) for size in sizes]

@@ -11,7 +11,7 @@ from openai_server import OpenAIServer, Request
 from quorum_command import Quorum
 
 from quorum.api.stream import AnswerText, stream
-from quorum.core.cascade_memory import CASCADE_MEMORIES
+from quorum.core.cascade_cache import CASCADE_CACHES
 from quorum.core.context import Context
 from quorum.core.errors import SetupError
 from quorum.evaluation.compare.prices import Prices
@@ -67,8 +67,11 @@ async def test_calls_of_an_earlier_stage_are_neither_made_nor_counted_again(
 
 async def test_a_stream_shows_no_answer_that_a_stage_rejects(tmp_path: Path, openai_server: OpenAIServer) -> None:
     """A method shows a long answer while the model writes it; a cascade waits, because it may reject the answer."""
-    sure_answer = {"test": "confidence", "at_least": 0.9}
-    stages = (("concat", sure_answer, {"answer_type": "long"}), ("concat", None, {"answer_type": "long", "k": 1}))
+    confidence_test = {"test": "confidence", "at_least": 0.9}
+    stages = (
+        ("concat", confidence_test, {"answer_type": "long"}),
+        ("concat", None, {"answer_type": "long", "k": 1}),
+    )
     context = replace(CONTEXT, answer_type="long")
     openai_server.reply([LONG_ANSWER, "Nobody has ever said so."])
     run = stream("Which colour?", write_cascade(tmp_path, *stages), context, given=GIVEN_PASSAGES)
@@ -80,7 +83,7 @@ async def test_the_answer_of_the_last_stage_is_always_taken(cascade: str, openai
     result = await answer("Which colour?", cascade, CONTEXT, given=GIVEN_PASSAGES)
     assert result["answer"] == "blue"
     assert result["votes"] is None  # base has no votes, and those of concat_pf are gone
-    assert not CASCADE_MEMORIES
+    assert not CASCADE_CACHES
 
 
 async def test_a_stage_with_the_test_same_is_accepted_if_an_earlier_stage_gave_its_answer(

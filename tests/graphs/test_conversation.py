@@ -78,10 +78,16 @@ async def test_the_rewriting_call_is_journaled(openai_server: OpenAIServer, tmp_
 
 
 async def test_the_oldest_turns_are_dropped_if_the_prompt_is_too_long(openai_server: OpenAIServer) -> None:
-    long_turns = [turn | {"content": f"{turn['content']} {'tower ' * 200}"} for turn in HISTORY * 3]
+    long_turns = [
+        turn | {"content": f"Turn {number}: {turn['content']} {'tower ' * 200}"}
+        for number, turn in enumerate(HISTORY * 3)
+    ]
     result = await ask(history=[*long_turns, *HISTORY], context_window=900)
     assert result["usage"]["stand_alone"]["calls"] == 1
-    assert "Ada Moreau" in openai_server.chats()[0].text
+    sent_text = openai_server.chats()[0].text
+    assert "User: Who planned the Lumen Tower?\nAssistant: Ada Moreau\n" in sent_text
+    assert "Turn 5" in sent_text
+    assert not any(f"Turn {number}" in sent_text for number in range(5))
 
 
 async def test_a_history_that_is_too_long_for_the_model_is_ignored(openai_server: OpenAIServer) -> None:

@@ -20,7 +20,11 @@ from quorum.models.scripted import ScriptedModel
 
 
 def make_constant_model(reply: str = "Jillian Belk", model: ScriptedModel | None = None) -> ScriptedModel:
-    """A model that always replies `reply`, in `reason` as the conclusion, and keeps the first passage in `choose`."""
+    """A model whose replies never change.
+
+    It replies to the reasoning prompts with a thought that concludes with `reply`, to `choose` with passage 1, and to
+    all others with `reply`.
+    """
     model = model or ScriptedModel()
     for name in ("reason", "reason_from_memory"):
         model.on(name, lambda _: f"It is so. So the answer is {reply}.")

@@ -1,4 +1,4 @@
-"""Examples of react and self_ask: whole runs in the prompt."""
+"""The examples that a user gives to react and self_ask: their prompts show each example as a whole run."""
 
 import json
 from pathlib import Path

@@ -172,7 +172,7 @@ class UserState(TypedDict, total=False):
 
 
 def look_up(state: UserState) -> UserState:
-    """A synchronous node that asks without its config; LangChain hands the config on."""
+    """A synchronous node that invokes a method's graph without its own config; LangChain passes the config on."""
     result = METHODS["concat"].graph.invoke({**QUESTION_STATE, **state}, context=Context(model=make_answering_model()))
     return {"answer": result["answer"]}
 

@@ -77,7 +77,7 @@ async def test_each_of_several_answers_is_verified_by_itself() -> None:
     assert {sent.parameters["temperature"] for sent in recoveries} == {0.2}
     assert not any(
         QUESTION in sent.text or "Hidden: Lumen" in sent.text for sent in recoveries
-    )  # either would reveal the answer
+    )  # either would reveal the hidden words
 
 
 async def test_the_first_of_equal_scores_wins_and_a_candidate_that_cannot_be_masked_scores_nothing() -> None:

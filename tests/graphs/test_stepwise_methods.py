@@ -46,7 +46,7 @@ async def test_a_caller_can_set_a_lower_recursion_limit() -> None:
         )
 
 
-MALFORMED_REPLIES = [
+REPLIES_OF_ANY_FORM = [
     "",
     "Hm.",
     "Action: Search[Bell]",
@@ -55,7 +55,7 @@ MALFORMED_REPLIES = [
     "Action: Finish[]",
     "Observation: x",
 ]
-MALFORMED_REPLIES += [
+REPLIES_OF_ANY_FORM += [
     "No.",
     "Yes.\nFollow up: Who is Bell?",
     "So the final answer is: Belk",
@@ -66,7 +66,9 @@ MALFORMED_REPLIES += [
 
 @run_with(max_examples=20, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
-    st.sampled_from(["react", "self_ask"]), st.lists(st.sampled_from(MALFORMED_REPLIES), max_size=12), st.integers(1, 4)
+    st.sampled_from(["react", "self_ask"]),
+    st.lists(st.sampled_from(REPLIES_OF_ANY_FORM), max_size=12),
+    st.integers(1, 4),
 )
 async def test_a_run_ends_whatever_the_model_replies(method: str, replies: list[str], step_limit: int) -> None:
     model = ScriptedModel().enqueue(*replies, *["Hm."] * 12)

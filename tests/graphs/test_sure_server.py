@@ -33,7 +33,7 @@ def get_prompt_name(request: Request) -> str:
 
 
 def reply_for_first_candidate(request: Request) -> str:
-    """Replies by which the first candidate wins, whatever the order of the passages."""
+    """Reply to any prompt of SuRe so that the first candidate wins, whichever summary a ranking prompt shows first."""
     if get_prompt_name(request) == "candidates":
         return format_lettered_list(YEARS[: request.text.count(" answer (") + 1])
     if get_prompt_name(request) == "conditional_summary":
@@ -75,7 +75,7 @@ class ReplyInRounds:
     ],
 )
 async def test_calls_come_in_rounds(
-    openai_server: OpenAIServer, settings: dict[str, Any], round_sizes: tuple[int]
+    openai_server: OpenAIServer, settings: dict[str, Any], round_sizes: tuple[int, ...]
 ) -> None:
     """7 calls in 3 rounds for two candidates, 21 in 3 for four; with lazy ranking 5 for two candidates, if no
     ranking can change the choice.

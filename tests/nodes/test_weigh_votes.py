@@ -94,7 +94,7 @@ def test_a_tie_of_weights_goes_to_the_highest_rank() -> None:
 
 
 class WordAxes(Embeddings):
-    """Embeds a text as one axis for each of three words: 1 if the text contains it."""
+    """Embeds a text as three numbers, one for each of three words: 1 if the text contains the word, else 0."""
 
     def embed_documents(self, texts: list[str]) -> list[list[float]]:
         return [[float(word in text) for word in ("Lumen", "Mast", "Strikes")] for text in texts]

@@ -1,4 +1,7 @@
-"""Parsing replies to the prompts of SuRe's baselines: a statement with a masked part, the words for it, and notes."""
+"""Parsing three kinds of replies to the prompts of SuRe's baselines.
+
+They are a statement with masked words and what these are, the words for a mask, and an answer with notes.
+"""
 
 import pytest
 from hypothesis import given
@@ -9,6 +12,7 @@ from quorum.core.text import normalize
 from quorum.parsing.answers import Parsed, ReasonedAnswer
 from quorum.parsing.statements import MASK, parse_answer_with_notes, parse_masked_statement, parse_missing_words
 
+# `condition` holds the words that the mask hides.
 MASKED_STATEMENT = MaskedStatement(statement="The [MASK] was finished in 1931.", condition="Lumen Tower")
 
 

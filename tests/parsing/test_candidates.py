@@ -246,8 +246,8 @@ def test_a_choice_that_looks_like_a_letter_is_read_as_text() -> None:
     assert parse_choice("A. A. Milne", ["Paris", "A. A. Milne"]) == Parsed("A. A. Milne")
 
 
-# The vote key of a name such as "x.x" is the one letter "x". A reply "(x)" then names "x.x", not the candidate with the
-# letter x.
+# `vote_key` drops a repetition, so the key of a name such as "x.x" is the one letter "x". A reply "(x)" then names
+# "x.x", not the candidate with the letter x.
 LONG_NAMES = NAMES.filter(lambda name: len(vote_key(name)) > 1)
 
 

@@ -66,7 +66,10 @@ def remove_file(folder: Path, name: str) -> None:
 
 
 def find_nearest(store: Store, number: int) -> list[str]:
-    """The two nearest of a hundred. The index is approximate: a search for two alone sometimes misses the nearest."""
+    """The ids of the two passages nearest to `number`.
+
+    The search asks for 100, because the index is approximate: a search for only two sometimes misses the nearest.
+    """
     vector = NumberEmbeddings().embed_query(str(number))
     return [passage["id"] for passage in store.query(COLLECTION_NAME, vector, 100)][:2]
 
@@ -164,8 +167,9 @@ def test_an_unfinished_write_is_detected(store: Path) -> None:
     """
     reopen_store(store)
     mark, links = find_mark_and_file(store)
+    # As if the process was killed before Chroma wrote its vectors: no file is younger than the mark.
     mark.write_text(read_boot_id(), "utf-8")
-    assert not reopen_store(store).has_damaged_vectors(COLLECTION_NAME)  # killed before Chroma wrote its vectors
+    assert not reopen_store(store).has_damaged_vectors(COLLECTION_NAME)
     assert not mark.exists()
     mark.write_text(read_boot_id(), "utf-8")
     assert find_nearest(reopen_store(store), 700)[0] == "p700"

@@ -1,4 +1,6 @@
-"""Errors of one sentence: a paper's retriever without its packages, and a spec that cannot be used."""
+"""Errors of one sentence: a paper's retriever without its packages, and a text that names no usable encoder or
+retriever.
+"""
 
 from importlib.util import find_spec
 
@@ -27,7 +29,7 @@ async def test_colbert_names_the_extra_to_install() -> None:
         await search("Who?", Context(retriever="colbert:colbert-ir/colbertv2.0"))
 
 
-def test_a_wrong_spec_is_reported_even_where_the_packages_are_missing() -> None:
+def test_a_wrong_name_of_an_encoder_is_reported_even_where_the_packages_are_missing() -> None:
     with pytest.raises(SetupError, match="names no encoder, or too many; write huggingface:MODEL"):
         embeddings("huggingface:a|b|c")
     with pytest.raises(SetupError, match="'pool=cls' is not an option"):

@@ -83,7 +83,10 @@ def check_guarantee(guarantee: Guarantee) -> None:
 
 
 def count_questions_to_compose(guarantee: Guarantee) -> int:
-    """The smallest number of questions that can certify any cascade with this guarantee."""
+    """The fewest questions that `compose` accepts.
+
+    So many certify a cascade whose answers are never better or worse than those of the best single method.
+    """
     certifying = count_fewest_questions(guarantee.lose_at_most / (1 + guarantee.wrong_cost), guarantee.error)
     return -(-certifying * DESIGN_DIVISOR // (DESIGN_DIVISOR - 1))
 

@@ -79,7 +79,8 @@ def decide_gate(
     if len(largest_losses) < (fewest := count_fewest_questions(margin / scale, error)):
         raise SetupError(
             f"{format_count(len(largest_losses), 'question')} are too few for a margin of {margin:g}: at least "
-            f"{fewest} are needed to show that the loss is below it; ask more questions, or allow a larger margin."
+            f"{fewest} are needed to show that the loss is below it if the two methods never differ; ask more "
+            "questions, or allow a larger margin."
         )
     p_pass = compute_margin_p_value(largest_losses, margin / scale)
     p_fail = compute_superiority_p_value(smallest_losses)

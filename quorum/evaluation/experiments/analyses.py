@@ -186,18 +186,22 @@ PRECISION_MEASURE = "precision_where_supported"
 def make_coverage_tables(
     scores: Mapping[str, ColumnScores], column_groups: Sequence[Sequence[str]], measures: Sequence[str]
 ) -> list[AnalysisTable]:
-    """How often the passages support the answer, and the unigram precision of those that do (FILCO, table 2)."""
+    """How often a passage supports the answer, and the unigram precision where one does (FILCO, table 2)."""
     names = [name for group in column_groups for name in group]
     rows = [{"method": name, **measure_coverage(scores[name])} for name in names]
     return [
         AnalysisTable(
-            title="Questions whose passages support the answer, and the precision of those passages", rows=rows
+            title="Questions whose passages support the answer, and the unigram precision of the passages of these "
+            "questions",
+            rows=rows,
         )
     ]
 
 
 def measure_coverage(scores: ColumnScores) -> dict[str, Interval | None]:
-    """Recall: the share of all questions with supporting passages; precision: the unigram precision over those."""
+    """Recall: the share of the questions with a supporting passage; precision: the mean unigram precision of all the
+    passages that were read, over these questions.
+    """
     is_supported = np.array(scores.values["supported"])
     precision = np.array(scores.values["context_precision"])
     return {"recall": compute_interval(is_supported), "precision (pos)": compute_interval(precision[is_supported == 1])}

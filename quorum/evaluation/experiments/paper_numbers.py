@@ -26,7 +26,7 @@ TABLE_TITLES = {
     "context_tokens": "Tokens of the context",
     "answer_in_passages": "Recall",
     "supported": "Questions with a supporting passage",
-    "precision_where_supported": "Unigram precision of supporting passages",
+    "precision_where_supported": "Unigram precision where a passage supports the answer",
     "mauve": "MAUVE",
     "recall": "Recall",
     "precision": "Precision",

@@ -145,8 +145,14 @@ def test_the_environment_names_a_calibration_too(
     results: Path, openai_server: OpenAIServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("QUORUM_CALIBRATION", str(results / "none.json"))
-    with pytest.raises(SetupError, match=r"calibration .*none.json cannot be read"):
-        post_fusion.invoke({"question": "Which colour?", "given": GIVEN_PASSAGES})
+    question = {"question": "Which colour?", "given": GIVEN_PASSAGES}
+    for context in (None, CONTEXT, Context(**CONTEXT)):
+        with pytest.raises(SetupError, match=r"calibration .*none.json cannot be read"):
+            post_fusion.invoke(question, context=context)
+    with pytest.raises(SetupError, match="cannot be applied to a stream"):
+        list(post_fusion.stream(question, context=CONTEXT))
+    uncalibrated_result = post_fusion.invoke(question, context=CONTEXT | {"calibration": None})
+    assert uncalibrated_result["withheld"] is None
 
 
 def test_a_file_without_a_calibration_is_refused(tmp_path: Path) -> None:

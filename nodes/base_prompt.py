@@ -1,4 +1,7 @@
-"""Nodes for SuRe's base prompt: an answer of at most three words (Kim et al. 2024, listings 10 and 14)."""
+"""Nodes for SuRe's base prompt, which asks for an answer of at most three words (Kim et al. 2024, listings 10 and 14).
+
+It may have passages or none, and a cue to reason step by step (Kojima et al. 2022).
+"""
 
 from functools import partial
 
@@ -9,7 +12,7 @@ from quorum.core.context import Context, get_context
 from quorum.core.state import Passage, State
 from quorum.core.text import is_unknown
 from quorum.nodes.answer import answer_with_reasoning, make_answer
-from quorum.nodes.answer_types import get_answer_normalizer
+from quorum.nodes.answer_types import get_answer_converter
 from quorum.nodes.ask import ask
 from quorum.nodes.evidence import find_evidence
 from quorum.nodes.example_pairs import format_example_pairs
@@ -33,10 +36,10 @@ async def stepwise_answer(state: State, runtime: Runtime[Context]) -> State:
 
 async def answer_briefly(prompt: str, state: State, runtime: Runtime[Context], passages: list[Passage] | None) -> State:
     """Ask for an answer of at most three words; the most frequent of the samples wins."""
-    question, samples, normalize_answer = (
+    question, samples, convert_answer = (
         state["question"],
         get_context(runtime).samples,
-        get_answer_normalizer(prompt, runtime),
+        get_answer_converter(prompt, runtime),
     )
     replies = await ask(
         prompt,
@@ -46,7 +49,7 @@ async def answer_briefly(prompt: str, state: State, runtime: Runtime[Context], p
         passages=passages,
         n=samples,
     )
-    answers = [normalize_answer(answer) for answer in replies.values]
+    answers = [convert_answer(answer) for answer in replies.values]
     chosen_index, share = find_most_frequent(answers, [is_unknown(answer) for answer in answers])
     return {
         **make_answer(answers[chosen_index]),

@@ -1,6 +1,6 @@
-"""A cascade's memory of a question: the searches and model calls of its earlier stages.
+"""A cascade's cache for a question: the searches and model calls of its earlier stages.
 
-A cascade's stages are whole methods, so a later stage may repeat searches and calls of an earlier one. `CASCADE_MEMORY`
+A cascade's stages are whole methods, so a later stage may repeat searches and calls of an earlier one. `CASCADE_CACHE`
 is set while a stage runs; retrieval and the model's calls look there first.
 """
 
@@ -9,11 +9,11 @@ from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import Any
 
-MAX_RUNS = 256  # runs of cascades that this process remembers
+MAX_RUNS = 256  # runs of cascades whose caches this process keeps
 
 
 @dataclass
-class CascadeMemory:
+class CascadeCache:
     """The searches and replies of one run.
 
     stage: the number of the running stage. searches: the passages found, by retriever and query. replies: for each
@@ -34,20 +34,20 @@ class CascadeMemory:
         self.replies.setdefault(call, (self.stage, reply))
 
 
-CASCADE_MEMORY: ContextVar[CascadeMemory | None] = ContextVar("CASCADE_MEMORY", default=None)
-CASCADE_MEMORIES: "OrderedDict[str, CascadeMemory]" = OrderedDict()
+CASCADE_CACHE: ContextVar[CascadeCache | None] = ContextVar("CASCADE_CACHE", default=None)
+CASCADE_CACHES: "OrderedDict[str, CascadeCache]" = OrderedDict()  # by the id of the run
 
 
-def get_memory(run: str, stage: int) -> CascadeMemory:
-    """The memory of the run with this id, prepared for this stage. The least recently used runs are forgotten."""
-    memory = CASCADE_MEMORIES.setdefault(run, CascadeMemory())
-    CASCADE_MEMORIES.move_to_end(run)
-    while len(CASCADE_MEMORIES) > MAX_RUNS:
-        CASCADE_MEMORIES.popitem(last=False)
-    memory.stage = stage
-    return memory
+def get_cache(run: str, stage: int) -> CascadeCache:
+    """The cache of the run with this id, prepared for this stage. The least recently used caches are dropped."""
+    cache = CASCADE_CACHES.setdefault(run, CascadeCache())
+    CASCADE_CACHES.move_to_end(run)
+    while len(CASCADE_CACHES) > MAX_RUNS:
+        CASCADE_CACHES.popitem(last=False)
+    cache.stage = stage
+    return cache
 
 
 def forget_run(run: str) -> None:
-    """Drop the memory of a run after its end."""
-    CASCADE_MEMORIES.pop(run, None)
+    """Drop the cache of a run after its end."""
+    CASCADE_CACHES.pop(run, None)
