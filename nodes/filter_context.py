@@ -14,7 +14,7 @@ from quorum.models.context_filters import Mode, get_context_filter
 from quorum.models.logprobs import make_scorer
 from quorum.nodes.ask import ask
 from quorum.parsing.kept_sentences import parse_chosen_passages, parse_copied_sentences
-from quorum.prompts.generator import make_generator_prompt
+from quorum.prompts.cxmi import make_cxmi_prompt_writer
 
 PROMPT_AND_PARSER = {
     "filco": ("filter_sentences", parse_copied_sentences),
@@ -69,7 +69,7 @@ async def filter_by_answers(state: State, runtime: Runtime[Context]) -> State:
         passages,
         choose_silver_measure(answers, context),
         scorer=None if context.scorer is None else await asyncio.to_thread(make_scorer, context.scorer, context),
-        make_prompt=make_generator_prompt(context.answer_type, context.prompts),
+        make_prompt=make_cxmi_prompt_writer(context.answer_type, context.prompts),
     )
     return make_filter_update(state, shorten_passages(passages, chosen_pieces) or passages[:1])
 

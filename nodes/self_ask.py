@@ -18,7 +18,7 @@ from quorum.nodes.steps import (
     omit_query_equal_to_question,
 )
 from quorum.parsing.answers import parse_short_answer
-from quorum.parsing.steps import parse_final_answer, parse_follow_up
+from quorum.parsing.steps import parse_final_answer, parse_self_ask_step
 
 
 async def follow_up(state: State, runtime: Runtime[Context]) -> State:
@@ -27,7 +27,7 @@ async def follow_up(state: State, runtime: Runtime[Context]) -> State:
     replies = await ask(
         "self_ask",
         runtime,
-        parse=lambda reply: normalize_yes_no_answer(parse_follow_up(reply), runtime),
+        parse=lambda reply: normalize_yes_no_answer(parse_self_ask_step(reply), runtime),
         inputs={
             "demonstrations": await format_step_demonstrations(runtime, format_demonstration),
             "kind": describe_answer_form("self_ask", runtime),

@@ -14,12 +14,12 @@ from quorum.nodes.answer import make_answer
 from quorum.nodes.demonstrations import BUILT_IN, choose_variant
 from quorum.nodes.evidence import find_evidence
 from quorum.parsing.answers import Parsed
-from quorum.parsing.steps import Action, FollowUp
+from quorum.parsing.steps import Action, SelfAskStep
 from quorum.parsing.yes_no import parse_yes_no
 
 ANSWER_FORMS = {"short": "a name, a place, a date, a number, or yes or no", "yes_no": "Yes or No"}
 
-ParsedStep = TypeVar("ParsedStep", Action, FollowUp)
+ParsedStep = TypeVar("ParsedStep", Action, SelfAskStep)
 
 
 def describe_answer_form(prompt: str, runtime: Runtime[Context]) -> str:

@@ -21,7 +21,7 @@ from quorum.parsing.preferences import parse_preference
 from quorum.parsing.rankings import parse_ranking
 from quorum.parsing.reasoning import parse_conclusion, parse_free_text, parse_topic, parse_yes_no_conclusion
 from quorum.parsing.statements import parse_answer_with_notes, parse_masked_statement, parse_missing_words
-from quorum.parsing.steps import parse_final_answer, parse_follow_up, parse_step
+from quorum.parsing.steps import parse_final_answer, parse_self_ask_step, parse_step
 from quorum.parsing.summaries import parse_summary
 from quorum.parsing.verdicts import parse_validity
 from quorum.parsing.yes_no import parse_yes_no
@@ -48,7 +48,7 @@ PARSERS: dict[str, Callable[[str], Parsed[Any]]] = {
     "preference": parse_preference,
     "react": parse_step,
     "react_action": parse_step,
-    "self_ask": parse_follow_up,
+    "self_ask": parse_self_ask_step,
     "self_ask_answer": parse_short_answer,
     "self_ask_final": parse_final_answer,
     "direct": parse_short_answer,

@@ -33,12 +33,13 @@ class Reply:
     """One reply.
 
     text: stripped, without reasoning; raw: as the server sent it. usage, seconds: the cost of the original call, even
-    if the reply comes from the journal, so that a method's figures do not depend on earlier runs. is_reused: whether
-    the reply caused no call: it came from the journal, from an identical call in flight, from the first of identical
-    samples, or from the same call of an earlier stage of a cascade. The actual cost is the sum over the replies that
-    are not stored. finish: why the model stopped, in the server's words. reasoning: the reasoning that the server sent
-    in a field of its own. temperature_refused: whether the model refuses the parameter temperature, so that its replies
-    may differ even at temperature 0.
+    if the reply comes from the journal, so that a method's figures do not depend on earlier runs. Only for a reply from
+    an earlier stage of a cascade is the usage 0, because that stage counts it. is_reused: whether the reply caused no
+    call: it came from the journal, from an identical call in flight, from the first of identical samples, or from the
+    same call of an earlier stage of a cascade. The actual cost is the sum over the replies with is_reused=False.
+    finish: why the model stopped, in the server's words. reasoning: the reasoning that the server sent in a field of
+    its own. temperature_refused: whether the model refuses the parameter temperature, so that its replies may differ
+    even at temperature 0.
     """
 
     text: str
@@ -119,7 +120,7 @@ async def fetch_reply(request: Request, reply_identity: ReplyIdentity, sample: i
     if cache is not None:
         cache.store_reply(call_key, record)
     if is_reused:
-        await trace_stored_reply(request, record)
+        await trace_reused_reply(request, record)
     return make_reply(record, is_reused)
 
 
@@ -163,9 +164,11 @@ async def ask_model(request: Request, reply_identity: ReplyIdentity) -> tuple[Re
 
 
 async def ask_by_schema(request: Request, reply_identity: ReplyIdentity) -> tuple[Record, bool]:
-    """Ask for a reply that follows the schema. A model that has refused or ignored the schema is asked without it.
+    """Ask for a reply that follows the schema.
 
-    The journal keeps its reply under the keys of both requests, so a later run finds it with or without the schema.
+    If the model refuses the schema, ask it again without one; if it ignores the schema, keep its reply. In both cases
+    later requests to this model carry no schema. The journal has such a reply under two keys, those of the request with
+    and without the schema, so that a later run finds it either way.
     """
     plain_request = replace(request, schema=None)
     is_reused = False
@@ -194,13 +197,13 @@ def is_schema_ignored(record: Record) -> bool:
 
 async def reuse_reply(request: Request, record: Record) -> Reply:
     """The reply to the same call of an earlier stage of a cascade, with no cost: that stage paid for it."""
-    await trace_stored_reply(request, record)
+    await trace_reused_reply(request, record)
     no_usage = Usage(calls=0, input_tokens=0, output_tokens=0, cached_tokens=0)
     return replace(make_reply(record, is_reused=True), usage=no_usage)
 
 
-async def trace_stored_reply(request: Request, record: Record) -> None:
-    """Show a stored reply in traces."""
+async def trace_reused_reply(request: Request, record: Record) -> None:
+    """Show a reused reply in traces."""
     config = merge_configs(request.config, {"metadata": {"reused": True}})
     await Replay(record=record).ainvoke([request.message], config)
 

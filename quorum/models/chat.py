@@ -59,7 +59,9 @@ def make_client_key(spec: Spec, context: Context) -> Any:
 
 
 def make_chat(spec: Spec, context: Context, loop_cache: LoopCache | None) -> BaseChatModel:
-    """A new client, which is closed with the loop that `loop_cache` belongs to."""
+    """The model of a spec: for "embedded", "scripted" and "transformers" the one that the process shares, else a new
+    client. OpenAI's client is closed with the loop that `loop_cache` belongs to.
+    """
     if spec.provider in ("embedded", "scripted"):
         with CREATION_LOCK:
             return get_embedded_model() if spec.provider == "embedded" else get_scripted_model()

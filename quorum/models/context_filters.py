@@ -34,8 +34,8 @@ class ContextFilter(Protocol):
 
 
 class EmbeddedFilter:
-    """A sentence classifier on the embedded model: the built-in one or the one in `folder`. The best sentence decides
-    whether a passage is kept.
+    """A sentence classifier on top of the embedded model: the built-in classifier, or the classifier in `folder`. The
+    best sentence decides whether a passage is kept.
     """
 
     def __init__(self, folder: str = "") -> None:

@@ -27,7 +27,11 @@ from quorum.models.loops import get_loop_cache
 
 
 def make_key(identity: Mapping[str, Any], decoding: Mapping[str, Any], text: str, inputs: Any, sample: int) -> str:
-    """sha256 over provider, base URL and model, decoding parameters, message, structured inputs and sample index."""
+    """sha256 over the model's identity (provider, base URL, model), the decoding parameters, the message's text, `inputs`
+    and the number of the sample.
+
+    inputs: the prompt's variables and its name if the model is the embedded reader, else None.
+    """
     parts = [dict(identity), dict(decoding), text, inputs, sample]
     return sha256(json.dumps(parts, sort_keys=True, ensure_ascii=True, default=str).encode()).hexdigest()
 
@@ -135,7 +139,10 @@ class Journal:
 
     def explain_disk_error(self, error: Exception) -> SetupError:
         """The error for a file that cannot be read or written, with what to do next."""
-        is_full = "full" in str(error) or getattr(error, "errno", None) == errno.ENOSPC
+        is_full = (
+            getattr(error, "sqlite_errorcode", None) == sqlite3.SQLITE_FULL
+            or getattr(error, "errno", None) == errno.ENOSPC
+        )
         advice = "make room, then run the same again" if is_full else "move that file away, or run with journal=off"
         return SetupError(f"The journal {self.path} cannot be used ({error}); {advice}.")
 

@@ -1,7 +1,7 @@
 """Applies the parameters of a request: decoding parameters and a JSON schema, without those that the model refused.
 
-After the first refusal a parameter is left out for the life of the process: per model and base URL for a model given
-by its spec, per event loop for a model object.
+After the first refusal a parameter is left out. For a model given by its spec, this is remembered by model and base URL
+until the process ends; for a model object, until its event loop ends.
 """
 
 import logging

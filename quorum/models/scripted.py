@@ -51,8 +51,8 @@ class ScriptedModel(BaseChatModel):
 
     `on("answer", ...)` and `on("answer: passage 2", ...)` script one prompt or one call by its name, so that parallel
     calls are deterministic. Every other call takes the next reply of `enqueue(...)`. Each reply is used once; an
-    exception among them is raised. A function of the messages is used for every call. A call without a reply raises
-    `NoReplyError`, which names the prompt.
+    exception among them is raised. Instead of replies, `on` takes a function of the messages, which replies to every
+    call of that name. A call without a reply raises `NoReplyError`, which names the prompt.
     """
 
     _queue: deque[ScriptedReply] = PrivateAttr(default_factory=deque)

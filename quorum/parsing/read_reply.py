@@ -19,7 +19,7 @@ from quorum.parsing.rankings import parse_ranking
 from quorum.parsing.reasoning import parse_conclusion, parse_free_text, parse_topic, parse_yes_no_conclusion
 from quorum.parsing.stand_alone import parse_stand_alone_question
 from quorum.parsing.statements import parse_answer_with_notes, parse_masked_statement, parse_missing_words
-from quorum.parsing.steps import parse_final_answer, parse_follow_up, parse_step
+from quorum.parsing.steps import parse_final_answer, parse_self_ask_step, parse_step
 from quorum.parsing.summaries import parse_summary
 from quorum.parsing.verdicts import parse_validity
 from quorum.parsing.written_questions import parse_written_question
@@ -79,7 +79,7 @@ SUMMARY, QUESTION, PREFERENCE = (
     ReplyParser(parse_written_question),
     ReplyParser(parse_preference),
 )
-ACTION, FOLLOW_UP = ReplyParser(parse_step), ReplyParser(parse_follow_up)
+ACTION, SELF_ASK_STEP = ReplyParser(parse_step), ReplyParser(parse_self_ask_step)
 PARSER_OF_ANSWER_TYPE = {
     "yes_no": YES_NO,
     "label": make_reply_parser(parse_label),
@@ -135,7 +135,7 @@ REPLY_PARSERS: dict[str, ReplyParser] = {
     "reason_from_memory_yes_no": YES_NO_CONCLUSION,
     "reason_yes_no": YES_NO_CONCLUSION,
     "recover_condition": ReplyParser(parse_missing_words),
-    "self_ask": FOLLOW_UP,
+    "self_ask": SELF_ASK_STEP,
     "self_ask_answer": SHORT_ANSWER,
     "self_ask_final": make_reply_parser(parse_final_answer),
     "shorten": SHORT_ANSWER,
@@ -186,8 +186,7 @@ def read_reply(
     - 0, 1 or None (a tie): the better of two passages in "ranking", of two summaries in "preference";
     - `.thought`, `.query`, `.answer`: "react", "react_action"; `.question`, `.answer`: "self_ask", "self_ask_final";
     - a list: "candidates" (texts), "filter_sentences" (sentences), "choose", "judge_and_choose" and "filter_passages"
-    (passage
-      numbers from 1), "rank_passages" (all passages, best first, as indexes from 0);
+      (passage numbers from 1), "rank_passages" (all passages, best first, as indexes from 0);
     - `.question` and `.answers`, or None: the prompts that write questions; {"statement", "condition"} (the condition:
       the hidden words), or None: "mask_condition".
 

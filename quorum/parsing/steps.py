@@ -33,8 +33,10 @@ class Action:
 
 
 @dataclass(frozen=True)
-class FollowUp:
-    """The next follow-up question or the final answer. Both are None if no question is needed, or nothing was read."""
+class SelfAskStep:
+    """What self_ask does next: ask a follow-up question or give the final answer. Both are None if no question is
+    needed, or nothing was read.
+    """
 
     question: str | None = None
     answer: str | None = None
@@ -209,14 +211,14 @@ FOLLOW_UP_LABEL = re.compile(
 VERDICT = re.compile(r"\A[\W_]{0,9}(yes|no|none)\b[\W_]{0,9}", re.IGNORECASE)
 
 
-def parse_follow_up(reply: str) -> Parsed[FollowUp]:
+def parse_self_ask_step(reply: str) -> Parsed[SelfAskStep]:
     """The first follow-up question of a reply, or its final answer if that comes first. "No." gives neither.
 
     JSON with a question or an answer is read, too. Without labels the reply is malformed; a line that ends in a
     question mark is then the follow-up question.
     """
-    if json_follow_up := read_json_follow_up(reply):
-        return json_follow_up
+    if json_step := read_json_self_ask_step(reply):
+        return json_step
     text = cut_next_question(remove_wrapping(reply))
     for mark in islice(FOLLOW_UP_LABEL.finditer(text), 99):  # a model in a loop writes labels without end
         text_after = get_first_line(text[mark.end() : mark.end() + 1000])
@@ -224,39 +226,39 @@ def parse_follow_up(reply: str) -> Parsed[FollowUp]:
             : next((later.start() for later in FOLLOW_UP_LABEL.finditer(text_after)), len(text_after))
         ]
         if mark["follow"] and (question := clean_query(text_after)):
-            return Parsed(FollowUp(question=question))
+            return Parsed(SelfAskStep(question=question))
         if (mark["final"] or mark["inside_line"]) and (answer := clean_answer(text_after)):
-            return Parsed(FollowUp(answer=answer))
+            return Parsed(SelfAskStep(answer=answer))
     return read_unlabelled_reply(text)
 
 
-def read_unlabelled_reply(text: str) -> Parsed[FollowUp]:
+def read_unlabelled_reply(text: str) -> Parsed[SelfAskStep]:
     """The content of a reply without a label: "No.", or a line that ends in a question mark."""
     lines = [FOLLOW_UP_LABEL.sub("", line).strip() for line in list_lines(text)]
     verdict = next((match for line in lines[:2] if (match := VERDICT.match(line))), None)
     if verdict and verdict[1].lower() in ("no", "none"):
-        return Parsed(FollowUp())
+        return Parsed(SelfAskStep())
     asking_line = next((line for line in lines if line.endswith(("?", "？"))), "")
     question = clean_query(VERDICT.sub("", asking_line))
-    return Parsed(FollowUp(question=question or None), malformed=True)
+    return Parsed(SelfAskStep(question=question or None), malformed=True)
 
 
-def read_json_follow_up(reply: str) -> Parsed[FollowUp] | None:
+def read_json_self_ask_step(reply: str) -> Parsed[SelfAskStep] | None:
     value = read_json_reply(reply)
     if value is None:
         return None
     normalized_fields = {re.sub(r"[\W_]", "", key): content for key, content in value.items()}
     if question := clean_query(get_text(normalized_fields, "followup", "followupquestion", "question")):
-        return Parsed(FollowUp(question=question))
+        return Parsed(SelfAskStep(question=question))
     answer = clean_answer(get_first_line(get_text(normalized_fields, "answer")))
-    return Parsed(FollowUp(answer=answer or None), malformed=not answer)
+    return Parsed(SelfAskStep(answer=answer or None), malformed=not answer)
 
 
-def parse_final_answer(reply: str, question: str = "") -> Parsed[FollowUp]:
+def parse_final_answer(reply: str, question: str = "") -> Parsed[SelfAskStep]:
     """The answer of a reply that continues "So the final answer is:" or repeats these words."""
     if read_json_reply(reply) is None:
-        if stated_answer := parse_follow_up(reply).value.answer:
-            return Parsed(FollowUp(answer=stated_answer))
+        if stated_answer := parse_self_ask_step(reply).value.answer:
+            return Parsed(SelfAskStep(answer=stated_answer))
         reply = FOLLOW_UP_LABEL.sub("", remove_wrapping(reply))
     short = parse_short_answer(reply, question)
-    return Parsed(FollowUp(answer=short.value), short.malformed)
+    return Parsed(SelfAskStep(answer=short.value), short.malformed)

@@ -1,10 +1,12 @@
 """The prompts: one file FAMILY/NAME.md each.
 
 A file's text is a `string.Template` with variables such as `$passages` and `$question`. It ends with a cue for the
-reply, such as "Answer:". Begin with `render_prompt`, which fills a prompt in. Imports algorithms and core.
+reply, such as "Answer:", or with the lines that the reply should have. Begin with `render_prompt`, which fills a prompt
+in. Imports algorithms and core.
 
-NAME.VARIANT.md is another text for the prompt NAME, such as a paper's own order. To use it, pass it as an override; it
-is then sent and counted as NAME: `Context(prompts={"candidates": BUILT_IN["candidates.paper"]})`.
+NAME.VARIANT.md is another text for the prompt NAME, for example with the instructions before the passages, as in the
+paper. To use it, pass it as an override; it is then sent and counted as NAME:
+`Context(prompts={"candidates": BUILT_IN["candidates.paper"]})`.
 """
 
 import hashlib

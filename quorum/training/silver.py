@@ -26,7 +26,7 @@ from quorum.core.state import Passage
 from quorum.datasets.questions import read_questions
 from quorum.datasets.records import Record
 from quorum.datasets.silver import SilverLine, make_spans, read_silver
-from quorum.prompts.generator import make_generator_prompt
+from quorum.prompts.cxmi import make_cxmi_prompt_writer
 
 QUESTIONS_AT_ONCE = 16  # questions processed at the same time, because a scorer may be a server
 Progress = Callable[[int], None]
@@ -175,7 +175,7 @@ async def make_line(
             unit=recipe.unit,
             top=recipe.top,
             scorer=scorer,
-            make_prompt=make_generator_prompt(answer_type),
+            make_prompt=make_cxmi_prompt_writer(answer_type),
             tokens=recipe.tokens,
             threshold=recipe.threshold,
         )

@@ -4,6 +4,8 @@ import asyncio
 import threading
 from pathlib import Path
 
+import pytest
+
 from quorum.core.errors import SetupError
 from quorum.models.journal import open_journal
 from quorum.models.journal_database import Record
@@ -42,6 +44,20 @@ async def test_a_reply_that_cannot_be_stored_fails_only_its_own_call(tmp_path: P
     journal.connection.execute("PRAGMA query_only=OFF")
     await journal.put("new", record)
     assert await journal.get("new") == record
+
+
+async def test_only_a_full_disk_brings_the_advice_to_make_room(tmp_path: Path) -> None:
+    record = Record("text" * 10_000, "stop", 3, 1, 0, 0.5)
+    journal = open_journal(str(tmp_path / "journal.sqlite"))
+    await journal.get("key")
+    assert journal.connection is not None
+    journal.connection.execute("PRAGMA max_page_count=1")  # no page can be added
+    with pytest.raises(SetupError, match=r"journal\.sqlite cannot be used .*; make room"):
+        await journal.put("key", record)
+    folder = tmp_path / "fulltext"
+    folder.mkdir()
+    with pytest.raises(SetupError, match=r"fulltext cannot be used .*; move that file away"):
+        await open_journal(str(folder)).put("key", record)
 
 
 async def test_a_reply_that_sqlite_refuses_loses_no_other_reply(tmp_path: Path) -> None:

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from quorum.parsing.steps import parse_final_answer, parse_follow_up, parse_step
+from quorum.parsing.steps import parse_final_answer, parse_self_ask_step, parse_step
 
 REPLY_LINES = st.lists(
     st.one_of(
@@ -33,12 +33,12 @@ REPLY_LINES = st.lists(
 
 @given(REPLY_LINES)
 def test_any_reply_gives_at_most_one_query_or_answer_on_one_line(reply: str) -> None:
-    step, follow_up = parse_step(reply).value, parse_follow_up(reply).value
-    assert step.query is None or step.answer is None
-    assert follow_up.question is None or follow_up.answer is None
-    for text in (step.query, step.answer, follow_up.question, follow_up.answer, parse_final_answer(reply).value.answer):
+    action, step = parse_step(reply).value, parse_self_ask_step(reply).value
+    assert action.query is None or action.answer is None
+    assert step.question is None or step.answer is None
+    for text in (action.query, action.answer, step.question, step.answer, parse_final_answer(reply).value.answer):
         assert text is None or (text.strip() == text != "" and len(text.splitlines()) == 1)
-    assert len(step.thought.splitlines()) <= 1
+    assert len(action.thought.splitlines()) <= 1
 
 
 @given(REPLY_LINES)
@@ -66,5 +66,5 @@ def test_a_reply_without_an_action_is_malformed(reply: str) -> None:
 def test_a_reply_that_repeats_itself_is_read(piece: str) -> None:
     """A regular expression that takes quadratic time in the length of the reply would take minutes here."""
     assert parse_step("So.\n" + piece * 20000).value
-    assert parse_follow_up("So.\n" + piece * 20000).value
+    assert parse_self_ask_step("So.\n" + piece * 20000).value
     assert parse_final_answer("So.\n" + piece * 20000).value.answer

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from quorum.parsing.answers import Parsed
-from quorum.parsing.steps import Action, parse_follow_up, parse_step
+from quorum.parsing.steps import Action, parse_self_ask_step, parse_step
 
 THOUGHT = "I need the height."
 
@@ -148,7 +148,7 @@ def test_an_action_that_a_thought_talks_about_is_not_the_one_taken() -> None:
 
 def test_a_question_that_is_restated_before_the_step_is_skipped() -> None:
     assert parse_step(f"Question: How high?\nThought 1: {THOUGHT}\nAction 1: Search[K2]").value.query == "K2"
-    assert parse_follow_up("Question: How high?\nYes.\nFollow up: What is K2?").value.question == "What is K2?"
+    assert parse_self_ask_step("Question: How high?\nYes.\nFollow up: What is K2?").value.question == "What is K2?"
 
 
 def test_a_thought_of_several_lines_becomes_one_line() -> None:

@@ -5,88 +5,88 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from quorum.parsing.answers import Parsed
-from quorum.parsing.steps import FollowUp, parse_final_answer, parse_follow_up
+from quorum.parsing.steps import SelfAskStep, parse_final_answer, parse_self_ask_step
 
 
 @pytest.mark.parametrize(
-    ("reply", "follow_up"),
+    ("reply", "step"),
     [
-        ("Yes.\nFollow up: How high is K2?", FollowUp(question="How high is K2?")),
-        (" Yes.\nFollow up: How high is K2?\n", FollowUp(question="How high is K2?")),
-        ("Follow up: How high is K2?", FollowUp(question="How high is K2?")),
-        ("Follow-up: How high is K2?", FollowUp(question="How high is K2?")),
-        ("Followup: How high is K2?", FollowUp(question="How high is K2?")),
-        ("follow up question: How high is K2?", FollowUp(question="How high is K2?")),
-        ("Follow up 2: How high is K2?", FollowUp(question="How high is K2?")),
-        ("Follow up question #1: How high is K2?", FollowUp(question="How high is K2?")),
-        ("**Follow up:** How high is K2?", FollowUp(question="How high is K2?")),
-        ("Follow up：How high is K2?", FollowUp(question="How high is K2?")),
-        ("- Follow up: How high is K2?", FollowUp(question="How high is K2?")),
-        ("Follow up:\nHow high is K2?", FollowUp(question="How high is K2?")),
-        ("Yes. Follow up: How high is K2?", FollowUp(question="How high is K2?")),
-        ("Follow up: How high is K2? Intermediate answer: 8,611 m", FollowUp(question="How high is K2?")),
-        ('Follow up: "How high is K2?"', FollowUp(question="How high is K2?")),
-        ("```\nYes.\nFollow up: How high is K2?\n```", FollowUp(question="How high is K2?")),
+        ("Yes.\nFollow up: How high is K2?", SelfAskStep(question="How high is K2?")),
+        (" Yes.\nFollow up: How high is K2?\n", SelfAskStep(question="How high is K2?")),
+        ("Follow up: How high is K2?", SelfAskStep(question="How high is K2?")),
+        ("Follow-up: How high is K2?", SelfAskStep(question="How high is K2?")),
+        ("Followup: How high is K2?", SelfAskStep(question="How high is K2?")),
+        ("follow up question: How high is K2?", SelfAskStep(question="How high is K2?")),
+        ("Follow up 2: How high is K2?", SelfAskStep(question="How high is K2?")),
+        ("Follow up question #1: How high is K2?", SelfAskStep(question="How high is K2?")),
+        ("**Follow up:** How high is K2?", SelfAskStep(question="How high is K2?")),
+        ("Follow up：How high is K2?", SelfAskStep(question="How high is K2?")),
+        ("- Follow up: How high is K2?", SelfAskStep(question="How high is K2?")),
+        ("Follow up:\nHow high is K2?", SelfAskStep(question="How high is K2?")),
+        ("Yes. Follow up: How high is K2?", SelfAskStep(question="How high is K2?")),
+        ("Follow up: How high is K2? Intermediate answer: 8,611 m", SelfAskStep(question="How high is K2?")),
+        ('Follow up: "How high is K2?"', SelfAskStep(question="How high is K2?")),
+        ("```\nYes.\nFollow up: How high is K2?\n```", SelfAskStep(question="How high is K2?")),
         (
             "Are follow up questions needed here: Yes.\nFollow up: How high is K2?",
-            FollowUp(question="How high is K2?"),
+            SelfAskStep(question="How high is K2?"),
         ),
         (
             "Yes.\nFollow up: How high is K2?\nIntermediate answer: 8,611 m\nSo the final answer is: 8,611 m",
-            FollowUp(question="How high is K2?"),
+            SelfAskStep(question="How high is K2?"),
         ),
-        ("Follow up: How high is K2?\nFollow up: How high is Lhotse?", FollowUp(question="How high is K2?")),
-        ("Intermediate answer: K2\nFollow up: How high is K2?", FollowUp(question="How high is K2?")),
-        ('{"follow_up": "How high is K2?"}', FollowUp(question="How high is K2?")),
-        ('{"needed": true, "follow up question": "How high is K2?"}', FollowUp(question="How high is K2?")),
-        ("So the final answer is: 8,611 metres", FollowUp(answer="8,611 metres")),
-        ("So the final answer is: 8,611 metres.", FollowUp(answer="8,611 metres")),
-        ("So the final answer is 8,611 metres.", FollowUp(answer="8,611 metres")),
-        ("so the final answer is: 8,611 metres", FollowUp(answer="8,611 metres")),
-        ("**So the final answer is:** 8,611 metres", FollowUp(answer="8,611 metres")),
-        ("So the final answer is: **8,611 metres**", FollowUp(answer="8,611 metres")),
-        ("The final answer is: 8,611 metres", FollowUp(answer="8,611 metres")),
-        ("Final answer: 8,611 metres", FollowUp(answer="8,611 metres")),
-        ("So the answer is: 8,611 metres", FollowUp(answer="8,611 metres")),
-        ("Therefore, the final answer is: 8,611 metres", FollowUp(answer="8,611 metres")),
-        ("So the final answer is：8,611 metres", FollowUp(answer="8,611 metres")),
-        ("No.\nSo the final answer is: 8,611 metres", FollowUp(answer="8,611 metres")),
-        ("No. So the final answer is: 8,611 metres", FollowUp(answer="8,611 metres")),
-        ("K2 is lower. So the final answer is: 8,611 metres", FollowUp(answer="8,611 metres")),
-        ("So the final answer is: 8,611 metres\n\nQuestion: Who?\nFollow up: Why?", FollowUp(answer="8,611 metres")),
-        ("Intermediate answer: 8,611 m\nSo the final answer is: 8,611 metres", FollowUp(answer="8,611 metres")),
-        ('{"final_answer": "8,611 metres"}', FollowUp(answer="8,611 metres")),
-        ("So the final answer is: Unknown", FollowUp(answer="Unknown")),
-        ("No.", FollowUp()),
-        ("no", FollowUp()),
-        ("**No.**", FollowUp()),
-        ("Are follow up questions needed here: No.", FollowUp()),
-        ("No follow up questions are needed.", FollowUp()),
+        ("Follow up: How high is K2?\nFollow up: How high is Lhotse?", SelfAskStep(question="How high is K2?")),
+        ("Intermediate answer: K2\nFollow up: How high is K2?", SelfAskStep(question="How high is K2?")),
+        ('{"follow_up": "How high is K2?"}', SelfAskStep(question="How high is K2?")),
+        ('{"needed": true, "follow up question": "How high is K2?"}', SelfAskStep(question="How high is K2?")),
+        ("So the final answer is: 8,611 metres", SelfAskStep(answer="8,611 metres")),
+        ("So the final answer is: 8,611 metres.", SelfAskStep(answer="8,611 metres")),
+        ("So the final answer is 8,611 metres.", SelfAskStep(answer="8,611 metres")),
+        ("so the final answer is: 8,611 metres", SelfAskStep(answer="8,611 metres")),
+        ("**So the final answer is:** 8,611 metres", SelfAskStep(answer="8,611 metres")),
+        ("So the final answer is: **8,611 metres**", SelfAskStep(answer="8,611 metres")),
+        ("The final answer is: 8,611 metres", SelfAskStep(answer="8,611 metres")),
+        ("Final answer: 8,611 metres", SelfAskStep(answer="8,611 metres")),
+        ("So the answer is: 8,611 metres", SelfAskStep(answer="8,611 metres")),
+        ("Therefore, the final answer is: 8,611 metres", SelfAskStep(answer="8,611 metres")),
+        ("So the final answer is：8,611 metres", SelfAskStep(answer="8,611 metres")),
+        ("No.\nSo the final answer is: 8,611 metres", SelfAskStep(answer="8,611 metres")),
+        ("No. So the final answer is: 8,611 metres", SelfAskStep(answer="8,611 metres")),
+        ("K2 is lower. So the final answer is: 8,611 metres", SelfAskStep(answer="8,611 metres")),
+        ("So the final answer is: 8,611 metres\n\nQuestion: Who?\nFollow up: Why?", SelfAskStep(answer="8,611 metres")),
+        ("Intermediate answer: 8,611 m\nSo the final answer is: 8,611 metres", SelfAskStep(answer="8,611 metres")),
+        ('{"final_answer": "8,611 metres"}', SelfAskStep(answer="8,611 metres")),
+        ("So the final answer is: Unknown", SelfAskStep(answer="Unknown")),
+        ("No.", SelfAskStep()),
+        ("no", SelfAskStep()),
+        ("**No.**", SelfAskStep()),
+        ("Are follow up questions needed here: No.", SelfAskStep()),
+        ("No follow up questions are needed.", SelfAskStep()),
     ],
 )
-def test_a_follow_up_question_or_final_answer_is_read(reply: str, follow_up: FollowUp) -> None:
-    assert parse_follow_up(reply) == Parsed(follow_up)
+def test_a_follow_up_question_or_final_answer_is_read(reply: str, step: SelfAskStep) -> None:
+    assert parse_self_ask_step(reply) == Parsed(step)
 
 
 @pytest.mark.parametrize(
-    ("reply", "follow_up"),
+    ("reply", "step"),
     [
-        ("Yes. How high is K2?", FollowUp(question="How high is K2?")),
-        ("How high is K2?", FollowUp(question="How high is K2?")),
-        ("Yes.", FollowUp()),
-        ("Yes.\nFollow up:", FollowUp()),
-        ("So the final answer is:", FollowUp()),
-        ("Intermediate answer: 8,611 metres", FollowUp()),
-        ("K2 is 8,611 metres high.", FollowUp()),
-        ("K2 is high.\n\nQuestion: Who?\nAre follow up questions needed here: Yes.\nFollow up: Who?", FollowUp()),
-        ("", FollowUp()),
-        ("...", FollowUp()),
-        ("{}", FollowUp()),
-        ('{"follow_up": ""}', FollowUp()),
+        ("Yes. How high is K2?", SelfAskStep(question="How high is K2?")),
+        ("How high is K2?", SelfAskStep(question="How high is K2?")),
+        ("Yes.", SelfAskStep()),
+        ("Yes.\nFollow up:", SelfAskStep()),
+        ("So the final answer is:", SelfAskStep()),
+        ("Intermediate answer: 8,611 metres", SelfAskStep()),
+        ("K2 is 8,611 metres high.", SelfAskStep()),
+        ("K2 is high.\n\nQuestion: Who?\nAre follow up questions needed here: Yes.\nFollow up: Who?", SelfAskStep()),
+        ("", SelfAskStep()),
+        ("...", SelfAskStep()),
+        ("{}", SelfAskStep()),
+        ('{"follow_up": ""}', SelfAskStep()),
     ],
 )
-def test_a_follow_up_that_breaks_the_contract_is_marked_malformed(reply: str, follow_up: FollowUp) -> None:
-    assert parse_follow_up(reply) == Parsed(follow_up, malformed=True)
+def test_a_follow_up_that_breaks_the_contract_is_marked_malformed(reply: str, step: SelfAskStep) -> None:
+    assert parse_self_ask_step(reply) == Parsed(step, malformed=True)
 
 
 @pytest.mark.parametrize(
@@ -103,12 +103,12 @@ def test_a_follow_up_that_breaks_the_contract_is_marked_malformed(reply: str, fo
 )
 def test_a_forced_answer_is_read(reply: str, answer: str) -> None:
     """The prompt self_ask_final forces an answer where no more follow-up questions are allowed."""
-    assert parse_final_answer(reply) == Parsed(FollowUp(answer=answer))
+    assert parse_final_answer(reply) == Parsed(SelfAskStep(answer=answer))
 
 
 @pytest.mark.parametrize("reply", ["", "So the final answer is:", "\n\n"])
 def test_a_forced_answer_without_text_is_unknown_and_malformed(reply: str) -> None:
-    assert parse_final_answer(reply) == Parsed(FollowUp(answer="unknown"), malformed=True)
+    assert parse_final_answer(reply) == Parsed(SelfAskStep(answer="unknown"), malformed=True)
 
 
 NAMES = st.from_regex(r"[A-Z][a-z]{2,8}( [A-Z][a-z]{2,8}){0,2}", fullmatch=True)
@@ -117,5 +117,7 @@ NAMES = st.from_regex(r"[A-Z][a-z]{2,8}( [A-Z][a-z]{2,8}){0,2}", fullmatch=True)
 @given(NAMES, NAMES)
 def test_text_after_a_follow_up_question_is_ignored(name: str, other_name: str) -> None:
     run_on = f"\nIntermediate answer: {other_name}\nFollow up: {other_name}?\nSo the final answer is: {other_name}"
-    assert parse_follow_up(f"Yes.\nFollow up: Who is {name}?{run_on}") == Parsed(FollowUp(question=f"Who is {name}?"))
-    assert parse_follow_up(f"So the final answer is: {name}{run_on}") == Parsed(FollowUp(answer=name))
+    assert parse_self_ask_step(f"Yes.\nFollow up: Who is {name}?{run_on}") == Parsed(
+        SelfAskStep(question=f"Who is {name}?")
+    )
+    assert parse_self_ask_step(f"So the final answer is: {name}{run_on}") == Parsed(SelfAskStep(answer=name))

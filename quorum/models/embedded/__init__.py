@@ -15,8 +15,8 @@ FOLDER = Path(__file__).parent
 
 @cache
 def read_manifest() -> dict[str, Any]:
-    """reader.json: the sha256 of reader.onnx, the reader's calibration, the weights of the certainty, and, where
-    they do not follow from the sha256, the names of the weights and of the sentence encoder.
+    """reader.json: the sha256 of reader.onnx, the reader's calibration, the weights by which we compute how certain
+    an answer is, and, where they do not follow from the sha256, the names of the weights and of the sentence encoder.
     """
     manifest: dict[str, Any] = json.loads((FOLDER / "reader.json").read_text(encoding="utf-8"))
     return manifest

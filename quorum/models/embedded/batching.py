@@ -68,7 +68,7 @@ RECENT_READINGS: weakref.WeakKeyDictionary[Encoder, RecentItems[ReadingKey, Pass
 SPANS_PER_PASSAGE = 20  # the best spans that a reading keeps
 
 
-def get_readings(model: Encoder) -> RecentItems[ReadingKey, PassageReading]:
+def get_recent_readings(model: Encoder) -> RecentItems[ReadingKey, PassageReading]:
     """The encoder's last readings of single passages: prompts and methods often ask the same question of a passage."""
     return RECENT_READINGS.setdefault(model, RecentItems(1024))
 
@@ -82,7 +82,7 @@ def read_jobs(
 ) -> list[JobResult]:
     """Read all new windows of all jobs in one run, in order. Blocking."""
     model, calibration = model or get_encoder(), calibration or Calibration.from_manifest(read_manifest())
-    recent_readings = get_readings(model)
+    recent_readings = get_recent_readings(model)
     wanted_passages = {
         make_key(job, passage, calibration): (job.question, passage) for job in jobs for passage in job.passages
     }
@@ -110,7 +110,7 @@ def find_recent_result(job: Job) -> JobResult | None:
     if not is_encoder_loaded():
         return None
     model, calibration = get_encoder(), Calibration.from_manifest(read_manifest())
-    recent_readings = get_readings(model)
+    recent_readings = get_recent_readings(model)
     parts = [part for passage in job.passages if (part := recent_readings.get(make_key(job, passage, calibration)))]
     return JobResult(job, join_parts(parts), parts, model, calibration) if len(parts) == len(job.passages) else None
 

@@ -51,7 +51,7 @@ class SentenceHead:
             folder / "sentences.onnx", options, providers=["CPUExecutionProvider"]
         )
 
-    def probabilities(self, states: Sequence[Floats], members: Sequence[SentenceTokens]) -> list[Floats]:
+    def probabilities(self, states: Sequence[Floats], sentence_tokens: Sequence[SentenceTokens]) -> list[Floats]:
         """For each window, given its states (length, hidden), the chance that each of its sentences helps, in 0..1.
 
         A sentence without a token in the window gets 0.
@@ -64,26 +64,26 @@ class SentenceHead:
             for begin in range(0, len(places), WINDOWS_PER_RUN):
                 group = places[begin : begin + WINDOWS_PER_RUN]
                 feed = pad_windows(
-                    length, [states[place] for place in group], [members[place].tokens for place in group]
+                    length, [states[place] for place in group], [sentence_tokens[place].tokens for place in group]
                 )
                 (logits,) = self.session.run(["helps"], feed)
                 for row, place in enumerate(group):
-                    own_tokens = members[place].tokens
+                    own_tokens = sentence_tokens[place].tokens
                     chances = 1 / (1 + np.exp(-np.clip(logits[row, : len(own_tokens)], -60, 60)))
                     out[place] = np.where(own_tokens.any(1), chances, 0).astype(np.float32)
         return [chances for chances in out if chances is not None]
 
 
-def pad_windows(length: int, states: Sequence[Floats], members: Sequence[Floats]) -> dict[str, NDArray[Any]]:
+def pad_windows(length: int, states: Sequence[Floats], sentence_tokens: Sequence[Floats]) -> dict[str, NDArray[Any]]:
     """The inputs of one run over windows padded to `length` tokens."""
-    sentences = max(1, *(len(own) for own in members))
+    sentences = max(1, *(len(own) for own in sentence_tokens))
     padded = np.zeros((len(states), length, states[0].shape[1]), np.float32)
     mask = np.zeros((len(states), length), np.int64)
-    members_mask = np.zeros((len(states), sentences, length), np.float32)
-    for row, (state, own) in enumerate(zip(states, members, strict=True)):
+    padded_sentence_tokens = np.zeros((len(states), sentences, length), np.float32)
+    for row, (state, own) in enumerate(zip(states, sentence_tokens, strict=True)):
         padded[row, : len(state)], mask[row, : len(state)] = state, 1
-        members_mask[row, : own.shape[0], : own.shape[1]] = own
-    return {"states": padded, "mask": mask, "sentences": members_mask}
+        padded_sentence_tokens[row, : own.shape[0], : own.shape[1]] = own
+    return {"states": padded, "mask": mask, "sentences": padded_sentence_tokens}
 
 
 @dataclass(frozen=True)

@@ -91,11 +91,11 @@ def encode_passage(encoder: Encoder, number: int, passage: Passage) -> Piece:
     """The token ids of a passage as the reader sees it (title, separator, text), and the token of each."""
     heading = passage["title"] + SEPARATOR if passage["title"] else ""
     encoded = encoder.tokens(heading + passage["text"])
-    pieces = encoded.tokens
+    word_pieces = encoded.tokens
     tokens: list[Token | None] = []
     for at, (start, end) in enumerate(encoded.offsets):
-        opens = not pieces[at].startswith("##")
-        closes = at + 1 == len(pieces) or not pieces[at + 1].startswith("##")
+        opens = not word_pieces[at].startswith("##")
+        closes = at + 1 == len(word_pieces) or not word_pieces[at + 1].startswith("##")
         inside = start >= len(heading)
         tokens.append(Token(number, start - len(heading), end - len(heading), opens, closes) if inside else None)
     return encoded.ids, tokens

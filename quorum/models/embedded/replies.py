@@ -1,8 +1,9 @@
-"""The reader's reply to each prompt, in the format that the prompt asks for.
+"""The reader's replies to the prompts answer, answer_candidates, pruning and summary, and what all replies share.
 
-An extractive reader finds spans, keeps or drops passages and picks sentences; it knows nothing by itself. One function
-for each prompt: (inputs, sampler) -> reply. `sampler` picks one of the spans: the best at temperature 0, else at random
-by weight.
+An extractive reader finds spans, keeps or drops passages and picks sentences; it knows nothing by itself. Each prompt
+has one function, (inputs, sampler) -> reply, which replies in the form that the prompt asks for. The functions of the
+other prompts are in replies_NAME.py. `sampler` picks one of the spans: the best at temperature 0, else at random by
+weight.
 """
 
 import asyncio

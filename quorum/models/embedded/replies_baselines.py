@@ -105,7 +105,8 @@ async def mask_condition(inputs: Inputs, sampler: Sampler) -> str:
 def find_conditions(question: str) -> list[str]:
     """The conditions that a question states, the most specific first."""
     opening, _, rest = question.partition(" ")
-    named = NAME.findall(rest if opening.lower() in FUNCTION_WORDS else question)  # "Which Nobel Prize"
+    # In "Which Nobel Prize", the name begins after "Which".
+    named = NAME.findall(rest if opening.lower() in FUNCTION_WORDS else question)
     names = [name for name in named if name.lower() not in FUNCTION_WORDS]
     words = [word for word in WORD.findall(question) if word.lower() not in FUNCTION_WORDS]
     return [*names, *NUMBER.findall(question), *sorted(words, key=len, reverse=True)]

@@ -43,7 +43,9 @@ async def candidates(inputs: Inputs, sampler: Sampler) -> str:
 
 
 def remove_overlaps(spans: Sequence[Span]) -> list[Span]:
-    """The spans that neither contain an earlier one nor lie within one."""
+    """The spans whose text neither contains the text of an earlier kept span nor is contained in it, wherever the spans
+    stand.
+    """
     kept: list[Span] = []
     for span in spans:
         if not any(contains_answer(one.text, [two.text]) for old in kept for one, two in ((old, span), (span, old))):
@@ -89,7 +91,9 @@ async def generic_summary(inputs: Inputs, sampler: Sampler) -> str:
 
 
 def write_summary(places: Sequence[tuple[int, int, int]], passages: Sequence[Passage]) -> str:
-    """The sentences in reading order. A passage's title precedes its first one here, unless that contains the title."""
+    """The sentences in reading order. The title of a passage precedes the first of its sentences, unless this sentence
+    contains the title.
+    """
     lines, titled = [], set()
     for number, start, end in sorted(places):
         passage = passages[number]

@@ -2,8 +2,8 @@
 
 A statement is a piece of a passage: a sentence, a list item, a row of a table or a line of code.
 Three signals add up: how surely the reader finds a span in the statement, how close its embedding is to the question's,
-and how many of the question's words are in it or in the headings above it. README.md in this folder says where the
-weights and the calibration of the certainty come from.
+and how many of the question's words are in it or in the headings above it. README.md in this folder says how
+their weights were chosen, and how the certainty of an answer (`find_certainty`) was fitted.
 """
 
 import asyncio
@@ -113,9 +113,10 @@ def read_spans(question: str, passages: Sequence[Passage]) -> list[list[Span]]:
 
 
 def choose_span(spans: Sequence[Span], question: str, start: int, end: int) -> Span | None:
-    """The best span inside the statement that closes its brackets and says more than the question does.
+    """The best span inside the statement; None if there is none.
 
-    In a table the span is cut at the end of its cell. Punctuation at its end is removed.
+    In a table a span is cut at the end of its cell. Punctuation at its end is removed. What remains must have as many
+    opening as closing parentheses, and must say more than the question does.
     """
     for span in spans:
         text = CELL.split(span.text)[0].rstrip(" .,;:")
@@ -125,7 +126,7 @@ def choose_span(spans: Sequence[Span], question: str, start: int, end: int) -> S
 
 
 def is_whole(text: str) -> bool:
-    """Whether a span has a word and closes its brackets."""
+    """Whether a span has a word, and as many opening as closing parentheses."""
     return bool(WORD.search(text)) and text.count("(") == text.count(")")
 
 
@@ -160,9 +161,9 @@ def stem_word(word: str) -> str:
 
 
 def measure_signals(ranked_statements: Sequence[Statement], agrees: bool) -> dict[str, float]:
-    """The signals of the certainty, named as in SIGNALS, of at least one statement, best first.
+    """The inputs of the certainty of the best statement, named as in SIGNALS.
 
-    agrees: as in `find_certainty`.
+    ranked_statements: at least one, best first. agrees: as in `find_certainty`.
     """
     best = ranked_statements[0]
     lead = min(MAX_LEAD, best.score - ranked_statements[1].score) if len(ranked_statements) > 1 else LEAD_ALONE

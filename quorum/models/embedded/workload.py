@@ -1,6 +1,7 @@
 """Whether many questions run in this process at the same time.
 
-If so, the encoder gives each core rows of its own, because the other questions keep the other cores busy.
+If so, the encoder splits a batch of texts: each core computes some of the rows alone. If all cores computed them
+together, a core would wait for those that are busy with other questions.
 """
 
 from collections.abc import Iterator
@@ -11,7 +12,7 @@ RUNNING_BLOCKS: list[object] = []  # one item for each block of `announce_many_q
 
 @contextmanager
 def announce_many_questions() -> Iterator[None]:
-    """Say that many questions are asked in this block, from any thread."""
+    """Tell the whole process, all its threads, that many questions are asked while this block runs."""
     block = object()
     RUNNING_BLOCKS.append(block)
     try:

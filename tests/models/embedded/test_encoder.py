@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from quorum.models.embedded import FOLDER, get_encoder_name, get_weights_hash, read_manifest
-from quorum.models.embedded.embeddings import EmbeddedEmbeddings
+from quorum.models.embedded.embeddings import RECENT_VECTORS, EmbeddedEmbeddings, embed_without_memory
 from quorum.models.embedded.encoder import MAX_EMBEDDED_TOKENS, get_encoder
 
 ROOT = Path(__file__).parents[3]
@@ -63,9 +63,8 @@ WORDS = [
 def test_tokens_are_those_of_the_base_model(text: str, ids: list[int]) -> None:
     assert get_encoder().tokens(text).ids == ids
     assert get_encoder().count(text) == len(ids)
-    assert not {get_encoder().cls, get_encoder().sep} & set(
-        ids
-    )  # a text cannot contain the special tokens that mark where it ends
+    special_tokens = {get_encoder().cls, get_encoder().sep}  # they mark where a row and its parts begin and end
+    assert not special_tokens & set(ids)  # no text can contain them
 
 
 def test_offsets_point_into_the_text() -> None:
@@ -93,9 +92,11 @@ def draw_texts(count: int) -> list[str]:
 
 def test_embeddings_are_normalised_and_in_order() -> None:
     model, texts = EmbeddedEmbeddings(), ["A bridge of iron.", "", "Jupiter's moons", "An iron bridge"]
+    RECENT_VECTORS.clear()
     vectors = np.array(model.embed_documents(texts))
     assert vectors.shape == (4, 384)
     assert np.allclose(np.linalg.norm(vectors, axis=1), 1, atol=1e-5)
+    assert [embed_without_memory([text])[0] for text in texts] == vectors.tolist()
     assert [model.embed_query(text) for text in texts] == vectors.tolist()
     assert vectors[0] @ vectors[3] > 0.7 > 0.4 > vectors[0] @ vectors[2]
     assert model.embed_documents([]) == []
@@ -103,8 +104,10 @@ def test_embeddings_are_normalised_and_in_order() -> None:
 
 async def test_embeddings_are_the_same_on_the_event_loop() -> None:
     model = EmbeddedEmbeddings()
-    assert await model.aembed_query("a river") == model.embed_query("a river")
-    assert await model.aembed_documents(["a river", "b"]) == model.embed_documents(["a river", "b"])
+    RECENT_VECTORS.clear()
+    assert [await model.aembed_query("a river")] == embed_without_memory(["a river"])
+    RECENT_VECTORS.clear()
+    assert await model.aembed_documents(["a river", "b"]) == embed_without_memory(["a river", "b"])
 
 
 def test_an_embedding_does_not_depend_on_its_batch() -> None:

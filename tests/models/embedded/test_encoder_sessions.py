@@ -1,4 +1,4 @@
-"""The encoder on all cores together and on each core alone: the same results, from whichever sessions compute them."""
+"""The encoder gives the same results whether all cores compute the same rows together, or each core rows of its own."""
 
 import random
 from concurrent.futures import ThreadPoolExecutor

@@ -46,10 +46,14 @@ async def test_the_helpful_sentence_gets_the_highest_probability() -> None:
 
 
 async def test_the_judgement_of_a_passage_does_not_depend_on_its_batch() -> None:
+    stored_states = get_encoder().recent_hidden_states  # cleared, so that the encoder reads the passages each time
+    stored_states.clear()
     alone = [await score_sentences(QUESTION, [passage]) for passage in PASSAGES]
+    stored_states.clear()
     assert await score_sentences(QUESTION, PASSAGES) == [
         scored_sentences for scored_passages in alone for scored_sentences in scored_passages
     ]
+    stored_states.clear()
     at_once = await asyncio.gather(*(score_sentences(QUESTION, [passage]) for passage in PASSAGES))
     assert list(at_once) == alone
 

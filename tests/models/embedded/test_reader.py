@@ -23,7 +23,7 @@ FILTER_PROMPTS = {"filter_sentences", "filter_passages"}  # tested in test_conte
 CLAIM_PROMPTS = {"answer_label", "answer_candidates_label"}
 JUDGE_PROMPTS = {"correctness"}
 FOLLOW_UP_PROMPTS = {"stand_alone"}  # the reply is a question: tested in test_replies_follow_up.py
-QUESTION_PROMPTS = {"question_single", "question_two", "question_unanswerable"}  # only chat models serve these
+QUESTION_PROMPTS = {"question_single", "question_two", "question_unanswerable"}  # the reader refuses them
 
 
 def test_every_prompt_has_a_responder() -> None:

@@ -2,7 +2,7 @@
 
 from quorum.core.state import Passage
 from quorum.models.embedded import read_manifest
-from quorum.models.embedded.batching import Job, find_recent_result, get_readings, read_jobs
+from quorum.models.embedded.batching import Job, find_recent_result, get_recent_readings, read_jobs
 from quorum.models.embedded.embeddings import RECENT_VECTORS, EmbeddedEmbeddings, embed_without_memory
 from quorum.models.embedded.encoder import get_encoder
 from quorum.models.embedded.reading import Calibration, make_reading, make_windows
@@ -40,7 +40,7 @@ def test_passages_read_one_by_one_give_the_reading_of_all_windows_together() -> 
 
 
 def test_a_job_is_answered_at_once_when_all_its_passages_have_been_read() -> None:
-    get_readings(get_encoder()).clear()
+    get_recent_readings(get_encoder()).clear()
     job = Job("Where was Haydn born?", PASSAGES[::-1])
     assert find_recent_result(job) is None
     read_jobs([Job(job.question, PASSAGES[:1])])

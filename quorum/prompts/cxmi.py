@@ -1,7 +1,7 @@
 """Writes the prompts with which CXMI scores a piece of a passage.
 
-It compares the answer's probability after the prompt that `filco` sends with this piece as its only passage, and after
-the same prompt without a passage.
+CXMI is FILCO's measure of what a piece adds to the prompt. It compares the probability of the answer after two prompts:
+the prompt that `filco` sends with this piece as its only passage, and the same prompt without a passage.
 """
 
 from collections.abc import Callable
@@ -12,16 +12,16 @@ from quorum.prompts import BUILT_IN, Overrides, render_prompt
 from quorum.prompts.passages import number_passages_or_none
 
 
-def make_generator_prompt(answer_type: str, overrides: Overrides = None) -> Callable[[str, Piece | None], str]:
-    """(question, piece or None) -> the prompt that `filco` sends for this answer type with that piece as its context.
+def make_cxmi_prompt_writer(answer_type: str, overrides: Overrides = None) -> Callable[[str, Piece | None], str]:
+    """A function (question, piece or None) -> the prompt that `filco` sends for this answer type with that piece.
 
-    >>> make_generator_prompt("short")("Who?", None).endswith("Question: Who?\\nAnswer:")
+    >>> make_cxmi_prompt_writer("short")("Who?", None).endswith("Question: Who?\\nAnswer:")
     True
     """
     name = f"answer_{answer_type}" if f"answer_{answer_type}" in BUILT_IN and answer_type != "short" else "answer"
 
-    def render_piece(question: str, piece: Piece | None) -> str:
+    def write_prompt(question: str, piece: Piece | None) -> str:
         shown = [] if piece is None else [Passage(id="", title=piece.title, text=piece.text)]
         return render_prompt(name, overrides, question=question, passages=number_passages_or_none(shown)).text
 
-    return render_piece
+    return write_prompt
