@@ -127,7 +127,7 @@ def kill_indexings(
     return {"passages": len(expected_passages), "kills": kills, "runs": runs, "different": difference_count}
 
 
-def share_journal(server: ServerControl, forks: ForkServer, folder: Path, questions: int) -> Findings:
+def share_journal_and_collection(server: ServerControl, forks: ForkServer, folder: Path, questions: int) -> Findings:
     data = write_question_file(folder, questions, 5)
     server.set_behaviour(latency=0.02, share_unknown_from_several_passages=0.3)
     evaluations = [
@@ -211,7 +211,7 @@ def main() -> None:
             forks, folder, options.passages, kill_target, truncates=True
         ),
         "full": lambda server, forks, folder: fill_disk(server, forks, folder, questions),
-        "shared": lambda server, forks, folder: share_journal(server, forks, folder, questions),
+        "shared": lambda server, forks, folder: share_journal_and_collection(server, forks, folder, questions),
     }
     findings: dict[str, Findings] = {}
     with run_server() as server, closing(ForkServer()) as forks:

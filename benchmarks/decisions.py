@@ -21,7 +21,7 @@ from quorum.core.errors import SetupError
 
 RECORDED = Path(__file__).with_name("decisions_data")
 ORDERS_HELP = "repetitions of stopping rules, intervals, gates and calibrations"
-DRAWS_HELP = "repetitions of cascades and scores; a tenth as many for each pair of sets"
+DRAWS_HELP = "repetitions of cascades and scores; a tenth as many where a decision on one set is checked on another"
 
 
 def main() -> None:

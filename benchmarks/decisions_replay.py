@@ -23,7 +23,7 @@ RACE_RULES: dict[str, Rule] = {
     "race questions": lambda table: run_race(table, "questions").asked_when_dropped,
     "race future": lambda table: run_race(table, "future").asked_when_dropped,
 }
-CLAIMED_ERRORS = {"race exact": 0.0}  # every other race claims quorum.algorithms.race.RACE_ERROR
+CLAIMED_ERRORS = {"race exact": 0.0}  # every other race claims quorum.algorithms.race.RACE_ERROR_PROBABILITY
 CASCADE_ERROR = 0.1
 QUESTIONS_PER_DRAW = 400  # in one draw
 TIE = 1e-9
@@ -110,12 +110,12 @@ def replay_cascades(
     true_scores, true_costs = true_answers.lowest_worth.mean(axis=1), true_answers.cost.mean(axis=1)
     rng = np.random.default_rng(seed)
     replays: dict[float, list[tuple[bool, float, bool]]] = {margin: [] for margin in margins}
-    for number in range(draws):
+    for split_seed in range(draws):
         drawn, question_groups = (
             recorded_answers.select_questions(rng.integers(recorded_answers.question_count, size=QUESTIONS_PER_DRAW)),
             np.arange(QUESTIONS_PER_DRAW),
         )
-        designing_questions, certifying_questions = split_questions(question_groups, number)
+        designing_questions, certifying_questions = split_questions(question_groups, split_seed)
         candidates, certifying_answers = (
             design_cascades(drawn.select_questions(designing_questions)),
             drawn.select_questions(certifying_questions),
@@ -160,8 +160,10 @@ def check_promise(
 
 
 def make_random_table(shares: Sequence[float], questions: int, common_draw_share: float, seed: int) -> Matrix:
-    """Methods that are right with known chances. common_draw_share: the probability that a method is right or wrong by
-    a random number that all methods share for a question, not by one of its own. The higher it is, the more do the
+    """Methods that are right with known probabilities.
+
+    A random number decides whether a method answers a question rightly. common_draw_share: the probability that it is
+    the number that all methods share for the question, not the method's own. The higher this is, the more do the
     methods find the same questions hard.
     """
     rng = np.random.default_rng(seed)
@@ -182,7 +184,9 @@ SIMULATED_CASES: dict[str, tuple[list[float], float]] = {
 
 
 def replay_simulated(repetitions: int, questions: int = QUESTIONS_PER_DRAW) -> dict[str, dict[str, dict[str, float]]]:
-    """On simulated tables, whose methods are right with known probabilities, replay the rules for questions to come."""
+    """Replay `race future` and the rules of others on simulated tables, whose methods are right with known
+    probabilities. The best methods are those with the highest probability.
+    """
     rules = {"race future": RACE_RULES["race future"], **RULES}
     outcomes: dict[str, dict[str, Outcomes]] = {case: {rule: Outcomes() for rule in rules} for case in SIMULATED_CASES}
     for case, (shares, common_draw_share) in SIMULATED_CASES.items():

@@ -21,7 +21,7 @@ FIRST_MEDIAN_LOOK = 10  # questions
 def drop_by_wald(table: Floats) -> QuestionsWhenDropped:
     """Every five questions: drop methods whose unpaired 90% Wald interval lies below the leader's."""
     means = compute_running_means(table)
-    half_widths = WALD_Z * np.sqrt(means * (1 - means) / count_questions(table))
+    half_widths = WALD_Z * np.sqrt(means * (1 - means) / make_question_counts(table))
 
     def is_worse(after: int, live: NDArray[np.int64], leader: int) -> NDArray[np.bool_]:
         row = after - 1
@@ -52,7 +52,7 @@ def drop_by_posterior(table: Floats) -> QuestionsWhenDropped:
 
     Uniform priors, independent methods; the normal approximation of two Beta distributions.
     """
-    n = count_questions(table)
+    n = make_question_counts(table)
     means = (np.cumsum(table, axis=0) + 1) / (n + 2)
     variance = means * (1 - means) / (n + 3)
     z = 1.6448536269514722  # the 95% quantile
@@ -102,14 +102,14 @@ def drop_at_looks(
     return questions_when_dropped
 
 
-def count_questions(table: Floats) -> Floats:
+def make_question_counts(table: Floats) -> Floats:
     """The column 1, 2, ...: how many questions have been asked."""
     return np.arange(1.0, len(table) + 1)[:, None]
 
 
 def compute_running_means(table: Floats) -> Floats:
     """The mean of each method after each question."""
-    means: Floats = np.cumsum(table, axis=0) / count_questions(table)
+    means: Floats = np.cumsum(table, axis=0) / make_question_counts(table)
     return means
 
 

@@ -20,7 +20,7 @@ from benchmarks.decisions_replay import (
     replay_random_orders,
     replay_simulated,
 )
-from quorum.algorithms.race import RACE_ERROR
+from quorum.algorithms.race import RACE_ERROR_PROBABILITY
 
 MARGINS = (0.05, 0.08)
 WRONG_AT_MOST = (0.5, 0.7)
@@ -253,7 +253,7 @@ def judge_replays(
     """The targets, and which of them were missed."""
     all_rules = [rules for rules_of_sets in (recorded, drawn, future) for rules in rules_of_sets.values()]
     ours = [
-        (rules[name]["all_best_dropped"], CLAIMED_ERRORS.get(name, RACE_ERROR))
+        (rules[name]["all_best_dropped"], CLAIMED_ERRORS.get(name, RACE_ERROR_PROBABILITY))
         for rules in all_rules
         for name in rules
         if name.startswith("race")
@@ -274,12 +274,13 @@ def judge_replays(
         ),
         f"the rule 'race questions' saves 25% of the runs at {QUESTIONS_PER_DRAW} questions": min(saved_shares) >= 0.25,
         "another rule errs more than it claims": max(lost_by_others)
-        > compute_error_share_allowed_by_chance(RACE_ERROR, orders),
+        > compute_error_share_allowed_by_chance(RACE_ERROR_PROBABILITY, orders),
         "cascades keep their promise": all(
             1 - share <= compute_error_share_allowed_by_chance(CASCADE_ERROR, draws) for share in cascade_kept_shares
         ),
         "calibrations keep their promise": all(
-            1 - share <= compute_error_share_allowed_by_chance(RACE_ERROR, orders) for share in calibration_kept_shares
+            1 - share <= compute_error_share_allowed_by_chance(RACE_ERROR_PROBABILITY, orders)
+            for share in calibration_kept_shares
         ),
         "intervals on few questions cover 93.5%": min(
             shares["Tango (ours for fewer than 100 questions)"] for shares in intervals.values()

@@ -44,9 +44,11 @@ def embed_padded_to_256(model: Encoder, texts: list[str]) -> None:
         model.sessions.all_cores.run(["embedding"], inputs | EMBEDDING_MODE)
 
 
-def measure_ratios() -> dict[str, float]:
-    """The speeds of embedding and of reading, relative to the speed of the machine. Each divides the processor time of
-    one float32 matrix product in numpy: by the time to embed one passage, and by the time to read five passages.
+def measure_speed_ratios() -> dict[str, float]:
+    """The speeds of embedding and of reading, relative to the speed of the machine.
+
+    The first is the processor time of one float32 matrix product in numpy, divided by the time to embed one passage.
+    The second is the same time, divided by the time to read five passages.
     """
     passages, model = read_sample()[:64], get_encoder()
     texts = [make_indexed_text(passage) for passage in passages]
@@ -101,7 +103,7 @@ def main() -> None:
     ]
     read_jobs(jobs_of_rounds[0])
     reading = statistics.median(time_work(partial(read_jobs, jobs)) for jobs in jobs_of_rounds[1:]) * 1000
-    print(f"reading five passages, a window each, in one run: {reading:.0f} ms (median of {3 * options.runs})")
+    print(f"reading five passages together, each in its own window: {reading:.0f} ms (median of {3 * options.runs})")
     print(json.dumps({"passages": len(texts), "per_second": rate, "read_five_ms": reading}))
 
 

@@ -36,7 +36,7 @@ CHOICE_PROMPTS = {"candidates", "validity", "ranking", "topic", "choose"}
 # For each kind of faulty reply, the prompts for which such a reply has a wrong form. A refusal is a valid answer; any
 # text is a valid summary, judgement or reasoning; an empty reply is valid where the prompt asks which passages to keep.
 PROMPTS_BROKEN_BY_FAULT = {
-    "empty": {"answer", "extract_answer", "conditional_summary", "internal", "reason", "judge"}
+    "empty": {"answer", "extract_answer", "conditional_summary", "passage_from_memory", "reason", "judge"}
     | (CHOICE_PROMPTS - {"choose"}),
     "refusal": CHOICE_PROMPTS,
     "malformed": {"answer", "extract_answer", *CHOICE_PROMPTS},
@@ -53,7 +53,11 @@ def break_transport(server: ServerControl, folder: Path, questions: int) -> Find
     server.set_behaviour(share_unknown_from_several_passages=0.3, share_unknown_from_one_passage=0.3)
     seconds_without_faults = time_evaluation(data, folder / "plain", folder / "plain.sqlite")
     server.set_behaviour(
-        share_unknown_from_several_passages=0.3, share_unknown_from_one_passage=0.3, transport=0.2, hang=10, slow=0.5
+        share_unknown_from_several_passages=0.3,
+        share_unknown_from_one_passage=0.3,
+        transport=0.2,
+        hang_seconds=10,
+        slow_seconds=0.5,
     )
     seconds = time_evaluation(data, folder / "faulty", folder / "faulty.sqlite")
     rows, server_stats = read_rows(folder / "faulty"), server.fetch_counts()
@@ -95,7 +99,7 @@ def is_breach(prompt: str, kind: str) -> bool:
 
 
 def restart_server(server: ServerControl, folder: Path, questions: int, down: float) -> Findings:
-    """Kill the server a moment after the start, and restart it `down` seconds later."""
+    """Kill the server a second after the evaluation begins, and restart it `down` seconds later."""
     data = write_question_file(folder, questions, 5)
     settings = {"share_unknown_from_several_passages": 0.3, "latency": 0.05}
     server.set_behaviour(**settings)

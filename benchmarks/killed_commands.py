@@ -17,7 +17,7 @@ from benchmarks.harness import (
 )
 
 Findings = dict[str, Any]
-LONGEST_WAIT_S = 4.0  # the longest time between the start of a command's work and the kill
+LONGEST_WAIT_S = 4.0  # the longest time before a kill, see `kill_at_random`
 COMMAND_TIMEOUT_S = 3600.0  # how long a command may take, even on a busy machine
 
 
@@ -36,7 +36,8 @@ def start_command(*arguments: str, folder: Path, wait: bool = True) -> "subproce
 def kill_at_random(process: ForkedRun, has_begun: Callable[[], bool], rng: random.Random) -> bool:
     """Kill the process at a random moment. Returns False if the process had ended before.
 
-    One time in five the kill comes while the process starts, otherwise within seconds after its work has begun.
+    The moment is at most LONGEST_WAIT_S after the process has begun its work. One time in five the wait begins as soon
+    as the process starts, so that the kill may come before the work.
     """
     may_be_killed = has_begun if rng.random() < 0.8 else (lambda: True)
     while process.poll(0.01) is None and not may_be_killed():

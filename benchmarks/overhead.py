@@ -21,7 +21,7 @@ from benchmarks.harness import MODEL, judge_targets, make_questions, report, run
 from quorum.core.context import Context
 from quorum.graphs import answer
 from quorum.prompts import render_prompt
-from quorum.prompts.passages import number_passages
+from quorum.prompts.passages import format_passages
 
 AT_ONCE, K = 16, 5
 Work = Callable[[dict[str, Any], int], Awaitable[None]]
@@ -87,7 +87,7 @@ def make_bare_client(url: str) -> Work:
 def render_prompts(question: dict[str, Any]) -> list[str]:
     """The prompts that post_fusion sends."""
     return [
-        render_prompt("answer", question=question["question"], passages=number_passages([passage])).text
+        render_prompt("answer", question=question["question"], passages=format_passages([passage])).text
         for passage in question["passages"]
     ]
 
@@ -122,7 +122,7 @@ def measure_ways(questions: int, rounds: int) -> dict[str, list[tuple[float, flo
         return asyncio.run(compare_ways(server.url, options, Path(folder)))
 
 
-def measure_ratios() -> dict[str, float]:
+def measure_speed_ratios() -> dict[str, float]:
     """The calls per second of post_fusion divided by those of each other way."""
     rates = {
         name: statistics.median(rate for rate, _ in figures_of_rounds)

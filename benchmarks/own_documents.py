@@ -20,7 +20,7 @@ from quorum.algorithms.binomial import clopper_pearson_upper
 from quorum.api.documents import index
 from quorum.core.context import Context
 from quorum.core.text import normalize
-from quorum.evaluation.support import ShownResult, add_support
+from quorum.evaluation.support import ShownResult, add_statement_and_note
 from quorum.graphs import DEFAULT_METHOD, answer
 
 FOLDER = Path(__file__).parent.parent / "data" / "own_documents"
@@ -28,9 +28,11 @@ FOLDER = Path(__file__).parent.parent / "data" / "own_documents"
 
 @dataclass(frozen=True)
 class Outcome:
-    """How one question was answered. part, kind: as in the question's `meta`; sentence, span: whether they are right,
-    None for a question without an answer; sure: whether there was no warning; shown: the sentence, its span in
-    brackets.
+    """How one question was answered.
+
+    part: "development" or "held_out"; kind: where the answer stands (prose, table, step, heading, code), or "nothing"
+    if there is none; sentence, span: whether they are right, None for a question without an answer; sure: whether there
+    was no warning; shown: the sentence, its span in brackets.
     """
 
     question: str
@@ -52,7 +54,7 @@ async def ask_all(method: str, context: Context) -> list[Outcome]:
     outcomes = []
     for question in read_questions():
         result = await answer(question["question"], method, context)
-        outcomes.append(judge_answer(question, await add_support(question["question"], result, context)))
+        outcomes.append(judge_answer(question, await add_statement_and_note(question["question"], result, context)))
     return outcomes
 
 

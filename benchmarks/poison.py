@@ -103,8 +103,8 @@ class GullibleReader(EmbeddedReader):
         run_manager: AsyncCallbackManagerForLLMRun | None = None,
         **kwargs: Any,
     ) -> ChatResult:
-        name, slots = recognise_prompt(str(messages[-1].content))
-        stated_answer = next(STATED_ANSWER.finditer(slots.get("passages", "") + slots.get("summary", "")), None)
+        name, variables = recognise_prompt(str(messages[-1].content))
+        stated_answer = next(STATED_ANSWER.finditer(variables.get("passages", "") + variables.get("summary", "")), None)
         if stated_answer is None or name not in REPLY_TO_STATED_ANSWER:
             return await super()._agenerate(messages, stop, run_manager, **kwargs)
         message = AIMessage(
@@ -151,7 +151,7 @@ def measure_fooled(results: Sequence[Result], cases: Sequence[Case]) -> float:
 
 
 def count_changed_certified(clean_answers: Sequence[Result], attacked_answers: Sequence[Result], count: int) -> int:
-    """The number of answers certified against `count` replaced passages that the attack changed."""
+    """How many answers the attack changed although they were certified against `count` replaced passages."""
     return sum(
         (before.get("certified") or 0) >= count and vote_key(before["answer"]) != vote_key(after["answer"])
         for before, after in zip(clean_answers, attacked_answers, strict=True)

@@ -9,7 +9,8 @@ import re
 
 BLOCK = 16
 TOKEN = re.compile(r"[^\W_]{1,4}|\s?[^\w\s]|_|\s+")
-SLOT_ORDER = ("", "demonstrations", "passages", "question")  # the order of Quorum's prompts: constant parts come first
+# The parts of a prompt of Quorum, in their order. "" is the fixed text at its head.
+PART_ORDER = ("", "demonstrations", "passages", "question")
 FAMILY_OF_PROMPT = {
     **dict.fromkeys(("conditional_summary", "answer_choices"), "candidates"),
     "choose": "judge",
@@ -22,9 +23,10 @@ def split_tokens(text: str) -> list[str]:
 
 
 class PrefixCache:
-    """The prompts so far. blocks: the hash of every beginning of a prompt that ends with a block; beginnings: that of
-    every beginning, wherever it ends; pieces: (family, kind, text) of each part of a prompt, whose text prompts could
-    share if it stood first.
+    """The prompts so far.
+
+    blocks: the hash of each beginning whose length is a whole number of blocks; beginnings: the hash of each beginning
+    of any length; pieces: (family, kind, text) of each part. If a part stood first, prompts could share its text.
     """
 
     def __init__(self) -> None:
@@ -32,7 +34,7 @@ class PrefixCache:
         self.beginnings: set[int] = set()
         self.pieces: set[tuple[str, str, str]] = set()
 
-    def add_prompt(self, text: str, name: str, slots: dict[str, str]) -> tuple[int, int, int]:
+    def add_prompt(self, text: str, name: str, variables: dict[str, str]) -> tuple[int, int, int]:
         """How many tokens the prompt has, how many the cache serves, and how many it could have served at most.
 
         The third number is the greater of two, rounded down to whole blocks: the longest beginning that an earlier
@@ -41,7 +43,9 @@ class PrefixCache:
         """
         tokens = split_tokens(text)
         cached_count, beginning = self.look_up_and_add(tokens)
-        maximum = min(max(beginning, self.count_seen_tokens(FAMILY_OF_PROMPT.get(name, name), slots)), len(tokens) - 1)
+        maximum = min(
+            max(beginning, self.count_seen_tokens(FAMILY_OF_PROMPT.get(name, name), variables)), len(tokens) - 1
+        )
         return len(tokens), cached_count, maximum // BLOCK * BLOCK
 
     def look_up_and_add(self, tokens: list[str]) -> tuple[int, int]:
@@ -58,13 +62,13 @@ class PrefixCache:
                 cached_count += BLOCK if is_cached else 0
         return cached_count, beginning
 
-    def count_seen_tokens(self, family: str, slots: dict[str, str]) -> int:
+    def count_seen_tokens(self, family: str, variables: dict[str, str]) -> int:
         """The number of tokens in pieces that the family had before. The question counts only if its passages do,
         because it follows them.
         """
-        pieces = [(family, kind, slots[kind]) for kind in SLOT_ORDER if slots.get(kind)]
+        pieces = [(family, kind, variables[kind]) for kind in PART_ORDER if variables.get(kind)]
         seen_kinds = {piece[1] for piece in pieces if piece in self.pieces}
         self.pieces.update(pieces)
         if "passages" not in seen_kinds:
             seen_kinds.discard("question")
-        return sum(len(split_tokens(slots[kind])) for kind in seen_kinds)
+        return sum(len(split_tokens(variables[kind])) for kind in seen_kinds)

@@ -46,84 +46,86 @@ def choose_fact(draw: int) -> str:
     return f"Fact {draw % 4 + 1}"
 
 
-def find_numbers(slots: dict[str, str]) -> list[int]:
-    return [int(number) for number in re.findall(r"^\[(\d+)\] ", slots.get("passages", ""), re.MULTILINE)]
+def find_numbers(variables: dict[str, str]) -> list[int]:
+    return [int(number) for number in re.findall(r"^\[(\d+)\] ", variables.get("passages", ""), re.MULTILINE)]
 
 
-def get_first_words(slots: dict[str, str], words: int = 60) -> str:
+def get_first_words(variables: dict[str, str], words: int = 60) -> str:
     """The passages' first words, without numbers."""
-    return " ".join(re.sub(r"\[\d+\] ", "", slots.get("passages", "")).split()[:words]) or "Nothing is known."
+    return " ".join(re.sub(r"\[\d+\] ", "", variables.get("passages", "")).split()[:words]) or "Nothing is known."
 
 
 def get_first_choice(choices: str) -> str:
     return re.split(r"\s\([b-z]\) ", choices)[0].removeprefix("(a) ")
 
 
-def write_action(slots: dict[str, str], draw: int) -> str:
+def write_action(variables: dict[str, str], draw: int) -> str:
     """ReAct: one search, then the end."""
-    step = slots["step"]
-    if "Observation" in slots["passages"]:
+    step = variables["step"]
+    if "Observation" in variables["passages"]:
         return f"The observation tells.\nAction {step}: Finish[{choose_fact(draw)}]"
-    return f"It has to be looked up.\nAction {step}: Search[{slots['question']}]"
+    return f"It has to be looked up.\nAction {step}: Search[{variables['question']}]"
 
 
-def write_follow_up(slots: dict[str, str], draw: int) -> str:
+def write_follow_up(variables: dict[str, str], draw: int) -> str:
     """Self-ask: one follow-up question, then the answer."""
-    if "Intermediate answer" in slots["steps"]:
+    if "Intermediate answer" in variables["steps"]:
         return f"So the final answer is: {choose_fact(draw)}"
-    return f"Yes.\nFollow up: {slots['question']}"
+    return f"Yes.\nFollow up: {variables['question']}"
 
 
-def write_judgement(slots: dict[str, str]) -> str:
-    return "\n".join(f"Passage {n} bears on the question." for n in find_numbers(slots))
+def write_judgement(variables: dict[str, str]) -> str:
+    return "\n".join(f"Passage {n} bears on the question." for n in find_numbers(variables))
 
 
-def choose_numbers(slots: dict[str, str], draw: int) -> str:
-    return ", ".join(str(n) for n in find_numbers(slots) if (draw >> n) % 3) or "1"
+def choose_numbers(variables: dict[str, str], draw: int) -> str:
+    return ", ".join(str(n) for n in find_numbers(variables) if (draw >> n) % 3) or "1"
 
 
 REPLIES: dict[str, Callable[[dict[str, str], int], str]] = {
-    "candidates": lambda slots, draw: f"(a) {choose_fact(draw)} (b) {choose_fact(draw + 1)}",
-    "conditional_summary": lambda slots, draw: f"{slots['prediction']}: {get_first_words(slots)} [DONE]",
-    "generic_summary": lambda slots, draw: f"{get_first_words(slots)} [DONE]",
-    "validity": lambda slots, draw: "True" if draw % 3 else "False",
-    "ranking": lambda slots, draw: f"Passage {draw % 2 + 1}",
-    "preference": lambda slots, draw: f"Summary {draw % 2 + 1}",
-    "answer_choices": lambda slots, draw: f"(a) {get_first_choice(slots['choices'])}",
-    "judge": lambda slots, draw: write_judgement(slots),
-    "judge_yes_no": lambda slots, draw: write_judgement(slots),
+    "candidates": lambda variables, draw: f"(a) {choose_fact(draw)} (b) {choose_fact(draw + 1)}",
+    "conditional_summary": lambda variables, draw: f"{variables['prediction']}: {get_first_words(variables)} [DONE]",
+    "generic_summary": lambda variables, draw: f"{get_first_words(variables)} [DONE]",
+    "validity": lambda variables, draw: "True" if draw % 3 else "False",
+    "ranking": lambda variables, draw: f"Passage {draw % 2 + 1}",
+    "preference": lambda variables, draw: f"Summary {draw % 2 + 1}",
+    "answer_choices": lambda variables, draw: f"(a) {get_first_choice(variables['choices'])}",
+    "judge": lambda variables, draw: write_judgement(variables),
+    "judge_yes_no": lambda variables, draw: write_judgement(variables),
     "choose": choose_numbers,
     "choose_yes_no": choose_numbers,
-    "judge_and_choose": lambda slots, draw: (
-        f"{write_judgement(slots)}\nRelevant passages: {choose_numbers(slots, draw)}"
+    "judge_and_choose": lambda variables, draw: (
+        f"{write_judgement(variables)}\nRelevant passages: {choose_numbers(variables, draw)}"
     ),
-    "judge_and_choose_yes_no": lambda slots, draw: (
-        f"{write_judgement(slots)}\nRelevant passages: {choose_numbers(slots, draw)}"
+    "judge_and_choose_yes_no": lambda variables, draw: (
+        f"{write_judgement(variables)}\nRelevant passages: {choose_numbers(variables, draw)}"
     ),
-    "topic": lambda slots, draw: "buildings and their builders",
-    "internal": lambda slots, draw: f"{slots['question']} It is held that it was {choose_fact(draw)}.",
+    "topic": lambda variables, draw: "buildings and their builders",
+    "passage_from_memory": lambda variables, draw: (
+        f"{variables['question']} It is held that it was {choose_fact(draw)}."
+    ),
     "react": write_action,
-    "react_action": lambda slots, draw: f"Finish[{choose_fact(draw)}]",
+    "react_action": lambda variables, draw: f"Finish[{choose_fact(draw)}]",
     "self_ask": write_follow_up,
-    "self_ask_final": lambda slots, draw: choose_fact(draw),
-    "rank_passages": lambda slots, draw: " > ".join(f"[{n}]" for n in reversed(find_numbers(slots))),
-    "inference": lambda slots, draw: f"Notes: {get_first_words(slots, 20)}\nAnswer: {choose_fact(draw)}",
-    "mask_condition": lambda slots, draw: f"{slots['answer']} is what [MASK] asks for.\nHidden: the question",
-    "recover_condition": lambda slots, draw: "the question" if draw % 2 else "the answer",
-    "filter_sentences": lambda slots, draw: get_first_words(slots, 200).split(". ")[0] + ".",
+    "self_ask_final": lambda variables, draw: choose_fact(draw),
+    "rank_passages": lambda variables, draw: " > ".join(f"[{n}]" for n in reversed(find_numbers(variables))),
+    "inference": lambda variables, draw: f"Notes: {get_first_words(variables, 20)}\nAnswer: {choose_fact(draw)}",
+    "mask_condition": lambda variables, draw: f"{variables['answer']} is what [MASK] asks for.\nHidden: the question",
+    "recover_condition": lambda variables, draw: "the question" if draw % 2 else "the answer",
+    "filter_sentences": lambda variables, draw: get_first_words(variables, 200).split(". ")[0] + ".",
     "filter_passages": choose_numbers,
-    "reason": lambda slots, draw: f"The passages speak of it. So the answer is {choose_fact(draw)}.",
-    "reason_from_memory": lambda slots, draw: f"It is known. So the answer is {choose_fact(draw)}.",
+    "reason": lambda variables, draw: f"The passages speak of it. So the answer is {choose_fact(draw)}.",
+    "reason_from_memory": lambda variables, draw: f"It is known. So the answer is {choose_fact(draw)}.",
     **dict.fromkeys(
         ("pruning", "summary", "zero_shot_cot"),
-        lambda slots, draw: f"Passage 1 tells of it.\nAnswer: {choose_fact(draw)}",
+        lambda variables, draw: f"Passage 1 tells of it.\nAnswer: {choose_fact(draw)}",
     ),
 }
 
 
-def write_reply(name: str, slots: dict[str, str], draw: int, unknown: tuple[float, float] = (0.0, 0.0)) -> str:
+def write_reply(name: str, variables: dict[str, str], draw: int, unknown: tuple[float, float] = (0.0, 0.0)) -> str:
     """The reply to a prompt. unknown: shares of "Unknown" among answers from several passages, and from one."""
     if name == "answer":
-        share = unknown[0 if len(find_numbers(slots)) > 1 else 1]
+        share = unknown[0 if len(find_numbers(variables)) > 1 else 1]
         return "Unknown" if (draw // 4) % 1000 < share * 1000 else choose_fact(draw)
-    return REPLIES[name](slots, draw) if name in REPLIES else choose_fact(draw)
+    return REPLIES[name](variables, draw) if name in REPLIES else choose_fact(draw)

@@ -87,7 +87,7 @@ async def time_searches(context: Context, queries: list[str]) -> list[float]:
 def measure_size(
     passages: list[Passage], queries: list[str], store: str, chosen_embeddings: str | Embeddings
 ) -> dict[str, Any]:
-    """Measure the indexing, unless the store holds these passages already, and the queries."""
+    """Time the BM25 index, the writing of the collection (unless the store holds it already) and the queries."""
     BM25Index(passages[:10])  # imports what it needs, which must not be timed
     begin = time.perf_counter()
     BM25Index(passages)

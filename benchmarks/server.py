@@ -32,7 +32,7 @@ class Behaviour:
     """latency: seconds for a chat reply, the median if `spread` (sigma of a log-normal) is not 0; slots: how many
     replies the server makes at once, 0 for no limit. transport, content: the share of calls with a fault of the named
     kinds. Which calls have one depends on the seed and the message; for a transport fault, also on how often this
-    message came. retry_after, hang, slow: seconds of these faults. key: the only accepted API key.
+    message came. retry_after, hang_seconds, slow_seconds: seconds of these faults. key: the only accepted API key.
     share_unknown_from_several_passages, share_unknown_from_one_passage: shares of "Unknown" among answers from several
     passages and from one. prefix: report cached_tokens by the model of a prefix cache. foreign: {words: name}; a prompt
     of another tool that contains the words gets the reply to Quorum's prompt of that name.
@@ -46,8 +46,8 @@ class Behaviour:
     content: float = 0.0
     content_kinds: tuple[str, ...] = CONTENT_FAULTS
     retry_after: float = 1.0
-    hang: float = 30.0
-    slow: float = 0.5
+    hang_seconds: float = 30.0
+    slow_seconds: float = 0.5
     key: str = ""
     share_unknown_from_several_passages: float = 0.0
     share_unknown_from_one_passage: float = 0.0
@@ -203,10 +203,10 @@ class Server:
         if fault == "truncated":
             return send_response(writer, 200, json.dumps(body).encode()[: len(json.dumps(body)) // 2])
         if fault == "slow":
-            return await send_slowly(writer, json.dumps(body).encode(), self.behaviour.slow)
+            return await send_slowly(writer, json.dumps(body).encode(), self.behaviour.slow_seconds)
         if fault == "hang":
             with suppress(TimeoutError):
-                await asyncio.wait_for(reader.read(1), self.behaviour.hang)
+                await asyncio.wait_for(reader.read(1), self.behaviour.hang_seconds)
         return False
 
 

@@ -34,7 +34,7 @@ from quorum.retrievers.collections import ensure_sample
 METHOD, AT_ONCE = "concat", 16
 LATENCY = 0.05  # seconds until a streamed reply begins
 WAYS = ("in process", "served")
-COMPUTING = "ms of computing a question"
+COMPUTING = "ms of processor time a question"
 MAX_COMPUTING_ADDED = 8.0  # ms
 Work = Callable[[str], Awaitable[None]]
 
@@ -182,7 +182,7 @@ def find_medians(rounds: Sequence[dict[str, Any]]) -> dict[str, dict[str, float]
     }
 
 
-def measure_ratios() -> dict[str, float]:
+def measure_speed_ratios() -> dict[str, float]:
     """Ratios of the two ways, higher is better: questions a second, processor time, and the time to the first piece."""
     medians = find_medians(measure_rounds(3, 30))
     in_process, served_medians = (medians[way] for way in WAYS)

@@ -34,7 +34,7 @@ METHODS = "sure,post_fusion,concat_pf,blendfilter,iter_retgen"
 
 
 def measure_method(server: ServerControl, method: str, options: argparse.Namespace, folder: Path) -> dict[str, Any]:
-    """Run one method over all questions, after a first call that imports and connects everything."""
+    """Time one method over all questions, after an untimed evaluation of a few that imports and connects everything."""
     data = write_question_file(folder, options.questions, 5)
     calls_at_once = options.calls or 2 * options.slots
     context = Context(model=MODEL, concurrency=calls_at_once, journal=str(folder / f"{method}.sqlite"))
@@ -65,7 +65,7 @@ def measure_method(server: ServerControl, method: str, options: argparse.Namespa
     }
 
 
-def measure_ratios() -> dict[str, float]:
+def measure_speed_ratios() -> dict[str, float]:
     """The share of the slot bound that each method reaches."""
     options, ratios = argparse.Namespace(questions=100, slots=16, calls=None, latency=0.2), {}
     with run_server() as server:

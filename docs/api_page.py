@@ -44,7 +44,7 @@ GROUPS = (
     ),
     Group(
         "What an answer holds",
-        ("Result", "Passage", "Vote", "Evidence", "Step", "Usage", "Malformed"),
+        ("Result", "Passage", "Vote", "Evidence", "Step", "Usage", "CountedReplies"),
         "Plain dicts, which JSON can hold.",
         """
         >>> import quorum

@@ -44,7 +44,7 @@ async def passage_answer(state: State, runtime: Runtime[Context]) -> State:
             parse=parse,
             inputs={"question": question},
             passages=passages,
-            detail=f"passage {rank + 1}",
+            call_subject=f"passage {rank + 1}",
             n=samples,
         )
     except TooLong:

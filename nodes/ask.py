@@ -10,7 +10,7 @@ from langgraph.runtime import Runtime
 
 from quorum.core.context import Context, get_context
 from quorum.core.errors import TooLong
-from quorum.core.state import Malformed, Passage, State, Usage, merge_counted_replies, merge_usage
+from quorum.core.state import CountedReplies, Passage, State, Usage, merge_counted_replies, merge_usage
 from quorum.models.call import Reply, call
 from quorum.models.chat import chat_model_async
 from quorum.models.token_estimate import estimate_tokens
@@ -18,7 +18,7 @@ from quorum.nodes.shorten import shorten
 from quorum.parsing.answers import Parsed
 from quorum.parsing.reply_forms import get_form
 from quorum.prompts import RenderedPrompt, load_overrides, render_prompt
-from quorum.prompts.passages import number_passages_or_none
+from quorum.prompts.passages import format_passages_or_none
 
 T = TypeVar("T")
 
@@ -41,8 +41,8 @@ async def ask(
     parse: Callable[[str], Parsed[T]],
     inputs: Mapping[str, str | list[str]],
     passages: Sequence[Passage] | None,
-    layout: Callable[[Sequence[Passage]], str] = number_passages_or_none,
-    detail: str = "",
+    layout: Callable[[Sequence[Passage]], str] = format_passages_or_none,
+    call_subject: str = "",
     n: int = 1,
     temperature: float | None = None,
     model: str | BaseChatModel | None = None,
@@ -51,7 +51,7 @@ async def ask(
 
     inputs: the prompt's variables; a list becomes one line per item. passages: None for a prompt without passages.
     layout: turns the passages that fit into text; the default numbers them, and writes '(none)' for an empty list.
-    detail: what this call is about, for traces. temperature, model: used instead of the context's.
+    call_subject: what this call is about, for traces. temperature, model: used instead of the context's.
 
     Drops the lowest-ranked passages until the prompt fits the window, both by our estimate and by the server's reply.
     A short answer of too many words is counted and shortened (`quorum.nodes.shorten`). Raises TooLong if not even one
@@ -67,7 +67,7 @@ async def ask(
             rendered_prompt.text,
             context=context,
             prompt_version=rendered_prompt.version,
-            detail=detail,
+            call_subject=call_subject,
             inputs={**inputs} if passages is None else {**inputs, "passages": shown},
             n=n,
             temperature=temperature,
@@ -160,7 +160,7 @@ def count_replies(
         for reply, reading in zip(replies, parsed_replies, strict=True)
         if reading.malformed or is_cut_off(reply)
     ]
-    malformed = {prompt: Malformed(count=len(malformed_replies), replies=malformed_replies)}
+    malformed = {prompt: CountedReplies(count=len(malformed_replies), replies=malformed_replies)}
     update = State(usage=usage, dropped=dropped_count, malformed=malformed if malformed_replies else {})
     if any(reply.temperature_refused for reply in replies):
         update["temperature_refused"] = True

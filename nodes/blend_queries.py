@@ -17,7 +17,7 @@ from quorum.parsing.reasoning import parse_free_text, parse_topic
 
 async def write_external_knowledge(state: State, runtime: Runtime[Context]) -> State:
     """question, passages -> external_knowledge."""
-    replies = await ask_for_reasoning(state, runtime, parse_free_text, detail="external")
+    replies = await ask_for_reasoning(state, runtime, parse_free_text, call_subject="external")
     return {"external_knowledge": replies.values[0], **replies.state_update}
 
 
@@ -25,7 +25,7 @@ async def write_internal_knowledge(state: State, runtime: Runtime[Context]) -> S
     """question -> internal_knowledge."""
     question = state["question"]
     parse = partial(parse_free_text, question=question)
-    replies = await ask("internal", runtime, parse=parse, inputs={"question": question}, passages=None)
+    replies = await ask("passage_from_memory", runtime, parse=parse, inputs={"question": question}, passages=None)
     return {"internal_knowledge": replies.values[0], **replies.state_update}
 
 

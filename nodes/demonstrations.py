@@ -10,7 +10,7 @@ import quorum.prompts
 from quorum.core.context import Context, get_context
 from quorum.core.errors import SetupError
 from quorum.datasets.examples import Example, read_examples
-from quorum.prompts import number_passages
+from quorum.prompts import format_passages
 
 DEMONSTRATIONS_FOLDER = Path(quorum.prompts.__file__).parent / "demonstrations"
 # Read at import, because nodes run on an event loop, which must not wait for a disk.
@@ -62,7 +62,7 @@ def format_example(example: Example, with_reasoning: bool, with_passages: bool) 
     """One example as a prompt shows it: passages, question, then the reasoning with the answer, or the answer."""
     parts = [f"Question: {example['question']}"]
     if with_passages and (passages := example.get("passages")):
-        parts = ["Passages:\n", f"{number_passages(passages)}\n", *parts]
+        parts = ["Passages:\n", f"{format_passages(passages)}\n", *parts]
     if with_reasoning:
         parts.append(f"Rationale: {example['rationale'].strip()} So the answer is {example['answer']}.")
     else:

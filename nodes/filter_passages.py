@@ -21,7 +21,7 @@ async def judge_passages(state: State, runtime: Runtime[Context]) -> State:
         parse=partial(parse_free_text, question=state["question"]),
         inputs=make_judge_inputs(prompt, state),
         passages=state["passages"],
-        detail=name_query(state, runtime),
+        call_subject=name_query(state, runtime),
     )
     return {
         "passage_judgement": replies.values[0],
@@ -40,7 +40,7 @@ async def choose_passages(state: State, runtime: Runtime[Context]) -> State:
         parse=partial(parse_passage_ids, count=len(state["passages"])),
         inputs={**make_judge_inputs(prompt, state), "judgement": state.get("passage_judgement") or ""},
         passages=state["passages"],
-        detail=name_query(state, runtime),
+        call_subject=name_query(state, runtime),
     )
     return {"passages": select_passages(replies.values[0], replies.shown), **replies.state_update}
 
@@ -54,7 +54,7 @@ async def judge_and_choose(state: State, runtime: Runtime[Context]) -> State:
         parse=partial(parse_passage_ids, count=len(passages)),
         inputs={"question": state["question"]},
         passages=passages,
-        detail=name_query(state, runtime),
+        call_subject=name_query(state, runtime),
     )
     return {
         "passages": select_passages(replies.values[0], replies.shown),

@@ -26,7 +26,7 @@ async def infer(state: State, runtime: Runtime[Context]) -> State:
             parse=partial(parse_answer_with_notes, question=question),
             inputs={"question": question, "notes": notes or ""},
             passages=passages[finished_rounds : finished_rounds + 1],
-            detail=f"passage {finished_rounds + 1}",
+            call_subject=f"passage {finished_rounds + 1}",
         )
     except TooLong:  # skip this passage; the others may fit
         return {**make_answer(state["answer"]), "finished_rounds": finished_rounds + 1, "dropped": 1}

@@ -39,7 +39,7 @@ def find_window_start(passage_count: int, window_number: int) -> int:
 
 
 async def rank_by_model(
-    question: str, passages: list[Passage], runtime: Runtime[Context], detail: str = ""
+    question: str, passages: list[Passage], runtime: Runtime[Context], call_subject: str = ""
 ) -> tuple[list[Passage], State]:
     """The passages in the model's order, and the counters. Passages that did not fit follow in their old order."""
     try:
@@ -49,7 +49,7 @@ async def rank_by_model(
             parse=partial(parse_ranking, count=len(passages)),
             inputs={"question": question},
             passages=passages,
-            detail=detail,
+            call_subject=call_subject,
         )
     except TooLong:
         return passages, {"dropped": len(passages)}

@@ -17,7 +17,7 @@ async def rank_pair(state: State, runtime: Runtime[Context]) -> State:
         parse=parse_preference,
         inputs={"question": state["question"], "first": first, "second": second},
         passages=None,
-        detail=f"candidates {pair[0] + 1} and {pair[1] + 1}",
+        call_subject=f"candidates {pair[0] + 1} and {pair[1] + 1}",
         model=get_context(runtime).verifier,
     )
     place = replies.values[0]

@@ -16,7 +16,7 @@ from quorum.nodes.steps import (
     omit_query_equal_to_question,
 )
 from quorum.parsing.steps import parse_step
-from quorum.prompts import number_passages
+from quorum.prompts import format_passages
 
 Place = tuple[int, int]  # a passage's step and its rank in that step, both from 0
 
@@ -68,7 +68,7 @@ async def take_step(
         inputs=inputs if thought is None else inputs | {"thought": thought},
         passages=[steps[step]["passages"][rank] for step, rank in order],
         layout=lambda shown: "".join(f"{part}\n\n" for part in format_steps(steps, order[: len(shown)])),
-        detail=f"step {number}",
+        call_subject=f"step {number}",
     )
     parsed_step, before = replies.values[0], drop_unshown_passages(steps, order[: len(replies.shown)])
     new_step = Step(
@@ -106,7 +106,7 @@ def format_steps(steps: Sequence[Step], shown: Sequence[Place]) -> list[str]:
         fitting_passages = [passage for rank, passage in enumerate(step["passages"]) if (number, rank) in shown]
         parts.append(
             f"{format_step(number + 1, step)}\nObservation {number + 1}:\n"
-            f"{number_passages(fitting_passages) or 'No passage.'}"
+            f"{format_passages(fitting_passages) or 'No passage.'}"
         )
     return parts
 

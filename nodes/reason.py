@@ -56,7 +56,7 @@ async def ask_for_reasoning(
     runtime: Runtime[Context],
     parse: Callable[[str, str], Parsed[T]],
     *,
-    detail: str = "",
+    call_subject: str = "",
     from_memory: bool = False,
 ) -> ParsedReplies[T]:
     """Ask the reasoning prompt once: over the state's passages, or from memory without passages."""
@@ -68,7 +68,7 @@ async def ask_for_reasoning(
         parse=lambda reply: parse(reply, question),
         inputs={"question": question, "demonstrations": demonstrations},
         passages=None if from_memory else state["passages"],
-        detail=detail,
+        call_subject=call_subject,
     )
 
 

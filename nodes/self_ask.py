@@ -35,7 +35,7 @@ async def follow_up(state: State, runtime: Runtime[Context]) -> State:
             "steps": f" {format_follow_ups(steps)}" if steps else "",
         },
         passages=None,
-        detail=f"step {len(steps) + 1}",
+        call_subject=f"step {len(steps) + 1}",
     )
     step = replies.values[0]
     query = step.question
@@ -58,7 +58,7 @@ async def intermediate_answer(state: State, runtime: Runtime[Context]) -> State:
         parse=partial(parse_short_answer, question=question),
         inputs={"question": question},
         passages=state["passages"],
-        detail=f"step {len(before) + 1}",
+        call_subject=f"step {len(before) + 1}",
     )
     return {
         "steps": [*before, {**last, "passages": replies.shown, "answer": replies.values[0]}],

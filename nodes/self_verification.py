@@ -57,7 +57,7 @@ async def mask_condition(state: State, runtime: Runtime[Context]) -> State:
         parse=partial(parse_masked_statement, answer=answer),
         inputs={"question": question, "answer": answer},
         passages=None,
-        detail=f"candidate {state['rank'] + 1}",
+        call_subject=f"candidate {state['rank'] + 1}",
     )
     return {"masked_statement": replies.values[0], **replies.state_update}
 
@@ -72,11 +72,11 @@ async def recover_condition(state: State, runtime: Runtime[Context]) -> State:
         parse=parse_missing_words,
         inputs={"statement": masked_statement["statement"]},
         passages=state["passages"],
-        detail=f"candidate {rank + 1}",
+        call_subject=f"candidate {rank + 1}",
         n=RECOVERY_CALLS,
         temperature=RECOVERY_TEMPERATURE,
     )
-    hidden = normalize(masked_statement["condition"])
+    hidden = normalize(masked_statement["hidden_words"])
     recovered_count = sum(normalize(words) == hidden for words in replies.values)
     return {"verified_candidates": [VerifiedCandidate(rank=rank, recovered=recovered_count)], **replies.state_update}
 

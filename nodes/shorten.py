@@ -14,7 +14,7 @@ from langchain_core.language_models import BaseChatModel
 
 from quorum.core.context import Context
 from quorum.core.errors import TooLong
-from quorum.core.state import Malformed, State, Usage, merge_usage
+from quorum.core.state import CountedReplies, State, Usage, merge_usage
 from quorum.core.text import is_unknown
 from quorum.models.call import Reply, call
 from quorum.models.chat import chat_model_async
@@ -78,7 +78,7 @@ async def shorten(
     if not verbose_places:
         return values, {}
     raw_replies = [replies[place].raw for place in verbose_places]
-    update = State(wordy_answers={prompt: Malformed(count=len(raw_replies), replies=raw_replies)})
+    update = State(wordy_answers={prompt: CountedReplies(count=len(raw_replies), replies=raw_replies)})
     if context.shorten == "off" or not isinstance(question, str) or not await follows_shorten_prompt(context, model):
         return values, update
     texts = {place: choose_text_to_cut(replies[place], values[place]) for place in verbose_places}
@@ -165,5 +165,5 @@ def count_cuts(cuts: Sequence[ShortenedAnswer | None]) -> Mapping[str, Any]:
     malformed = [cut.reply.raw for cut in fitting_cuts if cut.answer is None]
     return {
         "usage": usage,
-        "malformed": {PROMPT: Malformed(count=len(malformed), replies=malformed)} if malformed else {},
+        "malformed": {PROMPT: CountedReplies(count=len(malformed), replies=malformed)} if malformed else {},
     }

@@ -22,7 +22,7 @@ async def summarize_candidate(state: State, runtime: Runtime[Context]) -> State:
             "prediction": f"({get_letter(rank)}) {candidates[rank]}",
         },
         passages=state["passages"],
-        detail=f"candidate {rank + 1}",
+        call_subject=f"candidate {rank + 1}",
     )
     summary = CandidateSummary(rank=rank, text=replies.values[0], shown=len(replies.shown))
     # `collect_summaries` counts the dropped passages.

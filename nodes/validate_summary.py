@@ -17,7 +17,7 @@ async def validate(state: State, runtime: Runtime[Context]) -> State:
         parse=parse_validity,
         inputs={"question": state["question"], "prediction": candidate, "summary": summary},
         passages=None,
-        detail=f"candidate {rank + 1}",
+        call_subject=f"candidate {rank + 1}",
         model=get_context(runtime).verifier,
     )
     return {"summary_validities": [SummaryValidity(rank=rank, valid=replies.values[0])], **replies.state_update}

@@ -4,12 +4,13 @@ from method_fixtures import PASSAGES
 
 from quorum.models.scripted import ScriptedModel
 
-ANSWER_PROMPTS = (  # prompts whose reply is the answer alone
+# To these prompts the model replies with the answer alone.
+ANSWER_PROMPTS = (
     *("answer", "answer_candidates", "answer_base", "answer_base_closed"),
-    *("direct", "extract_answer", "internal", "topic"),
+    *("direct", "extract_answer", "passage_from_memory", "topic"),
     *("conditional_summary", "generic_summary", "answer_choices", "answer_summary"),
 )
-# Prompts whose reply is reasoning and then the answer.
+# To these it replies with a line of reasoning and then the answer.
 REASONING_PROMPTS = ("pruning", "summary", "zero_shot_cot", "inference", "reason", "judge")
 
 

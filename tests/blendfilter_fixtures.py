@@ -35,7 +35,7 @@ REASONING_REPLY = "SuperMansion starred Jillian Bell. Jillian Bell played Jillia
 
 REPLIES = {
     "reason: external": EXTERNAL_REPLY,
-    "internal": INTERNAL_REPLY,
+    "passage_from_memory": INTERNAL_REPLY,
     "topic": "Television comedies",
     "judge: q": "Passage 1: relevant, it names the series. Passage 2: not relevant.",
     "judge: ex": "Passage 1 and passage 2 bear on it.",

@@ -21,13 +21,13 @@ def write_results(
     seed: int = 1,
     unknown_share_of_not_right: float = 0.5,
     context: Context | None = None,
-    common_difficulty_share: float = 0.85,
+    shared_difficulty_probability: float = 0.85,
     **config_fields: Any,
 ) -> Path:
     """Write a folder as `quorum compare` does.
 
     accuracies: each method's share of right answers; unknown_share_of_not_right: how many of the answers that are not
-    right are "unknown"; common_difficulty_share: the probability that an answer is decided by its question's
+    right are "unknown"; shared_difficulty_probability: the probability that an answer is decided by its question's
     difficulty, which all methods share; any other answer is decided by a random number of its own; config_fields:
     fields of config.json. A right answer has a confidence of 0.5 or more, a wrong one of less than 0.7.
     """
@@ -49,11 +49,20 @@ def write_results(
         for number in range(questions):
             difficulty = rng.random()
             for method, accuracy in accuracies.items():
-                is_right = (difficulty if rng.random() < common_difficulty_share else rng.random()) < accuracy
+                is_right = (difficulty if rng.random() < shared_difficulty_probability else rng.random()) < accuracy
                 says_unknown = not is_right and rng.random() < unknown_share_of_not_right
                 row = make_row(number, method, is_right, says_unknown, rng)
                 results.write(json.dumps(row) + "\n")
                 details.write(json.dumps(make_detail(number, method, row["answer"])) + "\n")
+    return folder
+
+
+def group_questions(folder: Path, size: int) -> Path:
+    """Put `size` questions that follow one another into each group, as if they were about the same document."""
+    file = folder / "results.jsonl"
+    rows = [json.loads(line) for line in file.read_text().splitlines()]
+    grouped_rows = (row | {"group": f"document {int(row['id'][1:]) // size}"} for row in rows)
+    file.write_text("".join(json.dumps(row) + "\n" for row in grouped_rows))
     return folder
 
 

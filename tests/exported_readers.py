@@ -5,7 +5,8 @@ type of the fixture `get_export`, and options of the commands.
 from pathlib import Path
 from typing import Protocol
 
-LOW_RANK_LAYER_COUNT = 2  # lowest layers that the reader shares with the sentence encoder but for low-rank updates
+# The reader's lowest layers are those of the sentence encoder plus low-rank updates. This is their number.
+LOW_RANK_LAYER_COUNT = 2
 
 
 class GetExport(Protocol):

@@ -81,7 +81,7 @@ def shorten_update(update: State) -> dict[str, Any]:
         key: value for key, value in update.items() if key not in ("usage", "votes", "evidence")
     }
     if shortened_update.get("retrieved", "") is None:
-        del shortened_update["retrieved"]  # a search without a filter
+        del shortened_update["retrieved"]  # the ids of the passages before a filter: no filter has run
     if "votes" in update:
         shortened_update["votes"] = [
             f"{vote['rank']} {'?' if vote['unknown'] else vote['answer']}" for vote in get_votes(update)

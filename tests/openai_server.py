@@ -60,7 +60,10 @@ class OpenAIServer:
 
     def reply(self, script: Script) -> None:
         """Set the reply to chat and completion requests: always the same one, the next of a list, or the result of a
-        function. The text of a reply to a completion request is always an echo of its prompt; the rest is as set.
+        function.
+
+        A completion request gets an echo of its prompt in place of the reply's text, finish_reason, usage, message and
+        headers. It gets no echo if the reply sets a status or a body, or closes the connection.
         """
         with self.changed:
             self.script = list(script) if isinstance(script, list) else script

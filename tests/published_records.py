@@ -36,7 +36,7 @@ TRIVIAQA = {
         }
     ],
 }
-TRIVIAQA_ROW = {
+TRIVIAQA_HUGGING_FACE = {  # the same question in the shape of the data set's copy on Hugging Face
     "question_id": "tc_1",
     "question": "Which river passes Vell?",
     "answer": {"value": "Orm", "aliases": ["River Orm"], "normalized_aliases": ["orm"]},
@@ -56,7 +56,7 @@ HOTPOTQA = [
         ],
     }
 ]
-HOTPOTQA_ROW = {
+HOTPOTQA_HUGGING_FACE = {  # the same question in the shape of the data set's copy on Hugging Face
     "id": "h1",
     "question": HOTPOTQA[0]["question"],
     "answer": "yes",

@@ -25,7 +25,7 @@ from quorum.parsing.steps import parse_final_answer, parse_self_ask_step, parse_
 from quorum.parsing.summaries import parse_summary
 from quorum.parsing.verdicts import parse_validity
 from quorum.parsing.yes_no import parse_yes_no
-from quorum.prompts import BUILT_IN, number_passages, render_prompt
+from quorum.prompts import BUILT_IN, format_passages, render_prompt
 
 BIRTH_QUESTION = "Where was Joseph Haydn born?"
 PASSAGES = [
@@ -61,7 +61,7 @@ PARSERS: dict[str, Callable[[str], Parsed[Any]]] = {
     "reason_from_memory_yes_no": parse_yes_no_conclusion,
     "extract_answer": parse_short_answer,
     "extract_answer_yes_no": parse_yes_no,
-    "internal": parse_free_text,
+    "passage_from_memory": parse_free_text,
     "topic": parse_topic,
     "judge": parse_free_text,
     "judge_yes_no": parse_free_text,
@@ -130,7 +130,7 @@ def make_message(prompt: str, question: str, passages: list[Passage], **more_inp
     inputs: dict[str, Any] = {name: all_inputs[name] for name in variables}
     values = {name: v if isinstance(v, str) else format_list(v) for name, v in inputs.items() if name != "passages"}
     text = render_prompt(
-        prompt, **values | ({"passages": number_passages(passages)} if "passages" in variables else {})
+        prompt, **values | ({"passages": format_passages(passages)} if "passages" in variables else {})
     ).text
     return HumanMessage(text, additional_kwargs={"quorum": {"prompt": prompt, "inputs": inputs, "sample": 0}})
 

@@ -28,7 +28,7 @@ SHARE_RIGHT = {"concat": 0.45, "post_fusion": 0.55, "sure": 0.7}
 
 
 def make_row(number: int, method: str, rng: random.Random, hostile_text: str) -> dict[str, Any]:
-    """A line of results.jsonl. One question in forty fails."""
+    """A line of results.jsonl. About one row in forty is a question that failed."""
     has_failed = rng.random() < 0.025
     right = rng.random() < SHARE_RIGHT[method]
     unknown = not right and rng.random() < 0.4

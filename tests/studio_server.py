@@ -38,7 +38,11 @@ class Server:
 def start_studio(
     folder: Path, config: Path = ROOT / "langgraph.json", python: str = sys.executable, **environment: str
 ) -> Iterator[Server]:
-    """Run the server in a folder without this process's environment. python: an interpreter with LangGraph's server."""
+    """Run the server in `folder`.
+
+    Of this process's environment variables it gets only PATH, HOME, LANG and TMPDIR. environment: more variables for
+    the server; python: an interpreter with LangGraph's server.
+    """
     model, port, log = OpenAIServer(), find_free_port(), folder / "server.log"
     model.reply(guess_reply)
     inherited_variables = {name: os.environ[name] for name in ("PATH", "HOME", "LANG", "TMPDIR") if name in os.environ}

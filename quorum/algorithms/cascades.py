@@ -89,7 +89,9 @@ class RecordedAnswers:
 
 @dataclass(frozen=True)
 class ReplayResult:
-    """A cascade's outcome on recorded questions. lowest_worth, cost: by question; is_asked: stages by questions."""
+    """A cascade's outcome on recorded questions. lowest_worth: for each question, the lower bound of its answer's
+    worth; cost: by question; is_asked: stages by questions.
+    """
 
     lowest_worth: Floats
     cost: Floats

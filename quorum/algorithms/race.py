@@ -23,7 +23,7 @@ from quorum.algorithms.betting import ROUNDING_ERROR, STAKES, compute_log_factor
 
 RaceMode = Literal["exact", "questions", "future"]
 RACE_MODES: tuple[RaceMode, ...] = ("exact", "questions", "future")
-RACE_ERROR = 0.05
+RACE_ERROR_PROBABILITY = 0.05
 LARGEST_LOG = 600.0
 
 Floats = NDArray[np.float64]
@@ -51,7 +51,7 @@ class Race:
     methods: int
     population: int
     mode: RaceMode = "questions"
-    error: float = RACE_ERROR
+    error: float = RACE_ERROR_PROBABILITY
     may_drop_others: Flags | None = None
     step_count: int = 0
     asked_when_dropped: dict[int, int] = field(default_factory=dict)
@@ -144,7 +144,9 @@ def compute_worth(score: float, unknown: bool, wrong_cost: float = 0.0) -> float
     return score if unknown else score - wrong_cost * (1 - score)
 
 
-def run_race(values: Sequence[Sequence[float]] | Floats, mode: RaceMode, *, error: float = RACE_ERROR) -> Race:
+def run_race(
+    values: Sequence[Sequence[float]] | Floats, mode: RaceMode, *, error: float = RACE_ERROR_PROBABILITY
+) -> Race:
     """Replay a race over a full table, whose rows are the questions in order and whose columns are the methods.
 
     Each value lies in [0, 1]. Method b would have been asked `race.asked_when_dropped.get(b, race.step_count)`

@@ -10,7 +10,7 @@ from quorum.core.sync import run_sync
 if TYPE_CHECKING:
     from quorum.api.results import Comparison
     from quorum.core.context import Context
-    from quorum.evaluation.run.source import Progress
+    from quorum.evaluation.run.source import ProgressCallback
     from quorum.graphs import Graph
 
 
@@ -35,7 +35,7 @@ async def compare_async(
     skip_bad: bool = False,
     concurrency: int = 8,
     engine: str = "local",
-    progress: "Progress | None" = None,
+    progress: "ProgressCallback | None" = None,
 ) -> "Comparison":
     """`compare` for asynchronous code: the same parameters, result and errors.
 
@@ -101,7 +101,7 @@ def compare(
     skip_bad: bool = False,
     concurrency: int = 8,
     engine: str = "local",
-    progress: "Progress | None" = None,
+    progress: "ProgressCallback | None" = None,
 ) -> "Comparison":
     """Find out which method is worth its cost on your questions: estimate, ask, compare, recommend, write a report.
 

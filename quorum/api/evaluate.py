@@ -10,7 +10,7 @@ from quorum.core.sync import run_sync
 if TYPE_CHECKING:
     from quorum.api.results import Evaluation
     from quorum.core.context import Context
-    from quorum.evaluation.run.source import Progress
+    from quorum.evaluation.run.source import ProgressCallback
     from quorum.graphs import Graph
 
 
@@ -27,7 +27,7 @@ async def evaluate_async(
     judge: str | None = None,
     skip_bad: bool = False,
     concurrency: int = 8,
-    progress: "Progress | None" = None,
+    progress: "ProgressCallback | None" = None,
 ) -> "Evaluation":
     """`evaluate` for asynchronous code: the same parameters, result and errors.
 
@@ -75,7 +75,7 @@ def evaluate(
     judge: str | None = None,
     skip_bad: bool = False,
     concurrency: int = 8,
-    progress: "Progress | None" = None,
+    progress: "ProgressCallback | None" = None,
 ) -> "Evaluation":
     """Ask every question of a data set by several methods, and measure their answers. Repeat the call to continue.
 

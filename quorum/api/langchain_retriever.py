@@ -35,7 +35,8 @@ class MethodRetriever(BaseRetriever):
 
 
 async def find_passages(method: str, question: str, context: Context) -> list[Passage]:
-    """The passages that a method would read."""
+    """The passages that a method would read. A calibration is not applied: it is about answers, not about passages."""
+    context = replace(context, calibration=None)
     if method in REPEATED_SEARCH_METHODS or "retrieve" not in find_method(method).graph.nodes:
         return list((await answer(question, method, context)).get("passages") or [])
     settings = replace(context, context_filter=get_filter_spec(context)) if method == "filco" else context

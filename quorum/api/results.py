@@ -177,7 +177,10 @@ def make_measures_row(row: Row, names: Sequence[str], counts: Sequence[str]) -> 
 
 
 def format_cell(row: Mapping[str, Any], name: str) -> str:
-    """A share in percent, with its interval if it has one; '-' if the method has no such measure."""
+    """A cost as a number, any other measure in percent, with its interval if it has one.
+
+    The cell is '-' if the method has no such measure.
+    """
     value, low, high = (row.get(key) for key in (name, f"{name}_low", f"{name}_high"))
     if value is None:
         return "-"

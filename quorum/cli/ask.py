@@ -62,8 +62,9 @@ def ask(
     import asyncio
 
     from quorum.cli.settings import read_context
-    from quorum.evaluation.support import add_support
+    from quorum.evaluation.support import add_statement_and_note
 
+    question = replace_invalid_bytes(question)
     context = read_context(
         settings,
         model=model,
@@ -87,9 +88,7 @@ def ask(
         create_sample_if_missing(context)
     is_trace_saved = True
     try:
-        result = asyncio.run(
-            answer_question(replace_invalid_bytes(question), graph, context, given_passages, tracer, stream=stream)
-        )
+        result = asyncio.run(answer_question(question, graph, context, given_passages, tracer, stream=stream))
     finally:
         if tracer is not None and write_trace is not None:
             is_trace_saved = write_trace(tracer.root, question)
@@ -101,7 +100,7 @@ def ask(
         result = withhold_unsure_answer(result, method, abstain_below)
     if result.get("withheld") is not None:
         print_withheld_answer(result)
-    shown_result = asyncio.run(add_support(question, result, context))
+    shown_result = asyncio.run(add_statement_and_note(question, result, context))
     if note := shown_result.get("note"):
         typer.echo(f"quorum: {note}", err=True)
     print_result(shown_result, method, as_json=json, shows_scores=trace)

@@ -171,10 +171,10 @@ def print_estimate(estimate: "Estimate", *, to_stderr: bool) -> None:
     from quorum.cli.show import make_plain_table, make_stderr_console, make_stdout_console
     from quorum.evaluation.compare.format_figures import format_dollars
 
-    table = make_plain_table("estimated for a question", "calls", "range", "tokens", "cost", align_right=True)
+    table = make_plain_table("estimated for a question", "calls", "range of calls", "tokens", "cost", align_right=True)
     for name, method_estimate in estimate.methods.items():
         call_range = (
-            f"{method_estimate.fewest_calls:g} and {method_estimate.most_calls:g}"
+            f"{method_estimate.fewest_calls:g} to {method_estimate.most_calls:g}"
             if method_estimate.fewest_calls != method_estimate.most_calls
             else f"{method_estimate.fewest_calls:g}"
         )

@@ -27,12 +27,16 @@ def demo(
     from quorum.retrievers.collection_names import SAMPLE
 
     store = None if folder is None else str(folder)
+    store_option = "" if store is None else f" --store {quote(store)}"
+    out = None if folder is None else folder / "results"
+    out_option = "" if out is None else f" --out {quote(str(out))}"
     for method, question in QUESTION_OF_METHOD.items():
-        print_command(f'quorum ask "{question}" --method {method}')
+        print_command(f'quorum ask "{question}" --method {method}{store_option}')
         ask(question, method, collection=SAMPLE, store=store)
     questions = find_sample_folder() / "questions.jsonl"
-    print_command(f"quorum eval {quote(str(questions))} --methods {COMPARED_METHODS} --collection {SAMPLE} --k 3")
-    evaluate(questions, COMPARED_METHODS, collection=SAMPLE, k=3, store=store, out=folder and folder / "results")
+    eval_command = f"quorum eval {quote(str(questions))} --methods {COMPARED_METHODS} --collection {SAMPLE} --k 3"
+    print_command(eval_command + store_option + out_option)
+    evaluate(questions, COMPARED_METHODS, collection=SAMPLE, k=3, store=store, out=out)
 
 
 def print_command(command: str) -> None:

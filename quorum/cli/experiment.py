@@ -54,11 +54,12 @@ Variants: TypeAlias = Annotated[
     typer.Option(
         "--variant",
         metavar="NAME[SETTINGS]",
-        help="Filter and chat model for the variant NAME, in brackets: 'psg[filter=llm;model=embedded]'.",
+        help="Context filter and chat model of the experiment's variant NAME, in brackets, such as "
+        "'psg[filter=llm;model=embedded]'. A new NAME adds a variant.",
     ),
 ]
 Quick: TypeAlias = Annotated[bool, typer.Option("--quick", help="A smaller run; it says what it leaves out.")]
-NumbersToShow: TypeAlias = Annotated[
+PaperNumberWords: TypeAlias = Annotated[
     str | None,
     typer.Option(
         "--beside",
@@ -93,7 +94,7 @@ def experiment(
     filters: Filters = None,
     variant: Variants = None,
     quick: Quick = False,
-    numbers_to_show: NumbersToShow = None,
+    paper_number_words: PaperNumberWords = None,
     out: Out = None,
     drop_known: DropKnown = False,
     gold_from: GoldFile = None,
@@ -147,7 +148,7 @@ def experiment(
         gold_from=gold_from,
         prices=prices,
     )
-    replacing_options = {"k": k, "retriever": retriever, "embeddings": embeddings}
+    options_over_paper_settings = {"k": k, "retriever": retriever, "embeddings": embeddings}
     choices = ExperimentOptions(
         judge=judge,
         verifier=verifier,
@@ -156,8 +157,9 @@ def experiment(
         variants=tuple(variant or ()),
         drop_known=drop_known,
         quick=quick,
-        stated_settings=list_stated(settings) | {key for key, value in replacing_options.items() if value is not None},
-        numbers_to_show=numbers_to_show,
+        stated_settings=list_stated(settings)
+        | {key for key, value in options_over_paper_settings.items() if value is not None},
+        paper_number_words=paper_number_words,
     )
     check_langsmith(langsmith)
     with explain_resuming(), progress_bar() as progress:
@@ -221,7 +223,7 @@ def describe_experiment(experiment: "Experiment") -> dict[str, object]:
         "settings": dict(experiment.settings),
         "data": list(experiment.data),
         "models": list(experiment.models),
-        "questions": experiment.questions,
+        "questions": experiment.questions,  # how many the paper asks, in words: "500 of the development set"
         "measures": list(experiment.measures),
         "needs": list(experiment.needs),
         "paper_numbers": [asdict(block) for block in experiment.paper_numbers],

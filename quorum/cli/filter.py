@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from quorum.cli.finetune import check, export, train_filter
+from quorum.cli.finetune import check_finetuning_file, export_silver, train_filter
 from quorum.cli.options import Collection, Embeddings, K, Retriever, Settings, Store
 
 if TYPE_CHECKING:
@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 MIN_SHARE_WITH_SILVER = 0.5  # warn if silver sentences were found for a smaller share of the questions
 app = typer.Typer(name="filter", help="Make context filters (FILCO) from your own questions.", no_args_is_help=True)
 app.command("train")(train_filter)
-app.command("export")(export)
-app.command("check")(check)
+app.command("export")(export_silver)
+app.command("check")(check_finetuning_file)
 
 
 @app.command()
@@ -93,7 +93,7 @@ def silver(
     context = read_context(
         settings, k=k, collection=collection, retriever=retriever, store=store, embeddings=embeddings
     )
-    if tokens != "words" and measure != "lexical":
+    if tokens != "words" and measure not in ("lexical", "auto"):  # auto takes lexical for dialogue
         raise SetupError(f"--tokens {tokens} is for --measure lexical; {measure} counts no tokens.")
     recipe = Recipe(
         measure=measure,

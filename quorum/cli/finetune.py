@@ -185,7 +185,7 @@ def print_report(report: "Report", out: Path, usage_options: str) -> None:
     typer.echo(f"quorum: the model is in {out}; use it with {usage_options}", err=True)
 
 
-def export(
+def export_silver(
     silver: SilverFile,
     out: Annotated[Path, typer.Option("--out", metavar="FILE", help="Chat fine-tuning file to write (.jsonl).")],
     role: Annotated[
@@ -195,7 +195,11 @@ def export(
     context: GeneratorContext = "silver",
     limit: Limit = None,
 ) -> None:
-    """Write silver data in the format of a fine-tuning service; use its model as context_filter=llm:openai:NAME."""
+    """Write silver data in the format of a fine-tuning service.
+
+    Use the model that it trains as --set context_filter=llm:openai:NAME, or, with --for generator, as --model
+    openai:NAME.
+    """
     from quorum.core.text import format_count
     from quorum.training.finetune_jsonl import export_examples
     from quorum.training.pairs import Task, read_lines
@@ -204,7 +208,7 @@ def export(
     typer.echo(f"{format_count(count, 'example')} for a {role} in {out}; check it with: quorum filter check {out}")
 
 
-def check(
+def check_finetuning_file(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="Chat fine-tuning file (.jsonl).", show_default=False)],
     window: Annotated[
         int, typer.Option("--window", metavar="N", help="Largest number of tokens in an example.")
@@ -213,6 +217,7 @@ def check(
     """Report what a fine-tuning service would refuse in a file or would learn wrongly. Exits with 1 if there is any."""
     from quorum.core.text import format_count
     from quorum.training.finetune_jsonl import MAX_SHOWN, check_file
+    from quorum.training.pairs import NO_PIECES
 
     file_report = check_file(file, window)
     for problem in file_report.problems[:MAX_SHOWN]:
@@ -224,7 +229,7 @@ def check(
     typer.echo(
         f"{format_count(file_report.examples, 'example')}, about {file_report.tokens:,} tokens (the longest "
         f"{file_report.longest:,}), "
-        f"{file_report.empty} with nothing to keep; {format_count(len(file_report.problems), 'problem')}."
+        f"{file_report.empty} with the reply {NO_PIECES}; {format_count(len(file_report.problems), 'problem')}."
     )
     if file_report.problems:
         raise typer.Exit(1)

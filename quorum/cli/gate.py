@@ -39,7 +39,11 @@ def gate(
     ] = None,
     json: AsJson = False,
 ) -> None:
-    """Decide if NEW loses less than --margin to BASELINE: exit code 0 (yes), 1 (no), 2 (bad input), 3 (unclear)."""
+    """Decide whether NEW may replace BASELINE.
+
+    Exit code: 0 if NEW surely loses less than --margin to BASELINE; else 1 if NEW is surely worse; else 3 (cannot
+    tell). 2 is bad input.
+    """
     from quorum.evaluation.decisions.gate import EXIT_CODES, decide_gate, describe_gate
     from quorum.evaluation.decisions.recorded_results import check_wrong_cost
 

@@ -12,7 +12,8 @@ from quorum.cli.options import Embeddings, Engine, Store
 if TYPE_CHECKING:
     from quorum.retrievers.index_report import IndexReport
 
-MAX_NAMED_FILES = 20  # if more files than this have the same reason, they share one line
+# If more files than this are skipped, or get a note, for the same reason, one line on stderr stands for all of them.
+MAX_NAMED_FILES = 20
 
 
 def index(

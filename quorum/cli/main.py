@@ -1,6 +1,6 @@
 """The `quorum` command. Data go to stdout, messages to stderr.
 
-Exit codes: 0, 1 (something failed), 2 (wrong input) and 130 (Ctrl-C); `quorum gate` also has 3 (unclear).
+Exit codes: 0, 1 (something failed), 2 (wrong input) and 130 (Ctrl-C); `quorum gate` also has 3 (cannot tell).
 """
 
 import os

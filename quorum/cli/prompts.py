@@ -108,7 +108,7 @@ def try_reply(
 
 
 def list_descriptions(settings: Sequence[str] | None) -> "list[Description]":
-    """Each prompt with its family, variables, version and senders, as `quorum.prompts.catalogue` describes it."""
+    """Each prompt with its family, variables and version, and with the methods and commands that send it."""
     from quorum.prompts.catalogue import describe_prompts
 
     return describe_prompts(read_overrides(settings))

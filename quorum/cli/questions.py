@@ -51,7 +51,9 @@ def questions(
     threshold: Annotated[
         float, typer.Option("--threshold", metavar="F1", help="Token F1 from which an answer counts as right.")
     ] = 0.6,
-    all_drafts: Annotated[bool, typer.Option("--all", help="Write rejected questions, too, with keep: false.")] = False,
+    writes_rejected: Annotated[
+        bool, typer.Option("--all", help="Write rejected questions, too, with keep: false.")
+    ] = False,
     dry_run: DryRun = False,
     max_cost: MaxCost = None,
     prices: Prices = None,
@@ -63,7 +65,11 @@ def questions(
     embeddings: Embeddings = None,
     settings: Settings = None,
 ) -> None:
-    """Write questions about your documents. A question is kept if the model needs its passage to answer it."""
+    """Write questions about your documents.
+
+    A question is kept if the model needs its passages to answer it; an unanswerable one, if neither its passage nor
+    retrieved passages answer it.
+    """
     import asyncio
 
     from quorum.cli.progress import explain_resuming, progress_bar
@@ -76,7 +82,7 @@ def questions(
         mix=read_mix(mix),
         min_words=min_words,
         threshold=threshold,
-        writes_rejected=all_drafts,
+        writes_rejected=writes_rejected,
         concurrency=concurrency,
         max_cost=max_cost,
         prices=prices,

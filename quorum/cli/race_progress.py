@@ -18,8 +18,8 @@ from quorum.cli.show import make_stderr_console
 if TYPE_CHECKING:
     from quorum.evaluation.run.race import RaceWatcher, RunningRace
 
-# --json prints a line at the start and after each of this many equal parts of the questions, besides the lines about
-# dropped methods.
+# --json divides the questions into this many parts. It prints a line at the start, whenever another part is settled,
+# and whenever a method is dropped.
 REPORTED_PARTS = 20
 REDRAW_SECONDS = 0.5
 
@@ -71,9 +71,8 @@ class ShownState:
     def find_newly_dropped(self, race: "RunningRace") -> list[str]:
         """The methods that were dropped since the last call."""
         newly_dropped = [name for name in race.asked_when_dropped if name not in self.dropped]
-        self.dropped = set(
-            race.asked_when_dropped
-        )  # when a race runs again, a method that was dropped before may be back in it
+        # compare repeats a race if a method exceeded the budget; one that was dropped before may then be in it again
+        self.dropped = set(race.asked_when_dropped)
         return newly_dropped
 
     def is_due(self, race: "RunningRace") -> bool:

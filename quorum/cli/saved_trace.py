@@ -60,7 +60,7 @@ def save_trace(file: Path, root: "Step", question: str, method: str) -> bool:
 def replace_file(file: Path, text: str) -> None:
     """Replace the file in one step, so that no reader sees it half-written; its permissions stay.
 
-    Anything but a regular file is written directly.
+    What is not a regular file, or is in a folder that is not writable, is written directly.
     """
     if not file.is_file() or not os.access(file.parent, os.W_OK):
         with open_private_text(file) as target:

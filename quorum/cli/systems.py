@@ -12,7 +12,11 @@ if TYPE_CHECKING:
 
 OwnSystems: TypeAlias = Annotated[
     list[str] | None,
-    typer.Option("--system", metavar="NAME=SPEC", help="A system of your own that a method of quorum compose asks."),
+    typer.Option(
+        "--system",
+        metavar="NAME=SPEC",
+        help="Your own system that is a stage of a cascade from quorum compose; may be given several times.",
+    ),
 ]
 
 

@@ -37,13 +37,13 @@ ANSWER_COLUMNS = {name: TableColumn(title, name, has_interval=True) for name, ti
 OTHER_ANSWER_COLUMNS = (
     TableColumn("contains", "contains"),
     TableColumn("%Unk", "unknown"),
-    TableColumn("%NM", "right_answer_outvoted"),
-    TableColumn("%pool", "right_answer_among_votes"),
+    TableColumn("%NM", "right_answer_outvoted"),  # "no majority": the paper's name, see docs/measures.md
+    TableColumn("%among votes", "right_answer_among_votes"),
 )
 PASSAGE_COLUMNS = (
     TableColumn("recall", "recall"),
     TableColumn("prec", "precision"),
-    TableColumn("S-prec", "s_precision"),
+    TableColumn("S-prec", "s_precision"),  # the share of questions whose passages are exactly the gold ones
     TableColumn("context", "context_tokens", 1),
 )
 BEFORE_FILTER_COLUMNS = (

@@ -36,7 +36,8 @@ def upload_results(name: str, folder: Path) -> None:
 
     with progress_bar() as progress:
         uploaded_results = upload_to_langsmith(folder, name, progress)
-    sent_text = f"{format_count(uploaded_results.runs, 'run')} sent now" if uploaded_results.runs else "all sent before"
+    answer_count = uploaded_results.answer_count
+    sent_text = f"{format_count(answer_count, 'answer')} sent now" if answer_count else "all sent before"
     url_text = f": {uploaded_results.url}" if uploaded_results.url else ""
     experiment_count = format_count(len(uploaded_results.experiments), "experiment")
     typer.echo(

@@ -117,10 +117,10 @@ class QueryPassages(TypedDict):
 
 
 class MaskedStatement(TypedDict):
-    """A statement in which [MASK] hides some words of the question. condition: the hidden words."""
+    """A statement in which [MASK] hides some words of the question. hidden_words: what it hides."""
 
     statement: str
-    condition: str
+    hidden_words: str
 
 
 class VerifiedCandidate(TypedDict):
@@ -139,7 +139,7 @@ class Usage(TypedDict):
     cached_tokens: int
 
 
-class Malformed(TypedDict):
+class CountedReplies(TypedDict):
     """Replies that were counted under one prompt name.
 
     Those in `malformed` lack the form that the prompt asks for, and the parser's default took the place of each. Those
@@ -184,13 +184,13 @@ def merge_usage(left: dict[str, Usage] | None, right: dict[str, Usage] | None) -
 
 
 def merge_counted_replies(
-    left: dict[str, Malformed] | None, right: dict[str, Malformed] | None
-) -> dict[str, Malformed]:
+    left: dict[str, CountedReplies] | None, right: dict[str, CountedReplies] | None
+) -> dict[str, CountedReplies]:
     """Reducer: add up the counts and collect the raw replies, by prompt name."""
     merged_replies = dict(left or {})
     for name, new in (right or {}).items():
-        before = merged_replies.get(name, Malformed(count=0, replies=[]))
-        merged_replies[name] = Malformed(
+        before = merged_replies.get(name, CountedReplies(count=0, replies=[]))
+        merged_replies[name] = CountedReplies(
             count=before["count"] + new["count"], replies=[*before["replies"], *new["replies"]]
         )
     return merged_replies
@@ -213,8 +213,8 @@ class Counters(TypedDict, total=False):
     """
 
     usage: Annotated[dict[str, Usage], merge_usage]
-    malformed: Annotated[dict[str, Malformed], merge_counted_replies]
-    wordy_answers: Annotated[dict[str, Malformed], merge_counted_replies]
+    malformed: Annotated[dict[str, CountedReplies], merge_counted_replies]
+    wordy_answers: Annotated[dict[str, CountedReplies], merge_counted_replies]
     temperature_refused: Annotated[bool, is_either]
     dropped: Annotated[int, add_counts]
 

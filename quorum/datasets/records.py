@@ -19,7 +19,7 @@ class Record(TypedDict):
 
     answers: accepted answers, empty if "unknown" is right; gold: ids of the passages that answer it; gold_passages:
     gold passages that are not among `passages`. If no gold passage is retrieved, experiments on the rank of gold
-    passages insert one of the known ones among the retrieved passages.
+    passages insert one among the retrieved passages: the first in `passages`, or else in `gold_passages`.
     """
 
     id: str

@@ -1,4 +1,6 @@
-"""Reads silver data: JSON lines of questions with the sentences that a FILCO measure chose for their answers."""
+"""Reads silver data: JSON lines of questions with the sentences, or the whole passages, that a FILCO measure chose for
+their answers.
+"""
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -11,7 +13,7 @@ from quorum.datasets.records import get_list, parse_passage, preview_value, read
 
 
 class SilverSpan(TypedDict):
-    """A chosen sentence: characters [start, end) of the text of the passage with this id, and the sentence itself."""
+    """A chosen sentence or passage: its text, which is characters [start, end) of the passage with this id."""
 
     passage: str
     start: int
@@ -20,7 +22,9 @@ class SilverSpan(TypedDict):
 
 
 class SilverLine(TypedDict):
-    """One question. `passages`: the passages that were searched, best first; `silver`: the chosen sentences, if any."""
+    """One question. `passages`: the given or retrieved passages from which the measure chose, best first; `silver`: the
+    chosen sentences or passages, if any.
+    """
 
     id: str
     question: str

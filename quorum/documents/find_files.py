@@ -18,7 +18,9 @@ LARGEST_RULES = 1_000_000  # bytes of a .gitignore
 
 @dataclass(frozen=True)
 class FileChoice:
-    """Which files below a folder are read. The patterns are those of .gitignore, relative to the given folder.
+    """Which files below a folder are read.
+
+    The patterns are written as in a .gitignore, and matched against paths relative to the given folder.
 
     include: only files that match one of these; all if empty. exclude: no files that match one of these. gitignore:
     skip files that git ignores. follow: also follow links that lead out of the folder.

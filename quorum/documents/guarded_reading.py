@@ -68,7 +68,9 @@ class GuardedReader:
         return reply.passages, reply.notes
 
     def get_process(self) -> subprocess.Popen[bytes]:
-        """The running worker process. Starts one if there is none, or if this process is a fork of its owner."""
+        """The running worker process. Starts one if there is none, if the last one has ended, or if it belongs to
+        another process, of which the current one is a fork.
+        """
         if self.process is None or self.owner_pid != os.getpid() or self.process.poll() is not None:
             if self.process is not None:
                 close_pipes(self.process)

@@ -29,7 +29,7 @@ HEADING_LEVELS = {f"h{level}": level for level in range(1, 7)}
 SUPERSCRIPTS = str.maketrans("0123456789+-", "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻")
 EXPONENT = re.compile(r"[+-]?\d{1,4}")
 HIDDEN_STYLE = re.compile(r"display\s*:\s*none|visibility\s*:\s*hidden", re.IGNORECASE)
-MAX_CELL_SPAN, MAX_CELLS = 200, 1_000_000  # columns that one cell may span; cells of a table
+MAX_CELL_SPAN, MAX_CELLS = 200, 1_000_000  # columns, or rows, that one cell may span; cells of a table
 
 
 @dataclass
@@ -212,7 +212,7 @@ def get_inner_text(element: Any, *, keeps_white_space: bool = False) -> str:
 
 
 def flatten_table(table: Any) -> str:
-    """A table inside a cell, on one line; a deeper table becomes plain text."""
+    """A table inside a cell, on one line. If it contains another table, all of it becomes plain text."""
     deeper = table.find(".//table") is not None
     grid = [[" ".join(table.itertext())]] if deeper else read_grid(table)
     return " " + ", ".join(format_rows(grid, header_is_on_top=None if deeper else header_is_on_top(table))) + " "

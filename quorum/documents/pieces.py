@@ -20,7 +20,7 @@ from quorum.documents.split import (
     split_units,
 )
 
-LONGEST_UNSPLIT = 3  # a given passage is split if it has more than this many times the wanted words
+LONGEST_UNSPLIT = 3  # a passage from a file of JSON lines is split if it has more than this many times the wanted words
 DEEPEST_INDENT = 200  # characters; a deeper indentation of a line is dropped
 LONGEST_HEADING = 200  # characters that a passage keeps of each heading above it
 
@@ -86,27 +86,35 @@ def hash_passage(passage: Passage) -> str:
 def split_document(document: Document, words: int = 100) -> Iterator[Piece]:
     """The passages of a document, of at most `words` words each.
 
-    Each passage lies in one section, the text below one heading. A heading stays with the text after it. A row of a
-    table or a line of code is only split if it is longer than a passage. Prose is split as in `quorum.documents.split`.
+    Each passage lies in one section, the text below one heading. Headings stay with the text after them if all fit into
+    one passage. A row of a table or a line of code is only split if it is longer than a passage. Prose is split as in
+    `quorum.documents.split`.
     """
     max_half_words = 2 * words
     section: list[LocatedUnit] = []
     for unit in locate_units(document, max_half_words):
-        if unit.unit.is_heading and unit.block.kind == "heading" and any(not is_heading(before) for before in section):
+        if (
+            unit.unit.is_heading
+            and is_in_heading_block(unit)
+            and any(not is_in_heading_block(before) for before in section)
+        ):
             yield from split_section(document, section, max_half_words)
             section = []
         section.append(unit)
     yield from split_section(document, section, max_half_words)
 
 
-def is_heading(unit: LocatedUnit) -> bool:
+def is_in_heading_block(unit: LocatedUnit) -> bool:
+    """Whether a unit is a heading of the document or a part of one. `Unit.is_heading` is true also for a line of prose
+    that begins with "#", and false for the parts of an overlong heading.
+    """
     return unit.block.kind == "heading"
 
 
 def locate_units(document: Document, max_half_words: int) -> Iterator[LocatedUnit]:
     """The units of all blocks in order. Their offsets refer to the document's text.
 
-    max_half_words: the longest unit, in half words (see `count_half_words`).
+    max_half_words: the longest unit, in half words: a word counts 2, a character of a script without spaces 1.
     """
     text, begin = document.text, 0
     open_headings: list[tuple[int, str]] = []
@@ -121,9 +129,9 @@ def locate_units(document: Document, max_half_words: int) -> Iterator[LocatedUni
 
 
 def split_block(text: str, begin: int, end: int, block: Block, max_half_words: int) -> Iterator[Unit]:
-    """The units of a block: sentences, lines of code, a row or a heading; of one that is too long, its parts.
+    """The units of a block: its sentences, its lines of code, its row or its heading.
 
-    No unit is split over passages.
+    A sentence, line, row or heading longer than `max_half_words` is cut into several units. No unit is split further.
     """
     if block.kind == "text":
         for unit in split_units(text[begin:end], max_half_words):
@@ -154,12 +162,12 @@ def split_section(document: Document, section: Sequence[LocatedUnit], max_half_w
     """The passages of one section."""
     for first, last in pack_ranges([unit.unit for unit in section], max_half_words):
         units = section[first:last]
-        heading_paths = [unit.headings for unit in units if not is_heading(unit)] or [units[0].headings]
+        heading_paths = [unit.headings for unit in units if not is_in_heading_block(unit)] or [units[0].headings]
         text = "\n".join(
             format_block(document.text[run[0].unit.start : run[-1].unit.end], run[0].block)
             for run in (list(group) for _, group in groupby(units, key=lambda unit: id(unit.block)))
         )
-        page = next((unit.block.page for unit in units if not is_heading(unit)), units[0].block.page)
+        page = next((unit.block.page for unit in units if not is_in_heading_block(unit)), units[0].block.page)
         yield Piece(text, units[0].unit.start, units[-1].unit.end, page, find_shared_headings(heading_paths))
 
 

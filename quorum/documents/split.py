@@ -31,8 +31,8 @@ def split_text(text: str, words: int = 100) -> list[str]:
     """Split a text into passages of at most `words` words. Only white space is lost.
 
     There are as few passages as possible. Their lengths are as even as sentence ends allow (least sum of squares). A
-    heading stays with the text after it. Only a sentence longer than the limit is cut. In scripts without spaces, two
-    characters count as a word.
+    heading stays with the text after it if both fit into one passage and no further passage is needed. Only a sentence
+    longer than the limit is cut. In scripts without spaces, two characters count as a word.
     """
     limit = 2 * words
     return [normalize_spacing(text[start:end]) for start, end in pack_units(split_units(text, limit), limit)]

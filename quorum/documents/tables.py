@@ -49,8 +49,8 @@ def looks_like_header(rows: Grid) -> bool:
     """Whether the first row probably names the columns.
 
     Its values must differ, and each must be a year or have no digit. In a table of three or more columns, one column
-    may be without a name. In a table of two columns such a row may also be a name and a value; there the values below
-    must have digits.
+    may be without a name. In a table of two columns the first row may also be a name and its value, like every other
+    row. So there the second value of every later row must have a digit.
     """
     if len(rows) < 2:
         return False

@@ -13,7 +13,7 @@ from uuid import UUID, uuid5
 
 from quorum.evaluation.metrics.registry import list_metrics
 from quorum.evaluation.run.column_scores import Row
-from quorum.models.tracing import clean_value
+from quorum.models.tracing import copy_without_secrets
 
 COUNTED_KEYS = ("calls", "malformed", "wordy_answers", "dropped")  # dropped: passages that did not fit the window
 
@@ -41,8 +41,8 @@ def make_example(dataset: UUID, row: Row, hides_texts: bool) -> dict[str, Any]:
     """A question with its accepted answers. Its metadata hold the question's id in our data."""
     return {
         "id": make_example_id(dataset, row),
-        "inputs": clean_value({"question": row["question"]}, hides_texts),
-        "reference_outputs": {"answers": clean_value({"answer": row["gold"]}, hides_texts)["answer"]},
+        "inputs": copy_without_secrets({"question": row["question"]}, hides_texts),
+        "reference_outputs": {"answers": copy_without_secrets({"answer": row["gold"]}, hides_texts)["answer"]},
         "metadata": {"id": row["id"], "task": row.get("task") or "short"},
     }
 

@@ -1,7 +1,8 @@
 """Uploads the results of an evaluation as a LangSmith dataset with an experiment for each method (`--langsmith NAME`).
 
 The upload sends recorded results and asks nothing again. The dataset is found by its name, examples by their ids, an
-experiment by dataset, method and configuration: a repeated upload sends only what is missing.
+experiment by dataset, method and configuration. A repeated upload adds the examples that are missing. It sends all rows
+of a method again if one of them has changed, or if the method's last upload was interrupted.
 """
 
 import hashlib
@@ -28,8 +29,8 @@ from quorum.evaluation.run.column_scores import Row
 from quorum.evaluation.run.config import compute_short_hash
 from quorum.evaluation.run.config_file import read_config
 from quorum.evaluation.run.details import LineIndex
-from quorum.evaluation.run.source import Progress, ignore_progress
-from quorum.models.tracing import TraceClient, clean_value, hides_passages
+from quorum.evaluation.run.source import ProgressCallback, ignore_progress
+from quorum.models.tracing import TraceClient, copy_without_secrets, hides_passages
 
 ROWS_PER_REQUEST = 100  # rows that one request sends, or examples that it looks up
 LONGEST_MESSAGE = 200  # characters of LangSmith's error message
@@ -42,12 +43,12 @@ UPLOAD_ERRORS = (LangSmithError, RequestException, ValidationError)
 @dataclass(frozen=True)
 class UploadSummary:
     """The result of an upload. url: the address of the dataset, if LangSmith reports it; experiments: their names;
-    runs: how many runs this upload sent.
+    answer_count: how many answers this upload sent; LangSmith shows each as a run.
     """
 
     url: str | None
     experiments: list[str]
-    runs: int
+    answer_count: int
 
 
 def check_access(name: str) -> None:
@@ -70,7 +71,7 @@ def check_access(name: str) -> None:
         ) from None
 
 
-def upload_to_langsmith(folder: Path, name: str, progress: Progress = ignore_progress) -> UploadSummary:
+def upload_to_langsmith(folder: Path, name: str, progress: ProgressCallback = ignore_progress) -> UploadSummary:
     """Send the results of a folder to the dataset `name`. Raises `SetupError` on failure; the results are kept."""
     try:
         with connect_langsmith() as client, LineIndex(folder / "results.jsonl") as lines:
@@ -78,7 +79,7 @@ def upload_to_langsmith(folder: Path, name: str, progress: Progress = ignore_pro
     except UPLOAD_ERRORS as error:
         raise SetupError(
             f"The results are in {folder}, but LangSmith did not accept them ({describe_error(error)}); run the same "
-            "command again: it sends what is missing and asks no question again."
+            "command again: it completes the upload and asks no question again."
         ) from None
 
 
@@ -114,20 +115,21 @@ class Sender(TraceClient):
 def describe_error(error: Exception) -> str:
     """The error message without secrets, cut to LONGEST_MESSAGE characters."""
     message = (
-        " ".join(URL_QUERY.sub("", str(clean_value(str(error), hide_passages=False))).split()) or type(error).__name__
+        " ".join(URL_QUERY.sub("", str(copy_without_secrets(str(error), hide_passages=False))).split())
+        or type(error).__name__
     )
     return message if len(message) <= LONGEST_MESSAGE else f"{message[:LONGEST_MESSAGE]} ..."
 
 
 def send_results(
-    client: Sender, config: Mapping[str, Any], lines: LineIndex, name: str, progress: Progress
+    client: Sender, config: Mapping[str, Any], lines: LineIndex, name: str, progress: ProgressCallback
 ) -> UploadSummary:
     """Send the dataset, its examples, then one experiment after the other."""
     dataset = find_dataset(client, name, config)
     add_examples(client, dataset.id, lines)
-    titles, sent_count, total = [], 0, len(lines.offsets)
+    titles, sent_count, unchanged_count, total = [], 0, 0, len(lines.offset_of_key)
     for method in config["methods"]:
-        ids = [id_ for method_of_row, id_ in lines.offsets if method_of_row == method]
+        ids = [id_ for method_of_row, id_ in lines.offset_of_key if method_of_row == method]
         title = f"{name}: {method} {compute_short_hash(config)}"
         metadata = make_metadata(config, method)
         experiment = find_experiment(client, title, dataset.id, metadata, len(ids))
@@ -140,8 +142,11 @@ def send_results(
             for chunk in split_into_chunks(ids):
                 send_rows(client, target, [get_row(lines, method, id_) for id_ in chunk])
                 sent_count += len(chunk)
-                progress("upload", sent_count, total)
+                progress("upload", unchanged_count + sent_count, total)
             client.update_project(experiment.id, metadata=metadata | {"results": digest})
+        else:
+            unchanged_count += len(ids)
+            progress("upload", unchanged_count + sent_count, total)
     return UploadSummary(dataset.url, titles, sent_count)
 
 
@@ -160,7 +165,7 @@ def find_dataset(client: langsmith.Client, name: str, config: Mapping[str, Any])
 
 def add_examples(client: langsmith.Client, dataset: UUID, lines: LineIndex) -> None:
     """Add the questions that the dataset does not have yet."""
-    method_of_id = {id_: method for method, id_ in lines.offsets}
+    method_of_id = {id_: method for method, id_ in lines.offset_of_key}
     for chunk in split_into_chunks(method_of_id.items()):
         rows = {make_example_id(dataset, row): row for row in (get_row(lines, method, id_) for id_, method in chunk)}
         existing_ids = {example.id for example in client.list_examples(dataset_id=dataset, example_ids=list(rows))}
@@ -187,7 +192,7 @@ def make_metadata(config: Mapping[str, Any], method: str) -> dict[str, Any]:
     settings = {name: format_model_identity(value) for name, value in config["methods"][method].items()}
     plain_settings = {name: value for name, value in settings.items() if isinstance(value, PLAIN_TYPES)}
     return dict(
-        clean_value(
+        copy_without_secrets(
             {"quorum": config["quorum"], "configuration": compute_short_hash(config), **plain_settings},
             hide_passages=False,
         )

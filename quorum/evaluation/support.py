@@ -46,8 +46,11 @@ class ShownResult(Result, total=False):
     note: str | None
 
 
-async def add_support(question: str, result: Result, context: Context) -> ShownResult:
-    """The result with its support and note. For a follow-up question, they are found for its rewritten form."""
+async def add_statement_and_note(question: str, result: Result, context: Context) -> ShownResult:
+    """The result with the statement that supports the answer (`support`) and the note about the question (`note`).
+
+    For a follow-up question, both are found for its rewritten form.
+    """
     question_asked = str(result.get("question") or question)
     return {
         **result,

@@ -14,7 +14,7 @@ from langchain_core.outputs import LLMResult
 from quorum.core.redaction import redact_secrets
 from quorum.core.state_updates import unwrap_update
 from quorum.evaluation.callbacks import get_node_name, read_message, read_usage
-from quorum.models.tracing import clean_value, hides_passages
+from quorum.models.tracing import copy_without_secrets, hides_passages
 
 FORMAT_NAME = "quorum trace 1"
 Listener = Callable[["Step"], None]
@@ -135,7 +135,7 @@ class Tracer(AsyncCallbackHandler):
 
 def clean_text(text: str) -> str:
     """A text without secrets; a note replaces it if passages must be hidden."""
-    return str(clean_value(text, hides_passages()))
+    return str(copy_without_secrets(text, hides_passages()))
 
 
 def describe_failure(error: BaseException) -> str:
@@ -172,7 +172,7 @@ def describe_changes(node: str, update: dict[str, Any]) -> list[str]:
         for key, format_value in VALUE_FORMATS.items()
         if (value := changed_values.get(key)) not in (None, [], 0, "") or (key == "confidence" and value == 0)
     ]
-    return [str(clean_value({"answer": line}, hides_passages())["answer"]) for line in lines]
+    return [str(copy_without_secrets({"answer": line}, hides_passages())["answer"]) for line in lines]
 
 
 def step_to_json(step: Step) -> dict[str, Any]:

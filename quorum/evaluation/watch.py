@@ -18,8 +18,8 @@ from quorum.evaluation.callbacks import get_node_name, is_reused, read_message, 
 
 SHOWN_DIGITS = 4
 SEARCH_SECONDS: ContextVar[dict[str, float] | None] = ContextVar("SEARCH_SECONDS", default=None)
-"""For the answer in progress: by query, the seconds that its search took, even if the answer of another method had
-started that search. `CachingRetriever` fills it."""
+"""The `search_seconds` of the watcher of the answer in progress: by query, how long the search took, even if another
+method's answer had started it. `Questioner` sets this variable; `CachingRetriever` adds to the dictionary."""
 
 
 class Step(TypedDict):

@@ -58,7 +58,7 @@ async def call(
     *,
     context: Context,
     prompt_version: str = "",
-    detail: str = "",
+    call_subject: str = "",
     inputs: Mapping[str, Any] | None = None,
     n: int = 1,
     temperature: float | None = None,
@@ -69,9 +69,9 @@ async def call(
 ) -> list[Reply]:
     """Send the message `text` to a model `n` independent times; `temperature` and `model` default to the context's.
 
-    prompt_name, prompt_version: the prompt's name and the hash of its text, for traces and the journal; detail: what
-    this call is about ("passage 2"); inputs: the prompt's variables, which only the embedded reader gets; schema: the
-    reply's JSON schema, which is sent to servers that speak the OpenAI protocol and do not refuse it.
+    prompt_name, prompt_version: the prompt's name and the hash of its text, for traces and the journal; call_subject:
+    what this call is about ("passage 2"); inputs: the prompt's variables, which only the embedded reader gets; schema:
+    the reply's JSON schema, which is sent to servers that speak the OpenAI protocol and do not refuse it.
 
     At temperature 0 the n requests would be identical: only one is sent, and each of the n replies counts its full
     cost. (The scripted model, and a model object whose own temperature is not 0, are asked n times.) If the server
@@ -81,7 +81,7 @@ async def call(
     call can succeed: a refused key, or a server that was unreachable for five minutes.
     """
     request, reply_identity, chosen_model = await make_request(
-        prompt_name, text, context, prompt_version, detail, inputs, temperature, model, schema, config, clock
+        prompt_name, text, context, prompt_version, call_subject, inputs, temperature, model, schema, config, clock
     )
     if n == 1:
         return [await fetch_reply(request, reply_identity, 0)]

@@ -1,8 +1,8 @@
 """Asks an idle connection quickly whether the server has closed it.
 
 httpcore2 asks this of every idle connection before and after each request. Each time it asks anyio for the socket, and
-anyio also reads the address of the other end. Then it makes a poll object. When sixteen calls run at once, this takes 8% of a call's processor
-time. Here the socket and the poll object are kept with the connection.
+anyio also reads the address of the other end. Then it makes a poll object. When sixteen calls run at once, this takes
+8% of a call's processor time. Here the socket and the poll object are kept with the connection.
 """
 
 import select

@@ -27,8 +27,8 @@ from quorum.models.loops import get_loop_cache
 
 
 def make_key(identity: Mapping[str, Any], decoding: Mapping[str, Any], text: str, inputs: Any, sample: int) -> str:
-    """sha256 over the model's identity (provider, base URL, model), the decoding parameters, the message's text, `inputs`
-    and the number of the sample.
+    """sha256 over the model's identity (provider, base URL, model), the decoding parameters, the message's text,
+    `inputs` and the number of the sample.
 
     inputs: the prompt's variables and its name if the model is the embedded reader, else None.
     """

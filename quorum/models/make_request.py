@@ -47,7 +47,7 @@ async def make_request(
     text: str,
     context: Context,
     prompt_version: str,
-    detail: str,
+    call_subject: str,
     inputs: Mapping[str, Any] | None,
     temperature: float | None,
     model: str | BaseChatModel | None,
@@ -62,8 +62,8 @@ async def make_request(
     model_identity = await get_model_identity_async(chosen_model, context)
     chosen_temperature = context.temperature if temperature is None else temperature
     text = text.encode("utf-8", "replace").decode()  # a lone surrogate from a broken file cannot be sent
-    name = f"{prompt_name}: {detail}" if detail else prompt_name
-    metadata = {"prompt": prompt_name, "prompt_version": prompt_version, "prompt_detail": detail}
+    name = f"{prompt_name}: {call_subject}" if call_subject else prompt_name
+    metadata = {"prompt": prompt_name, "prompt_version": prompt_version, "prompt_detail": call_subject}
     note_prompt(prompt_name, prompt_version)
     request = Request(
         model=client,

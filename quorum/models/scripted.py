@@ -26,19 +26,19 @@ class NoReplyError(AssertionError):
 class RecordedCall:
     """A recorded call.
 
-    prompt: the prompt's name alone ("answer"). detail: what the call is about ("passage 2"). messages, parameters: what
-    was sent, and the decoding parameters.
+    prompt_name: the prompt's name alone ("answer"). call_subject: what the call is about ("passage 2"). messages,
+    parameters: what was sent, and the decoding parameters.
     """
 
-    prompt: str
-    detail: str
+    prompt_name: str
+    call_subject: str
     messages: list[BaseMessage]
     parameters: dict[str, Any]
 
     @property
     def name(self) -> str:
         """The call's name in a trace: "answer: passage 2"."""
-        return f"{self.prompt}: {self.detail}" if self.detail else self.prompt
+        return f"{self.prompt_name}: {self.call_subject}" if self.call_subject else self.prompt_name
 
     @property
     def text(self) -> str:
@@ -74,7 +74,7 @@ class ScriptedModel(BaseChatModel):
         return self
 
     def on(self, name: str, *replies: ScriptedReply | Replier) -> "ScriptedModel":
-        """Add replies to the prompt `name` or to one call of it, "name: detail"; or set a function of the messages."""
+        """Add replies to a prompt ("answer") or one call of it ("answer: passage 2"), or set a function of messages."""
         first = replies[0] if replies else None
         if callable(first):
             self._scripts[name] = first
@@ -91,7 +91,7 @@ class ScriptedModel(BaseChatModel):
             metadata.get("prompt") or "", metadata.get("prompt_detail") or "", messages, parameters
         )
         self._history.append(recorded_call)
-        script = self._scripts.get(recorded_call.name, self._scripts.get(recorded_call.prompt, self._queue))
+        script = self._scripts.get(recorded_call.name, self._scripts.get(recorded_call.prompt_name, self._queue))
         if callable(script):
             return script(messages)
         if not script:

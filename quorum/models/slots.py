@@ -30,7 +30,7 @@ def queue_calls_as_one_question() -> None:
 class Slots:
     """At most `count` calls at once. The next is the one whose question has the fewest calls; among equals, the first.
 
-    Calls outside of an evaluation belong to no counted question; they are served in their order.
+    Calls outside of an evaluation belong to no question. Each of them waits like a question's first call.
     """
 
     def __init__(self, count: int) -> None:

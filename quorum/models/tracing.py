@@ -36,7 +36,7 @@ def hides_passages() -> bool:
     return os.environ.get(HIDE_VARIABLE, "").strip().lower() not in ("", "0", "no", "off", "false")
 
 
-def clean_value(value: Any, hide_passages: bool) -> Any:
+def copy_without_secrets(value: Any, hide_passages: bool) -> Any:
     """A copy without user names and passwords in URLs, and without the environment's secrets.
 
     hide_passages: also without the texts of passages.
@@ -88,7 +88,7 @@ class TraceClient(langsmith.Client):
 
     def __init__(self, **options: Any) -> None:
         # LangSmith adds parts of the environment to the metadata
-        own_settings = {"hide_metadata": lambda metadata: clean_value(metadata, hide_passages=False)}
+        own_settings = {"hide_metadata": lambda metadata: copy_without_secrets(metadata, hide_passages=False)}
         self.options: dict[str, Any] | None = own_settings | options
 
     def __getattr__(self, name: str) -> Any:
@@ -101,7 +101,7 @@ class TraceClient(langsmith.Client):
 
     def create_run(self, name: str, inputs: dict[str, Any], run_type: Any, **run_fields: Any) -> None:
         """Send the beginning of a run."""
-        super().create_run(name, clean_value(inputs, hides_passages()), run_type, **clean_run(run_fields))
+        super().create_run(name, copy_without_secrets(inputs, hides_passages()), run_type, **clean_run(run_fields))
 
     def update_run(self, run_id: Any, **run_fields: Any) -> None:
         """Send the end of a run."""
@@ -113,10 +113,10 @@ def clean_run(run_fields: dict[str, Any]) -> dict[str, Any]:
     hide, cleaned_run = hides_passages(), dict(run_fields)
     for part in ("inputs", "outputs"):
         if cleaned_run.get(part) is not None:
-            cleaned_run[part] = clean_value(cleaned_run[part], hide)
+            cleaned_run[part] = copy_without_secrets(cleaned_run[part], hide)
     for part in ("extra", "serialized", "events"):
         if cleaned_run.get(part) is not None:
-            cleaned_run[part] = clean_value(cleaned_run[part], hide_passages=False)
+            cleaned_run[part] = copy_without_secrets(cleaned_run[part], hide_passages=False)
     if isinstance(cleaned_run.get("error"), str):
         cleaned_run["error"] = (
             re.split(r"\W", cleaned_run["error"], maxsplit=1)[0] if hide else redact_secrets(cleaned_run["error"])

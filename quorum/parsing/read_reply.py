@@ -114,7 +114,7 @@ REPLY_PARSERS: dict[str, ReplyParser] = {
     # The prompt shows one more passage; the reply holds the updated notes and an answer.
     "inference": make_reply_parser(parse_answer_with_notes),
     # A passage that the model writes from its memory.
-    "internal": FREE_TEXT,
+    "passage_from_memory": FREE_TEXT,
     "judge": FREE_TEXT,
     "judge_and_choose": CHOSEN_PASSAGES,
     "judge_and_choose_yes_no": CHOSEN_PASSAGES,
@@ -176,7 +176,8 @@ def read_reply(
     Returns an object with `value` and `malformed`. A malformed reply does not have the form that the prompt asks for;
     its `value` is a default. The type of `value` depends on the prompt:
 
-    - a text: answers of every type, "generic_summary", "conditional_summary", "judge", "internal" (a passage from the
+    - a text: answers of every type, "generic_summary", "conditional_summary", "judge", "passage_from_memory" (a passage
+    from the
       model's memory), "topic", "stand_alone", "recover_condition" (the hidden words). If the reply says that it cannot
       answer, a yes/no, long or dialogue answer is "unknown", a label is "NOT ENOUGH INFO", and a short answer keeps the
       reply's own words, which `quorum.is_unknown` recognises;
@@ -187,8 +188,8 @@ def read_reply(
     - `.thought`, `.query`, `.answer`: "react", "react_action"; `.question`, `.answer`: "self_ask", "self_ask_final";
     - a list: "candidates" (texts), "filter_sentences" (sentences), "choose", "judge_and_choose" and "filter_passages"
       (passage numbers from 1), "rank_passages" (all passages, best first, as indexes from 0);
-    - `.question` and `.answers`, or None: the prompts that write questions; {"statement", "condition"} (the condition:
-      the hidden words), or None: "mask_condition".
+    - `.question` and `.answers`, or None: the prompts that write questions; {"statement", "hidden_words"}, or
+      None: "mask_condition".
 
     Raises SetupError for an unknown prompt, and for an argument that the prompt needs and that is missing.
 

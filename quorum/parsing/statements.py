@@ -49,7 +49,7 @@ def parse_masked_statement(reply: str, answer: str = "") -> Parsed[MaskedStateme
     # The condition is masked wherever the statement repeats it.
     masked_statement = condition_pattern.sub(MASK, WRITTEN_MASK.sub(MASK, statement))
     return Parsed(
-        MaskedStatement(statement=masked_statement, condition=condition) if MASK in masked_statement else None,
+        MaskedStatement(statement=masked_statement, hidden_words=condition) if MASK in masked_statement else None,
         malformed=not has_mask,
     )
 

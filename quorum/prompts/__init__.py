@@ -18,15 +18,15 @@ from string import Template
 
 from quorum.core.errors import SetupError
 from quorum.core.files import read_regular
-from quorum.prompts.passages import number_passages
+from quorum.prompts.passages import format_passages
 
 __all__ = [
     "BUILT_IN",
     "RenderedPrompt",
+    "format_passages",
     "get_text",
     "get_version",
     "load_overrides",
-    "number_passages",
     "render_prompt",
 ]
 

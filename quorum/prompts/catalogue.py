@@ -31,7 +31,7 @@ SENT_BY: Mapping[str, tuple[str, ...]] = {
     "filter_sentences": ("filco", FILTER_USERS),
     "generic_summary": ("sum_and_pred", "any method with reranker=summary"),
     "inference": ("selection_inference",),
-    "internal": ("blendfilter",),
+    "passage_from_memory": ("blendfilter",),
     "judge": ("blendfilter",),
     "judge_and_choose": ("blendfilter",),
     "mask_condition": ("self_verification",),

@@ -5,14 +5,14 @@ from collections.abc import Sequence
 from quorum.core.state import Passage
 
 
-def number_passages(passages: Sequence[Passage]) -> str:
+def format_passages(passages: Sequence[Passage]) -> str:
     """The passages with title and text, numbered from 1 in their order, a blank line between two."""
     return "\n\n".join(format_passage(number, passage) for number, passage in enumerate(passages, start=1))
 
 
-def number_passages_or_none(passages: Sequence[Passage]) -> str:
-    """As `number_passages`, but '(none)' for an empty list, so that the prompt says that no passage is left."""
-    return number_passages(passages) or "(none)"
+def format_passages_or_none(passages: Sequence[Passage]) -> str:
+    """As `format_passages`, but '(none)' for an empty list, so that the prompt says that no passage is left."""
+    return format_passages(passages) or "(none)"
 
 
 def format_passage(number: int, passage: Passage) -> str:

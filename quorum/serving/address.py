@@ -30,7 +30,7 @@ def check_address(host: str, token: str | None) -> str | None:
         )
     if token is None and not is_loopback(host):
         raise SetupError(
-            f"--host {host} lets others reach the page, and no token is given; add --token TOKEN or QUORUM_TOKEN, or "
+            f"--host {host} lets others reach the server, and no token is given; add --token TOKEN or QUORUM_TOKEN, or "
             "leave out --host to stay on this machine."
         )
     return token
@@ -64,6 +64,6 @@ def open_listening_socket(host: str, port: int) -> socket.socket:
         if server_socket is not None:
             server_socket.close()
         raise SetupError(
-            f"The page cannot be served at {host}:{port} ({error.strerror or error}); give another --port or --host."
+            f"The server cannot listen at {host}:{port} ({error.strerror or error}); give another --port or --host."
         ) from None
     return server_socket

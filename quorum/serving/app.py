@@ -19,7 +19,7 @@ from quorum.serving.errors import Refusal, explain_failure
 from quorum.serving.openapi import describe_api
 from quorum.serving.permissions import ServedModel
 from quorum.serving.replies import (
-    Reply,
+    ServedAnswer,
     format_chunk,
     format_event,
     format_remaining_events,
@@ -55,7 +55,7 @@ def make_app(service: Service, tokens: Sequence[str] = ()) -> App:
             event_queue = EventQueue()
             events = stream_completion(service.start(job, event_queue.add), event_queue, job, request.state.request_id)
             return StreamingResponse(events, media_type="text/event-stream", headers=STREAM_HEADERS)
-        return await wait_for_reply(request, service.start(job), job)
+        return await wait_for_answer(request, service.start(job), job)
 
     async def show_health(request: Request) -> Response:
         return JSONResponse({"status": "ok"})
@@ -96,7 +96,7 @@ async def refuse_request(request: Request, error: Exception) -> Response:
     return Refusal(error.status_code, message, "not_found", headers=error.headers or {}).respond()
 
 
-async def wait_for_reply(request: Request, task: "asyncio.Task[Reply]", job: Job) -> Response:
+async def wait_for_answer(request: Request, task: "asyncio.Task[ServedAnswer]", job: Job) -> Response:
     """The whole completion. If the client leaves, the run is cancelled."""
     # After the body, the only message is that the client has left.
     disconnect = asyncio.ensure_future(request.receive())
@@ -151,7 +151,7 @@ class EventQueue:
 
 
 async def stream_completion(
-    task: "asyncio.Task[Reply]", event_queue: EventQueue, job: Job, request_id: str
+    task: "asyncio.Task[ServedAnswer]", event_queue: EventQueue, job: Job, request_id: str
 ) -> AsyncIterator[str]:
     """The completion as events, then [DONE]. An error is an event, too. If the client leaves, the run is cancelled."""
     head = make_head(job.served_model.id, "chat.completion.chunk")

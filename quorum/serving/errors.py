@@ -11,7 +11,7 @@ from starlette.responses import JSONResponse
 
 from quorum.core.context import Context
 from quorum.core.errors import CallError, QuorumError, TooLong
-from quorum.models.tracing import clean_value
+from quorum.models.tracing import copy_without_secrets
 
 FILE_PATH = re.compile(r"(?<![\w.:/])(?:~|\.{1,2}|[A-Za-z]:)?[/\\][\w.@%+~-]+(?:[/\\][\w.@%+~-]*)*")
 URL_ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://[^\s'\"<>)\]]+")
@@ -47,7 +47,7 @@ class Refusal(Exception):  # noqa: N818  a refusal is raised, but is no failure 
 def explain_failure(error: BaseException, context: Context, request_id: str) -> Refusal:
     """The refusal for a failure in a run. The full error is printed on the server's terminal, with the request's id."""
     print(
-        f"quorum: request {request_id}: {' '.join(str(clean_value(str(error), hide_passages=False)).split())}",
+        f"quorum: request {request_id}: {' '.join(str(copy_without_secrets(str(error), hide_passages=False)).split())}",
         file=sys.stderr,
     )
     if isinstance(error, TooLong):
@@ -63,7 +63,7 @@ def explain_failure(error: BaseException, context: Context, request_id: str) -> 
 
 def hide_paths(text: str, context: Context) -> str:
     """The text on one line, without secrets; [hidden] replaces the server's paths and addresses."""
-    message = MISSING_COLLECTION.sub(r"\1.", " ".join(str(clean_value(text, hide_passages=False)).split()))
+    message = MISSING_COLLECTION.sub(r"\1.", " ".join(str(copy_without_secrets(text, hide_passages=False)).split()))
     setting_values = (context.store, context.journal, context.examples, context.prompts)
     for path in sorted(
         (item for item in setting_values if isinstance(item, str) and item != "off"), key=len, reverse=True

@@ -99,18 +99,19 @@ class Tools:
             job = await self.service.accept(chat, find_client(call))
             context, task = job.context, self.service.start(job, report_progress_to_agent)
             try:
-                reply = await task
+                served_answer = await task
             finally:
                 await end_task(task)
                 await asyncio.gather(*progress_reports, return_exceptions=True)
         except Exception as error:  # noqa: BLE001  every failure is reported to the agent
             raise make_tool_error(error, context, call) from None
-        result = dict(reply.result or {})
+        result = dict(served_answer.result or {})
         sources = [
             format_passage_address(job.served_model.collection, item["passage"])
             for item in result.get("evidence") or []
         ]
-        text = "\n".join([reply.answer + reply.sources, *(f"[{item}]" for item in dict.fromkeys(sources))])
+        addresses = (f"[{item}]" for item in dict.fromkeys(sources))
+        text = "\n".join([served_answer.answer + served_answer.sources, *addresses])
         return CallToolResult(content=[TextContent(type="text", text=text)], structured_content=result)
 
     async def search(

@@ -19,7 +19,8 @@ class Metrics:
 
     def __init__(self) -> None:
         self.counts: dict[str, dict[str, float]] = {name: defaultdict(float) for name in DESCRIPTION_OF_COUNTER}
-        # Method -> histogram of the seconds: a count for each bucket, then the count of all, then their sum.
+        # Method -> histogram: for each bucket, how many questions took at most so many seconds; then the number of all
+        # questions; then the sum of their seconds.
         self.seconds: dict[str, list[float]] = {}
         self.questions_in_progress = 0
 

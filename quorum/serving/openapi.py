@@ -8,7 +8,7 @@ TEXT_TYPE, OBJECT_TYPE = {"type": "string"}, {"type": "object"}
 COMPLETION_DESCRIPTION = (
     "OpenAI's chat completion, with the method's whole result in the field quorum; if streamed, its chunks."
 )
-REFUSAL_STATUSES = ("400", "401", "403", "404", "413", "429", "502", "503")
+ERROR_STATUSES = ("400", "401", "403", "404", "413", "429", "500", "502", "503")
 
 
 def describe_api(permissions: Permissions) -> dict[str, Any]:
@@ -53,11 +53,11 @@ def describe_api(permissions: Permissions) -> dict[str, Any]:
 
 
 def describe_operation(summary: str, description: str, more_types: tuple[str, ...] = ()) -> dict[str, Any]:
-    """One operation of a path: its 200 response, which may have `more_types` besides JSON, and its refusals."""
+    """One operation of a path: its 200 response, which may have `more_types` besides JSON, and its errors."""
     error = {"application/json": {"schema": {"$ref": "#/components/schemas/Error"}}}
     content: dict[str, Any] = {kind: {"schema": OBJECT_TYPE} for kind in ("application/json", *more_types)}
-    refusals = {status: {"description": "Refused", "content": error} for status in REFUSAL_STATUSES}
-    return {"summary": summary, "responses": {"200": {"description": description, "content": content}, **refusals}}
+    errors = {status: {"description": "Refused or failed", "content": error} for status in ERROR_STATUSES}
+    return {"summary": summary, "responses": {"200": {"description": description, "content": content}, **errors}}
 
 
 def describe_error() -> dict[str, Any]:

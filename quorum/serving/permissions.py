@@ -62,7 +62,7 @@ class Permissions:
         """The methods that clients may choose, by name: Quorum's own, those of installed packages, cascades."""
         return list_methods() | {name: cascade.method for name, cascade in self.cascades.items()}
 
-    def find_graph(self, method: str) -> Any:
+    def get_method_or_graph(self, method: str) -> Any:
         """What `quorum.answer` takes as the method: a name, or the graph of a cascade."""
         return self.cascades[method].graph if method in self.cascades else method
 

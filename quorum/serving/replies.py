@@ -1,4 +1,4 @@
-"""Replies in OpenAI's format: a completion, or its chunks."""
+"""What the server sends to a client: an answer with its sources, in OpenAI's format (a completion, or its chunks)."""
 
 import json
 import re
@@ -17,8 +17,8 @@ PUBLIC_FIELDS = ("id", "title", "text", "score")  # fields of a passage; clients
 
 
 @dataclass(frozen=True)
-class Reply:
-    """The content of a reply. sources: the text that follows the answer, or empty; result: None if the
+class ServedAnswer:
+    """What a client gets for a request. sources: the text that follows the answer, or empty; result: None if the
     request was no question, such as one for a chat's title.
     """
 
@@ -28,16 +28,16 @@ class Reply:
     usage: Mapping[str, Usage] = field(default_factory=dict)
 
 
-def make_reply(result: ShownResult, *, wants_sources: bool) -> Reply:
-    """The reply for a result. With sources, it also quotes the supporting sentence and marks an unsure answer."""
+def make_served_answer(result: ShownResult, *, wants_sources: bool) -> ServedAnswer:
+    """Make the served answer. With sources, it also quotes the supporting sentence and marks an unsure answer."""
     answer = "unknown" if result["unknown"] else result["answer"]
     if not wants_sources:
-        return Reply(answer, "", publish_result(result), result.get("usage") or {})
+        return ServedAnswer(answer, "", publish_result(result), result.get("usage") or {})
     if is_unsure(result):
         answer = f"Not sure. Perhaps: {answer}"
     note = f"\n\n{result['note']}" if result.get("note") else ""
     sources = note + format_quote(result) + format_sources(result)
-    return Reply(answer, sources, publish_result(result), result.get("usage") or {})
+    return ServedAnswer(answer, sources, publish_result(result), result.get("usage") or {})
 
 
 def format_quote(result: ShownResult) -> str:
@@ -124,13 +124,13 @@ def make_head(model: str, kind: str) -> dict[str, Any]:
     return {"id": f"chatcmpl-{token_hex(12)}", "object": kind, "created": int(time.time()), "model": model}
 
 
-def make_completion(model: str, reply: Reply) -> dict[str, Any]:
+def make_completion(model: str, served_answer: ServedAnswer) -> dict[str, Any]:
     """The whole completion."""
-    message = {"role": "assistant", "content": reply.answer + reply.sources, "refusal": None}
+    message = {"role": "assistant", "content": served_answer.answer + served_answer.sources, "refusal": None}
     choice = {"index": 0, "message": message, "finish_reason": "stop", "logprobs": None}
-    quorum_part = {} if reply.result is None else {"quorum": reply.result}
+    quorum_part = {} if served_answer.result is None else {"quorum": served_answer.result}
     head = make_head(model, "chat.completion")
-    return {**head, "choices": [choice], "usage": count_usage(reply.usage), **quorum_part}
+    return {**head, "choices": [choice], "usage": count_usage(served_answer.usage), **quorum_part}
 
 
 def format_event(event: Mapping[str, Any] | str) -> str:
@@ -147,16 +147,16 @@ def format_chunk(
 
 
 def format_remaining_events(
-    head: Mapping[str, Any], reply: Reply, sent_answer: str, *, wants_usage: bool
+    head: Mapping[str, Any], served_answer: ServedAnswer, sent_answer: str, *, wants_usage: bool
 ) -> Iterator[str]:
     """The events at the end: the answer if none of it was sent, its sources, the whole result, the usage if wanted."""
     usage_field = {"usage": None} if wants_usage else {}
     if not sent_answer:
-        yield format_chunk(head, {"content": reply.answer}, **usage_field)
-    if reply.sources:
-        yield format_chunk(head, {"content": reply.sources}, **usage_field)
-    quorum_part = {} if reply.result is None else {"quorum": reply.result}
+        yield format_chunk(head, {"content": served_answer.answer}, **usage_field)
+    if served_answer.sources:
+        yield format_chunk(head, {"content": served_answer.sources}, **usage_field)
+    quorum_part = {} if served_answer.result is None else {"quorum": served_answer.result}
     yield format_chunk(head, {}, "stop", **quorum_part, **usage_field)
     if wants_usage:
-        yield format_event({**head, "choices": [], "usage": count_usage(reply.usage)})
+        yield format_event({**head, "choices": [], "usage": count_usage(served_answer.usage)})
     yield format_event("[DONE]")

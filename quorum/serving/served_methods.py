@@ -32,7 +32,9 @@ class ServedCascade:
         return cascade
 
     def make_column(self, context: Context, prices: Prices) -> "Column":
-        """The cascade with its settings, as an evaluation runs it; this object can compute what its calls cost."""
+        """The cascade with its settings as a column, as an evaluation runs it. The column computes what the cascade's
+        calls cost.
+        """
         from quorum.evaluation.run.columns import Column
 
         return Column(self.method.name, self.method.name, {}, context, own_graph=self.graph, prices=prices)

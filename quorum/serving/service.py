@@ -11,7 +11,7 @@ from quorum.api.stream import Event, answer_and_report
 from quorum.core.context import Context
 from quorum.core.state import Result, Usage
 from quorum.evaluation.compare.prices import Prices
-from quorum.evaluation.support import add_support
+from quorum.evaluation.support import add_statement_and_note
 from quorum.graphs import answer
 from quorum.models.call import call
 from quorum.serving.chat_request import ChatRequest
@@ -20,7 +20,7 @@ from quorum.serving.errors import Refusal
 from quorum.serving.limits import Limits
 from quorum.serving.metrics import Metrics
 from quorum.serving.permissions import Permissions, ServedModel
-from quorum.serving.replies import Reply, make_reply
+from quorum.serving.replies import ServedAnswer, make_served_answer
 from quorum.serving.side_tasks import find_last_user_message, find_task_kind, make_fallback_reply
 from quorum.serving.spending import Spending
 
@@ -71,7 +71,7 @@ class Service:
         history = read_turns(chat.messages) if side_task_kind is None and chat.reads_history else ()
         return Job(chat, served_model, context, question, client, side_task_kind, history)
 
-    def start(self, job: Job, on_event: OnEvent | None = None) -> "asyncio.Task[Reply]":
+    def start(self, job: Job, on_event: OnEvent | None = None) -> "asyncio.Task[ServedAnswer]":
         """Begin a job. Raises `Refusal` beyond the limits. The cost is counted even if the job fails or is stopped.
 
         on_event: called with every event of the run: nodes that finish, pieces of the answer.
@@ -82,14 +82,16 @@ class Service:
         task.add_done_callback(lambda done: self.record_end(job, done, spending, time.perf_counter() - started_at))
         return task
 
-    async def run_job(self, job: Job, spending: Spending, on_event: OnEvent | None) -> Reply:
-        """Wait for a free slot, then make the reply."""
+    async def run_job(self, job: Job, spending: Spending, on_event: OnEvent | None) -> ServedAnswer:
+        """Wait for a free slot, then make the answer."""
         async with self.hold_slot():
             if job.side_task_kind is not None:
                 return await self.answer_side_task(job, job.side_task_kind, spending)
             return await self.answer(job, spending, on_event)
 
-    def record_end(self, job: Job, finished_task: "asyncio.Task[Reply]", spending: Spending, seconds: float) -> None:
+    def record_end(
+        self, job: Job, finished_task: "asyncio.Task[ServedAnswer]", spending: Spending, seconds: float
+    ) -> None:
         """Record the end of a job.
 
         An answer is charged for all its calls, also for those whose replies came from the journal. A job that fails or
@@ -124,29 +126,29 @@ class Service:
         finally:
             self.metrics.questions_in_progress -= 1
 
-    async def answer(self, job: Job, spending: Spending, on_event: OnEvent | None) -> Reply:
+    async def answer(self, job: Job, spending: Spending, on_event: OnEvent | None) -> ServedAnswer:
         """Answer the question with the method of the job."""
         config: Any = {"callbacks": [spending]}
-        question, method = job.question, self.permissions.find_graph(job.served_model.method)
+        question, method = job.question, self.permissions.get_method_or_graph(job.served_model.method)
         if on_event is None:
             result = await answer(question, method, job.context, history=job.history, config=config)
         else:
             result = await answer_and_report(
                 question, method, job.context, on_event, history=job.history, config=config
             )
-        return await self.make_reply(job, result)
+        return await self.make_served_answer(job, result)
 
-    async def make_reply(self, job: Job, result: Result) -> Reply:
-        """The reply for a result, with the sentence that supports it."""
-        shown_result = await add_support(job.question, result, job.context)
-        return make_reply(shown_result, wants_sources=job.chat.wants_sources)
+    async def make_served_answer(self, job: Job, result: Result) -> ServedAnswer:
+        """The served answer for a result, with the sentence that supports it."""
+        shown_result = await add_statement_and_note(job.question, result, job.context)
+        return make_served_answer(shown_result, wants_sources=job.chat.wants_sources)
 
-    async def answer_side_task(self, job: Job, kind: str, spending: Spending) -> Reply:
+    async def answer_side_task(self, job: Job, kind: str, spending: Spending) -> ServedAnswer:
         """Let the chat model do a side task. The embedded model only reads passages: for it, return a fallback."""
         if job.context.model == "embedded":
-            return Reply(make_fallback_reply(kind, job.question))
+            return ServedAnswer(make_fallback_reply(kind, job.question))
         [reply] = await call(SIDE_TASK, job.question, context=job.context, config={"callbacks": [spending]})
-        return Reply(reply.text, usage={SIDE_TASK: reply.usage})
+        return ServedAnswer(reply.text, usage={SIDE_TASK: reply.usage})
 
 
 async def end_task(task: "asyncio.Task[Any]") -> None:

@@ -1,8 +1,8 @@
 """Side tasks that chat clients send besides questions: to write a title, tags, follow-up questions or search queries.
 
 Open WebUI begins such a prompt with "### Task:" and puts the chat in <chat_history>; LibreChat asks for a title in a
-sentence. The chat model answers side tasks without retrieval. The embedded model cannot; its answer is a
-short fallback.
+sentence. The chat model does side tasks without retrieval. The embedded model cannot do them and is not asked;
+`make_fallback_reply` writes a short reply instead.
 """
 
 import json

@@ -69,7 +69,11 @@ def measure_activation_ranges(
     embedding_batches: Iterable[Batch],
     tail: float,
 ) -> dict[str, ActivationRange]:
-    """Activation ranges by 'base.N.point', 'low.N.point' and 'tower.N.point', over batches of (ids, types, mask)."""
+    """Activation ranges over batches of (ids, types, mask).
+
+    Keys: 'base.N.POINT' for layer N of the sentence encoder; 'low.N.POINT' and 'tower.N.POINT' for the reader's low
+    layers and for its own layers above. POINT: as in `observe_layer`.
+    """
     ranges: dict[str, ActivationRange] = {}
 
     def add_batches(batches: Iterable[Batch], named_layers: list[tuple[str, Layer]]) -> None:

@@ -1,8 +1,9 @@
 """Calibrate the reader's confidence: python -m quorum.training.calibrate --help.
 
 Runs the exported reader (no torch) on questions held out of training, with and without their gold passage among wrong
-passages of the same search. Writes reader.json: the hash of the weights, the calibration (see `Calibration` in
-quorum.models.embedded.reading) and, if the sentence encoder is that of the installed file, the name of its vectors.
+passages that a search for the question found. Writes reader.json: the hash of the weights and the calibration (see
+`Calibration` in quorum.models.embedded.reading). If the sentence encoder is that of the installed file, it also writes
+the encoder's name, so that stored collections stay valid.
 """
 
 import argparse
@@ -117,7 +118,9 @@ def calibrate_reader(
     several_passage_cases: list[Case],
     report: Callable[[str], None] = print,
 ) -> Calibration:
-    """Fit the probability of an answer; then choose the window, the two thresholds and the bonus of candidates."""
+    """Fit the probability of an answer. Then choose the window, the two thresholds and the bonus of candidates: spans
+    that the reader also gives as its answer when it reads one passage alone.
+    """
     calibration = fit_probability(model, one_passage_cases)
     readings = [result.reading for result in run_reader(model, one_passage_cases, calibration)]
     threshold, credit = find_best_threshold(one_passage_cases, readings)
@@ -222,7 +225,7 @@ def main(arguments: list[str] | None = None) -> None:
     }
     manifest: dict[str, Any] = {"sha256": digest, "calibration": rounded_values}
     if hash_encoder(options.folder / "reader.onnx") == hash_encoder(FOLDER / "reader.onnx"):
-        manifest["embeddings"] = get_encoder_name()  # the installed file's vectors: collections stay valid
+        manifest["embeddings"] = get_encoder_name()  # the installed file's name: stored collections stay valid
     text = json.dumps(manifest, indent=2) + "\n"
     (options.folder / "reader.json").write_text(text, encoding="utf-8")
     print(text)

@@ -9,7 +9,8 @@ from quorum.core.state import Passage
 from quorum.training.examples import CALIBRATION_PERCENT, Example, is_held_out, read_records
 
 WRONG_PASSAGES = 4  # wrong passages in addition to the gold one
-# Groups whose names end so pair answerable questions with wrong passages. They make no cases.
+# An example whose group (data source) has a name with this ending pairs an answerable question with a wrong passage. It
+# makes no case.
 WRONG_PASSAGE_GROUP_ENDING = "xneg"
 HELD_OUT_DATA_HELP = "the files given to the reader's training; only the questions that it left out are used"
 

@@ -36,8 +36,8 @@ LEAST_SHARE_RIGHT = 0.75  # the least share of the statements without a warning 
 @dataclass(frozen=True)
 class MeasuredCase:
     """One case with its best statement. signals: of that statement, in the order of SIGNALS; is_right: it holds a gold
-    answer; is_answerable: the case has a gold answer; agrees: the statement holds the reader's own answer. Any other
-    statement gets a warning at every threshold.
+    answer; is_answerable: the case has a gold answer; agrees: the statement holds the reader's own answer. If it
+    does not, it gets a warning at every threshold.
     """
 
     question: str

@@ -134,7 +134,8 @@ class TwoTowers(nn.Module):
     def read(self, ids: Tensor, types: Tensor, mask: Tensor, levels: int = 0) -> tuple[Tensor, Tensor]:
         """-> span logits (batch, length, 2: start, end) and answerability logits (batch).
 
-        `levels`: compute like a file whose weights are integers from -levels to levels; 0: compute in float.
+        `levels`: round weights and activations as in an exported file whose weights are integers from -levels to
+        levels; 0: do not round.
         """
         x = self.embed_tokens(ids, types)
         for number in range(self.low):
@@ -167,7 +168,10 @@ class TwoTowers(nn.Module):
 
 
 def load_base(folder: Path, low: int, config: dict[str, int] | None = None) -> TwoTowers:
-    """Both towers, from the published sentence encoder in `folder`, of which the reader starts as a copy."""
+    """Both towers, from the published sentence encoder in `folder`, of which the reader starts as a copy.
+
+    low: how many of the reader's lowest layers are the encoder's plus low-rank updates.
+    """
     model = TwoTowers(config or json.loads((folder / "config.json").read_text(encoding="utf-8")), low)
     weights = load_file(folder / "model.safetensors")
     weights = {name.removeprefix("bert."): value for name, value in weights.items()}

@@ -92,7 +92,9 @@ def read_negatives(path: Path) -> list[Example]:
 
 
 def is_held_out(example: Example, percent: int) -> bool:
-    """Whether an example belongs to the calibration part. The question decides, so no question is in both parts."""
+    """Whether an example belongs to the calibration part: about `percent` of all questions, chosen by a hash of their
+    text, so that no question is in both parts.
+    """
     return int(hashlib.sha256(example.question.strip().lower().encode()).hexdigest()[:8], 16) % 100 < percent
 
 

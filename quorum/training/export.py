@@ -251,9 +251,9 @@ def export_reader(
     levels: int = 127,
     encoder_of: Path | None = None,
 ) -> None:
-    """Measure activation ranges on `count` examples, quantise and write the file atomically. `low`: the number of the
-    lowest layers that the reader shares with the sentence encoder but for low-rank updates. `encoder_of`: an exported
-    file whose sentence encoder is kept bit for bit. Raises ValueError if the base is not that encoder.
+    """Measure activation ranges on `count` examples, quantise and write the file atomically. `low`: how many of
+    the reader's lowest layers are the sentence encoder's plus low-rank updates. `encoder_of`: an exported file whose
+    sentence encoder is kept bit for bit. Raises ValueError if the base is not that encoder.
     """
     tokenizer = Tokenizer.from_file(str(base / "tokenizer.json"))
     tokenizer.no_truncation()

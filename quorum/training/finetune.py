@@ -126,7 +126,10 @@ def finetune_model(
 def encode_lines(
     task: Task, lines: Sequence[SilverLine], codec: Codec, length: int, output: int
 ) -> "tuple[list[TokenizedExample], int]":
-    """Encode the examples that fit into `length` tokens, and count those that lost passages to fit."""
+    """Encode the examples that fit, and count those that lost passages to fit.
+
+    length, output: the largest numbers of tokens of a prompt and of a reply.
+    """
     from quorum.training.steps import encode_examples
 
     makers = [partial(make_texts, task, line) for line in lines]
@@ -134,7 +137,10 @@ def encode_lines(
         makers, [len(task.select_passages(line)) for line in lines], codec, length, output
     )
     if not items:
-        raise SetupError(f"None of {len(lines)} examples fits {length} tokens; give a larger --length.")
+        raise SetupError(
+            f"None of {len(lines)} examples fits into {length} tokens for the prompt and {output} for the reply; "
+            "give a larger --length or --output."
+        )
     return items, shortened_count
 
 

@@ -67,7 +67,7 @@ def check_file(path: Path, window: int = 16384) -> CheckResult:
         if length > window:
             report.problems.append(f"line {number}: about {length} tokens, more than {window}; show fewer passages.")
         report.problems += find_repetition(number, "\n".join(question), reply, first_uses)
-    return add_file_counts(report)
+    return add_whole_file_problems(report)
 
 
 def find_mistakes(messages: Any) -> Iterator[str]:
@@ -99,7 +99,7 @@ def find_repetition(number: int, question: str, reply: str, first_uses: dict[str
         yield f"line {number}: {relation} line {first_line}; keep one of them."
 
 
-def add_file_counts(report: CheckResult) -> CheckResult:
+def add_whole_file_problems(report: CheckResult) -> CheckResult:
     """Add the problems and notes about the file as a whole."""
     if report.examples < FEWEST_EXAMPLES:
         report.problems.append(

@@ -1,4 +1,6 @@
-"""Mine hard negatives for the reader: wrong passages of the same search. python -m quorum.training.negatives --help
+"""Mine hard negatives for the reader: passages that a search for the question finds, but that do not answer it.
+
+Run it: python -m quorum.training.negatives --help.
 
 Searches every question with Quorum's own BM25. Results without a gold answer, except the question's own context, become
 examples without an answer, because a real search returns such passages along with the right one.
@@ -83,7 +85,9 @@ def collect_documents(paths: Iterable[Path], excluded_keys: set[str], sources: S
     return documents
 
 
-def read_questions(path: Path, per_question: int | None, sources: Sequence[str] = ()) -> Iterator[SearchedQuestion]:
+def read_questions(
+    path: Path, negatives_per_question: int | None, sources: Sequence[str] = ()
+) -> Iterator[SearchedQuestion]:
     """The questions of a file that have answers: of reading data ({context, answers: [{text}]}) or question answering
     data ({question, answers: [text]}).
     """
@@ -101,7 +105,7 @@ def read_questions(path: Path, per_question: int | None, sources: Sequence[str] 
             if is_reading_data
             else {str(id_) for id_ in record.get("gold") or ()}
         )
-        wanted_count = per_question or (READING_NEGATIVES if is_reading_data else QA_NEGATIVES)
+        wanted_count = negatives_per_question or (READING_NEGATIVES if is_reading_data else QA_NEGATIVES)
         yield SearchedQuestion(str(record.get("id", number)), question, texts, frozenset(own_keys), wanted_count)
 
 

@@ -11,7 +11,7 @@ from quorum.algorithms.filco_measures import Piece, shorten_passages
 from quorum.core.errors import SetupError
 from quorum.core.state import Passage
 from quorum.datasets.silver import SilverLine, read_silver
-from quorum.prompts import get_version, number_passages, render_prompt
+from quorum.prompts import format_passages, get_version, render_prompt
 
 Kind = Literal["filter", "generator"]
 Mode = Literal["filco", "psg"]
@@ -51,7 +51,7 @@ class Task:
         """The example of a line, with the first `passage_count` of its prompt's passages."""
         passages = self.select_passages(line)[:passage_count]
         text = render_prompt(
-            self.get_prompt_name(line), question=line["question"], passages=number_passages(passages)
+            self.get_prompt_name(line), question=line["question"], passages=format_passages(passages)
         ).text
         return Pair(line["id"], text, self.make_target(line, passages))
 

@@ -84,7 +84,8 @@ def train_reader(
     """Train by AdamW with warm-up and linear decay over `minutes` (or `steps`). Write the running average of the
     weights to `out`.
 
-    `average`: the decay of the running average. `levels_from`: the share of the training after which `levels` applies.
+    `average`: the decay of the running average. `levels`: train for an exported file whose weights are integers from
+    -levels to levels (0: in float). `levels_from`: the share of the training after which `levels` applies.
     `group_share`: the share of the batches that come from `groups`; the others come from the mixture. Returns the
     number of examples, steps and minutes.
     """

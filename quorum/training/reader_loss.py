@@ -40,8 +40,8 @@ def compute_loss(
     """The negative log likelihood of all gold spans ([CLS] if there is none) and of answerability. `sizes`: the sizes
     of consecutive groups; for those of two or more passages, `compute_group_losses` is added.
 
-    `levels`: compute like a file whose weights are integers from -levels to levels (0: in float). `bf16`: multiply in
-    bfloat16, which a CPU with AVX-512 BF16 or AMX does twice as fast.
+    `levels`: round weights and activations as in an exported file whose weights are integers from -levels to levels
+    (0: do not round). `bf16`: multiply in bfloat16, which a CPU with AVX-512 BF16 or AMX does twice as fast.
     """
     ids, types, mask = (part.to(model.words.weight.device) for part in pad_batch(batch))
     with torch.autocast(ids.device.type, torch.bfloat16, enabled=bf16):

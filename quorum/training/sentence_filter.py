@@ -76,7 +76,10 @@ def fit_head(
     seed: int,
     report: Callable[[str], None],
 ) -> None:
-    """Train the head by AdamW with linear decay, quantisation-aware; a batch holds windows of similar length."""
+    """Train the head by AdamW with linear decay, quantisation-aware; a batch holds windows of similar length.
+
+    After each epoch, report the mean loss of its last 100 batches.
+    """
     rng = random.Random(seed)
     optimiser = torch.optim.AdamW(head.parameters(), lr=rate, weight_decay=0.01)
     total, step = epochs * -(-len(data) // batch), 0
@@ -84,7 +87,7 @@ def fit_head(
         order = sorted(range(len(data)), key=lambda index: (len(data[index].states) // 16, rng.random()))
         batches = [order[begin : begin + batch] for begin in range(0, len(order), batch)]
         rng.shuffle(batches)
-        running_loss = 0.0
+        losses: list[float] = []
         for indexes in batches:
             states, mask, members, labels = collate_windows([data[index] for index in indexes])
             has_label = labels >= 0
@@ -99,8 +102,9 @@ def fit_head(
             torch.nn.utils.clip_grad_norm_(head.parameters(), 1.0)
             optimiser.step()
             optimiser.zero_grad(set_to_none=True)
-            running_loss += (loss.item() - running_loss) / min(step, 100)
-        report(f"epoch {epoch + 1} of {epochs}: {step} steps, loss {running_loss:.4f}")
+            losses.append(loss.item())
+        shown_losses = losses[-100:] or [0.0]
+        report(f"epoch {epoch + 1} of {epochs}: {step} steps, loss {sum(shown_losses) / len(shown_losses):.4f}")
 
 
 @torch.no_grad()
@@ -191,8 +195,8 @@ def train_sentence_filter(
 ) -> dict[str, float]:
     """Train on the silver files and write sentences.onnx and sentences.json (reader, threshold) to the folder `out`.
 
-    `folder` holds the reader. Questions of the calibration part are held out: half of them choose the threshold, the
-    other half give the returned scores (F1, precision and recall against silver).
+    `folder` holds the reader. CALIBRATION_PERCENT of the questions are held out (see `is_held_out`): half of them
+    choose the threshold, the other half give the returned scores (F1, precision and recall against silver).
     """
     model, window = Encoder(folder), read_manifest(folder)["calibration"]["window"]
     all_cases = list(read_cases(silver))

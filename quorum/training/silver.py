@@ -36,8 +36,8 @@ Progress = Callable[[int], None]
 class Recipe:
     """The settings of silver data. measure: "auto" takes the paper's choice for each question (section 5.1); top: one
     piece over all passages, as in the paper, or one of each passage, as in its code; k: passages per question; scorer:
-    the name of the model that CXMI asks; limit: only the first questions; tokens: what LEXICAL counts; threshold:
-    replaces that of the measure; answer_type: replaces the answer types of the data.
+    the name of the model that CXMI asks; limit: only the first questions; tokens: what the measure "lexical" compares;
+    threshold: replaces that of the measure; answer_type: replaces the answer types of the data.
     """
 
     measure: Measure | Literal["auto"]
@@ -56,8 +56,8 @@ class Recipe:
 class Statistics:
     """Numbers of questions, and means over them. with_silver: questions with silver sentences; words: in the passages
     (before) and in the silver (after); precision: unigram precision of the passages and of the silver with respect to
-    the answers, over the questions whose answers are not verdicts; 0 for an empty silver, as in the paper; None without
-    such questions.
+    the answers, over the questions whose answers are not verdicts (yes, no, SUPPORTS ...); 0 for an empty silver, as in
+    the paper; None without such questions.
     """
 
     questions: int

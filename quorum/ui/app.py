@@ -19,7 +19,7 @@ from quorum.ui.cards import RunView
 from quorum.ui.follow_up import read_conversation
 from quorum.ui.form import Form
 from quorum.ui.past_runs import PastRun, find_saved_data_folder, list_past_runs, load_run, save_run
-from quorum.ui.query import Query, parse_link
+from quorum.ui.query import AskRequest, parse_link
 from quorum.ui.run import Run, describe_error, start_run
 from quorum.ui.texts import draw_text
 from quorum.ui.upload_panel import UploadPanel
@@ -39,7 +39,7 @@ class SharedState:
         self.saved_data_folder = find_saved_data_folder(server_context)
         self.runs_in_progress: dict[str, Run] = {}
 
-    def ask(self, query: Query) -> Run:
+    def ask(self, query: AskRequest) -> Run:
         """Start a run. query: the question, the methods and the settings that a visitor chose.
 
         Raises `SetupError` for a bad question or setting, and if too many runs are under way.
@@ -82,7 +82,7 @@ class Page:
     def __init__(self, shared_state: SharedState) -> None:
         self.shared = shared_state
 
-    async def draw(self, query: Query, *, message: str = "", run: Run | None = None) -> None:
+    async def draw(self, query: AskRequest, *, message: str = "", run: Run | None = None) -> None:
         """Draw the form at the left and the runs at the right. message: what is wrong with the address."""
         collections = await self.shared.list_collections()
         with html.div().classes("page"):
@@ -103,7 +103,7 @@ class Page:
                 else:
                     RunView(run, self.form.begin_follow_up)
 
-    def ask(self, query: Query) -> None:
+    def ask(self, query: AskRequest) -> None:
         """Start a run and show it above earlier ones. The page's address becomes the run's."""
         run = self.shared.ask(query)
         self.message.text = ""
@@ -156,20 +156,20 @@ def format_age(asked_at: float) -> str:
     return "just now"
 
 
-async def find_followed_run(shared_state: SharedState, query: Query) -> Run | None:
-    """The run that the question of a link follows up; None if there is none, or if that run is missing."""
+async def find_followed_run(shared_state: SharedState, query: AskRequest) -> Run | None:
+    """The earlier run, if the question of the link is a follow-up. None if it is not one, or if that run is missing."""
     try:
         return await shared_state.find_run(query.follows_run_id) if query.follows_run_id else None
     except SetupError:
         return None
 
 
-def restore_query(query: Query, server_context: Context) -> Query:
+def restore_query(query: AskRequest, server_context: Context) -> AskRequest:
     """The query that the form shows beside a run; only the question if a method or setting no longer exists."""
     try:
         return parse_link(urlsplit(query.make_link()).query, server_context)[0]
     except SetupError:
-        return Query(query.question)
+        return AskRequest(query.question)
 
 
 def is_from_another_site(request: Request) -> bool:
@@ -189,7 +189,7 @@ def make_page_app(server_context: Context) -> FastAPI:
         try:
             query, asks_at_once = parse_link(request.url.query, server_context)
         except SetupError as error:
-            await page.draw(Query(), message=describe_error(error))
+            await page.draw(AskRequest(), message=describe_error(error))
             return
         await page.draw(query, run=await find_followed_run(shared_state, query))
         if asks_at_once and not is_from_another_site(request):
@@ -202,7 +202,7 @@ def make_page_app(server_context: Context) -> FastAPI:
         try:
             run = await shared_state.find_run(id_)
         except SetupError as error:
-            await Page(shared_state).draw(Query(), message=describe_error(error))
+            await Page(shared_state).draw(AskRequest(), message=describe_error(error))
             return
         await Page(shared_state).draw(restore_query(run.query, server_context), run=run)
 

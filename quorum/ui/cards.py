@@ -40,7 +40,7 @@ def render_mermaid(method: str) -> str | None:
 
 
 class Card:
-    """The card of one answer. `refresh` updates it; the details below the answer are drawn when the run has ended."""
+    """The card of one answer. `refresh` updates it; the details below the answer are drawn once its method ends."""
 
     def __init__(self, answer: Answer, question: str) -> None:
         self.answer, self.question, self.drawn_version = answer, question, -1
@@ -98,7 +98,10 @@ class Card:
         self.rationale.text = (answer.result or {}).get("rationale") or ""
 
     def draw_support(self) -> None:
-        """Draw the sentence that holds the answer, or the closest one, and its place in the document."""
+        """Draw the sentence that holds the answer, and its place in the document.
+
+        If no sentence is certain to hold the answer, draw the one that fits the question best.
+        """
         self.support.clear()
         support = describe_support(self.answer.result)
         if support is None:
@@ -154,9 +157,10 @@ def choose_headline(answer: Answer) -> tuple[str, str]:
 
 
 def describe_support(result: ShownResult | None) -> tuple[str, list[tuple[str, bool]], str] | None:
-    """The sentence that supports the answer, or the closest one: (heading, [(part, whether it is marked), ...], place).
+    """The sentence that supports the answer: (heading, [(part, whether it is marked), ...], place).
 
-    The heading says that the sentence is only the closest one; else it is empty. None if there is no sentence to show.
+    If no sentence is certain to support it, the sentence that fits the question best, with a heading that says so; else
+    the heading is empty. None if there is no sentence to show.
     """
     support = (result or {}).get("support")
     passages = {passage["id"]: passage for passage in (result or {}).get("passages") or []}

@@ -13,7 +13,7 @@ from quorum.nodes.evidence import has_only_votes_as_evidence
 from quorum.ui.run import Answer, list_node_states
 from quorum.ui.texts import draw_folded_section, draw_table, format_cell
 
-MAX_SHOWN = 100  # passages or steps of one kind; thousands would slow a browser down
+MAX_SHOWN = 100  # items of each list, such as passages or the steps of one step; thousands would slow a browser down
 
 DetailTab = tuple[str, Callable[[], None]]
 

@@ -10,7 +10,7 @@ from quorum.core.errors import SetupError
 from quorum.core.text import format_count
 from quorum.evaluation.run.columns import parse_columns
 from quorum.graphs import list_methods
-from quorum.ui.query import FormField, Query, format_setting, list_form_fields, select_changed
+from quorum.ui.query import AskRequest, FormField, format_setting, list_form_fields, select_changed
 from quorum.ui.run import Run, describe_error
 from quorum.ui.texts import draw_text
 
@@ -22,7 +22,7 @@ class Form:
     """The form. `settings` holds the settings that differ from the server's, as texts."""
 
     def __init__(
-        self, server_context: Context, query: Query, collections: Sequence[str], ask: Callable[[Query], None]
+        self, server_context: Context, query: AskRequest, collections: Sequence[str], ask: Callable[[AskRequest], None]
     ) -> None:
         self.server_context, self.ask = server_context, ask
         self.settings = dict(query.settings)
@@ -148,11 +148,11 @@ class Form:
     def list_chosen_methods(self) -> list[str]:
         return [name for name, box in self.method_boxes.items() if box.value]
 
-    def read_query(self) -> Query:
-        """The form's values as a `Query`. Raises `SetupError` for an invalid value."""
+    def read_query(self) -> AskRequest:
+        """The form's values as a `AskRequest`. Raises `SetupError` for an invalid value."""
         if not self.list_chosen_methods():
             raise SetupError("No method is chosen; tick one or more.")
-        return Query(
+        return AskRequest(
             str(self.question.value or "").strip(),
             ",".join(self.list_chosen_methods()),
             select_changed(self.settings, self.server_context),

@@ -91,7 +91,9 @@ class Guard:
         return any(hmac.compare_digest(cookie, derive_cookie(self.token or "")) for cookie in given_cookies)
 
     async def ask_for_token(self, scope: Scope, receive: Receive, send: Send, token: str) -> None:
-        """For a correct ?token=, set the cookie and reload the page without it; else ask for the token by a form."""
+        """If ?token= is correct, set the cookie and reload the page at the same address without ?token=; else show a
+        form that asks for the token.
+        """
         pairs = parse_qsl(scope.get("query_string", b"").decode("latin-1"), keep_blank_values=True)
         given_tokens = [value for name, value in pairs if name == "token"]
         matches = [hmac.compare_digest(token_given.encode(), token.encode()) for token_given in given_tokens]

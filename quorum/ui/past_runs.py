@@ -16,11 +16,12 @@ from quorum.core.files import read_regular
 from quorum.core.private_files import make_private_folder, open_private_text
 from quorum.evaluation.saved_run import read_number, read_result, read_saved_run
 from quorum.evaluation.trace import FORMAT_NAME, Step, step_to_json
-from quorum.models.tracing import clean_value, hides_passages
-from quorum.ui.query import Query
+from quorum.models.tracing import copy_without_secrets, hides_passages
+from quorum.ui.query import AskRequest
 from quorum.ui.run import Answer, Phase, Run
 
-LATEST_TIME = 253_402_214_400  # the last day of the year 9999, in every time zone; seconds since 1970
+# Seconds since 1970: 31 December 9999, 00:00 UTC. In every time zone, this is still the year 9999.
+LATEST_TIME = 253_402_214_400
 RUN_ID = re.compile(r"[0-9]{8}-[0-9]{6}-[0-9a-f]{6}")
 
 
@@ -69,10 +70,16 @@ def run_to_json(run: Run) -> dict[str, Any]:
             "error": answer.error,
             "seconds": answer.seconds,
         }
-        | {"result": clean_value(answer.result, hide_passages=hides_passages()), "graph_count": len(answer.root.steps)}
+        | {
+            "result": copy_without_secrets(answer.result, hide_passages=hides_passages()),
+            "graph_count": len(answer.root.steps),
+        }
         for answer in run.answers
     ]
-    query = {"methods": run.query.methods, "settings": clean_value(dict(run.query.settings), hide_passages=False)}
+    query = {
+        "methods": run.query.methods,
+        "settings": copy_without_secrets(dict(run.query.settings), hide_passages=False),
+    }
     query |= {"follows": run.query.follows_run_id} if run.query.follows_run_id else {}
     return {
         "format": FORMAT_NAME,
@@ -95,7 +102,7 @@ def load_run(id_: str, folder: Path) -> Run:
         past_run = describe_run(id_, saved_run)
         page, remaining_steps = saved_run["page"], iter(steps)
         settings = {read_text(name): read_text(value) for name, value in page["settings"].items()}
-        query = Query(past_run.question, read_text(page["methods"]), settings, read_text(page.get("follows", "")))
+        query = AskRequest(past_run.question, read_text(page["methods"]), settings, read_text(page.get("follows", "")))
         return Run(id_, query, past_run.asked_at, [read_answer(answer, remaining_steps) for answer in page["answers"]])
     except (OSError, ValueError, KeyError, TypeError, AttributeError, StopIteration) as error:
         raise SetupError(f"The run {id_} cannot be read ({type(error).__name__}); ask its question again.") from None

@@ -18,7 +18,7 @@ MAX_LINK_PARTS = 200
 
 
 @dataclass(frozen=True)
-class Query:
+class AskRequest:
     """A question, the methods to ask, and the settings that differ from the server's, as texts.
 
     methods: as `quorum eval --methods` takes them.
@@ -70,7 +70,7 @@ def check_changeable(settings: Mapping[str, str]) -> None:
         )
 
 
-def parse_link(query_string: str, server_context: Context) -> tuple[Query, bool]:
+def parse_link(query_string: str, server_context: Context) -> tuple[AskRequest, bool]:
     """(the query of a link, whether the page asks it at once: `run=1`). Raises `SetupError` for an invalid link."""
     parameters, settings = {"q": "", "methods": DEFAULT_METHOD, "run": "", "follows": ""}, dict[str, str]()
     try:
@@ -88,7 +88,7 @@ def parse_link(query_string: str, server_context: Context) -> tuple[Query, bool]
     changed_settings = select_changed(settings, server_context)
     # A link must not make the server read a file.
     parse_columns(parameters["methods"], server_context, takes_files=False)
-    query = Query(parameters["q"], parameters["methods"], changed_settings, parameters["follows"])
+    query = AskRequest(parameters["q"], parameters["methods"], changed_settings, parameters["follows"])
     return query, parameters["run"] == "1"
 
 
@@ -116,7 +116,7 @@ class FormField:
 
 
 def list_form_fields(server_context: Context) -> list[FormField]:
-    """All other settings: those without a field of their own, except those that a page must not change."""
+    """A form field for every setting that is in neither SETTINGS_WITH_OWN_FIELD nor FIXED_SETTINGS."""
     from pydantic import TypeAdapter
 
     schemas: dict[str, Any] = TypeAdapter(Context).json_schema()["properties"]

@@ -15,10 +15,10 @@ from uuid import UUID
 from quorum.api.stream import AnswerText, Event, answer_and_report
 from quorum.core.errors import QuorumError
 from quorum.evaluation.run.columns import Column
-from quorum.evaluation.support import ShownResult, add_support
+from quorum.evaluation.support import ShownResult, add_statement_and_note
 from quorum.evaluation.trace import Step, Tracer
-from quorum.models.tracing import clean_value
-from quorum.ui.query import Query
+from quorum.models.tracing import copy_without_secrets
+from quorum.ui.query import AskRequest
 
 QUOTED_PATH = r"(?<=['\"])(?:~|[A-Za-z]:)?[/\\][^'\"]+(?=['\"])"  # may hold spaces
 PATH = re.compile(rf"{QUOTED_PATH}|(?<![\w.:/\\])(?:~|[A-Za-z]:)?[/\\][\w.@%+~-]+(?:[/\\][\w.@%+~-]*)*")
@@ -55,7 +55,7 @@ class Run:
     """A question in progress or an earlier one. asked_at: seconds since 1970; save_error: why it was not saved."""
 
     id: str
-    query: Query
+    query: AskRequest
     asked_at: float
     answers: list[Answer]
     save_error: str | None = None
@@ -103,7 +103,10 @@ def make_id() -> str:
 
 
 def start_run(
-    query: Query, columns: list[Column], save: Callable[[Run], Awaitable[None]], read_history: ReadHistory | None = None
+    query: AskRequest,
+    columns: list[Column],
+    save: Callable[[Run], Awaitable[None]],
+    read_history: ReadHistory | None = None,
 ) -> Run:
     """Start the methods and return the run, which collects their answers. `save` gets the ended run.
 
@@ -148,7 +151,7 @@ async def run_method(question: str, column: Column, answer: Answer, read_history
                 answer.mark_changed()
 
         result = await answer_and_report(question, graph, context, show_answer_text, history=history, config=config)
-        answer.result = await add_support(question, result, context)
+        answer.result = await add_statement_and_note(question, result, context)
         phase = "done"
     except asyncio.CancelledError:
         phase = "stopped"
@@ -175,7 +178,7 @@ def describe_bug(error: Exception) -> str:
 
 def describe_error(error: BaseException) -> str:
     """An error on one line, without secrets and the server's absolute paths. The server's terminal shows the paths."""
-    whole_message = " ".join(str(clean_value(str(error), hide_passages=False)).split())
+    whole_message = " ".join(str(copy_without_secrets(str(error), hide_passages=False)).split())
     shown_message = PATH.sub("[a path on the server]", whole_message)
     if shown_message != whole_message:
         print(f"quorum: {whole_message}", file=sys.stderr)

@@ -10,6 +10,7 @@ from openai_bodies import Response
 from openai_server import OpenAIServer, Request
 
 from quorum import Context, SetupError, answer, as_retriever, as_tool, index
+from quorum.nodes.abstain import FILE_KIND
 
 ROOT = Path(__file__).resolve().parents[2]
 EXAMPLES = re.findall(r"```python\n(.*?)```", (ROOT / "docs" / "serving.md").read_text(encoding="utf-8"), re.DOTALL)
@@ -44,6 +45,14 @@ async def test_a_retriever_asks_for_no_answer(store: str, openai_server: OpenAIS
     context = Context(store=store, collection="towers", retriever="bm25", model="openai:test")
     assert await as_retriever("sure", context).ainvoke(QUESTION)
     assert openai_server.chats() == []
+
+
+@pytest.mark.parametrize("method", ["concat", "iter_retgen"])
+def test_a_retriever_does_not_apply_a_calibration(store: str, tmp_path: Path, method: str) -> None:
+    calibration = {"kind": FILE_KIND, "method": "concat", "lowest_confidence": 0.5, "settings": {}}
+    (tmp_path / "calibration.json").write_text(json.dumps(calibration))
+    context = Context(store=store, collection="towers", calibration=str(tmp_path / "calibration.json"))
+    assert as_retriever(method, context).invoke(QUESTION)[0].metadata["title"] == "vell"
 
 
 @pytest.mark.parametrize("method", ["filco", "blendfilter", "iter_retgen"])

@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 from pydantic import ValidationError
 
-from benchmarks.bench import BENCHMARKS, compare_ratios
-from benchmarks.fuzz import PARSERS, VALUE_TYPES, HashedEmbeddings, check_indexed, check_parsed
+from benchmarks import fuzz
+from benchmarks.bench import BENCHMARKS, compare_speed_ratios
+from benchmarks.fuzz import PARSERS, VALUE_TYPES, HashedEmbeddings, check_indexed, check_parsed, fuzz_documents
 from benchmarks.poison import KINDS, Case, GullibleReader, make_poison, poison_case
 from benchmarks.poison import main as measure_poison
 from benchmarks.replies import VARIABLE, recognise_prompt
@@ -54,6 +55,21 @@ def test_a_file_that_is_neither_indexed_nor_skipped_and_a_missing_passage_are_fa
         check_indexed(replace(index_report, passages=2), 2, store)
     with pytest.raises(ValueError, match="without a reason"):
         check_indexed(replace(index_report, skipped=[("b.jsonl", "")]), 2, store)
+
+
+def test_the_documents_of_a_printed_failure_are_kept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def fail(*_: object) -> None:
+        raise ValueError("a file is missing")
+
+    monkeypatch.setattr(fuzz, "check_indexed", fail)
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    findings = fuzz_documents(101, 5.0, seed_number=0)
+    assert (findings.tried, findings.failures) == (101, 2)
+    printed_lines = capsys.readouterr().out.splitlines()
+    (kept_folder,) = [line.removeprefix("  its files are kept in ") for line in printed_lines if "are kept in" in line]
+    assert len(list(Path(kept_folder).iterdir())) == 100
 
 
 def test_poison_replaces_the_given_number_of_passages() -> None:
@@ -105,9 +121,9 @@ def test_every_prompt_is_recognised_by_its_fixed_text() -> None:
 def test_a_benchmark_whose_ratio_fell_by_more_than_a_tenth_is_slower() -> None:
     """A higher ratio is better."""
     recorded_ratios = {"a": 0.5, "b": 0.5, "c": 0.5}
-    verdicts = [row[-1] for row in compare_ratios({"a": 0.44, "b": 0.46, "c": 0.6, "d": 1.0}, recorded_ratios)]
+    verdicts = [row[-1] for row in compare_speed_ratios({"a": 0.44, "b": 0.46, "c": 0.6, "d": 1.0}, recorded_ratios)]
     assert verdicts == ["slower", "same", "faster", "new"]
 
 
 def test_every_short_benchmark_measures_ratios() -> None:
-    assert all(callable(import_module(f"benchmarks.{name}").measure_ratios) for name in BENCHMARKS)
+    assert all(callable(import_module(f"benchmarks.{name}").measure_speed_ratios) for name in BENCHMARKS)

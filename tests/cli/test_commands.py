@@ -101,6 +101,16 @@ def test_a_stream_reports_every_node_as_it_ends(ask: Quorum) -> None:
     assert run.out.splitlines()[0] == "1889"
 
 
+def test_the_embedded_reader_reads_a_question_with_bytes_that_are_not_utf_8(
+    quorum: Quorum, passages: str, tmp_path: Path
+) -> None:
+    """Python turns such a byte of the command line into a lone surrogate, which no tokenizer and no file accepts."""
+    trace = tmp_path / "trace.json"
+    run = quorum("ask", "Which company built the tower? \udcff", "--passages", passages, "--save-trace", str(trace))
+    assert (run.code, run.err) == (0, "")
+    assert json.loads(trace.read_text(encoding="utf-8"))["question"] == "Which company built the tower? \ufffd"
+
+
 def test_settings_reach_the_run(ask: Quorum, openai_server: OpenAIServer) -> None:
     assert ask("--method", "concat", "--set", "temperature=0.5", "--set", "samples=3").code == 0
     assert [request.body["temperature"] for request in openai_server.chats()] == [0.5] * 3

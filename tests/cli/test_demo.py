@@ -2,6 +2,8 @@
 
 from importlib.metadata import version
 from pathlib import Path
+from shlex import split
+from typing import Any
 
 import pytest
 from answering_model import script_answers
@@ -39,6 +41,26 @@ def test_the_demo_answers_and_compares_in_the_folder_that_is_named(
     assert {line.split()[0] for line in evaluation_output.splitlines() if line} >= methods
     assert sorted(path.name for path in tmp_path.iterdir()) == ["tour"]
     assert (tmp_path / "tour" / "results" / "results.jsonl").is_file()
+
+
+def test_the_demo_prints_the_commands_that_it_runs(quorum: Quorum, monkeypatch: pytest.MonkeyPatch) -> None:
+    options: list[dict[str, Any]] = []
+    monkeypatch.setattr("quorum.cli.ask.ask", lambda *args, **settings: options.append(settings))
+    monkeypatch.setattr("quorum.cli.evaluate.evaluate", lambda *args, **settings: options.append(settings))
+    for folder in ("my tour", None):
+        options.clear()
+        run = quorum("demo", *([folder] if folder else []))
+        assert run.code == 0, run.err
+        commands = [split(line) for line in run.out.splitlines() if line.startswith("$ ")]
+        assert [find_option(command, "--store") for command in commands] == [item["store"] for item in options]
+        assert [item["store"] for item in options] == [folder] * 4
+        out = options[-1]["out"]
+        assert find_option(commands[-1], "--out") == (None if out is None else str(out))
+
+
+def find_option(command: list[str], name: str) -> str | None:
+    """The value of an option of a command line; None if it does not have the option."""
+    return command[command.index(name) + 1] if name in command else None
 
 
 def test_the_demo_needs_a_folder(quorum: Quorum, tmp_path: Path) -> None:

@@ -42,6 +42,22 @@ def test_cxmi_is_scored_by_a_server(
     assert list_silver_texts(out) == [["It was built in 1931."], []]
 
 
+def test_the_measure_chosen_for_dialogue_may_count_characters(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Without --measure, dialogue is measured by lexical, for which "mountain" and "mountains" are different words."""
+    passages = [{"id": "p", "title": "", "text": "The mountain. Tea!"}]
+    record = {"question": "And then?", "answers": ["mountains"], "passages": passages}
+    data = write_records(tmp_path / "data.jsonl", [record | {"id": "q", "meta": {"answer_type": "dialogue"}}])
+    texts = {}
+    for tokens in ("words", "characters"):
+        out = tmp_path / f"{tokens}.jsonl"
+        code, _, errors = run_filter_silver(capsys, str(data), "--tokens", tokens, "--out", str(out))
+        assert code == 0, errors
+        texts[tokens] = list_silver_texts(out)
+    assert texts == {"words": [[]], "characters": [["The mountain."]]}
+
+
 def test_mistakes_on_the_command_line_are_refused_in_one_sentence(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -49,6 +65,7 @@ def test_mistakes_on_the_command_line_are_refused_in_one_sentence(
     for options, message in (
         (["--measure", "cxmi"], "needs a model that gives log-probabilities; add --scorer"),
         (["--measure", "strinc", "--scorer", "completions:x"], "strinc asks no model"),
+        (["--measure", "strinc", "--tokens", "characters"], "strinc counts no tokens"),
         (["--measure", "cxmi", "--scorer", "embedded"], "scorer='embedded' cannot be used for cxmi"),
     ):
         code, _, errors = run_filter_silver(capsys, data, *options, "--out", str(tmp_path / "silver.jsonl"))

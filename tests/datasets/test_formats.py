@@ -14,7 +14,7 @@ from published_records import (
     FEVER_UNKNOWN,
     FLASHRAG,
     HOTPOTQA,
-    HOTPOTQA_ROW,
+    HOTPOTQA_HUGGING_FACE,
     KILT,
     KILT_FEVER,
     NQ,
@@ -23,7 +23,7 @@ from published_records import (
     STRATEGYQA,
     TOWER,
     TRIVIAQA,
-    TRIVIAQA_ROW,
+    TRIVIAQA_HUGGING_FACE,
     TWOWIKI,
     WEBQUESTIONS,
 )
@@ -66,13 +66,15 @@ def test_nq_open_and_flashrag_lists_of_answers_are_read(tmp_path: Path) -> None:
     assert (flash["id"], flash["answers"], flash["meta"]) == ("dev_0", ["Ann"], {"level": "easy"})
 
 
-@pytest.mark.parametrize("content", [json.dumps(TRIVIAQA), join_lines(TRIVIAQA_ROW)])
+@pytest.mark.parametrize("content", [json.dumps(TRIVIAQA), join_lines(TRIVIAQA_HUGGING_FACE)])
 def test_triviaqa_answers_are_the_value_and_its_aliases(tmp_path: Path, content: str) -> None:
     (record,) = read_records(tmp_path, content)
     assert (record["id"], record["answers"]) == ("tc_1", ["Orm", "River Orm"])
 
 
-@pytest.mark.parametrize("content", [json.dumps(HOTPOTQA), json.dumps(HOTPOTQA, indent=1), join_lines(HOTPOTQA_ROW)])
+@pytest.mark.parametrize(
+    "content", [json.dumps(HOTPOTQA), json.dumps(HOTPOTQA, indent=1), join_lines(HOTPOTQA_HUGGING_FACE)]
+)
 def test_hotpotqa_records_have_paragraphs_and_supporting_facts(tmp_path: Path, content: str) -> None:
     (record,) = read_records(tmp_path, content)
     texts = ["The Orm is a river. It passes Vell.", "Kett is a lake.", "The tower of Vell was built in 1412."]

@@ -134,7 +134,9 @@ def test_mostly_empty_silver_is_reported(tmp_path: Path, capsys: pytest.CaptureF
 
 
 class InterruptedScorer:
-    """A scorer at one of whose requests Ctrl-C is pressed: request number `interrupted_request`, from 1; 0 for none."""
+    """A scorer that raises SIGINT, as Ctrl-C does, in its request number `interrupted_request`, counted from 1; with 0,
+    in none.
+    """
 
     def __init__(self, interrupted_request: int) -> None:
         self.interrupted_request, self.request_count = interrupted_request, 0
@@ -170,14 +172,24 @@ def test_a_continued_run_writes_the_same_bytes(tmp_path: Path) -> None:
 
 @pytest.mark.usefixtures("ctrl_c_raises")
 def test_a_changed_recipe_or_data_set_starts_over(tmp_path: Path) -> None:
-    data, out = write_records(tmp_path / "data.jsonl"), tmp_path / "silver.jsonl"
+    """An interrupted run leaves finished lines. Only a run with the same recipe over the same data continues it."""
+    records = [{**RECORDS[number % 3], "id": f"m{number}"} for number in range(50)]
+    data, out = write_records(tmp_path / "data.jsonl", records), tmp_path / "silver.jsonl"
+    cxmi = Recipe(measure="cxmi")
     with pytest.raises(KeyboardInterrupt):
-        write_silver(data, out, Recipe(measure="cxmi"), scorer=InterruptedScorer(1), progress=lambda _: None)
+        write_silver(data, out, cxmi, scorer=InterruptedScorer(40))
+    (part,) = tmp_path.glob(".silver.jsonl.*.part")
+    assert part.read_text(encoding="utf-8").count("\n") == 32
     write_silver(data, out)
     first_content = out.read_bytes()
-    write_records(data, RECORDS[::-1])
+    assert [(line["id"], line["measure"]) for line in read_silver(out)] == [(r["id"], "strinc") for r in records]
+    write_records(data, records[::-1])
     write_silver(data, out)
     assert out.read_bytes().splitlines() == first_content.splitlines()[::-1]
+    progress_counts: list[int] = []
+    write_silver(data, out, cxmi, scorer=InterruptedScorer(0), progress=progress_counts.append)
+    assert progress_counts == list(range(1, 51))
+    assert [line["id"] for line in read_silver(out)] == [record["id"] for record in reversed(records)]
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Docstrings, comments and pages that name a module, function or class of Quorum name one that exists."""
+"""Every module, function or class of Quorum that a docstring, a comment or a page names must exist."""
 
 import ast
 import re
@@ -18,7 +18,10 @@ def find_module(parts: list[str]) -> Path | None:
 
 
 def list_defined_names(path: Path) -> set[str]:
-    """What a module defines or imports. Texts count as well: a package may import names lazily, from a table."""
+    """What a module defines or imports.
+
+    String constants count as well, because a package may import names lazily, from a table of strings.
+    """
     names = set[str]()
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):

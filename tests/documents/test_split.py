@@ -84,7 +84,8 @@ def test_passages_end_with_sentences_and_are_even(text: str) -> None:
     assert [s for passage in passages for s in list_texts(passage)] == list_texts(text)
     counts = [len(passage.split()) for passage in passages]
     assert max(counts) <= 90
-    assert len(counts) == 1 or min(counts) >= 30  # sentences of a third of the limit or less leave no short rest
+    # No sentence is longer than a third of the limit, so no passage is shorter than that.
+    assert len(counts) == 1 or min(counts) >= 30
     assert all(a + b > 90 for a, b in itertools.pairwise(counts))  # no more passages than needed
 
 

@@ -16,13 +16,15 @@ from openai_server import OpenAIServer, Request
 from quorum_command import Quorum
 
 from quorum.evaluation.langsmith_rows import make_dated_id
+from quorum.evaluation.langsmith_upload import upload_to_langsmith
 
 KEY = "lsv2_0123456789abcdef"
 LONG_TEXT = (
     "as the papers of Zanzibar have it, which were written down at length a good while after the tower was built."
 )
 USAGE = {"prompt_tokens": 100, "completion_tokens": 2, "total_tokens": 102}
-METHODS = ("--methods", "concat,post_fusion[k=2]", "--model", "openai:test", "--langsmith", "towers")
+OPTIONS_WITHOUT_UPLOAD = ("--methods", "concat,post_fusion[k=2]", "--model", "openai:test")
+OPTIONS = (*OPTIONS_WITHOUT_UPLOAD, "--langsmith", "towers")
 
 
 @pytest.fixture
@@ -80,9 +82,9 @@ def test_an_evaluation_is_a_dataset_with_an_experiment_for_each_method(
     workspace: Workspace, data: str, openai_server: OpenAIServer, quorum: Quorum
 ) -> None:
     openai_server.reply(reply_as_reader)
-    outcome = quorum("eval", data, *METHODS, "--out", "out")
+    outcome = quorum("eval", data, *OPTIONS, "--out", "out")
     assert outcome.code == 0, outcome.err
-    assert "quorum: LangSmith's dataset towers has 2 experiments of these results (6 runs sent now)" in outcome.err
+    assert "quorum: LangSmith's dataset towers has 2 experiments of these results (6 answers sent now)" in outcome.err
     (dataset,) = workspace.datasets.values()
     assert (dataset["name"], dataset["extra"]["metadata"]["file"]) == ("towers", "towers.jsonl")
     examples = {example["metadata"]["id"]: example for example in workspace.examples.values()}
@@ -125,10 +127,10 @@ def test_a_repeated_upload_asks_and_sends_nothing(
     workspace: Workspace, data: str, openai_server: OpenAIServer, quorum: Quorum
 ) -> None:
     openai_server.reply(reply_as_reader)
-    assert quorum("eval", data, *METHODS, "--out", "out").code == 0
+    assert quorum("eval", data, *OPTIONS, "--out", "out").code == 0
     request_count = len(openai_server.requests)
     workspace.requests.clear()
-    second_run = quorum("eval", data, *METHODS, "--out", "out")
+    second_run = quorum("eval", data, *OPTIONS, "--out", "out")
     assert second_run.code == 0, second_run.err
     assert "has 2 experiments of these results (all sent before)" in second_run.err
     assert len(openai_server.requests) == request_count
@@ -136,19 +138,33 @@ def test_a_repeated_upload_asks_and_sends_nothing(
     Path("elsewhere").mkdir()
     for name in ("config.json", "results.jsonl"):
         (Path("elsewhere") / name).write_bytes((Path("out") / name).read_bytes())
-    assert quorum("eval", data, *METHODS, "--out", "elsewhere").code == 0
+    assert quorum("eval", data, *OPTIONS, "--out", "elsewhere").code == 0
     assert (len(workspace.sessions), len(list_answer_runs(workspace)), len(workspace.examples)) == (2, 6, 3)
+
+
+def test_the_progress_of_an_upload_counts_the_rows_that_langsmith_has(
+    workspace: Workspace, data: str, openai_server: OpenAIServer, quorum: Quorum
+) -> None:
+    openai_server.reply(reply_as_reader)
+    assert quorum("eval", data, *OPTIONS, "--out", "out").code == 0
+    rows = read_rows()
+    changed_rows = [row | {"seconds": 9.0} if row["method"] == "concat" else row for row in rows]
+    Path("out/results.jsonl").write_text("".join(json.dumps(row) + "\n" for row in changed_rows), encoding="utf-8")
+    steps: list[tuple[str, int, int]] = []
+    summary = upload_to_langsmith(Path("out"), "towers", lambda *step: steps.append(step))
+    assert summary.answer_count == 3
+    assert steps[-1] == ("upload", 6, 6)
 
 
 def test_results_of_an_earlier_evaluation_are_uploaded_without_asking(
     workspace: Workspace, data: str, openai_server: OpenAIServer, quorum: Quorum
 ) -> None:
     openai_server.reply(reply_as_reader)
-    assert quorum("eval", data, *METHODS[:-2], "--out", "out").code == 0
+    assert quorum("eval", data, *OPTIONS_WITHOUT_UPLOAD, "--out", "out").code == 0
     assert workspace.requests == []
     request_count = len(openai_server.requests)
-    run = quorum("eval", data, *METHODS, "--out", "out")
-    assert (run.code, "6 runs sent now" in run.err) == (0, True)
+    run = quorum("eval", data, *OPTIONS, "--out", "out")
+    assert (run.code, "6 answers sent now" in run.err) == (0, True)
     assert (len(list_answer_runs(workspace)), len(workspace.examples)) == (6, 3)
     assert all({"em", "f1", "unknown"} <= list_scores(workspace, run).keys() for run in list_answer_runs(workspace))
     assert len(openai_server.requests) == request_count
@@ -160,17 +176,17 @@ def test_a_failed_upload_is_completed_by_the_same_command(
     refused_path: str, workspace: Workspace, data: str, openai_server: OpenAIServer, quorum: Quorum
 ) -> None:
     openai_server.reply(reply_as_reader)
-    assert quorum("eval", data, *METHODS[:-2], "--out", "out").code == 0
+    assert quorum("eval", data, *OPTIONS_WITHOUT_UPLOAD, "--out", "out").code == 0
     request_count = len(openai_server.requests)
     workspace.refused_paths = {refused_path}
-    failed_run = quorum("eval", data, *METHODS, "--out", "out")
+    failed_run = quorum("eval", data, *OPTIONS, "--out", "out")
     assert (failed_run.code, failed_run.err.splitlines()[-1].count("LangSmith did not accept them")) == (2, 1)
     assert "no room" in failed_run.err
     assert "concat " in failed_run.out
     assert len(read_rows()) == 6
     workspace.refused_paths = set()
-    retried_run = quorum("eval", data, *METHODS, "--out", "out")
-    assert (retried_run.code, "6 runs sent now" in retried_run.err) == (0, True)
+    retried_run = quorum("eval", data, *OPTIONS, "--out", "out")
+    assert (retried_run.code, "6 answers sent now" in retried_run.err) == (0, True)
     assert (len(list_answer_runs(workspace)), len(workspace.examples)) == (6, 3)
     assert all({"em", "f1", "unknown"} <= list_scores(workspace, run).keys() for run in list_answer_runs(workspace))
     assert len(openai_server.requests) == request_count
@@ -182,13 +198,13 @@ def test_a_failed_question_is_a_failed_run_and_the_command_still_ends_with_code_
     openai_server.reply(
         lambda request: make_error(400, "no such luck") if "tower 2?" in request.text else reply_as_reader(request)
     )
-    outcome = quorum("eval", data, *METHODS, "--out", "out", "--set", "attempts=1")
+    outcome = quorum("eval", data, *OPTIONS, "--out", "out", "--set", "attempts=1")
     assert outcome.code == 1
     failed_runs = [run for run in list_answer_runs(workspace) if run.get("error")]
     assert [("no such luck" in run["error"], run.get("outputs")) for run in failed_runs] == [(True, None)] * 2
     assert [list_scores(workspace, run) for run in failed_runs] == [{}, {}]
     openai_server.reply(reply_as_reader)
-    assert quorum("eval", data, *METHODS, "--out", "out", "--set", "attempts=1").code == 0
+    assert quorum("eval", data, *OPTIONS, "--out", "out", "--set", "attempts=1").code == 0
     answered_runs = [run for run in list_answer_runs(workspace) if not run.get("error")]
     assert len(answered_runs) == 6
     assert {run["reference_example_id"] for run in failed_runs} < {run["reference_example_id"] for run in answered_runs}
@@ -199,7 +215,7 @@ def test_without_an_account_nothing_is_asked(
     data: str, openai_server: OpenAIServer, quorum: Quorum, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     get_env_var.cache_clear()
-    run = quorum("eval", data, *METHODS)
+    run = quorum("eval", data, *OPTIONS)
     assert (run.code, run.err.count("\n")) == (2, 1)
     assert "--langsmith towers needs an account: set LANGSMITH_API_KEY" in run.err
     assert openai_server.requests == []
@@ -210,7 +226,7 @@ def test_a_refused_account_is_found_before_any_call(
     workspace: Workspace, data: str, openai_server: OpenAIServer, quorum: Quorum
 ) -> None:
     workspace.refused_paths = {"/datasets"}
-    run = quorum("eval", data, *METHODS)
+    run = quorum("eval", data, *OPTIONS)
     assert (run.code, run.err.count("\n")) == (2, 1)
     assert "LangSmith cannot be used" in run.err
     assert KEY not in run.err

@@ -187,7 +187,7 @@ async def test_another_model_can_filter(openai_server: OpenAIServer) -> None:
     context = Context(model=model, context_filter="llm:openai:filter-1")
     result = await answer(QUESTION, "filco", context, given=PASSAGES)
     assert [passage["id"] for passage in result["passages"]] == ["p1"]
-    assert [sent.prompt for sent in model.history] == ["answer"]
+    assert [sent.prompt_name for sent in model.history] == ["answer"]
 
 
 async def test_filter_and_answer_are_two_calls_in_sequence(openai_server: OpenAIServer) -> None:
@@ -225,7 +225,7 @@ async def test_an_empty_context_gives_unknown_and_is_asked_about_once_at_most(me
     model = ScriptedModel().on("filter_sentences", "None").on("answer", *["Unknown" for _ in prompts])
     result = await answer(QUESTION, method, Context(model=model, context_filter="llm"), given=PASSAGES)
     assert (result["unknown"], result["passages"]) == (True, [])
-    assert [sent.prompt for sent in model.history] == ["filter_sentences", *prompts]
+    assert [sent.prompt_name for sent in model.history] == ["filter_sentences", *prompts]
 
 
 async def test_the_passages_of_a_second_search_are_added_to_the_retrieved_ids() -> None:

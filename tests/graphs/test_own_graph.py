@@ -106,6 +106,13 @@ async def test_two_graphs_of_one_name_and_the_same_settings_are_refused(data: Pa
         await run_evaluation(data, make_own_graph(), make_own_graph(last_node=whisper))
 
 
+@pytest.mark.parametrize("methods", ["concat", "loud=python:json:dumps"])
+def test_the_options_refuse_a_name_of_a_graph_that_another_graph_or_a_system_has(methods: str) -> None:
+    graphs = [make_own_graph()] if methods.startswith("loud") else [make_own_graph(), make_own_graph(last_node=whisper)]
+    with pytest.raises(SetupError, match="loud is named twice"):
+        list_columns(Options(data=Path(), methods=methods, graphs=graphs))
+
+
 def test_a_comparison_runs_a_users_graph_with_every_k() -> None:
     columns = list_columns(Options(data=Path(), methods="concat", graphs=[make_own_graph()], k=["1", "2"]))
     assert [column.name for column in columns] == ["concat[k=1]", "concat[k=2]", "loud[k=1]", "loud[k=2]"]

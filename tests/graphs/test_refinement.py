@@ -73,7 +73,7 @@ async def test_passages_are_reranked_and_filtered_before_each_is_asked() -> None
         ("passage_answer", {"votes": ["0 1931"]}),
         ("vote", {"answer": "1931", "unknown": False, "confidence": 1.0, "evidence": ["p3 33-37"]}),
     ]
-    assert [sent.prompt for sent in model.history] == ["rank_passages", "filter_sentences", "answer"]
+    assert [sent.prompt_name for sent in model.history] == ["rank_passages", "filter_sentences", "answer"]
 
 
 async def test_a_run_can_be_interrupted_to_replace_its_passages() -> None:

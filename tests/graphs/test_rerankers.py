@@ -150,8 +150,8 @@ async def test_windows_go_from_the_end_to_the_front(count: int, starts: list[int
     context = Context(model=model.on("answer_base", "x"), reranker="listwise", k=count)
     result = await answer(QUESTION, "base", context, given=passages)
     assert result["passages"] == passages
-    sent_prompts = [sent for sent in model.history if sent.prompt == "rank_passages"]
-    assert [sent.detail for sent in sent_prompts] == [f"window {turn}" for turn in range(1, len(starts) + 1)]
+    sent_prompts = [sent for sent in model.history if sent.prompt_name == "rank_passages"]
+    assert [sent.call_subject for sent in sent_prompts] == [f"window {turn}" for turn in range(1, len(starts) + 1)]
     for sent, start in zip(sent_prompts, starts, strict=True):
         window = [n for n in range(count) if f"] text {n}\n" in sent.text]
         assert window == list(range(start, min(start + WINDOW, count)))

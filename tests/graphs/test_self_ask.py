@@ -42,11 +42,11 @@ async def test_self_ask_answers_follow_up_questions_before_the_question() -> Non
             },
         ),
     ]
-    sent_texts = [sent.text for sent in model.history if sent.prompt == "self_ask"]
+    sent_texts = [sent.text for sent in model.history if sent.prompt_name == "self_ask"]
     assert sent_texts[1] == f"{sent_texts[0]} Yes.\nFollow up: {CAST_QUESTION}\nIntermediate answer: Jillian Bell"
     assert sent_texts[2] == f"{sent_texts[1]}\nFollow up: {ROLE_QUESTION}\nIntermediate answer: Jillian Belk"
     assert f"Question: {CAST_QUESTION}\nAnswer:" in model.history[1].text
-    assert [sent.detail for sent in model.history] == [f"step {n}" for n in (1, 1, 2, 2, 3)]
+    assert [sent.call_subject for sent in model.history] == [f"step {n}" for n in (1, 1, 2, 2, 3)]
 
 
 async def test_self_ask_without_a_follow_up_looks_the_question_up() -> None:

@@ -73,7 +73,7 @@ async def test_each_of_several_answers_is_verified_by_itself() -> None:
         {**KNOWN_ANSWER, "rationale": "Because 1931.", "scores": [2.0, 7.0], "confidence": 0.5},
     )
     assert len(model.history) == 5 + 2 * (1 + RECOVERY_CALLS)
-    recoveries = [sent for sent in model.history if sent.prompt == "recover_condition"]
+    recoveries = [sent for sent in model.history if sent.prompt_name == "recover_condition"]
     assert {sent.parameters["temperature"] for sent in recoveries} == {0.2}
     assert not any(
         QUESTION in sent.text or "Hidden: Lumen" in sent.text for sent in recoveries
@@ -109,7 +109,7 @@ async def test_the_nodes_of_a_verification() -> None:
     masked_update = await mask_condition({**STATE, "rank": 1, "answer": "1931"}, make_runtime(model))
     assert masked_update["masked_statement"] == {
         "statement": "The [MASK] was finished in 1931.",
-        "condition": "Lumen Tower",
+        "hidden_words": "Lumen Tower",
     }
     assert f"Question: {QUESTION}\nAnswer: 1931\nStatement:" in model.history[0].text
     assert "[1]" not in model.history[0].text
@@ -135,6 +135,6 @@ async def test_prompts_of_one_graph_share_their_beginning() -> None:
         "recover_condition", lambda _: "Lumen Tower"
     )
     await answer(QUESTION, "self_verification", Context(model=model, k=3), given=PASSAGES)
-    texts = [sent.text for sent in model.history if sent.prompt != "mask_condition"]
+    texts = [sent.text for sent in model.history if sent.prompt_name != "mask_condition"]
     passages = f"[3] Towers\n{PASSAGES[2]['text']}"
     assert len({text[: text.index(passages) + len(passages)] for text in texts}) == 1

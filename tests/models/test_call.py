@@ -111,7 +111,14 @@ async def test_a_trace_names_every_call(openai_server: OpenAIServer) -> None:
     config: Any = {"callbacks": [trace], "metadata": {"mine": 1}}
     await asyncio.gather(
         *(
-            call("validate", "Is it?", context=SERVED_CONTEXT, prompt_version="v1", detail="candidate 2", config=config)
+            call(
+                "validate",
+                "Is it?",
+                context=SERVED_CONTEXT,
+                prompt_version="v1",
+                call_subject="candidate 2",
+                config=config,
+            )
             for _ in "ab"
         )
     )

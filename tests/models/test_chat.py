@@ -160,8 +160,8 @@ async def test_the_scripted_model_replies_by_prompt_name_and_records_its_calls()
     )
     context = Context(model=model)
     replies = [
-        (await call(prompt, "text", context=context, detail=detail))[0].text
-        for prompt, detail in [
+        (await call(prompt, "text", context=context, call_subject=call_subject))[0].text
+        for prompt, call_subject in [
             ("answer", "passage 1"),
             ("answer", "passage 2"),
             ("other", ""),
@@ -173,7 +173,7 @@ async def test_the_scripted_model_replies_by_prompt_name_and_records_its_calls()
     assert [sent.name for sent in model.history][:3] == ["answer: passage 1", "answer: passage 2", "other"]
     assert model.history[0].text == "text"
     with pytest.raises(NoReplyError, match="No scripted reply is left for prompt 'answer: passage 2'"):
-        await call("answer", "text", context=context, detail="passage 2")
+        await call("answer", "text", context=context, call_subject="passage 2")
     assert isinstance(NoReplyError(), AssertionError)
 
 
@@ -182,7 +182,7 @@ async def test_the_scripted_model_counts_tokens_and_can_be_invoked_directly() ->
     (reply,) = await call("answer", "123456", context=Context(model=model))
     assert reply.usage == {"calls": 1, "input_tokens": 2, "output_tokens": 2, "cached_tokens": 0}
     assert model.invoke([HumanMessage("plain")]).text == "five"
-    assert model.history[1].prompt == ""
+    assert model.history[1].prompt_name == ""
 
 
 def test_importing_models_does_not_import_providers() -> None:

@@ -59,8 +59,8 @@ async def test_calls_at_once_have_connections_of_their_own(server: OpenAIServer)
 
 
 async def test_the_streams_of_a_connection_pool_are_streams_with_a_poll(server: OpenAIServer) -> None:
-    """They are set in private attributes of httpx2. If a later version renames these, calls become slower but do not
-    fail, and only this test tells.
+    """Our network backend makes these streams. We set it in a private attribute of the client's connection pool. If a
+    later version of httpx2 renames this attribute, calls become slower but do not fail, and only this test tells.
     """
     client = make_client(server)
     await ask(client)

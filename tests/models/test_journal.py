@@ -1,4 +1,4 @@
-"""The journal: no call is paid for twice, neither after a crash nor by two processes."""
+"""The journal: a stored reply is never paid for again, neither after a crash nor by another process."""
 
 import asyncio
 import os
@@ -89,7 +89,7 @@ async def test_the_journal_key_contains_what_changes_a_reply(
     assert await ask(temperature=0.5, n=2) == 2
     assert await ask(temperature=0.5, n=3) == 1  # two of the three samples are known
     assert await ask(temperature=0.6) == 1
-    assert await ask(detail="passage 2") == 0  # the same request under another name
+    assert await ask(call_subject="passage 2") == 0  # the same request under another name
     monkeypatch.setenv("OPENAI_API_KEY", "another-key")
     assert await ask() == 0
     monkeypatch.setenv("OPENAI_BASE_URL", openai_server.url.replace("127.0.0.1", "localhost"))
@@ -167,7 +167,9 @@ def test_two_processes_share_a_journal(openai_server: OpenAIServer, context: Con
         assert process.returncode == 0
         assert sorted(line.split()[1] for line in lines) == sorted(f"answer-to-{question}" for question in questions)
     assert sorted(row[3] for row in read_rows(context)) == sorted(f"answer-to-{question}" for question in questions)
+    request_count = len(openai_server.chats())
     assert start_client(context, *questions).communicate(timeout=60)[0].count("True") == 20
+    assert len(openai_server.chats()) == request_count
 
 
 SQLITE_THREADS: list[int] = []

@@ -5,12 +5,16 @@ import asyncio
 from quorum.models.slots import Slots, queue_calls_as_one_question
 
 
-async def list_begun_calls(*, is_counted: bool) -> list[str]:
-    """The order of calls in one slot. Each question makes three: a and b begin together, and c with b's first call."""
+async def list_begun_calls(*, queue_by_question: bool) -> list[str]:
+    """The calls of the questions a, b and c in the order in which they begin, with one slot.
+
+    Each question makes three calls. Questions a and b start together; c starts during b's first call.
+    queue_by_question: whether each question's calls are queued as those of one question, as in an evaluation.
+    """
     slots, begun_calls, tasks = Slots(1), list[str](), list[asyncio.Task[None]]()
 
     async def ask(question: str) -> None:
-        if is_counted:
+        if queue_by_question:
             queue_calls_as_one_question()
         for number in range(3):
             async with slots:
@@ -25,11 +29,11 @@ async def list_begun_calls(*, is_counted: bool) -> list[str]:
 
 
 async def test_the_question_with_the_fewest_calls_is_next() -> None:
-    assert await list_begun_calls(is_counted=True) == ["a0", "b0", "c0", "a1", "b1", "c1", "a2", "b2", "c2"]
+    assert await list_begun_calls(queue_by_question=True) == ["a0", "b0", "c0", "a1", "b1", "c1", "a2", "b2", "c2"]
 
 
-async def test_without_counted_questions_the_first_call_is_next() -> None:
-    assert await list_begun_calls(is_counted=False) == ["a0", "b0", "a1", "c0", "b1", "a2", "c1", "b2", "c2"]
+async def test_outside_an_evaluation_the_call_that_waited_longest_is_next() -> None:
+    assert await list_begun_calls(queue_by_question=False) == ["a0", "b0", "a1", "c0", "b1", "a2", "c1", "b2", "c2"]
 
 
 async def test_no_more_calls_run_at_once_than_there_are_slots() -> None:

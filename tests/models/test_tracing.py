@@ -21,7 +21,7 @@ from openai_server import OpenAIServer
 from quorum.core.context import Context
 from quorum.core.errors import CallError, SetupError
 from quorum.graphs import METHODS, answer
-from quorum.models.tracing import TraceClient, clean_value
+from quorum.models.tracing import TraceClient, copy_without_secrets
 
 API_KEY, PASSWORD = "sk-0123456789abcdef", "open-sesame"
 SECRET_WORD = "zanzibar"
@@ -196,7 +196,7 @@ async def test_a_client_that_hides_nothing_is_refused(collector: Collector, monk
     ids=["document", "send", "overwrite", "long answer"],
 )
 def test_passages_are_hidden_in_objects(make: Callable[[str], Any], expected: dict[str, Any]) -> None:
-    result = clean_value({"value": make(SECRET_TEXT)}, hide_passages=True)
+    result = copy_without_secrets({"value": make(SECRET_TEXT)}, hide_passages=True)
     assert SECRET_WORD not in str(result)
     fields = result["value"] | result["value"].get("metadata", {})
     assert expected.items() <= fields.items()
@@ -204,5 +204,5 @@ def test_passages_are_hidden_in_objects(make: Callable[[str], Any], expected: di
 
 def test_without_hiding_only_logins_in_urls_are_removed() -> None:
     value = {"text": SECRET_TEXT, "n": [1, 2.5, None, True], "at": "http://localhost:8000/v1", "to": "me@example.org"}
-    assert clean_value(value, hide_passages=False) == value
-    assert clean_value("see http://me:pw@host/v1", hide_passages=False) == "see http://host/v1"
+    assert copy_without_secrets(value, hide_passages=False) == value
+    assert copy_without_secrets("see http://me:pw@host/v1", hide_passages=False) == "see http://host/v1"

@@ -97,8 +97,8 @@ def test_no_demonstration_is_a_question_of_the_sample() -> None:
 async def test_user_examples_replace_the_built_in_examples(examples_file: str, method: str, prompts: list[str]) -> None:
     model = make_blend_model().on("direct", "Jillian Belk")
     await answer("Who?", method, Context(model=model, examples=examples_file, k=2), given=PASSAGES)
-    shown_texts = [call.text for call in model.history if call.prompt in ("direct", "reason")]
-    assert [call.name for call in model.history if call.prompt in ("direct", "reason")] == prompts
+    shown_texts = [call.text for call in model.history if call.prompt_name in ("direct", "reason")]
+    assert [call.name for call in model.history if call.prompt_name in ("direct", "reason")] == prompts
     assert all("Which colour is the door?" in text and "Who lives there?" in text for text in shown_texts)
     assert not any(
         example["question"] in text for text in shown_texts for examples in BUILT_IN.values() for example in examples

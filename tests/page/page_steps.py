@@ -17,9 +17,10 @@ TAB, ENTER, SPACE, RIGHT = 9, 13, 32, 39
 
 
 @pytest.fixture(autouse=True)
-def watched_window(page: Page, served_page: ServedPage) -> Iterator[None]:
-    """A wide window with light colours. The model replies with the same name to every prompt. After each test: check
-    that the page has caused no error and no request to another machine.
+def reset_page_and_check_errors(page: Page, served_page: ServedPage) -> Iterator[None]:
+    """Before each test of a file that imports this fixture: a wide window with light colours, and a model that replies
+    with the same name to every prompt. After the test: check that the page has caused no error and no request to
+    another machine.
     """
     page.set_size(1200)
     page.set_color_scheme("light")

@@ -9,7 +9,7 @@ from openai_server import OpenAIServer
 from quorum.core.context import Context
 from quorum.core.errors import SetupError
 from quorum.ui.app import MAX_RUNS_IN_PROGRESS, SharedState
-from quorum.ui.query import Query
+from quorum.ui.query import AskRequest
 
 
 async def test_more_runs_at_once_than_the_limit_are_refused(
@@ -18,7 +18,7 @@ async def test_more_runs_at_once_than_the_limit_are_refused(
     monkeypatch.chdir(tmp_path)
     base = Context(model="openai:test", store=str(tmp_path / "store"), collection="none", attempts=1)
     state = SharedState(base)
-    query = Query("Why?")
+    query = AskRequest("Why?")
     runs = [state.ask(query) for _ in range(MAX_RUNS_IN_PROGRESS)]
     with pytest.raises(SetupError, match=f"{MAX_RUNS_IN_PROGRESS} questions are under way already; ask again"):
         state.ask(query)

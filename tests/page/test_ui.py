@@ -14,12 +14,12 @@ from page_steps import (
     make_link,
     open_tab,
     read_texts,
+    reset_page_and_check_errors,
     send_question,
-    watched_window,
 )
 from report_folder import HTML_ATTACK
 
-__all__ = ["watched_window"]
+__all__ = ["reset_page_and_check_errors"]  # a fixture that pytest uses for every test of this file
 
 RECORD_ORDER = """
 window.order = [];

@@ -16,11 +16,11 @@ from page_steps import (
     make_link,
     open_tab,
     read_texts,
+    reset_page_and_check_errors,
     send_question,
-    watched_window,
 )
 
-__all__ = ["watched_window"]
+__all__ = ["reset_page_and_check_errors"]  # a fixture that pytest uses for every test of this file
 
 
 def test_the_page_is_used_with_the_keyboard_alone(page: Page, served_page: ServedPage) -> None:

@@ -12,8 +12,7 @@ from quorum.core.text import normalize
 from quorum.parsing.answers import Parsed, ReasonedAnswer
 from quorum.parsing.statements import MASK, parse_answer_with_notes, parse_masked_statement, parse_missing_words
 
-# `condition` holds the words that the mask hides.
-MASKED_STATEMENT = MaskedStatement(statement="The [MASK] was finished in 1931.", condition="Lumen Tower")
+MASKED_STATEMENT = MaskedStatement(statement="The [MASK] was finished in 1931.", hidden_words="Lumen Tower")
 
 
 @pytest.mark.parametrize(
@@ -88,7 +87,7 @@ def test_a_condition_is_hidden_wherever_it_stands() -> None:
     reply = "Statement: The Lumen Tower, [MASK], was finished in 1931.\nHidden: the Lumen Tower"
     masked_statement = parse_masked_statement(reply, "1931").value
     assert masked_statement == MaskedStatement(
-        statement="[MASK], [MASK], was finished in 1931.", condition="the Lumen Tower"
+        statement="[MASK], [MASK], was finished in 1931.", hidden_words="the Lumen Tower"
     )
     with_symbols = parse_masked_statement("Statement: C++ (\\d) is [MASK].\nHidden: C++ (\\d)", "old").value
     assert with_symbols is not None

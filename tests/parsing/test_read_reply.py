@@ -103,7 +103,7 @@ def test_values_have_named_fields() -> None:
     assert read_reply("self_ask", "So the final answer is: Ada Korn").value.answer == "Ada Korn"
     assert read_reply("self_ask", "Follow up: Where is Vell?").value.question == "Where is Vell?"
     masking_reply = "Statement: The [MASK] of Vell was built by Ada Korn.\nHidden: lighthouse"
-    assert read_reply("mask_condition", masking_reply).value["condition"] == "lighthouse"
+    assert read_reply("mask_condition", masking_reply).value["hidden_words"] == "lighthouse"
     masked_answer_reply = "Statement: The lighthouse was built by [MASK].\nHidden: Ada Korn"
     assert read_reply("mask_condition", masked_answer_reply, candidates=["Ada Korn"]).value is None
     draft = read_reply("question_single", "Question: Who built it?\nAnswer: Ada Korn").value

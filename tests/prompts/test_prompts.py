@@ -10,15 +10,15 @@ from hypothesis import strategies as st
 from quorum import prompts
 from quorum.core.errors import SetupError
 from quorum.core.state import Passage
-from quorum.prompts import BUILT_IN, get_version, load_overrides, number_passages, render_prompt
+from quorum.prompts import BUILT_IN, format_passages, get_version, load_overrides, render_prompt
 
 TITLED_PASSAGE = Passage(id="a", title="Harbour", text="It was dug in 1850.\n")
 UNTITLED_PASSAGE = Passage(id="b", title="", text="Ships came.")
 
 
 def test_passages_are_numbered_with_title_and_text() -> None:
-    assert number_passages([TITLED_PASSAGE, UNTITLED_PASSAGE]) == "[1] Harbour\nIt was dug in 1850.\n\n[2] Ships came."
-    assert number_passages([]) == ""
+    assert format_passages([TITLED_PASSAGE, UNTITLED_PASSAGE]) == "[1] Harbour\nIt was dug in 1850.\n\n[2] Ships came."
+    assert format_passages([]) == ""
 
 
 SLOTS_FIXED_FOR_A_RUN = {"demonstrations", "examples", "kind"}  # the settings of a run determine them
@@ -26,8 +26,9 @@ SLOTS_FIXED_FOR_A_RUN = {"demonstrations", "examples", "kind"}  # the settings o
 
 @pytest.mark.parametrize("name", BUILT_IN)
 def test_fixed_text_comes_first(name: str) -> None:
-    """The order is fixed text, passages, question, then what varies, such as results of earlier steps. Variants of a
-    prompt (NAME.VARIANT), which keep the order of a paper, and react are not checked.
+    """The order is fixed text, passages, question, then what varies, such as results of earlier steps. The order is not
+    checked for variants of a prompt (NAME.VARIANT), which follow a paper, and for the prompts `react` and
+    `react_action`.
     """
     text = BUILT_IN[name]
     slots_in_order = [slot for slot in Template(text).get_identifiers() if slot not in SLOTS_FIXED_FOR_A_RUN]

@@ -73,7 +73,7 @@ def read_rows_without_times(folder: Path) -> dict[Any, Any]:
 async def run_evaluation(
     data: Path, out: str, methods: str = "concat,concat_pf", engine: str = "ray", **settings: Any
 ) -> Scores:
-    options = {name: settings.pop(name) for name in ("concurrency", "details", "limit") if name in settings}
+    options = {name: settings.pop(name) for name in ("concurrency", "writes_details", "limit") if name in settings}
     context = Context(**{"model": "openai:test", "attempts": 1, **settings})
     return await evaluate(
         Options(data=data, out=data.parent / out, engine=engine, **options), parse_columns(methods, context)

@@ -221,7 +221,9 @@ def test_a_failure_in_a_stream_raises_an_error_in_the_client(serve: Serve, opena
 
 def test_the_openapi_document_lists_what_a_client_may_choose(serve: Serve) -> None:
     document = serve().get("/openapi.json").json()
-    content = document["paths"]["/v1/chat/completions"]["post"]["requestBody"]["content"]
+    operation = document["paths"]["/v1/chat/completions"]["post"]
+    assert {"400", "500", "502"} < set(operation["responses"])
+    content = operation["requestBody"]["content"]
     settings = content["application/json"]["schema"]["properties"]["quorum"]["properties"]
     assert (settings["k"]["minimum"], settings["k"]["maximum"]) == (1, 50)
     assert not {"store", "examples", "prompts", "journal", "embeddings"} & set(settings)

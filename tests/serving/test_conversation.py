@@ -15,7 +15,8 @@ MESSAGES = [
 ]
 
 
-def reply_as_reader(request: Request) -> str:
+def rewrite_or_answer(request: Request) -> str:
+    """Reply as a chat model: with the question that stands alone if the prompt asks for it, else with the answer."""
     if "Last question:" in request.text:
         return STAND_ALONE_QUESTION
     return "1931" if STAND_ALONE_QUESTION in request.text else "unknown"
@@ -27,7 +28,7 @@ def ask(api: Api, **options: Any) -> Any:
 
 
 def test_a_follow_up_is_answered_as_a_question_of_its_own(serve: Serve, openai_server: OpenAIServer) -> None:
-    openai_server.reply(reply_as_reader)
+    openai_server.reply(rewrite_or_answer)
     completion = ask(serve())
     assert completion.choices[0].message.content.startswith("1931\n\nSources:")
     assert completion.quorum["question"] == STAND_ALONE_QUESTION
@@ -40,7 +41,7 @@ def test_a_follow_up_is_answered_as_a_question_of_its_own(serve: Serve, openai_s
 
 
 def test_a_stream_of_a_follow_up_gives_the_same_answer(serve: Serve, openai_server: OpenAIServer) -> None:
-    openai_server.reply(reply_as_reader)
+    openai_server.reply(rewrite_or_answer)
     api = serve()
     chunks: list[Any] = list(ask(api, stream=True))
     text = "".join(chunk.choices[0].delta.content or "" for chunk in chunks)
@@ -48,7 +49,7 @@ def test_a_stream_of_a_follow_up_gives_the_same_answer(serve: Serve, openai_serv
 
 
 def test_a_client_may_leave_earlier_messages_out(serve: Serve, openai_server: OpenAIServer) -> None:
-    openai_server.reply(reply_as_reader)
+    openai_server.reply(rewrite_or_answer)
     completion = ask(serve(), extra_body={"quorum": {"history": False}})
     assert completion.quorum["answer"] == "unknown"
     assert "question" not in completion.quorum

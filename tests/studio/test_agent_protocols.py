@@ -49,10 +49,10 @@ def fetch_card(server: Server, assistant: str) -> Any:
     ).json()
 
 
-def send_message(server: Server, assistant: str, part: dict[str, Any], **message: str) -> Any:
+def send_message(server: Server, assistant: str, part: dict[str, Any], **more_fields: str) -> Any:
     """The JSON-RPC response to an agent's message of one part."""
-    message_part = {"role": "user", "kind": "message", "messageId": uuid4().hex, "parts": [part], **message}
-    body = {"jsonrpc": "2.0", "id": 1, "method": "message/send", "params": {"message": message_part}}
+    message = {"role": "user", "kind": "message", "messageId": uuid4().hex, "parts": [part], **more_fields}
+    body = {"jsonrpc": "2.0", "id": 1, "method": "message/send", "params": {"message": message}}
     headers = {"accept": "application/json"}
     return httpx.post(f"{server.url}/a2a/{assistant}", json=body, headers=headers, timeout=120).json()
 

@@ -17,7 +17,7 @@ TOWER_PASSAGES = [
     {"id": "p1", "title": "Lumen Tower", "text": "The Lumen Tower was finished in 1931."},
     {"id": "p2", "title": "Iron Mast", "text": "The Iron Mast was painted in 1950."},
 ]
-CHAT_SETTINGS = {"model": "openai:test", "k": 2, "max_steps": 2}
+CHAT_MODEL_SETTINGS = {"model": "openai:test", "k": 2, "max_steps": 2}
 each_method = pytest.mark.parametrize("method", METHODS)
 
 
@@ -101,7 +101,7 @@ async def test_every_method_runs_with_given_passages_and_a_chat_model(
     count_before = len(server.model.chats())
     thread = (await client.threads.create())["thread_id"]
     nodes, messages = await stream_method(
-        client, thread, method, input={"question": QUESTION, "given": TOWER_PASSAGES}, context=CHAT_SETTINGS
+        client, thread, method, input={"question": QUESTION, "given": TOWER_PASSAGES}, context=CHAT_MODEL_SETTINGS
     )
     assert nodes[0] == "begin"
     assert messages
@@ -174,7 +174,7 @@ async def test_long_loops_are_not_cut_short(client: LangGraphClient) -> None:
     nodes, _ = await stream_method(client, None, "selection_inference", input=inputs, context={"k": 30})
     assert nodes.count("infer") == 30
     nodes, _ = await stream_method(
-        client, None, "react", input={"question": QUESTION}, context=CHAT_SETTINGS | {"max_steps": 20}
+        client, None, "react", input={"question": QUESTION}, context=CHAT_MODEL_SETTINGS | {"max_steps": 20}
     )
     assert nodes.count("think") == 21
 
@@ -188,7 +188,7 @@ async def test_a_served_method_is_a_remote_graph(client: LangGraphClient, method
 
 
 def test_the_server_logs_no_blocking_call_and_no_outside_request(server: Server) -> None:
-    """This test stands last, because it reads the log of all tests before it."""
+    """This test stands after those that use the server, because it reads the log that they leave."""
     log = server.log.read_text()
     assert "tests talk to this machine only" not in log
     assert "Blocking call" not in log

@@ -17,7 +17,7 @@ from quorum.graphs import answer
 from quorum.models.chat import get_model_identity
 from quorum.models.pretrained import fingerprint_model, load_pretrained, read_card
 from quorum.models.scripted import ScriptedModel
-from quorum.prompts import BUILT_IN, number_passages, render_prompt
+from quorum.prompts import BUILT_IN, format_passages, render_prompt
 from quorum.training.finetune import Report, Settings, finetune_model
 from quorum.training.pairs import Task, read_lines
 
@@ -214,8 +214,10 @@ def test_passages_are_left_out_until_an_example_fits(
     longest = max(len(codec.encode_prompt(task.make_pair(line, 1).prompt)) for line in lines)
     report = train_model(task, silver_file, base_models["t5"], tmp_path / "filter", epochs=1, length=longest)
     assert (report.examples, report.shortened) == (4, 4)
-    with pytest.raises(SetupError, match=r"None of 4 examples fits 50 tokens; give a larger --length"):
+    with pytest.raises(SetupError, match=r"None of 4 examples fits into 50 tokens for the prompt .*larger --length"):
         train_model(task, silver_file, base_models["t5"], tmp_path / "none", epochs=1, length=50)
+    with pytest.raises(SetupError, match=r"and 1 for the reply; give a larger --length or --output"):
+        train_model(task, silver_file, base_models["t5"], tmp_path / "short", epochs=1, output=1)
     with pytest.raises(SetupError, match=r"takes 128 tokens and would need 724"):
         train_model(task, silver_file, base_models["gpt2"], tmp_path / "none", epochs=1)
 
@@ -259,7 +261,7 @@ async def test_a_trained_filter_serves_the_graph(trained_filter: Path, silver_fi
 
 
 def render_full_prompt(line: SilverLine) -> str:
-    return render_prompt("answer", question=line["question"], passages=number_passages(line["passages"])).text
+    return render_prompt("answer", question=line["question"], passages=format_passages(line["passages"])).text
 
 
 async def test_a_prompt_longer_than_in_training_loses_passages(

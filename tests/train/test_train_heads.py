@@ -1,4 +1,4 @@
-"""The heads on the reader's states, trained end to end on a tiny encoder."""
+"""Training the heads on the states of a frozen reader, with a tiny reader in place of the real one."""
 
 import json
 import random
@@ -18,12 +18,14 @@ from quorum.models.embedded.heads import SentenceHead, pool_states
 from quorum.models.embedded.judging import score_sentences_blocking
 from quorum.training import export, reader, sentence_filter, verdict
 from quorum.training.encoder import start_from
-from quorum.training.sentence_cases import IGNORED, make_labelled_windows, read_cases
+from quorum.training.sentence_cases import IGNORED, LabelledWindow, make_labelled_windows, read_cases
 from quorum.training.sentence_filter import (
+    INT8_LEVELS,
     Head,
     collate_windows,
     evaluate_sentence_filter,
     export_head,
+    fit_head,
     train_sentence_filter,
 )
 
@@ -123,6 +125,14 @@ def test_the_sentence_filter_learns_and_is_written_whole(folder: Path, silver: P
     assert first_scores == score_sentences_blocking(own_cases[0].question, own_cases[0].passages, model, head)
 
 
+def test_every_epoch_reports_the_mean_of_its_losses() -> None:
+    window = LabelledWindow(np.ones((3, 8), np.float16), np.ones((1, 3), np.float32), [1.0])
+    head, lines = Head(8, 2, 16), list[str]()
+    losses = [torch.nn.functional.softplus(-head(*collate_windows([window])[:3], INT8_LEVELS)).item()] * 2
+    fit_head(head, [window] * 4, epochs=2, rate=0.0, batch=1, seed=0, report=lines.append)
+    assert [float(line.rpartition(" ")[2]) for line in lines] == pytest.approx(losses, abs=1e-3)
+
+
 def test_the_exported_head_is_the_trained_one(folder: Path, silver: Path, tmp_path: Path) -> None:
     torch.manual_seed(1)
     cases = list(read_cases([silver]))[:12]
@@ -170,7 +180,7 @@ def test_questions_for_silver_data_are_made_from_reading_comprehension_data(data
     assert all(record["answers"][0] in record["passages"][0]["text"] for record in questions)
 
 
-def test_the_verdict_head_learns_linear_labels() -> None:
+def test_the_yes_no_head_learns_linear_labels() -> None:
     rng = np.random.default_rng(0)
     x = rng.normal(size=(300, 6))
     labels = np.where(x[:, 5] > 1, 2, (x[:, 0] > 0).astype(int))

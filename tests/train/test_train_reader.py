@@ -1,4 +1,7 @@
-"""Training the reader, on a tiny encoder."""
+"""Training the reader, on a tiny encoder.
+
+`low` is how many of the reader's lowest layers are the sentence encoder's plus low-rank updates.
+"""
 
 from pathlib import Path
 

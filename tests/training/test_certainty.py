@@ -1,4 +1,7 @@
-"""Fitting the certainty: the probability that the statement shown with an answer, such as a sentence, holds it."""
+"""Fitting the certainty: the probability that the statement shown with an answer contains a gold answer.
+
+A statement is a sentence of a passage, for example.
+"""
 
 import gzip
 import json
@@ -42,7 +45,9 @@ def test_the_span_decides_if_it_alone_separates_right_from_wrong() -> None:
 
 
 def make_case(*, right: bool = False, agrees: bool = True) -> MeasuredCase:
-    """agrees: the statement holds the reader's own answer; any other one gets a warning at every threshold."""
+    """agrees: the statement holds the reader's own answer. A statement that does not hold it gets a warning at every
+    threshold.
+    """
     return MeasuredCase("q", [0.0] * 5, is_right=right, is_answerable=right, agrees=agrees)
 
 

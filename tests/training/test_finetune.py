@@ -59,7 +59,7 @@ async def get_sent_prompt(method: str, silver: SilverLine, prompt: str, **settin
     model = ScriptedModel().on("filter_sentences", SENTENCE).on("filter_passages", "1").on("answer", "1931")
     context = Context(model=model, **settings)
     await answer(silver["question"], method, context, given=silver["passages"], gold_answers=silver["answers"])
-    return next(request.text for request in model.history if request.prompt == prompt)
+    return next(request.text for request in model.history if request.prompt_name == prompt)
 
 
 @pytest.mark.parametrize(

@@ -108,15 +108,18 @@ def test_a_draw_depends_on_the_seed_and_keeps_the_order() -> None:
     records = [{"id": f"q{n}", "question": f"What is {n}?", "answers": ["x"]} for n in range(200)]
     path = Path(write_records("many.jsonl", records))
     ids = {
-        seed: [int(question.id[1:]) for question in draw_questions(read_questions(path, per_question=3), 20, seed)]
+        seed: [
+            int(question.id[1:])
+            for question in draw_questions(read_questions(path, negatives_per_question=3), 20, seed)
+        ]
         for seed in (1, 2)
     }
     assert ids[1] != ids[2]
     assert all(item == sorted(item) and len(set(item)) == 20 for item in ids.values())
-    assert [question.id for question in draw_questions(read_questions(path, per_question=3), 20, 1)] == [
+    assert [question.id for question in draw_questions(read_questions(path, negatives_per_question=3), 20, 1)] == [
         f"q{n}" for n in ids[1]
     ]
-    assert len(draw_questions(read_questions(path, per_question=3), 500, 1)) == 200
+    assert len(draw_questions(read_questions(path, negatives_per_question=3), 500, 1)) == 200
 
 
 @pytest.mark.parametrize(

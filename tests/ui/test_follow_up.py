@@ -14,7 +14,7 @@ from quorum.core.errors import SetupError
 from quorum.retrievers.index import index_passages
 from quorum.ui.follow_up import MAX_RUNS, read_conversation
 from quorum.ui.past_runs import load_run, save_run
-from quorum.ui.query import Query, parse_link
+from quorum.ui.query import AskRequest, parse_link
 from quorum.ui.run import Answer, Run, start_run
 
 FOLDER = Path("runs")
@@ -27,7 +27,7 @@ async def find_run(id_: str) -> Run:
 
 def make_run(id_: str, question: str, follows: str = "", **answers: str) -> Run:
     run_answers = [Answer(name, name, "done", {"answer": text, "unknown": False}) for name, text in answers.items()]
-    return Run(id_, Query(question, ",".join(answers), {}, follows), 1.0, run_answers)
+    return Run(id_, AskRequest(question, ",".join(answers), {}, follows), 1.0, run_answers)
 
 
 async def test_each_method_reads_its_own_answers() -> None:
@@ -51,7 +51,7 @@ async def test_reading_runs_that_follow_each_other_in_a_circle_ends() -> None:
 
 @pytest.mark.parametrize("id_", ["../../etc/passwd", FIRST_RUN_ID])
 async def test_a_missing_run_is_reported_on_the_card(id_: str) -> None:
-    query = Query("Why?", "concat", {}, id_)
+    query = AskRequest("Why?", "concat", {}, id_)
 
     async def read_history(method: str) -> list[dict[str, str]]:
         return await read_conversation(query.follows_run_id, method, find_run)
@@ -75,7 +75,7 @@ async def test_a_follow_up_is_understood_and_kept(openai_server: OpenAIServer, t
     index_passages(PASSAGES, collection="towers", store=str(tmp_path / "store"))
     base = Context(model="openai:test", collection="towers", retriever="bm25", store=str(tmp_path / "store"))
     save_run(make_run(FIRST_RUN_ID, "Where is the Lumen Tower?", concat="Vell"), FOLDER)
-    query = Query("When was it finished?", "concat", {}, FIRST_RUN_ID)
+    query = AskRequest("When was it finished?", "concat", {}, FIRST_RUN_ID)
 
     async def save(run: Run) -> None:
         await asyncio.to_thread(save_run, run, FOLDER)

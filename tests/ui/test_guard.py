@@ -153,7 +153,7 @@ def test_an_address_for_others_demands_a_token() -> None:
     for host in ("127.0.0.1", "localhost", "::1"):
         assert check_address(host, None) is None
     assert check_address("0.0.0.0", TOKEN) == TOKEN
-    with pytest.raises(SetupError, match=r"0\.0\.0\.0 lets others reach the page.*--token"):
+    with pytest.raises(SetupError, match=r"0\.0\.0\.0 lets others reach the server.*--token"):
         check_address("0.0.0.0", None)
     with pytest.raises(SetupError, match="The token has 5 characters"):
         check_address("127.0.0.1", "short")

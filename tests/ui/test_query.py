@@ -9,29 +9,29 @@ from hypothesis import strategies as st
 
 from quorum.core.context import Context
 from quorum.core.errors import SetupError
-from quorum.ui.query import FIXED_SETTINGS, SETTINGS_WITH_OWN_FIELD, Query, list_form_fields, parse_link
+from quorum.ui.query import FIXED_SETTINGS, SETTINGS_WITH_OWN_FIELD, AskRequest, list_form_fields, parse_link
 
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=30)
 
 
-def read_link(link: str, base: Context | None = None) -> tuple[Query, bool]:
+def read_link(link: str, base: Context | None = None) -> tuple[AskRequest, bool]:
     return parse_link(urlsplit(link).query, base or Context())
 
 
 @given(question=TEXTS, collection=st.sampled_from(["sample", "my-own"]), k=st.integers(1, 1000))
 def test_a_link_holds_the_values_of_the_form(question: str, collection: str, k: int) -> None:
     settings = {"collection": collection, "k": str(k), "temperature": "0.5", "vote": "staged"}
-    query = Query(question, "concat,sure[ranking=lazy]", settings)
+    query = AskRequest(question, "concat,sure[ranking=lazy]", settings)
     result, asks_at_once = read_link(query.make_link())
-    stored_settings = {
+    changed_settings = {
         name: value for name, value in settings.items() if (name, value) not in (("k", "5"), ("collection", "sample"))
     }
-    assert (result, asks_at_once) == (Query(question, query.methods, stored_settings), False)
+    assert (result, asks_at_once) == (AskRequest(question, query.methods, changed_settings), False)
 
 
 def test_a_link_may_start_its_question() -> None:
-    assert read_link("/?q=Why%3F&run=1") == (Query("Why?"), True)
-    assert read_link("/?unknown=word") == (Query(), False)
+    assert read_link("/?q=Why%3F&run=1") == (AskRequest("Why?"), True)
+    assert read_link("/?unknown=word") == (AskRequest(), False)
 
 
 @pytest.mark.parametrize(
@@ -57,18 +57,18 @@ def test_an_invalid_link_is_reported(query: str, message: str) -> None:
 @pytest.mark.parametrize(
     ("query", "message"),
     [
-        (Query("  "), "no question yet"),
-        (Query("x" * 20_001), "20,000 characters"),
-        (Query("Why?", "concat[journal=/tmp/file]"), "cannot change 'journal'"),
+        (AskRequest("  "), "no question yet"),
+        (AskRequest("x" * 20_001), "20,000 characters"),
+        (AskRequest("Why?", "concat[journal=/tmp/file]"), "cannot change 'journal'"),
     ],
 )
-def test_impossible_queries_are_refused(query: Query, message: str) -> None:
+def test_impossible_queries_are_refused(query: AskRequest, message: str) -> None:
     with pytest.raises(SetupError, match=message):
         query.make_columns(Context())
 
 
 def test_every_method_has_the_settings_of_the_form_and_its_own() -> None:
-    columns = Query("Why?", "concat,sure[k=3]", {"k": "7", "model": "openai:test"}).make_columns(Context(seed=4))
+    columns = AskRequest("Why?", "concat,sure[k=3]", {"k": "7", "model": "openai:test"}).make_columns(Context(seed=4))
     assert [(column.name, column.context.k, column.context.model, column.context.seed) for column in columns] == [
         ("concat", 7, "openai:test", 4),
         ("sure[k=3]", 3, "openai:test", 4),

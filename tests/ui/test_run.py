@@ -16,7 +16,7 @@ from quorum.core.context import Context
 from quorum.core.errors import SetupError
 from quorum.retrievers.index import index_passages
 from quorum.ui.past_runs import list_past_runs, load_run, save_run
-from quorum.ui.query import Query
+from quorum.ui.query import AskRequest
 from quorum.ui.run import (
     Answer,
     Run,
@@ -47,7 +47,7 @@ async def save_in_folder(run: Run) -> None:
 
 async def ask_and_wait(methods: str, store: str, **settings: str) -> Run:
     """Ask, and return the run when it has ended."""
-    query = Query(QUESTION, methods, settings)
+    query = AskRequest(QUESTION, methods, settings)
     run = start_run(query, query.make_columns(Context(**SETTINGS, store=store)), save_in_folder)
     assert run.task is not None
     await run.task
@@ -83,7 +83,7 @@ async def test_methods_answer_side_by_side_and_their_run_is_saved(store: str, op
 
 async def test_nodes_are_lit_while_they_run(store: str, openai_server: OpenAIServer) -> None:
     openai_server.reply(Response("1931", hold=True))
-    query = Query(QUESTION, "concat")
+    query = AskRequest(QUESTION, "concat")
     run = start_run(query, query.make_columns(Context(**SETTINGS, store=store)), save_in_folder)
     await asyncio.to_thread(openai_server.wait_for_requests, 1)
     (run_answer,) = run.answers
@@ -109,7 +109,7 @@ async def test_nodes_are_lit_while_they_run(store: str, openai_server: OpenAISer
 
 async def test_a_run_that_is_stopped_keeps_what_it_has(store: str, openai_server: OpenAIServer) -> None:
     openai_server.reply(lambda request: Response("1931", hold="[2]" not in request.text))
-    query = Query(QUESTION, "concat,post_fusion")
+    query = AskRequest(QUESTION, "concat,post_fusion")
     run = start_run(query, query.make_columns(Context(**SETTINGS, store=store)), save_in_folder)
     await asyncio.to_thread(openai_server.wait_for_requests, 3)
     while run.answers[0].phase == "running":  # noqa: ASYNC110  the page polls as well
@@ -137,7 +137,7 @@ async def test_an_error_stays_on_its_card(store: str, openai_server: OpenAIServe
 async def test_a_bug_is_one_sentence_on_the_page_and_a_traceback_on_the_terminal(
     store: str, openai_server: OpenAIServer, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    query = Query(QUESTION, "concat")
+    query = AskRequest(QUESTION, "concat")
     (method,) = query.make_columns(Context(**SETTINGS, store=store))
     object.__setattr__(method, "method", "no_such_graph")
     object.__setattr__(method, "own_graph", object())
@@ -179,7 +179,9 @@ async def test_an_unwritable_folder_is_reported(store: str, openai_server: OpenA
 def test_the_list_of_past_runs_is_newest_first_and_skips_other_files() -> None:
     ids = [f"20260101-00000{second}-abcdef" for second in range(3)]
     for id_ in ids:
-        save_run(Run(id_, Query(f"Question {id_}"), 1.0, [Answer("concat", "concat", "failed", error="no")]), FOLDER)
+        save_run(
+            Run(id_, AskRequest(f"Question {id_}"), 1.0, [Answer("concat", "concat", "failed", error="no")]), FOLDER
+        )
     (FOLDER / "20260101-000009-abcdef.json").write_text("{}")
     (FOLDER / "notes.json").write_text("{}")
     assert [run.id for run in list_past_runs(FOLDER)] == ids[::-1]
@@ -198,7 +200,9 @@ def test_an_unknown_run_is_reported(id_: str) -> None:
 def test_a_past_run_is_readable_only_by_its_owner() -> None:
     earlier_umask = os.umask(0)
     try:
-        save_run(Run("20260101-000000-abcdef", Query("Which?"), 1.0, [Answer("concat", "concat", "failed")]), FOLDER)
+        save_run(
+            Run("20260101-000000-abcdef", AskRequest("Which?"), 1.0, [Answer("concat", "concat", "failed")]), FOLDER
+        )
     finally:
         os.umask(earlier_umask)
     modes = [stat.S_IMODE(path.stat().st_mode) for path in (FOLDER, *FOLDER.iterdir())]

@@ -53,7 +53,7 @@ def test_serving_a_page_without_the_extra_ui_names_the_extra(
 
 def test_a_taken_port_is_reported() -> None:
     with open_listening_socket("127.0.0.1", 0) as server_socket:
-        with pytest.raises(SetupError, match=r"cannot be served at 127\.0\.0\.1:.*another --port"):
+        with pytest.raises(SetupError, match=r"The server cannot listen at 127\.0\.0\.1:.*another --port"):
             open_listening_socket("127.0.0.1", server_socket.getsockname()[1])
         socket.create_connection(
             server_socket.getsockname(), 5
@@ -67,4 +67,4 @@ def test_an_ipv6_address_of_this_machine_is_recognised() -> None:
         with open_listening_socket("::1", 0) as listener:
             assert listener.getsockname()[0] == "::1"
     except SetupError as error:
-        assert "cannot be served at ::1" in str(error)  # noqa: PT017  a machine may have IPv6 turned off
+        assert "cannot listen at ::1" in str(error)  # noqa: PT017  a machine may have IPv6 turned off

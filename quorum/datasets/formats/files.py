@@ -94,7 +94,10 @@ def split_document(value: Any) -> Iterator[Any]:
 
 
 def split_article(article: dict[str, Any]) -> Iterator[Any]:
-    """The questions of a SQuAD article as records. The converter reports parts with another shape."""
+    """The questions of a SQuAD article as records.
+
+    A paragraph or question of another shape is yielded unchanged; the conversion to our format then refuses it.
+    """
     paragraphs = article["paragraphs"]
     for paragraph in paragraphs if isinstance(paragraphs, list) else [paragraphs]:
         questions = paragraph.get("qas") if isinstance(paragraph, dict) else None

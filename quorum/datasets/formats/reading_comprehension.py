@@ -85,7 +85,9 @@ def list_paragraph_ids(evidence: Any) -> Iterator[str]:
 
 
 def convert_fever(value: dict[str, Any], where: str) -> Record:
-    """Thorne et al. 2018. The claim is the question; the id of an evidence sentence is PAGE_NUMBER."""
+    """Thorne et al. 2018. The claim is the question. The id of an evidence sentence is its page's title and its number
+    in the page: Vell_0.
+    """
     label = check_text(value["label"])
     if label not in FEVER_LABELS:
         raise UnusableRecord(f"the label is none of {', '.join(sorted(FEVER_LABELS))}")

@@ -32,7 +32,9 @@ def detect_delimiter(text: str, name: str) -> str:
         return "\t"
 
     def score_delimiter(delimiter: str) -> tuple[bool, int]:
-        """Higher is better: it is in every row; the row with the fewest has more; the row with the most has fewer."""
+        """Higher is better. A delimiter that every row has comes first. Then its smallest number in a row counts 100
+        times, and its largest number in a row is subtracted.
+        """
         rows = read_first_rows(text[:SAMPLE_CHARACTERS], delimiter)
         counts = [len(row) - 1 for row in rows[:-1] or rows]  # the last row may be cut
         return (min(counts, default=0) > 0, min(counts, default=0) * 100 - max(counts, default=0))

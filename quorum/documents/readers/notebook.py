@@ -17,7 +17,9 @@ def read(data: bytes, name: str) -> Document:
     try:
         cells = parse_json(text)["cells"]
     except (JSONDecodeError, KeyError, TypeError):
-        raise Unreadable("not a notebook of format 4") from None
+        cells = None
+    if not isinstance(cells, list):
+        raise Unreadable("not a notebook of format 4")
     blocks = [block for cell in cells if isinstance(cell, dict) for block in read_cell(cell)]
     title = ""
     if blocks and blocks[0].kind == "heading" and blocks[0].level == 1:

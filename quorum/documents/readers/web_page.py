@@ -19,8 +19,8 @@ def read(data: bytes, name: str) -> Document:
 
 
 def split_title(page: Page) -> tuple[str, list[Block]]:
-    """(title, blocks). A heading of level 1 that begins the page becomes the title of a page without one. If it is the
-    title, it is removed from the blocks.
+    """(title, blocks). If the page begins with a heading of level 1, and has no title or the same title, this heading
+    is the title and is removed from the blocks.
     """
     first = page.blocks[0] if page.blocks else None
     if first and first.kind == "heading" and first.level == 1 and page.title in ("", first.text):

@@ -60,8 +60,8 @@ def compare_with_baseline(
 ) -> Comparison:
     """Compare the methods `names` with `baseline`, which is one of them.
 
-    race: the p-values are adjusted for all methods that started in it. A method has p = 1 if the race dropped it or the
-    baseline, or has not ended.
+    race: a method has p = 1 if the race dropped it or the baseline, or has not ended. The p-values are adjusted for all
+    methods in `names`, with those that the race dropped.
     """
     untested_names = [] if race is None else [name for name in names if is_undecided(race, name, baseline)]
     all_names, names = names, [name for name in names if name not in untested_names]
@@ -182,7 +182,11 @@ def compare_groups(
     baseline: str | None = None,
     race: RaceResult | None = None,
 ) -> list[Comparison]:
-    """Compare each group of two or more methods with its first method, or with `baseline` if the group contains it."""
+    """Compare the methods of each group with its first method, or with `baseline` if the group contains it.
+
+    groups: the names of the columns that are compared with one another (see `Column.group`). A group of one method is
+    left out.
+    """
     return [
         compare_with_baseline(scores, group, baseline if baseline is not None and baseline in group else group[0], race)
         for group in groups

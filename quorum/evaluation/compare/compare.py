@@ -5,7 +5,10 @@ from dataclasses import replace
 
 from quorum.evaluation.compare.decide import Decision, decide
 from quorum.evaluation.compare.prices import Prices
-from quorum.evaluation.compare.race_budget import choose_who_may_drop_by_estimate, choose_who_may_drop_by_figures
+from quorum.evaluation.compare.race_budget import (
+    choose_who_may_drop_others_by_estimate,
+    choose_who_may_drop_others_by_figures,
+)
 from quorum.evaluation.compare.spending_limit import (
     JudgeSpending,
     LimitedSpending,
@@ -20,22 +23,22 @@ from quorum.evaluation.run.plan import Plan, add_estimate, plan
 from quorum.evaluation.run.race import RaceWatcher
 from quorum.evaluation.run.run_plan import lock_folder, run
 from quorum.evaluation.run.score import Scores, score
-from quorum.evaluation.run.source import Progress, ignore_progress
+from quorum.evaluation.run.source import ProgressCallback, ignore_progress
 
 DEFAULT_METHODS = "concat,post_fusion,concat_pf,pf_concat,sure"
 
 
-async def plan_comparison(options: Options, *, progress: Progress = ignore_progress) -> Plan:
+async def plan_comparison(options: Options, *, progress: ProgressCallback = ignore_progress) -> Plan:
     """Options -> columns -> plan with its estimate. Indexes a corpus that is not indexed yet.
 
     Raises `SetupError` for a mistake in the options or the data, and for an estimate above `max_cost`.
     """
     estimated_plan = await add_estimate(await plan(replace(options, writes_details=True)), progress)
-    return choose_who_may_drop_by_estimate(estimated_plan)
+    return choose_who_may_drop_others_by_estimate(estimated_plan)
 
 
 async def compare(
-    estimated_plan: Plan, *, progress: Progress = ignore_progress, watch_race: RaceWatcher | None = None
+    estimated_plan: Plan, *, progress: ProgressCallback = ignore_progress, watch_race: RaceWatcher | None = None
 ) -> Decision:
     """Plan -> outcome -> scores -> decision -> report. Questions that were answered before are not asked again.
 
@@ -50,7 +53,7 @@ async def compare(
 
 
 async def measure_columns(
-    estimated_plan: Plan, progress: Progress, watch_race: RaceWatcher | None = None
+    estimated_plan: Plan, progress: ProgressCallback, watch_race: RaceWatcher | None = None
 ) -> tuple[Scores, TotalSpent]:
     """Plan -> outcome -> scores, within the limit on cost. spent.json holds the spending even if the run ends early."""
     earlier_spending = read_spent(estimated_plan.folder)
@@ -67,7 +70,7 @@ async def measure_columns(
         with lock_folder(estimated_plan.folder):
             outcome = await run(estimated_plan, spending, progress, watch_race)
             asked_count = outcome.new_answers
-            while (corrected_plan := choose_who_may_drop_by_figures(estimated_plan, outcome)) is not None:
+            while (corrected_plan := choose_who_may_drop_others_by_figures(estimated_plan, outcome)) is not None:
                 estimated_plan = corrected_plan
                 outcome = await run(estimated_plan, spending, progress, watch_race)
                 asked_count += outcome.new_answers

@@ -18,7 +18,7 @@ from quorum.evaluation.compare.call_bounds import compute_call_bounds
 from quorum.evaluation.compare.rehearsal import RehearsedCall, has_only_embedded_models, rehearse_method
 from quorum.evaluation.run.columns import Column
 from quorum.evaluation.run.dataset import DataSet
-from quorum.evaluation.run.source import Progress, ignore_progress
+from quorum.evaluation.run.source import ProgressCallback, ignore_progress
 
 REHEARSED_QUESTIONS = 8  # so many questions are rehearsed
 SECONDS_PER_CALL = 2.0  # assumed for a chat model that does not run in this process
@@ -62,16 +62,20 @@ async def estimate(
     columns: Sequence[Column],
     *,
     uses_given_passages: bool,
+    task: str | None = None,
     sample_size: int = REHEARSED_QUESTIONS,
     concurrency: int = 8,
     spending: AsyncCallbackHandler | None = None,
-    progress: Progress = ignore_progress,
+    progress: ProgressCallback = ignore_progress,
 ) -> Estimate:
-    """Estimate what it takes to ask all columns all questions. The columns must have collections, and a
-    common cache of searches (`share_retrieval`).
+    """Estimate what it takes to ask all columns all questions.
 
-    sample_size: how many questions are rehearsed. spending: counts the calls of columns that use the embedded model:
-    these calls are real, and the comparison later finds their replies in the journal.
+    If the columns retrieve, their collections must be filled, and they must come from `share_retrieval`, so that they
+    share a cache of searches.
+
+    task: the task of every question; None: each has its own. sample_size: how many questions are rehearsed. spending:
+    counts the calls of columns that use the embedded model: these calls are real, and the comparison later finds their
+    replies in the journal.
     """
     records = sample_questions(dataset, sample_size)
     done_count, total = 0, len(records) * len(columns)
@@ -82,7 +86,7 @@ async def estimate(
         results_so_far = []
         for column in columns:
             results_so_far.append(
-                await rehearse_method(record, column, dataset.get_task(record), uses_given_passages, spending)
+                await rehearse_method(record, column, task or dataset.get_task(record), uses_given_passages, spending)
             )
             done_count += 1
             progress("estimate", done_count, total)

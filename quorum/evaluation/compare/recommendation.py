@@ -45,12 +45,14 @@ class MethodFigures:
 class Recommendation:
     """Which method to use, and why.
 
-    measure: the deciding measure; best: the method with the highest mean within the budget, None if no method is within
-    it; equal_methods: methods within the budget that do not differ significantly from the best (p_holm >= 0.05),
-    cheapest first; cheapest: the cheapest of `best` and `equal_methods`; pareto_front: from the cheapest to the best;
-    unit: the unit of cost for `cheapest` and `pareto_front`, "cost" (dollars) or "tokens"; comparison: of the methods
-    with the best; sentences: the recommendation in words, the most important first. wrong_cost: what a wrong answer
-    costs, where a right one is worth 1; choices_at_wrong_costs: the recommendations at other costs of a wrong answer.
+    measure: the deciding measure; best: the method with the highest mean within the budget, None if no method that
+    answered is within it, or if a race has not ended and more than one method is left; equal_methods: methods within
+    the budget that do not differ significantly from the best (p_holm >= 0.05), cheapest first; without a best, those
+    that are left in the race; cheapest: the cheapest of `best` and `equal_methods`, None without a best; pareto_front:
+    from the cheapest to the best; unit: the unit of cost for `cheapest` and `pareto_front`, "cost" (dollars) or
+    "tokens"; comparison: of the methods with the best; sentences: the recommendation in words, the most important
+    first. wrong_cost: what a wrong answer costs, where a right one is worth 1; choices_at_wrong_costs: the
+    recommendations at other costs of a wrong answer.
     """
 
     measure: str

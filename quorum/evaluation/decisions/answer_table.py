@@ -122,7 +122,7 @@ def find_prices(results: RecordedResults, method: str, unit: Unit, prices: Price
 
 
 def price_call(call: Call, unit: Unit, prices: Mapping[str, Price]) -> float:
-    """The cost of one call."""
+    """The cost of one call. A call of a context filter is priced as one of the method's model."""
     name, input_tokens, output_tokens, _ = call
     if unit == "calls":
         return 1.0

@@ -22,7 +22,7 @@ class CalibratedMethod:
 
     method: its name in the results. threshold: None if no promise is possible. questions_needed: without a threshold,
     roughly how many questions would be enough; None if more would not help. answer_count: how many answers have a
-    confidence and a score.
+    confidence and a score and are not "unknown".
     """
 
     method: str

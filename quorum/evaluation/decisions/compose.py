@@ -11,10 +11,9 @@ from quorum.algorithms.cascade_design import DESIGN_DIVISOR, design_cascades, sp
 from quorum.algorithms.cascades import Cascade, RecordedAnswers, Stage, compute_stage_shares, replay_cascade
 from quorum.algorithms.paired import NUISANCE_ERROR, count_fewest_questions, estimate_questions_to_certify
 from quorum.core.errors import SetupError
-from quorum.core.text import format_count
 from quorum.evaluation.compare.format_figures import format_dollars, format_percent
 from quorum.evaluation.decisions.answer_table import COST_UNITS, Unit, make_answer_table
-from quorum.evaluation.decisions.recorded_results import RecordedResults
+from quorum.evaluation.decisions.recorded_results import RecordedResults, format_question_groups
 
 LOSE_AT_MOST, CONFIDENCE, SEED = 0.03, 0.9, 0
 
@@ -23,12 +22,13 @@ LOSE_AT_MOST, CONFIDENCE, SEED = 0.03, 0.9, 0
 class ComposeResult:
     """The result of `compose`.
 
-    cascade: the certified cascade, or the best single method if none is certified; certificate: the cascade's, None for
-    a single method. certificates: one for each tested candidate, in the order of the tests, which end with the first
-    that fails. best: the best single method; best_score, best_cost: its score and cost over all questions; score, cost:
-    the cascade's, computed from the recorded answers; stage_shares: the share of questions that reach each stage.
-    question_count: of all questions; certifying_count: of those from which the certificate is computed.
-    questions_needed: about how many questions would certify the first cascade that failed, None if unknown.
+    cascade: the cheapest certified cascade, which may be a single method. If no certified cascade is cheaper than the
+    best single method, `cascade` is that method and `certificate`, the cascade's certificate, is None. certificates:
+    one for each tested candidate, in the order of the tests, which end with the first that fails. best: the best single
+    method; best_score, best_cost: its score and cost over all questions; score, cost: the cascade's, computed from the
+    recorded answers; stage_shares: the share of questions that reach each stage. question_count: of all questions;
+    certifying_count: of those from which the certificate is computed. questions_needed: about how many questions in all
+    would certify the first cascade that failed, None if unknown.
     """
 
     cascade: Cascade
@@ -83,9 +83,10 @@ def check_guarantee(guarantee: Guarantee) -> None:
 
 
 def count_questions_to_compose(guarantee: Guarantee) -> int:
-    """The fewest questions that `compose` accepts.
+    """The fewest questions that `compose` accepts; questions of the same document or conversation count as one.
 
-    So many certify a cascade whose answers are never better or worse than those of the best single method.
+    This number is just enough to certify a cascade whose answers are never better or worse than those of the best
+    single method.
     """
     certifying = count_fewest_questions(guarantee.lose_at_most / (1 + guarantee.wrong_cost), guarantee.error)
     return -(-certifying * DESIGN_DIVISOR // (DESIGN_DIVISOR - 1))
@@ -98,8 +99,9 @@ def compose(results: RecordedResults, guarantee: Guarantee, prices: Path | None 
     fewest, groups = count_questions_to_compose(guarantee), len(np.unique(recorded_answers.question_groups))
     if groups < fewest:
         raise SetupError(
-            f"{format_count(groups, 'question')} are too few to certify a loss of at most {guarantee.lose_at_most:g}: "
-            f"at least {fewest} are needed; compare on more questions, or give a larger --lose-at-most."
+            f"{format_question_groups(groups, recorded_answers.question_count)} are too few to certify a loss of at "
+            f"most {guarantee.lose_at_most:g}: at least {fewest} are needed; compare on more questions, or give a "
+            "larger --lose-at-most."
         )
     return choose_cascade(recorded_answers, guarantee)
 
@@ -145,7 +147,7 @@ def choose_cascade(recorded_answers: RecordedAnswers, guarantee: Guarantee) -> C
         certifying_count=len(certifying_questions),
         questions_needed=None
         if passed_certificates
-        else estimate_questions_needed(certifying_answers, certificates, guarantee),
+        else estimate_questions_needed(recorded_answers, certifying_answers, certificates, guarantee),
     )
 
 
@@ -154,9 +156,16 @@ def average_cost(recorded_answers: RecordedAnswers, cascade: Cascade) -> float:
 
 
 def estimate_questions_needed(
-    certifying_answers: RecordedAnswers, certificates: Sequence[CascadeCertificate], guarantee: Guarantee
+    recorded_answers: RecordedAnswers,
+    certifying_answers: RecordedAnswers,
+    certificates: Sequence[CascadeCertificate],
+    guarantee: Guarantee,
 ) -> int | None:
-    """About how many questions in all would certify the failed cascade, if the losses stayed as they are here."""
+    """About how many questions in all would certify the failed cascade, if the losses stayed as they are here.
+
+    The tests count the questions of a document or conversation as one. So we estimate how many such groups are needed,
+    and multiply by the mean number of questions in a group.
+    """
     if not certificates:
         return None
     cascade, margin = certificates[-1].candidate.cascade, guarantee.lose_at_most / (1 + guarantee.wrong_cost)
@@ -164,13 +173,15 @@ def estimate_questions_needed(
         estimate_questions_to_certify(losses, margin, guarantee.error)
         for losses in compute_losses(certifying_answers, cascade, guarantee.wrong_cost).values()
     ]
-    known_estimates = [questions for questions in estimates if questions is not None]
+    known_estimates = [groups for groups in estimates if groups is not None]
     if len(known_estimates) < len(estimates) or not known_estimates:
         return None
-    return max(
+    groups_needed = max(
         -(-max(known_estimates) * DESIGN_DIVISOR // (DESIGN_DIVISOR - 1)),
-        certifying_answers.question_count * DESIGN_DIVISOR // (DESIGN_DIVISOR - 1) + 1,
+        len(np.unique(certifying_answers.question_groups)) * DESIGN_DIVISOR // (DESIGN_DIVISOR - 1) + 1,
     )
+    group_count = len(np.unique(recorded_answers.question_groups))
+    return -(-groups_needed * recorded_answers.question_count // group_count)
 
 
 def describe_composed(composition: ComposeResult, guarantee: Guarantee) -> list[str]:

@@ -16,7 +16,7 @@ from quorum.algorithms.paired import (
 )
 from quorum.core.errors import SetupError
 from quorum.core.text import format_count
-from quorum.evaluation.decisions.recorded_results import RecordedResults, check_method
+from quorum.evaluation.decisions.recorded_results import RecordedResults, check_method, format_question_groups
 from quorum.evaluation.run.config_file import list_differences
 
 GATE_ERROR = 0.05
@@ -29,9 +29,9 @@ class Gate:
     """The verdict on a new system against a baseline.
 
     loss: the mean of baseline minus new, in the unit of the measure; low, high: its 95% interval; p_pass: the p-value
-    of "the loss is at least the margin"; p_fail: the p-value of "there is no loss"; n: the number of questions, or of
-    documents if several questions belong to one; questions_needed: about how many of them would be enough to decide,
-    None if unknown.
+    of "the loss is at least the margin"; p_fail: the p-value of "there is no loss"; question_count: of all questions;
+    n: the same, but the questions of a document or conversation count as one; questions_needed: about how large n would
+    have to be to decide, None if unknown.
     """
 
     verdict: Verdict
@@ -47,6 +47,7 @@ class Gate:
     p_pass: float
     p_fail: float
     questions_needed: int | None
+    question_count: int
 
     def to_json(self) -> dict[str, Any]:
         return asdict(self)
@@ -78,9 +79,9 @@ def decide_gate(
     smallest_losses = average_by_group((old_low - new_high) / scale, baseline.group_numbers)
     if len(largest_losses) < (fewest := count_fewest_questions(margin / scale, error)):
         raise SetupError(
-            f"{format_count(len(largest_losses), 'question')} are too few for a margin of {margin:g}: at least "
-            f"{fewest} are needed to show that the loss is below it if the two methods never differ; ask more "
-            "questions, or allow a larger margin."
+            f"{format_question_groups(len(largest_losses), len(baseline.ids))} are too few for a margin of "
+            f"{margin:g}: at least {fewest} are needed to show that the loss is below it if the two methods never "
+            "differ; ask more questions, or allow a larger margin."
         )
     p_pass = compute_margin_p_value(largest_losses, margin / scale)
     p_fail = compute_superiority_p_value(smallest_losses)
@@ -102,11 +103,15 @@ def decide_gate(
         p_pass=round(p_pass, 6),
         p_fail=round(p_fail, 6),
         questions_needed=questions_needed,
+        question_count=len(baseline.ids),
     )
 
 
 def estimate_questions_needed(losses: np.ndarray, margin: float, error: float) -> int | None:
-    """About how many questions would be enough to pass or to fail, if the true loss were the observed one."""
+    """About how many questions would be enough to pass or to fail, if the true loss were the observed one.
+
+    losses: one for each question, or for each group of questions; the result counts the same.
+    """
     estimates = [
         estimate_questions_to_certify(losses, margin, error),
         estimate_questions_to_certify(-losses, 0.0, error),
@@ -161,15 +166,16 @@ def align_worth(
 def describe_gate(gate: Gate) -> str:
     """The verdict in a sentence."""
     change = f"{100 * -gate.loss:+.1f} points [{100 * -gate.high:+.1f}, {100 * -gate.low:+.1f}]"
-    over = f"over {format_count(gate.n, 'question')}"
+    over = f"over {format_question_groups(gate.n, gate.question_count)}"
     if gate.verdict == "pass":
         return f"Pass: {gate.new} loses less than {100 * gate.margin:g} points to {gate.baseline} ({change} {over})."
     if gate.verdict == "fail":
         return f"Fail: {gate.new} is worse than {gate.baseline} ({change} {over})."
+    noun = "questions" if gate.n == gate.question_count else "groups of questions"
     questions_needed = (
-        f"about {gate.questions_needed:,} questions would be enough"
+        f"about {gate.questions_needed:,} {noun} would be enough"
         if gate.questions_needed
-        else "the number of questions that would be enough is unknown"
+        else f"the number of {noun} that would be enough is unknown"
     )
     lost = f"{100 * gate.margin:g} points to {gate.baseline}"
     return f"Cannot tell whether {gate.new} loses {lost} ({change} {over}); {questions_needed}."

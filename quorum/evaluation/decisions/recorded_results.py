@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from quorum.algorithms.vote_key import vote_key
 from quorum.core.errors import SetupError
+from quorum.core.text import format_count
 from quorum.evaluation.metrics.registry import is_binary
 from quorum.evaluation.run.config_file import read_config
 from quorum.evaluation.run.read_rows import has_type, read_rows
@@ -178,6 +179,13 @@ def read_share(text: str, option: str) -> float:
     if not 0 < value < 1:
         raise SetupError(f"{option} {text!r} does not fit; give a share between 0 and 1, such as 5% or 0.05.")
     return value
+
+
+def format_question_groups(group_count: int, question_count: int) -> str:
+    """The number of questions in a test; '67 groups of questions' if it counts groups of several questions as one."""
+    if group_count == question_count:
+        return format_count(question_count, "question")
+    return format_count(group_count, "group of questions", "groups of questions")
 
 
 def compute_failure_probability(confidence: float) -> float:

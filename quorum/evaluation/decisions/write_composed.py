@@ -64,12 +64,12 @@ def describe_stage(results: RecordedResults, stage: Stage) -> dict[str, Any]:
     settings = {name: value for name, value in results.get_settings(stage.method).items() if name != "graph"}
     if "top" in settings or "gold" in settings:
         raise SetupError(
-            f"{stage.method} read passages that an experiment placed there, not those that were retrieved, so it "
-            "cannot be part of a cascade; compare the method without the experiment."
+            f"An experiment chose which passages {stage.method} read, so this method cannot be part of a cascade; "
+            "compare it without the experiment."
         )
     method = settings.pop("method", stage.method)
     accept = None if stage.accept is None else {"test": stage.accept.test, "at_least": stage.accept.at_least}
-    system = settings.pop("system", None)
+    system_hash = settings.pop("system", None)
     versions = {**results.config.get("prompts", {}), **(settings.get("prompts") or {})}
     sent_prompts = list_prompts(results, stage.method) or set(BUILT_IN)
     return {
@@ -78,7 +78,7 @@ def describe_stage(results: RecordedResults, stage: Stage) -> dict[str, Any]:
         "accept": accept,
         "settings": settings,
         "prompts": {name: versions[name] for name in sorted(sent_prompts) if name in versions},
-        **({} if system is None else {"system": system}),
+        **({} if system_hash is None else {"system": system_hash}),
     }
 
 

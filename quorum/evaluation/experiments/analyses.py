@@ -27,7 +27,7 @@ class AnalysisTable(TypedDict):
 
 
 def list_shared_questions(scores: Mapping[str, ColumnScores], names: Iterable[str]) -> list[str]:
-    """The questions that all of these runs answered."""
+    """The questions that all of these columns answered."""
     return sorted(set.intersection(*(set(scores[name].ids) for name in names)))
 
 
@@ -51,8 +51,8 @@ def make_support_split_table(
 ) -> list[AnalysisTable]:
     """Split the results by whether the top passage supported the answer (FILCO, figure 5).
 
-    The top passage is that of the first run of each group. The rows also compare the length of the context with that of
-    the first run (figure 6).
+    The first column of each group gives the top passage. Each row also states the length of its context as a share of
+    the first column's (figure 6).
     """
     rows = []
     for names in column_groups:
@@ -80,12 +80,12 @@ def make_spread_table(
     scores: Mapping[str, ColumnScores], column_groups: Sequence[Sequence[str]], measures: Sequence[str]
 ) -> list[AnalysisTable]:
     """Mean and standard deviation over the draws of demonstrations (SuRe's few-shot results)."""
-    runs_of_label: dict[str, list[str]] = {}
+    columns_of_label: dict[str, list[str]] = {}
     for name in (name for group in column_groups for name in group):
         label, separator, _ = name.rpartition(";draw=")
-        runs_of_label.setdefault(f"{label}]" if separator else name, []).append(name)
+        columns_of_label.setdefault(f"{label}]" if separator else name, []).append(name)
     rows = []
-    for label, draws in runs_of_label.items():
+    for label, draws in columns_of_label.items():
         row: dict[str, Any] = {"method": label, "draws": len(draws)}
         for measure in measures:
             means = [

@@ -36,7 +36,7 @@ class PaperNumbers:
     values: Mapping[str, tuple[float | None, ...]]
 
     def get_number(self, column: str, measure: str) -> float | None:
-        """The paper's figure in percent, if it has one.
+        """The paper's number in percent; None if it states none.
 
         >>> PaperNumbers("NQ", "ChatGPT", ("em", "f1"), {"base": (28.4, 38.8)}).get_number("base", "f1")
         38.8
@@ -69,9 +69,10 @@ class Experiment:
     demonstrations, in place of variants. For each number, `draws` sets are drawn from the user's examples, and each set
     makes a column of each method; these columns are not compared with one another. drops_known_questions: if the model
     answers a question correctly (EM) without a context, the methods are not asked that question. shown_measures: the
-    measures that the results show in a further table, in place of the measures of passages; they may repeat some of
-    `measures`. kept_keys: keys of an answer's result that results.jsonl keeps. needs: options that must be given.
-    analyses: what is computed from the results. quick_variants: the variants that `--quick` runs.
+    measures in a printed table of their own. It replaces the columns about passages, such as recall, that `quorum eval`
+    prints, and may repeat some of `measures`. kept_keys: further keys of a method's result that are written to
+    results.jsonl, beside the usual ones. needs: options that must be given. analyses: what is computed from the
+    results. quick_variants: the variants that `--quick` runs.
     """
 
     name: str

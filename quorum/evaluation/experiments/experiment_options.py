@@ -10,7 +10,8 @@ class ExperimentOptions:
     which demonstrations are drawn; filters: context filters to compare; variants: settings for variants, as
     'psg[filter=SPEC;model=SPEC]'; drop_known: ask only the questions that the model does not answer correctly without a
     context; quick: a smaller run; stated_settings: the settings that the user gave, which replace the paper's;
-    numbers_to_show: words that select numbers of the paper ("NQ gpt-4"), by default those of this data set and model.
+    paper_number_words: words that select numbers of the paper ("NQ gpt-4"); without them, those of this data set and
+    model are shown.
     """
 
     judge: str | None = None
@@ -21,4 +22,4 @@ class ExperimentOptions:
     drop_known: bool = False
     quick: bool = False
     stated_settings: frozenset[str] = frozenset()
-    numbers_to_show: str | None = None
+    paper_number_words: str | None = None

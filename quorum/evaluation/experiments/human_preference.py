@@ -54,7 +54,9 @@ def write_sheet(folder: Path, names: tuple[str, str], seed: int = 0) -> int:
 
 
 def make_row(number: int, pair: Pair, is_swapped: bool) -> list[str]:
-    """One line of the sheet. is_swapped: the second summary comes first. The last cell is for the reader's choice."""
+    """One line of the sheet. is_swapped: the second summary comes first. The last cell is empty; a
+    person writes the choice there.
+    """
     texts = (pair.second_summary, pair.first_summary) if is_swapped else (pair.first_summary, pair.second_summary)
     return [str(number), *(escape_formula(text) for text in (pair.question, pair.answer, *texts)), ""]
 

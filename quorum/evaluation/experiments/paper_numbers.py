@@ -115,15 +115,15 @@ def make_paper_tables(
         for start in range(0, max(1, len(blocks)), MOST_PAPER_COLUMNS):
             rows = make_rows(our_values, measure, blocks[start : start + MOST_PAPER_COLUMNS])
             analysis_tables.append(
-                AnalysisTable(title=make_title(experiment, measure, has_figures=bool(blocks)), rows=rows)
+                AnalysisTable(title=make_title(experiment, measure, has_paper_numbers=bool(blocks)), rows=rows)
             )
     return analysis_tables
 
 
-def make_title(experiment: Experiment, measure: str, *, has_figures: bool) -> str:
+def make_title(experiment: Experiment, measure: str, *, has_paper_numbers: bool) -> str:
     """What the table shows, and whether the paper states numbers."""
     measure_title = TABLE_TITLES.get(measure, measure)
-    other = "and the paper's" if has_figures else "the paper states no numbers for this data"
+    other = "and the paper's" if has_paper_numbers else "the paper states no numbers for this data"
     return f"{measure_title}: ours with 95% intervals, {other} ({experiment.source})"
 
 
@@ -146,7 +146,7 @@ def describe_block(block: PaperNumbers, blocks: Sequence[PaperNumbers]) -> str:
 
 
 def format_number(value: float | None) -> str | None:
-    """A figure of the paper, with as many digits as the paper prints."""
+    """A number of the paper, with as many digits as the paper prints."""
     return None if value is None else f"{value:g}" if value >= 100 else f"{value:.1f}"
 
 

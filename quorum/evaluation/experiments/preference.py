@@ -47,8 +47,9 @@ class Verdict:
 
 
 def read_pairs(results: Path, first_method: str, second_method: str) -> Iterator[Pair]:
-    """The pairs of summaries (each answer's rationale) for the questions that both methods answered correctly.
-    Questions without a gold answer are left out, because there is no right answer that a summary could support.
+    """The pairs of summaries (each answer's rationale) for the questions that both methods answered correctly. A
+    question is left out if one of the answers has no summary, or if the question has no gold answer that a summary
+    could support.
     """
     rows_of_question: dict[str, dict[str, dict[str, Any]]] = {}
     with results.open(encoding="utf-8") as file:
@@ -88,7 +89,7 @@ async def ask_preference(pair: Pair, texts: tuple[str, str], context: Context) -
         parse=add_malformed_flag(parse_preference),
         inputs={"question": pair.question, "answer": pair.answer, "first": texts[0], "second": texts[1]},
         passages=None,
-        detail=pair.id,
+        call_subject=pair.id,
     )
     return replies.values[0]
 
@@ -151,5 +152,5 @@ def count_outcomes(names: tuple[str, str], pairs: list[Pair], verdicts: Mapping[
     )
     missing = ", ".join(f"{outcomes.count(kind)} {kind}" for kind in ("unscored", "failed") if kind in outcomes)
     count = f"{len(pairs)} question{'' if len(pairs) == 1 else 's'}"
-    title = f"{count} that both methods answered correctly" + (f", {missing}" if missing else "")
+    title = f"{count} that both methods answered correctly with a summary" + (f", {missing}" if missing else "")
     return AnalysisTable(title=title, rows=rows)

@@ -30,7 +30,8 @@ def make_quick_experiment(experiment: Experiment, options: Options) -> tuple[Exp
 def choose_variants(experiment: Experiment) -> tuple[str, ...]:
     """The variants of a quick run: `quick_variants` if the experiment has them, else at most three of a series.
 
-    A series is the values of one setting. Variants that are no such series, or that have short names, all run.
+    A series is the values of one setting. If the variants are no such series, or if the experiment has
+    `variant_names`, all of them run.
     """
     if experiment.quick_variants:
         return experiment.quick_variants

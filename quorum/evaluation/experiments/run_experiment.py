@@ -36,7 +36,7 @@ from quorum.evaluation.experiments.human_preference import make_people_preferenc
 from quorum.evaluation.experiments.mauve import choose_mauve_measure, describe_missing_mauve
 from quorum.evaluation.experiments.paper_numbers import choose_paper_numbers, find_data_set_name, make_paper_tables
 from quorum.evaluation.experiments.quick import make_quick_experiment
-from quorum.evaluation.run.columns import Column, group_names, parse_columns
+from quorum.evaluation.run.columns import Column, list_names_by_group, parse_columns
 from quorum.evaluation.run.dataset import DataSet, hash_file, read_data
 from quorum.evaluation.run.demonstrations import draw_shots
 from quorum.evaluation.run.evaluate import evaluate
@@ -44,7 +44,7 @@ from quorum.evaluation.run.options import Options
 from quorum.evaluation.run.plan import check_models
 from quorum.evaluation.run.result_files import write_json
 from quorum.evaluation.run.score import Scores
-from quorum.evaluation.run.source import Progress, ignore_progress
+from quorum.evaluation.run.source import ProgressCallback, ignore_progress
 
 CLOSED_BOOK_METHOD = "no_retrieval"
 ANALYSIS_FUNCTIONS = {
@@ -70,7 +70,7 @@ async def run_experiment(
     options: Options,
     choices: ExperimentOptions | None = None,
     *,
-    progress: Progress = ignore_progress,
+    progress: ProgressCallback = ignore_progress,
 ) -> Outcome:
     """Ask the columns of an experiment and analyse their scores; the analysis goes to analysis.json.
 
@@ -134,12 +134,12 @@ def compare_with_paper(
     experiment: Experiment, scores: Scores, columns: Sequence[Column], choices: ExperimentOptions
 ) -> list[AnalysisTable]:
     """The tables that show our results next to the paper's."""
-    shown_measures = tuple(
+    fitting_measures = tuple(
         measure for measure in experiment.measures if measure not in TASK_MEASURES or measure in scores.measures
     )
     data = find_data_set_name(scores.plan.options.data.name)
     paper_numbers = choose_paper_numbers(
-        experiment, data, str(scores.plan.options.context.model), choices.numbers_to_show
+        experiment, data, str(scores.plan.options.context.model), choices.paper_number_words
     )
     if scores.plan.options.methods:  # the user chose the methods: leave out systems that only the paper has
         paper_numbers = [
@@ -149,7 +149,7 @@ def compare_with_paper(
     names = [column.name for column in columns]
     column_measures = compute_column_measures(experiment, scores.scores_by_column, names)
     return make_paper_tables(
-        replace(experiment, measures=shown_measures),
+        replace(experiment, measures=fitting_measures),
         scores.scores_by_column,
         names,
         paper_numbers,
@@ -178,15 +178,17 @@ def make_evaluation_options(experiment: Experiment, options: Options, choices: E
 
 def check_needs(experiment: Experiment, options: Options, choices: ExperimentOptions) -> None:
     """Raises `SetupError` if a required option is missing, if --beside matches none of the paper's numbers, or if
-    --gold-from names no file or the experiment places no gold passages.
+    --gold-from names no file or the experiment does not put gold passages among the retrieved ones.
     """
-    if choices.numbers_to_show:
-        choose_paper_numbers(experiment, None, "", choices.numbers_to_show)
+    if choices.paper_number_words:
+        choose_paper_numbers(experiment, None, "", choices.paper_number_words)
     for name in experiment.needs:
         if not getattr(choices, name) and not (name == "filters" and choices.variants):
             raise SetupError(f"Experiment {experiment.name} needs --{name}; {NEEDED_OPTIONS[name]}.")
     if options.gold_from is not None and "gold_passages" not in experiment.analyses:
-        raise SetupError(f"Experiment {experiment.name} places no gold passages; leave --gold-from out.")
+        raise SetupError(
+            f"Experiment {experiment.name} does not put gold passages among the retrieved ones; leave --gold-from out."
+        )
     if options.gold_from is not None and not options.gold_from.is_file():
         raise SetupError(f"There is no file {options.gold_from}; give passages in JSON lines with --gold-from.")
 
@@ -214,9 +216,11 @@ def make_experiment_columns(
     """The columns, in the groups within which they are compared; drawn demonstrations are written to `folder`. If known
     questions are dropped, the first column asks the model without a context; it belongs to no group.
     """
-    drawn_sets: Sequence[tuple[str, str]] = ()
+    labelled_example_files: Sequence[tuple[str, str]] = ()
     if experiment.shots and choices.examples is not None:
-        drawn_sets = draw_shots(choices.examples, dataset, folder, shots=experiment.shots, draws=experiment.draws)
+        labelled_example_files = draw_shots(
+            choices.examples, dataset, folder, shots=experiment.shots, draws=experiment.draws
+        )
     searching = is_searching(options)
     groups = group_columns(
         experiment,
@@ -227,7 +231,7 @@ def make_experiment_columns(
         variant_settings=parse_variants(choices.variants),
         searching=searching,
         most_passages=None if searching else dataset.most_passages,
-        shots=drawn_sets,
+        shots=labelled_example_files,
     )
     closed_book_columns = parse_columns(CLOSED_BOOK_METHOD, options.context) if drops_known(experiment, choices) else []
     closed_book_names = {column.name for column in closed_book_columns}
@@ -256,7 +260,11 @@ def list_recorded_choices(experiment: Experiment, options: Options, choices: Exp
 
 
 async def run_analyses(
-    experiment: Experiment, scores: Scores, columns: Sequence[Column], choices: ExperimentOptions, progress: Progress
+    experiment: Experiment,
+    scores: Scores,
+    columns: Sequence[Column],
+    choices: ExperimentOptions,
+    progress: ProgressCallback,
 ) -> list[AnalysisTable]:
     """Run the experiment's analyses on its scores."""
     analysis_tables: list[AnalysisTable] = []
@@ -274,13 +282,13 @@ async def run_analyses(
         elif analysis == "cost":
             analysis_tables.append(await asyncio.to_thread(make_cost_table, scores, columns))
         else:
-            by_column, names = scores.scores_by_column, group_names(columns)
+            by_column, names = scores.scores_by_column, list_names_by_group(columns)
             analysis_tables += await asyncio.to_thread(ANALYSIS_FUNCTIONS[analysis], by_column, names, scores.measures)
     return analysis_tables
 
 
 async def ask_preferences(
-    scores: Scores, columns: Sequence[Column], choices: ExperimentOptions, progress: Progress
+    scores: Scores, columns: Sequence[Column], choices: ExperimentOptions, progress: ProgressCallback
 ) -> list[AnalysisTable]:
     """The judge's preference between the summaries of two columns."""
     from quorum.evaluation.experiments.preference import compare_summaries

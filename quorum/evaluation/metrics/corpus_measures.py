@@ -1,7 +1,7 @@
 """Computes the user's own measures over all answers of a method at once.
 
-Such a measure is a function of (answers, golds), where golds has a list of accepted answers for each answer. With a
-file wording.py in the working directory,
+Such a measure is a function of (answers, golds), where golds has a list of accepted answers for each answer. Questions
+without accepted answers are left out. With a file wording.py in the working directory,
 
     def words(answers, golds):
         return sum(len(answer.split()) for answer in answers) / len(answers)
@@ -53,7 +53,9 @@ def import_function(module: str, function: str) -> CorpusMeasure:
 
 
 def compute_corpus_measures(path: Path, measures: Mapping[str, CorpusMeasure]) -> dict[str, dict[str, float]]:
-    """{measure: {method: value}} over the answered rows of results.jsonl, in the order of their ids."""
+    """{measure: {method: value}} over the answers in results.jsonl, in the order of their ids. Questions
+    without accepted answers are left out.
+    """
     if not measures:
         return {}
     rows: dict[str, dict[str, tuple[str, list[str]]]] = {}

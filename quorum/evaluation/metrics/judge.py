@@ -27,7 +27,7 @@ from quorum.evaluation.run.config_file import read_config
 from quorum.evaluation.run.read_rows import read_rows
 from quorum.evaluation.run.result_files import explain_write_errors, read_whole_lines, write_json
 from quorum.evaluation.run.results import Results
-from quorum.evaluation.run.source import Progress
+from quorum.evaluation.run.source import ProgressCallback
 from quorum.evaluation.run.spending import Spending
 from quorum.evaluation.run.workers import run_workers
 from quorum.models import get_model_identity
@@ -82,7 +82,9 @@ async def check_judge(judge: Judge) -> None:
     await chat_model_async(judge.context.model, judge.context)
 
 
-async def judge_answers(folder: Path, results: Results, judge: Judge, *, concurrency: int, progress: Progress) -> None:
+async def judge_answers(
+    folder: Path, results: Results, judge: Judge, *, concurrency: int, progress: ProgressCallback
+) -> None:
     """Ask the judge about every answer in `folder` that has no verdict yet, and add its verdicts to the scores. If
     judge calls fail permanently, call this again to retry them.
     """
@@ -179,7 +181,7 @@ async def ask_verdict(row: Row, context: Context) -> JudgedLine:
         parse=add_malformed_flag(parse_correctness),
         inputs={"question": row["question"], "golds": row["gold"], "answer": str(row["answer"])},
         passages=None,
-        detail=row["id"],
+        call_subject=row["id"],
     )
     reply = replies.values[0]
     return make_line(row, None if reply.malformed else float(reply.value), replies.state_update["usage"])

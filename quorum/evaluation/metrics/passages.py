@@ -125,16 +125,18 @@ def answer_on_top(outputs: Result, reference_outputs: Reference) -> bool | None:
 def supported(outputs: Result, reference_outputs: Reference) -> bool | None:
     """Whether a final passage supports an accepted answer; the mean is FILCO's recall (section 3.2, table 2).
 
-    As `answer_in_passages`, but for tasks whose answers are not spans, by the gold passages.
+    For tasks whose answers are spans of a passage, this is `answer_in_passages`. For the other tasks, a gold passage
+    among the final ones counts as support.
     """
     return has_support(outputs, outputs.get("passages") or [], reference_outputs)
 
 
 def has_support(outputs: Result, passages: Sequence[Passage], reference_outputs: Reference) -> bool | None:
-    """Whether one of these passages supports an accepted answer; None if that is not known.
+    """Whether one of these passages supports an accepted answer.
 
-    A passage supports an answer that it contains. No passage contains a label, yes or no, a dialogue turn or a long
-    answer: for these tasks, a passage supports the answer if it is a gold passage, or is from a gold article.
+    If the task's answers are spans of a passage, a passage supports an accepted answer that it contains; None if the
+    data name no accepted answer. For TASKS_WITHOUT_SPANS, a passage supports the answer if it is a gold passage or is
+    from a gold article; None if the data name neither.
     """
     answers = reference_outputs["answers"]
     if reference_outputs.get("task") in TASKS_WITHOUT_SPANS:

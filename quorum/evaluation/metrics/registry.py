@@ -131,7 +131,9 @@ def warn_once(name: str, reason: str) -> None:
             return
         WARNED_METRICS.add((name, reason))
     LOG.warning(
-        "The metric %r of an installed package failed on an answer, which has no value for it: %s", name, reason
+        "The metric %r of an installed package failed on an answer (%s). This answer gets no value for the metric.",
+        name,
+        reason,
     )
 
 

@@ -58,6 +58,11 @@ class Calibration:
     ece: float
     bins: list[Bin]
 
+    @property
+    def wrong_share(self) -> float:
+        """The share that is wrong among the answers with a confidence; the area for a random order equals it."""
+        return self.chance
+
 
 def compute_calibration(
     confidence: ArrayLike, right: ArrayLike, question_count: int | None = None

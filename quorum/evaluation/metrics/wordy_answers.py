@@ -7,7 +7,7 @@ LARGEST_GAP = 0.10  # between exact match and contains, as shares of the questio
 
 
 def describe_wordy_answers(summary: Mapping[str, Mapping[str, Any]]) -> str | None:
-    """One sentence about the methods whose answers contain a gold answer far more often than they equal one.
+    """A note about the methods whose answers contain a gold answer far more often than they equal one.
 
     summary: for each method the means in 0..1, as in summary.json. None if EM and contains differ by at most 10
     points for every method.

@@ -103,9 +103,9 @@ def find_fault_in_text(draft: Draft, earlier_questions: EarlierQuestions) -> str
 
 
 def find_fault_of_answer(draft: Draft) -> str | None:
-    """The fault of an answer that cannot be scored, or that a question about a single passage contains.
+    """The fault of a draft's answer: it cannot be scored, or the question gives it away.
 
-    A question about two passages may contain its answer ("A or B?").
+    Only a question about two passages may contain its answer ("A or B?").
     """
     if not draft.answers:
         return "unread"
@@ -154,12 +154,12 @@ class QuestionChecker:
         """
         if not self.is_right(draft, await self.ask_verifier(draft, "passages", draft.draw.passages, config)):
             return "unsupported"
-        single_passages = draft.draw.passages if draft.draw.kind == "two" else ()
+        passages_to_show_alone = draft.draw.passages if draft.draw.kind == "two" else ()
         from_memory, *from_one_passage = await asyncio.gather(
             self.ask_verifier(draft, "memory", (), config),
             *(
                 self.ask_verifier(draft, f"passage {n}", (passage,), config)
-                for n, passage in enumerate(single_passages, start=1)
+                for n, passage in enumerate(passages_to_show_alone, start=1)
             ),
         )
         if self.is_right(draft, from_memory):

@@ -23,12 +23,17 @@ class DraftWriter:
     """Writes and checks drafts, many at once."""
 
     def __init__(
-        self, context: Context, lowest_f1: float, earlier_texts: Iterable[str], config: RunnableConfig, concurrency: int
+        self,
+        context: Context,
+        lowest_f1: float,
+        questions_in_file: Iterable[str],
+        config: RunnableConfig,
+        concurrency: int,
     ) -> None:
         self.context, self.config, self.concurrency = context, config, concurrency
         self.checker = QuestionChecker(context, lowest_f1)
         self.earlier_questions = EarlierQuestions()
-        for question in earlier_texts:
+        for question in questions_in_file:
             self.earlier_questions.add(question)
 
     async def write_drafts(self, batch: Sequence[Draw]) -> list[Draft]:
@@ -62,7 +67,7 @@ class DraftWriter:
                 parse=add_malformed_flag(parse_written_question),
                 inputs={},
                 passages=draw.passages,
-                detail=draw.id,
+                call_subject=draw.id,
             )
         except CallError as failure:
             draft.fault, draft.error = "failed", str(failure)

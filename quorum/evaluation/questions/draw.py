@@ -108,8 +108,8 @@ def generate_draws(
 
 
 class DrawQueue:
-    """The remaining draws of each kind. finished_ids: of draws to leave out; most_draws: by kind, how many may be
-    taken.
+    """The draws of each kind that were not taken yet. finished_ids: of draws to leave out; most_draws: by kind, how
+    many may be taken.
 
     end_reasons: why a kind has too few questions: "corpus" (no passages left) or "tries" (`most_draws` were taken).
     """
@@ -122,7 +122,7 @@ class DrawQueue:
         finished_ids: set[str],
         most_draws: Mapping[Kind, int],
     ) -> None:
-        self.remaining_draws = {kind: max(0, count) for kind, count in most_draws.items()}
+        self.remaining_counts = {kind: max(0, count) for kind, count in most_draws.items()}
         self.draws_by_kind = {
             kind: (
                 draw for draw in generate_draws(kind, passages, seed, search_neighbours) if draw.id not in finished_ids
@@ -135,11 +135,11 @@ class DrawQueue:
         """Up to `missing_counts` draws by kind, at most DRAFTS_PER_SAVE in all. Blocks while it searches for pairs."""
         batch: list[Draw] = []
         for kind, count in missing_counts.items():
-            if not self.remaining_draws[kind]:
+            if not self.remaining_counts[kind]:
                 self.end_reasons[kind] = "tries"
-            wanted_count = min(count, self.remaining_draws[kind], DRAFTS_PER_SAVE - len(batch))
+            wanted_count = min(count, self.remaining_counts[kind], DRAFTS_PER_SAVE - len(batch))
             draws = list(islice(self.draws_by_kind[kind], wanted_count))
-            self.remaining_draws[kind] -= len(draws)
+            self.remaining_counts[kind] -= len(draws)
             if len(draws) < wanted_count:
                 self.end_reasons[kind] = "corpus"
             batch += draws

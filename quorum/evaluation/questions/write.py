@@ -32,7 +32,7 @@ from quorum.evaluation.questions.estimate import Estimate, estimate
 from quorum.evaluation.questions.file import QuestionFile
 from quorum.evaluation.run.plan import check_models
 from quorum.evaluation.run.source import (
-    Progress,
+    ProgressCallback,
     Source,
     fill_collection,
     hash_corpus,
@@ -116,7 +116,7 @@ async def plan_questions(
     options: Options,
     out: Path,
     *,
-    progress: Progress = ignore_progress,
+    progress: ProgressCallback = ignore_progress,
 ) -> Plan:
     """Check everything that can be wrong, index the corpus if it is not indexed yet, and estimate.
 
@@ -165,7 +165,7 @@ async def check_writer(context: Context) -> None:
 
 
 async def prepare_collection(
-    corpus: str | None, collection: str | None, context: Context, progress: Progress
+    corpus: str | None, collection: str | None, context: Context, progress: ProgressCallback
 ) -> Context:
     """The context with the collection that holds the passages. Indexes a corpus that is not indexed yet."""
     if (corpus is None) == (collection is None):
@@ -196,7 +196,7 @@ def read_collection(context: Context) -> list[Passage]:
     return list_passages(context)
 
 
-async def make_questions(writing_plan: Plan, *, progress: Progress = ignore_progress) -> WrittenQuestions:
+async def make_questions(writing_plan: Plan, *, progress: ProgressCallback = ignore_progress) -> WrittenQuestions:
     """Write questions, round by round, until the file holds the wanted number; the file is saved after each round."""
     context, options, file, wanted_counts = (
         writing_plan.context,

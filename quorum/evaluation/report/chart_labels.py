@@ -46,11 +46,11 @@ def place_labels(points: Mapping[str, Point], named_first: Sequence[str], area: 
         (x - HALF_MARKER, y - HALF_MARKER, x + HALF_MARKER, y + HALF_MARKER) for x, y in points.values()
     ]
     numbers = {name: str(number) for number, name in enumerate(points, 1)}
-    prior_names = [name for name in named_first if name in points]
-    others = [name for name in points if name not in prior_names]
+    names_placed_first = [name for name in named_first if name in points]
+    others = [name for name in points if name not in names_placed_first]
     labels: list[Label] = []
-    for name in [*prior_names, *others]:
-        texts = [(name, False)] if name in prior_names or len(points) <= MOST_NAMED_POINTS else []
+    for name in [*names_placed_first, *others]:
+        texts = [(name, False)] if name in names_placed_first or len(points) <= MOST_NAMED_POINTS else []
         candidates = (
             candidate
             for text, is_number in [*texts, (numbers[name], True)]

@@ -69,9 +69,9 @@ def draw_quality_against_cost(
     named_first: Sequence[str] = (),
     frame: Frame = WIDE_FRAME,
 ) -> str:
-    """A point for each method with its 95% interval; the Pareto front as a line. named_first: the methods whose names
-    matter most; the front's names come next. If there is no room for a name, the point shows the method's number among
-    the methods.
+    """A point for each method with its 95% interval; the Pareto front as a line. unit: the cost on the axis, "cost"
+    (dollars) or "tokens"; named_first: the methods whose names matter most; the front's names come next. If there is no
+    room for a name, the point shows the method's number among the methods.
     """
     methods_with_answers = [figure for figure in figures if figure.n]
     if not methods_with_answers:
@@ -99,8 +99,12 @@ def draw_quality_against_cost(
     return wrap_svg(frame, "Quality against cost, a point for each method", parts)
 
 
-def draw_risk_coverage(calibrations: Mapping[str, Calibration], names: Sequence[str], frame: Frame = WIDE_FRAME) -> str:
-    """A curve for each method: the share that is wrong among the surest answers."""
+def draw_risk_coverage(
+    calibrations: Mapping[str, Calibration], all_methods: Sequence[str], frame: Frame = WIDE_FRAME
+) -> str:
+    """A curve for each method with a confidence: the share that is wrong among the surest answers. all_methods: the
+    names of all methods of the report; a method's place among them decides its colour.
+    """
     x = Axis(0, 1, frame.left, frame.width - frame.right)
     y = make_share_axis([0.0, *(r for calibration in calibrations.values() for r in calibration.risk)], frame)
     parts = [
@@ -115,7 +119,7 @@ def draw_risk_coverage(calibrations: Mapping[str, Calibration], names: Sequence[
         ]
         ends = "".join(f'<circle class="dot" cx="{a:.1f}" cy="{b:.1f}" r="3.5"/>' for a, b in (line[0], line[-1]))
         parts.append(
-            f'<g class="line {get_colour_class(names.index(name))}" data-method="{names.index(name)}">'
+            f'<g class="line {get_colour_class(all_methods.index(name))}" data-method="{all_methods.index(name)}">'
             f"<title>{escape(name)}</title>"
             f'<polyline class="curve" points="{format_points(line)}"/>{ends}</g>'
         )

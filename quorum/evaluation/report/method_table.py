@@ -17,13 +17,15 @@ FAILURE_COUNTS = ("failed", "malformed", "wordy answers", "temperature refused",
 
 
 def render_table(decision: "Decision") -> str:
-    """One row for each method; a column of FAILURE_COUNTS is left out if it is 0 for every method."""
+    """One row for each method, from its numbers in `decision.figures`. A column of FAILURE_COUNTS is left out if it is
+    0 for every method.
+    """
     rows = [make_table_row(decision, figure) for figure in decision.figures]
     shown_titles = [title for title in rows[0] if title not in FAILURE_COUNTS or any(row[title] != "0" for row in rows)]
     head = "".join(f'<th scope="col">{title}</th>' for title in shown_titles)
     recommendation = decision.recommendation
     label = "recommended" if recommendation.equal_methods else "best"
-    # `cheapest`: of the best method and those that do not differ significantly from it
+    # The label stands beside the cheapest of the best method and the methods that do not differ significantly from it.
     lines = "".join(
         render_table_line(
             [row[title] for title in shown_titles], label=label if figure.name == recommendation.cheapest else ""

@@ -190,7 +190,7 @@ def render_confidence_section(decision: "Decision") -> str:
     head = "".join(f'<th scope="col">{title}</th>' for title in titles)
     rows = "".join(
         f"<tr><td>{escape(name)}</td><td>{calibration.n:,} of "
-        f"{calibration.of:,}</td><td>{format_share(calibration.chance)}</td>"
+        f"{calibration.of:,}</td><td>{format_share(calibration.wrong_share)}</td>"
         f"<td>{calibration.area:.3f}</td><td>{calibration.chance:.3f}</td><td>{calibration.best:.3f}</td><td>{calibration.ece:.3f}</td></tr>"
         for name, calibration in calibrations.items()
     )

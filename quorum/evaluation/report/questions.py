@@ -31,7 +31,7 @@ SCORE_KEYS = ("em", "f1", "contains", "accuracy", "rouge_l", "str_em")
 
 def list_questions(results: LineIndex) -> list[str]:
     """The ids of all questions, in the order in which they were answered first."""
-    return list(dict.fromkeys(id_ for _, id_ in results.offsets))
+    return list(dict.fromkeys(id_ for _, id_ in results.offset_of_key))
 
 
 def make_index_row(id_: str, results: LineIndex, methods: Sequence[str], measure: str) -> list[Any]:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 CONFIDENCE_EXPLANATION = (
     "AURC is the share of wrong answers, averaged over all coverages, when the surest questions are answered first: "
-    "lower is better, and a random confidence has the value in the column chance. ECE is the mean gap between the "
+    "lower is better. The figures under 'chance' are the AURC of a random order. ECE is the mean gap between the "
     "stated confidence and the share that is right: 0 is perfect."
 )
 BAR_WIDTH = 30  # characters

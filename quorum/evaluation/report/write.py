@@ -28,7 +28,7 @@ from quorum.evaluation.report.questions import (
 from quorum.evaluation.report.text import render_markdown
 from quorum.evaluation.run.details import LineIndex
 from quorum.evaluation.run.result_files import explain_write_errors
-from quorum.evaluation.run.source import Progress, ignore_progress
+from quorum.evaluation.run.source import ProgressCallback, ignore_progress
 
 if TYPE_CHECKING:
     from quorum.evaluation.compare.decide import Decision
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 QUESTIONS_PER_PAGE = 50  # questions on a page of the table
 
 
-def write_report(decision: "Decision", progress: Progress = ignore_progress) -> Path:
+def write_report(decision: "Decision", progress: ProgressCallback = ignore_progress) -> Path:
     """Write all files of the report beside the results; returns the path of the page. Memory holds only the index of
     the questions and one chunk of details.
     """
@@ -49,8 +49,8 @@ def write_report(decision: "Decision", progress: Progress = ignore_progress) -> 
         rows = [make_index_row(id_, results, methods, decision.measure) for id_ in ids]
         index = {
             "methods": methods,
-            "chunk": QUESTIONS_PER_CHUNK,
-            "page": QUESTIONS_PER_PAGE,
+            "questions_per_chunk": QUESTIONS_PER_CHUNK,
+            "questions_per_page": QUESTIONS_PER_PAGE,
             "rows": rows,
         }
         page_start, page_end = make_page(decision, escape_script_json(index)).split("<!--chunks-->\n")

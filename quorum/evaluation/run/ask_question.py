@@ -92,8 +92,10 @@ async def answer_question(
     record: Record, column: Column, context: Context, *, uses_given_passages: bool, config: RunnableConfig
 ) -> Result:
     """A column's result for a question. The method reads all retrieved passages, or, if the column has a `top`, only
-    that many of the best. If it has a `gold_position`, gold passages are placed among those. In either case the
-    result's `retrieved` lists the ids of all retrieved passages, in the order of retrieval.
+    that many of the best. If it has a `gold_position`, gold passages are placed among those.
+
+    If the column has a `top` or a `gold_position`, the result's `retrieved` lists the ids of all retrieved passages,
+    in the order of retrieval or, with a reranker, in the reranker's order.
 
     Raises CallError when a call failed permanently.
     """

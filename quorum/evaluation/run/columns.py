@@ -142,7 +142,9 @@ def list_columns(options: Options) -> list[Column]:
     several_values = {name: values for name, values in axes.items() if len(values) > 1}
     context = replace(options.context, **single_values)
     columns_by_name: dict[str, Column] = {}
-    for base in make_named_columns(options, context):
+    named_columns = list(make_named_columns(options, context))
+    check_names(named_columns)
+    for base in named_columns:
         is_system = hasattr(base.own_graph, "pricing_model")  # a system has a model and passages of its own
         varied_settings = {
             name: values for name, values in several_values.items() if name not in base.settings and not is_system
@@ -201,7 +203,8 @@ def check_names(columns: Sequence[Column]) -> None:
     duplicates = {name for name in names if names.count(name) > 1}
     if duplicates:
         raise SetupError(
-            f"Method {min(duplicates)} is named twice; runs of one method need different settings in brackets."
+            f"Method {min(duplicates)} is named twice; runs of one method need different settings in brackets, and a "
+            "graph or system of your own needs a name that no other one has."
         )
 
 
@@ -254,7 +257,7 @@ def get_graph_name(graph: "Graph") -> str:
     return name
 
 
-def group_names(columns: Sequence[Column]) -> list[list[str]]:
+def list_names_by_group(columns: Sequence[Column]) -> list[list[str]]:
     """The names of the columns by group, in their order, without columns that are not compared."""
     groups: dict[int, list[str]] = {}
     for column in columns:

@@ -95,18 +95,18 @@ class LineIndex:
     """
 
     def __init__(self, path: Path) -> None:
-        self.offsets: dict[tuple[str, str], int] = {}
+        self.offset_of_key: dict[tuple[str, str], int] = {}
         self.file = path.open("rb") if path.exists() else None
         offset = 0
         for line in self.file or ():
             key = read_key(line)
             if key is not None:
-                self.offsets[key] = offset
+                self.offset_of_key[key] = offset
             offset += len(line)
 
     def get(self, method: str, id_: str) -> dict[str, Any] | None:
         """The line; None if there is none."""
-        offset = self.offsets.get((method, id_))
+        offset = self.offset_of_key.get((method, id_))
         if offset is None or self.file is None:
             return None
         self.file.seek(offset)

@@ -49,7 +49,7 @@ class AnswerWriter:
 
     def write_row(self, row: Row) -> None:
         if (row["method"], row["id"]) in self.recorder.results.answered_pairs:
-            return  # a worker answered, then exited before its answer arrived; another one asked again
+            return  # a worker exited, so its question was asked twice; the first row written is kept
         if row["error"] is not None:
             self.failed_pairs.add((row["method"], row["id"]))
         self.recorder.add(row)
@@ -89,9 +89,9 @@ class AnswerWriter:
 async def ask_on_ray(asked_round: QuestionRound, recorder: Recorder, questioner: Questioner, concurrency: int) -> None:
     """Ask one round on Ray (see `quorum.evaluation.run.run_plan.ask_round`).
 
-    If a worker exits, its questions are asked again by another worker. A question that fails TRIES_TOGETHER times is
-    asked by a worker that has no other question, so that it cannot harm others, up to TRIES_ALONE times. Then it gets
-    an error row.
+    If a worker exits, its questions are asked again by another worker. If workers have exited TRIES_TOGETHER times
+    during a question, a worker that has no other question asks it, up to TRIES_ALONE times, so that it cannot harm
+    others. If the worker exits each of these times too, the question gets an error row.
     """
     columns, dataset = asked_round.columns, asked_round.dataset
     writer = AnswerWriter(replace(asked_round, dataset=replace(dataset, path=dataset.path.resolve())), recorder)

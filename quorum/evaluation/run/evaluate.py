@@ -9,13 +9,13 @@ from quorum.evaluation.run.options import Options
 from quorum.evaluation.run.plan import plan
 from quorum.evaluation.run.run_plan import lock_folder, run
 from quorum.evaluation.run.score import Scores, score
-from quorum.evaluation.run.source import Progress, ignore_progress
+from quorum.evaluation.run.source import ProgressCallback, ignore_progress
 
 LOG = logging.getLogger("quorum")
 
 
 async def evaluate(
-    options: Options, columns: Sequence[Column] | None = None, *, progress: Progress = ignore_progress
+    options: Options, columns: Sequence[Column] | None = None, *, progress: ProgressCallback = ignore_progress
 ) -> Scores:
     """Options -> columns -> plan -> outcome -> scores. columns: used instead of those that `options` names.
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from quorum.algorithms.race import RACE_ERROR
+from quorum.algorithms.race import RACE_ERROR_PROBABILITY
 from quorum.core.context import Context, get_filter_model
 from quorum.core.errors import SetupError
 from quorum.evaluation.compare.baseline import check_baseline
@@ -14,7 +14,7 @@ from quorum.evaluation.compare.estimate import Estimate, estimate
 from quorum.evaluation.compare.prices import Prices, check_limit
 from quorum.evaluation.compare.spending_limit import LimitedSpending
 from quorum.evaluation.metrics.judge import Judge, check_judge, make_judge
-from quorum.evaluation.run.columns import Column, check_names, group_names, list_columns
+from quorum.evaluation.run.columns import Column, check_names, list_columns, list_names_by_group
 from quorum.evaluation.run.config import compute_short_hash, make_config
 from quorum.evaluation.run.dataset import DataSet, read_data
 from quorum.evaluation.run.eligibility import drop_ineligible
@@ -22,7 +22,7 @@ from quorum.evaluation.run.options import Options
 from quorum.evaluation.run.race_result import SEED
 from quorum.evaluation.run.shared_retrieval import share_retrieval
 from quorum.evaluation.run.source import (
-    Progress,
+    ProgressCallback,
     Source,
     fill_collections,
     find_passage_source,
@@ -40,9 +40,9 @@ class Plan:
     columns of 'all' are not asked; config: the content of config.json; folder: where results go.
 
     estimate: what the run will take, None if not requested; rehearsal_usage: by model, the calls and tokens that the
-    estimate has used. The estimate answers some questions with the embedded model in place of a chat model; only the
-    calls that the run would make too are counted. is_indexed: whether the collections of the columns are filled.
-    names_that_may_drop: the columns that may drop others from a race; None: all may.
+    estimate has used for columns that have only the embedded model; the run finds their replies in the journal. Calls
+    in which the embedded model stands in for a chat model are not counted. is_indexed: whether the collections of the
+    columns are filled. names_that_may_drop_others: the columns that may drop other columns from a race; None: all may.
     """
 
     options: Options
@@ -56,12 +56,12 @@ class Plan:
     estimate: Estimate | None = None
     rehearsal_usage: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
     is_indexed: bool = False
-    names_that_may_drop: frozenset[str] | None = None
+    names_that_may_drop_others: frozenset[str] | None = None
 
     @property
     def groups(self) -> list[list[str]]:
         """The names of the columns that are compared with one another."""
-        return group_names(self.columns)
+        return list_names_by_group(self.columns)
 
 
 async def plan(options: Options, columns: Sequence[Column] | None = None) -> Plan:
@@ -71,7 +71,7 @@ async def plan(options: Options, columns: Sequence[Column] | None = None) -> Pla
     """
     all_columns = list_columns(options) if columns is None else list(columns)
     check_names(all_columns)
-    check_baseline(group_names(all_columns), options.baseline)
+    check_baseline(list_names_by_group(all_columns), options.baseline)
     dataset = await asyncio.to_thread(read_data, options.data, options.limit, skip_bad=options.skip_bad)
     if options.race is not None:
         dataset = replace(dataset, seed=SEED, by_group=options.race == "future")
@@ -99,7 +99,7 @@ async def plan(options: Options, columns: Sequence[Column] | None = None) -> Pla
 def describe_options(options: Options) -> dict[str, Any]:
     """The options that config.json records besides data, source and columns."""
     task = {"task": options.task} if options.task else {}
-    race_settings: dict[str, Any] = {"mode": options.race, "error": RACE_ERROR, "seed": SEED}
+    race_settings: dict[str, Any] = {"mode": options.race, "error": RACE_ERROR_PROBABILITY, "seed": SEED}
     if options.wrong_cost:
         race_settings["wrong_cost"] = options.wrong_cost
     race = {"race": race_settings} if options.race else {}
@@ -119,7 +119,7 @@ async def check_models(context: Context) -> None:
             await chat_model_async(filter_model, context)
 
 
-async def add_estimate(plan: Plan, progress: Progress = ignore_progress) -> Plan:
+async def add_estimate(plan: Plan, progress: ProgressCallback = ignore_progress) -> Plan:
     """The plan with its estimate. Indexes a corpus that is not indexed yet.
 
     Raises `SetupError` if the estimate exceeds the options' `max_cost`.
@@ -135,6 +135,7 @@ async def add_estimate(plan: Plan, progress: Progress = ignore_progress) -> Plan
         plan.dataset,
         columns,
         uses_given_passages=not plan.source.retrieves,
+        task=options.task,
         concurrency=options.concurrency,
         spending=spending,
         progress=progress,

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from quorum.algorithms.race import RACE_ERROR, Race, RaceMode, compute_worth
+from quorum.algorithms.race import RACE_ERROR_PROBABILITY, Race, RaceMode, compute_worth
 from quorum.datasets.records import Record
 from quorum.evaluation.metrics.statistics import Floats
 from quorum.evaluation.run.column_scores import Row
@@ -40,9 +40,9 @@ class RunningRace:
     """The race while answers arrive. Begin with `start_race`.
 
     units: the ids of the questions in order; those of one unit, such as one document, count as one step of the race.
-    names_that_may_drop: the methods that may drop others; None: all may. asked_when_dropped: by dropped method, how
-    many questions it was asked. worth_bounds: by method and question, the lowest and highest possible worth of an
-    answer, divided by 1 + wrong_cost; None if the question does not have the deciding measure.
+    names_that_may_drop_others: by default, all methods may. asked_when_dropped: by dropped method, how many questions
+    it was asked. worth_bounds: by method and question, the lowest and highest possible worth of an answer, divided by
+    1 + wrong_cost; None if the question does not have the deciding measure.
     """
 
     def __init__(
@@ -53,18 +53,18 @@ class RunningRace:
         mode: RaceMode,
         measure: str,
         wrong_cost: float = 0.0,
-        names_that_may_drop: frozenset[str] | None = None,
+        names_that_may_drop_others: frozenset[str] | None = None,
         watch_race: RaceWatcher | None = None,
     ) -> None:
         self.names, self.units, self.mode, self.measure = list(names), units, mode, measure
         self.wrong_cost = wrong_cost
         may_drop_others = (
             None
-            if names_that_may_drop is None
-            else np.array([name in names_that_may_drop for name in names], dtype=np.bool_)
+            if names_that_may_drop_others is None
+            else np.array([name in names_that_may_drop_others for name in names], dtype=np.bool_)
         )
         self.race = Race(
-            len(names), population=len(units), mode=mode, error=RACE_ERROR, may_drop_others=may_drop_others
+            len(names), population=len(units), mode=mode, error=RACE_ERROR_PROBABILITY, may_drop_others=may_drop_others
         )
         self.live_names = set(names)
         self.places = {id_: place for place, id_ in enumerate(chain.from_iterable(units))}
@@ -187,7 +187,9 @@ class RunningRace:
     def make_result(self) -> RaceResult:
         """The result of the race, or its state if it was stopped."""
         standings = {name: self.make_standing(name) for name in self.names}
-        return RaceResult(self.mode, RACE_ERROR, SEED, self.measure, self.units, self.settled_count, standings)
+        return RaceResult(
+            self.mode, RACE_ERROR_PROBABILITY, SEED, self.measure, self.units, self.settled_count, standings
+        )
 
 
 def choose_deciding_measure(columns: Sequence[Column], tasks: Sequence[str]) -> str:
@@ -203,7 +205,7 @@ def start_race(
     mode: RaceMode,
     task: str | None = None,
     wrong_cost: float = 0.0,
-    names_that_may_drop: frozenset[str] | None = None,
+    names_that_may_drop_others: frozenset[str] | None = None,
     watch_race: RaceWatcher | None = None,
 ) -> RunningRace:
     """The race with the answers of earlier runs. Reads the questions, and blocks."""
@@ -218,7 +220,7 @@ def start_race(
         mode=mode,
         measure=measure,
         wrong_cost=wrong_cost,
-        names_that_may_drop=names_that_may_drop,
+        names_that_may_drop_others=names_that_may_drop_others,
         watch_race=watch_race,
     )
     race.load(results)

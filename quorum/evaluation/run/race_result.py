@@ -19,10 +19,10 @@ Units = tuple[
 class Standing:
     """One method at one moment of a race.
 
-    asked: how many questions were settled, that is, answered by every method then in the race, while it was in the
-    race; mean: the mean of the deciding measure over the questions that it answered (None: it answered none); low,
-    high: an interval that holds at every moment of the race, with a confidence of 95%; dropped: whether it is no longer
-    asked.
+    asked: how many questions were settled while this method was in the race (a question is settled when every method
+    still in the race has answered it); mean: the mean of the deciding measure over the questions that the method
+    answered (None: it answered none); low, high: an interval that holds at every moment of the race, with a confidence
+    of 95%; dropped: whether the method is no longer asked.
     """
 
     method: str

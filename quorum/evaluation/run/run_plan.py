@@ -25,11 +25,11 @@ from quorum.evaluation.run.race_result import RaceResult
 from quorum.evaluation.run.results import Results
 from quorum.evaluation.run.rounds import QuestionRound, Recorder, split_into_rounds
 from quorum.evaluation.run.shared_retrieval import share_retrieval
-from quorum.evaluation.run.source import Progress, fill_collections, ignore_progress
+from quorum.evaluation.run.source import ProgressCallback, fill_collections, ignore_progress
 from quorum.evaluation.run.spending import LimitReachedError, Spending
 from quorum.evaluation.run.warm_up import warm_up
 from quorum.evaluation.run.workers import run_workers
-from quorum.models.embedded.workload import announce_many_questions
+from quorum.models.embedded.workload import expect_many_questions
 
 
 @dataclass(frozen=True)
@@ -50,7 +50,7 @@ class RunOutcome:
 async def run(
     plan: Plan,
     spending: Spending | None = None,
-    progress: Progress = ignore_progress,
+    progress: ProgressCallback = ignore_progress,
     watch_race: RaceWatcher | None = None,
 ) -> RunOutcome:
     """Ask all columns (methods with their settings) the questions that they have not answered yet. spending: counts the
@@ -92,14 +92,14 @@ async def start_planned_race(plan: Plan, results: Results, watch_race: RaceWatch
         mode=mode,
         task=task,
         wrong_cost=plan.options.wrong_cost,
-        names_that_may_drop=plan.names_that_may_drop,
+        names_that_may_drop_others=plan.names_that_may_drop_others,
         watch_race=watch_race,
     )
     return await asyncio.to_thread(start, plan.columns, plan.dataset, results)
 
 
 async def ask_all(
-    plan: Plan, results: Results, spending: Spending, progress: Progress, race: RunningRace | None = None
+    plan: Plan, results: Results, spending: Spending, progress: ProgressCallback, race: RunningRace | None = None
 ) -> DataSet:
     """Ask the remaining questions, round by round. Returns the questions, which may be fewer than the plan's."""
     columns, dataset = await prepare_questions(plan, progress)
@@ -108,7 +108,7 @@ async def ask_all(
     options, uses_given_passages = plan.options, not plan.source.retrieves
     questioner = Questioner(uses_given_passages, options.task, dataset.task, tuple(options.extra_keys), dataset.labels)
     details_file = Details(plan.folder / "details.jsonl") if plan.options.writes_details else nullcontext()
-    with details_file as details, announce_many_questions():
+    with details_file as details, expect_many_questions():
         for round_of_questions in split_into_rounds(columns, dataset, results, race):
             recorder = Recorder(
                 results, details, spending, partial(report_progress, progress, results, round_of_questions), race
@@ -134,8 +134,10 @@ def order_by_cost(plan: Plan, columns: Sequence[Column]) -> Sequence[Column]:
     return sorted(columns, key=estimate_cost)
 
 
-async def prepare_questions(plan: Plan, progress: Progress) -> tuple[Sequence[Column], DataSet]:
-    """The columns, which now share retrieval, and the questions, with gold passages if a column places any."""
+async def prepare_questions(plan: Plan, progress: ProgressCallback) -> tuple[Sequence[Column], DataSet]:
+    """The columns, which now share retrieval, and the questions. If a column has a `gold_position`, the questions get
+    their gold passages, and questions without a known one are left out.
+    """
     retrieves, dataset = plan.source.retrieves, plan.dataset
     if retrieves and not plan.is_indexed:
         await fill_collections(plan.source, dataset, plan.columns, progress)
@@ -171,7 +173,7 @@ async def ask_round(round_of_questions: QuestionRound, recorder: Recorder, quest
     await run_workers(concurrency, work)
 
 
-def report_progress(progress: Progress, results: Results, round_of_questions: QuestionRound) -> None:
+def report_progress(progress: ProgressCallback, results: Results, round_of_questions: QuestionRound) -> None:
     """Report the number of answers of this round's columns or, in a race, of settled questions."""
     if round_of_questions.race is not None:
         progress("ask", round_of_questions.race.settled_count, round_of_questions.race.question_count)

@@ -18,7 +18,7 @@ from quorum.evaluation.run.race_result import RaceResult
 from quorum.evaluation.run.result_files import write_json
 from quorum.evaluation.run.results import Summary
 from quorum.evaluation.run.run_plan import RunOutcome
-from quorum.evaluation.run.source import Progress, ignore_progress
+from quorum.evaluation.run.source import ProgressCallback, ignore_progress
 from quorum.evaluation.run.spending import Spending
 from quorum.evaluation.run.tasks import list_deciding_measures
 
@@ -31,9 +31,9 @@ class Scores:
     each group of columns with its baseline. new_answers: how many answers this call added; spending: the model calls
     made for them, fewer than the summary counts if columns share calls or the journal has replies.
     count_without_gold_passage: how many questions were skipped because they have no gold passage; screened_out_count:
-    how many only the screening column was asked, because its answer was right. judge_spending: the judge's calls,
-    counted separately; None without a judge. race: the result of the race; None without a race. A dropped method has
-    only the questions that it was asked.
+    how many questions went to no column but the screening column, because it answered them correctly. judge_spending:
+    the judge's calls, counted separately; None without a judge. race: the result of the race; None without a race. A
+    dropped method has only the questions that it was asked.
     """
 
     plan: Plan
@@ -68,7 +68,7 @@ class Scores:
         )
 
 
-async def score(outcome: RunOutcome, progress: Progress = ignore_progress) -> Scores:
+async def score(outcome: RunOutcome, progress: ProgressCallback = ignore_progress) -> Scores:
     """Ask the judge, if the plan has one; write the files of `write_summaries`. The caller must have locked the
     folder.
     """

@@ -25,7 +25,7 @@ GIVEN_SOURCE = "given"
 MADE_FOR = "evaluation"  # marks collections that `quorum collections clear` may remove
 
 
-class Progress(Protocol):
+class ProgressCallback(Protocol):
     """A callback: receives the name of a stage, such as "index", "estimate", "ask", "judge" or "report", the steps done
     and the total steps (None: not known).
     """
@@ -103,7 +103,9 @@ def find_revision(collection: str, context: Context) -> str | None:
 
 
 def check_given_passages(dataset: DataSet, options: Options) -> None:
-    """Raises `SetupError` if a question has no passages of its own, or retrievers would search nothing."""
+    """Raises `SetupError` if a question has no passages of its own, or if the options name retrievers, which would have
+    nothing to search.
+    """
     if dataset.count_with_passages < dataset.count:
         pool_advice = ", or 'pool' for the passages of all questions" if dataset.count_with_passages else ""
         raise SetupError(
@@ -148,7 +150,9 @@ def make_collection_name(source: Source, context: Context) -> str:
     return f"corpus-{compute_short_hash([source.sha256, get_embedding_name(context.embeddings)])}"
 
 
-async def fill_collections(source: Source, dataset: DataSet, columns: Sequence[Column], progress: Progress) -> None:
+async def fill_collections(
+    source: Source, dataset: DataSet, columns: Sequence[Column], progress: ProgressCallback
+) -> None:
     """Index the corpus for each store and each embedding model, unless it is indexed already."""
     if source.corpus is None:
         return
@@ -157,12 +161,12 @@ async def fill_collections(source: Source, dataset: DataSet, columns: Sequence[C
         await fill_collection(source, dataset.path, context, progress)
 
 
-async def fill_collection(source: Source, data: Path | None, context: Context, progress: Progress) -> None:
+async def fill_collection(source: Source, data: Path | None, context: Context, progress: ProgressCallback) -> None:
     """Index the corpus into the context's collection; `data` holds the questions of a pool."""
     await run_on_thread(index_corpus, source, data, context, context.collection, progress=progress)
 
 
-async def run_on_thread(work: Callable[..., None], *args: Any, progress: Progress) -> None:
+async def run_on_thread(work: Callable[..., None], *args: Any, progress: ProgressCallback) -> None:
     """Run `work` on a thread; if this task is cancelled, `work` stops at its next step."""
     cancel_event = threading.Event()
 
@@ -178,7 +182,9 @@ async def run_on_thread(work: Callable[..., None], *args: Any, progress: Progres
         raise
 
 
-def index_corpus(source: Source, data: Path | None, context: Context, collection: str, progress: Progress) -> None:
+def index_corpus(
+    source: Source, data: Path | None, context: Context, collection: str, progress: ProgressCallback
+) -> None:
     """Index the corpus. Passages that are given as such (JSON lines, or the pool) stay whole and keep their ids;
     documents are split into passages. Passages already indexed are left unchanged.
     """

@@ -22,9 +22,9 @@ NO_ANSWER = -60.0  # the log-odds of a reading without a span
 class Calibration:
     """P(the best span of a window answers) = sigmoid(margin * span score + answerable * answerability + bias).
 
-    Below a threshold the reader says unknown: threshold_one_passage if it read one passage, else the other. window:
-    tokens; candidate_bonus: log-odds added to spans that single passages gave. All were fitted on questions that no
-    published score was measured on.
+    margin and answerable are weights. Below a threshold the reader says unknown: threshold_one_passage if it read one
+    passage, else the other. window: tokens; candidate_bonus: log-odds added to spans that single passages gave. All
+    were fitted on questions that no published score was measured on.
     """
 
     margin: float

@@ -151,7 +151,7 @@ RESPONDERS: dict[str, Responder] = {
     "reason_from_memory_yes_no": write_no_conclusion,
     "extract_answer": extract_answer,
     "extract_answer_yes_no": extract_answer_yes_no,
-    "internal": write_unknown,
+    "passage_from_memory": write_unknown,
     "topic": topic,
     "judge": judge,
     "judge_yes_no": judge,

@@ -7,11 +7,11 @@ together, a core would wait for those that are busy with other questions.
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-RUNNING_BLOCKS: list[object] = []  # one item for each block of `announce_many_questions` that runs in this process
+RUNNING_BLOCKS: list[object] = []  # one item for each block of `expect_many_questions` that runs in this process
 
 
 @contextmanager
-def announce_many_questions() -> Iterator[None]:
+def expect_many_questions() -> Iterator[None]:
     """Tell the whole process, all its threads, that many questions are asked while this block runs."""
     block = object()
     RUNNING_BLOCKS.append(block)
@@ -22,5 +22,5 @@ def announce_many_questions() -> Iterator[None]:
 
 
 def are_many_questions_expected() -> bool:
-    """Whether a block of `announce_many_questions` runs."""
+    """Whether a block of `expect_many_questions` runs."""
     return bool(RUNNING_BLOCKS)

@@ -37,6 +37,7 @@ def make_recommendation(
 
 def test_the_best_is_named_first_with_its_cost() -> None:
     recommendation, _ = make_recommendation(good=make_scores(0.7, 1, calls=5), poor=make_scores(0.3, 2))
+    # `cheapest` is chosen from the best method and its equals only, so "poor" does not count
     assert (
         recommendation.best,
         recommendation.equal_methods,

@@ -1,5 +1,6 @@
 """Estimates of a comparison: calls, seconds, prices."""
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -11,9 +12,11 @@ from quorum_command import Quorum
 from quorum.core.context import Context
 from quorum.core.errors import SetupError
 from quorum.evaluation.compare.call_bounds import compute_call_bounds, evaluate_formula
+from quorum.evaluation.compare.compare import compare, plan_comparison
 from quorum.evaluation.compare.estimate import estimate_seconds
 from quorum.evaluation.compare.prices import Price, Prices
 from quorum.evaluation.run.columns import parse_columns
+from quorum.evaluation.run.options import Options
 
 __all__ = ["corpus", "data"]
 
@@ -26,6 +29,23 @@ async def test_the_estimate_of_a_filter_counts_its_prompt(corpus: str, data: Pat
         3,
         [],
     )
+
+
+async def test_the_estimate_asks_under_the_task_of_the_options(tmp_path: Path) -> None:
+    """The data ask for yes or no, the options for a short answer. The run finds each reply of the estimate again."""
+    line = {
+        "question": "Is the lighthouse of Vell old?",
+        "answers": ["yes"],
+        "passages": [{"id": "p", "title": "Vell", "text": "The lighthouse of Vell was built in 1874."}],
+        "meta": {"answer_type": "yes_no"},
+    }
+    data = tmp_path / "data.jsonl"
+    data.write_text(json.dumps(line) + "\n", encoding="utf-8")
+    context = Context(model="embedded", journal=str(tmp_path / "journal.sqlite"))
+    options = Options(data=data, methods="concat", corpus="given", task="short", context=context, out=tmp_path / "out")
+    plan = await plan_comparison(options)
+    assert plan.rehearsal_usage["embedded"]["calls"] == 1
+    assert (await compare(plan)).scores.spending.calls == 0
 
 
 def test_a_dry_run_asks_nothing(corpus: str, data: Path, openai_server: OpenAIServer, quorum: Quorum) -> None:

@@ -98,6 +98,7 @@ async def test_holm_counts_the_methods_that_were_dropped(data: Path, openai_serv
 
     openai_server.reply(answer)
     full_run = await run_race(data, "whole", mode=None, methods="concat[k=3],concat[k=2],concat")
+    # "future": a method is dropped when it is unlikely to be the best on new questions like these
     race_run = await run_race(data, "raced", mode="future", methods="concat[k=3],concat[k=2],concat")
     assert race_run.scores.race is not None
     assert race_run.scores.race.survivors == ["concat[k=3]", "concat[k=2]"]
@@ -161,7 +162,7 @@ async def test_at_the_limit_on_cost_the_survivors_are_named(
     openai_server.reply(reply_right_more_often_with_more_passages)
     prices = tmp_path / "prices.toml"
     prices.write_text('["openai:test"]\ninput = 1000\noutput = 0\n', encoding="utf-8")
-    # a question costs 10, 20 and 30 cents
+    # a question costs 10 cents with one passage, 20 with two and 30 with three
     stopped_run = await run_race(data, max_cost=6.5, prices=prices, concurrency=1)
     result = stopped_run.scores.race
     assert result is not None

@@ -30,13 +30,13 @@ def results(tmp_path: Path, openai_server: OpenAIServer) -> Path:
 
 def test_the_promise_covers_the_surest_answers_and_the_file_names_its_method(results: Path) -> None:
     recorded_results = read_results(results)
-    calibrated_method = calibrate_methods(recorded_results, 0.1, 0.05, "post_fusion")
-    assert [item.method for item in calibrated_method] == ["post_fusion"]
-    threshold = calibrated_method[0].threshold
+    calibrated_methods = calibrate_methods(recorded_results, 0.1, 0.05, "post_fusion")
+    assert [item.method for item in calibrated_methods] == ["post_fusion"]
+    threshold = calibrated_methods[0].threshold
     assert threshold is not None
     assert 0.5 < threshold.value <= 0.7  # from 0.7 on nothing is wrong
     assert threshold.questions == 240
-    calibration_file = make_calibration_file(recorded_results, calibrated_method[0], 0.1, 0.05)
+    calibration_file = make_calibration_file(recorded_results, calibrated_methods[0], 0.1, 0.05)
     assert (
         calibration_file["method"],
         calibration_file["lowest_confidence"],

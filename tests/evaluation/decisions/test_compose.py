@@ -1,16 +1,18 @@
 """`quorum compose` makes a method from a folder of results, and says what this method would have saved."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
-from decision_results import write_results
+from decision_results import group_questions, write_results
 from quorum_command import Quorum
 
 from quorum.core.composed_file import read_composed_cascade
+from quorum.core.errors import SetupError
 from quorum.evaluation.decisions.answer_table import make_answer_table
-from quorum.evaluation.decisions.compose import Guarantee, compose
+from quorum.evaluation.decisions.compose import Guarantee, choose_cascade, compose
 from quorum.evaluation.decisions.recorded_results import read_results
 
 SHARE_RIGHT = {"concat": 0.5, "concat_pf": 0.55, "sure": 0.62}
@@ -19,7 +21,7 @@ SHARE_RIGHT = {"concat": 0.5, "concat_pf": 0.55, "sure": 0.62}
 @pytest.fixture
 def results(tmp_path: Path) -> Path:
     return write_results(
-        tmp_path / "out", SHARE_RIGHT, questions=400, unknown_share_of_not_right=0.9, common_difficulty_share=0.97
+        tmp_path / "out", SHARE_RIGHT, questions=400, unknown_share_of_not_right=0.9, shared_difficulty_probability=0.97
     )
 
 
@@ -67,7 +69,7 @@ def test_without_a_certificate_the_best_single_method_is_used(quorum: Quorum, tm
         {"concat": 0.6, "sure": 0.65},
         questions=150,
         unknown_share_of_not_right=0.0,
-        common_difficulty_share=0.8,
+        shared_difficulty_probability=0.8,
     )
     run = quorum("compose", str(folder))
     assert run.code == 0
@@ -76,6 +78,24 @@ def test_without_a_certificate_the_best_single_method_is_used(quorum: Quorum, tm
     composed_cascade = read_composed_cascade(str(folder / "composed.json"))
     assert [stage.method for stage in composed_cascade.stages] == ["sure"]
     assert composed_cascade.certificate is None
+
+
+def test_as_many_groups_are_needed_as_single_questions(tmp_path: Path) -> None:
+    results = write_results(tmp_path / "out", SHARE_RIGHT, questions=100, unknown_share_of_not_right=0.9)
+    table = make_answer_table(read_results(results), "tokens")
+    arrays = {name: np.repeat(getattr(table, name), 3, axis=-1) for name in vars(table) if name != "methods"}
+    grouped_table = replace(table, **arrays)
+    guarantee = Guarantee(lose_at_most=0.05)
+    composition, grouped_composition = choose_cascade(table, guarantee), choose_cascade(grouped_table, guarantee)
+    assert composition.questions_needed is not None
+    assert composition.questions_needed > 300
+    assert grouped_composition.questions_needed == 3 * composition.questions_needed
+
+
+def test_too_few_groups_of_questions_are_refused(tmp_path: Path) -> None:
+    results = group_questions(write_results(tmp_path / "out", SHARE_RIGHT, questions=120), 3)
+    with pytest.raises(SetupError, match="40 groups of questions are too few to certify a loss of at most"):
+        compose(read_results(results), Guarantee(lose_at_most=0.03))
 
 
 @pytest.mark.parametrize(
@@ -96,6 +116,20 @@ def test_impossible_compositions_are_refused_in_one_sentence(
     run = quorum("compose", str(results), *arguments)
     assert (run.code, run.out, run.err.count("\n")) == (2, "", 1)
     assert message in run.err
+
+
+@pytest.mark.parametrize("choice", [{"top": 1}, {"gold": "inserted"}], ids=["top", "gold"])
+def test_a_method_whose_passages_an_experiment_chose_is_refused(
+    quorum: Quorum, results: Path, choice: dict[str, str | int]
+) -> None:
+    config = json.loads((results / "config.json").read_text())
+    for settings in config["methods"].values():
+        settings.update(choice)
+    (results / "config.json").write_text(json.dumps(config))
+    run = quorum("compose", str(results), "--lose-at-most", "0.08")
+    assert (run.code, run.out, run.err.count("\n")) == (2, "", 1)
+    assert run.err.startswith("quorum: An experiment chose which passages ")
+    assert "so this method cannot be part of a cascade" in run.err
 
 
 def test_a_method_that_was_not_asked_everything_is_left_out(results: Path) -> None:

@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
-from decision_results import write_results
+from decision_results import group_questions, write_results
 from quorum_command import Quorum
 
 
@@ -17,7 +17,7 @@ def baseline(tmp_path: Path) -> Path:
 def test_a_gate_passes_fails_or_is_undecided(
     quorum: Quorum, baseline: Path, tmp_path: Path, share: float, code: int, verdict: str
 ) -> None:
-    new = write_results(tmp_path / "new", {"sure": share}, seed=1, questions=300, common_difficulty_share=0.9)
+    new = write_results(tmp_path / "new", {"sure": share}, seed=1, questions=300, shared_difficulty_probability=0.9)
     run = quorum("gate", str(baseline), str(new), "--margin", "0.03")
     assert (run.code, run.err) == (code, "")
     assert run.out.startswith(verdict)
@@ -27,6 +27,19 @@ def test_a_gate_passes_fails_or_is_undecided(
     assert (run.code, content["new"], content["baseline"], content["n"]) == (code, "sure", "concat", 300)
     assert (content["questions_needed"] is not None) == (code == 3)
     assert content["low"] <= content["loss"] <= content["high"]
+
+
+def test_questions_of_one_document_are_counted_as_a_group(quorum: Quorum, tmp_path: Path) -> None:
+    old = group_questions(write_results(tmp_path / "old", {"concat": 0.6}, seed=1, questions=450), 3)
+    new = write_results(tmp_path / "new", {"sure": 0.57}, seed=1, questions=450, shared_difficulty_probability=0.9)
+    run = quorum("gate", str(old), str(group_questions(new, 3)), "--margin", "0.03")
+    assert (run.code, run.err) == (3, "")
+    assert "over 150 groups of questions); about " in run.out
+    assert run.out.endswith(" groups of questions would be enough.\n")
+    few = group_questions(write_results(tmp_path / "few", {"concat": 0.6}, questions=120), 3)
+    run = quorum("gate", str(few), str(few), "--margin", "0.03")
+    assert run.code == 2
+    assert "40 groups of questions are too few for a margin of 0.03: at least 100 are needed" in run.err
 
 
 def test_one_of_several_methods_is_chosen_by_its_name_after_the_folder(
@@ -46,7 +59,7 @@ def test_a_wrong_answer_may_cost_more_than_an_unknown_one(quorum: Quorum, baseli
         seed=1,
         questions=300,
         unknown_share_of_not_right=0.0,
-        common_difficulty_share=1.0,
+        shared_difficulty_probability=1.0,
     )
     assert quorum("gate", str(baseline), str(new), "--margin", "0.15").code == 0
     assert quorum("gate", str(baseline), str(new), "--margin", "0.15", "--wrong-cost", "2").code == 1
@@ -71,7 +84,7 @@ def test_different_data_and_too_few_questions_are_refused(quorum: Quorum, baseli
 
 
 def test_with_failed_answers_pass_and_fail_need_more_evidence(quorum: Quorum, baseline: Path, tmp_path: Path) -> None:
-    new = write_results(tmp_path / "new", {"sure": 0.75}, seed=1, questions=300, common_difficulty_share=0.9)
+    new = write_results(tmp_path / "new", {"sure": 0.75}, seed=1, questions=300, shared_difficulty_probability=0.9)
     file = new / "results.jsonl"
     rows = [json.loads(line) for line in file.read_text().splitlines()]
     for row in rows[:90]:

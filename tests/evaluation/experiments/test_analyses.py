@@ -115,7 +115,9 @@ def make_result(id_: str, method: str, em: float, rationale: str | None = None) 
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """Results of two methods: to three questions both gave right answers with a rationale."""
+    """Results of two methods. To four questions both gave right answers with a rationale; one of these, q6, has no gold
+    answer.
+    """
     rows = [
         make_result(f"q{n}", method, 1, f"{method} says {n}") for n in range(4) for method in ("sure", "sum_and_pred")
     ]
@@ -158,7 +160,7 @@ async def test_a_judge_is_asked_in_both_orders(folder: Path, openai_server: Open
 
     openai_server.reply(reply_as_judge)
     rows, title, progress = await judge_folder(folder)
-    assert title == "3 questions that both methods answered correctly"
+    assert title == "3 questions that both methods answered correctly with a summary"
     assert [(row["summaries of"], round(row["preferred"].mean, 3)) for row in rows] == [
         ("sure", 0.667),
         ("sum_and_pred", 0),
@@ -182,12 +184,12 @@ async def test_unreadable_and_failed_judgements_are_unscored_and_counted(
 
     openai_server.reply(reply_as_judge)
     rows, title, _ = await judge_folder(folder)
-    assert title == "3 questions that both methods answered correctly, 1 unscored, 1 failed"
+    assert title == "3 questions that both methods answered correctly with a summary, 1 unscored, 1 failed"
     assert [row["preferred"].mean for row in rows] == [0, 0, 1]
 
 
 async def test_without_pairs_no_preference_is_counted(tmp_path: Path) -> None:
     (tmp_path / "results.jsonl").write_text("", encoding="utf-8")
     rows, title, _ = await judge_folder(tmp_path)
-    assert title == "0 questions that both methods answered correctly"
+    assert title == "0 questions that both methods answered correctly with a summary"
     assert [row["preferred"] for row in rows] == [None] * 3

@@ -24,11 +24,12 @@ from quorum.evaluation.run.column_scores import Row
 OPTIONS = {  # what an experiment needs besides data and a model
     "sure-figure-4b": ("--judge", "openai:judge"),
     "sure-table-7": ("--judge", "openai:judge"),
-    "sure-table-9": ("--examples", "{pool}"),
+    "sure-table-9": ("--examples", "{examples}"),
     "sure-table-10": ("--verifier", "openai:small", "--prices", "{prices}"),
     "filco-table-4": ("--filters", "embedded", "--variant", "lexical[filter=llm:openai:small;model=openai:small]"),
     "verifier": ("--verifier", "openai:small"),
-    # an alias of post-fusion-figure-5 with one other method; that experiment runs all variants, here two are enough
+    # An alias of post-fusion-figure-5, with post_fusion in place of pf_concat. The test of post-fusion-figure-5 runs
+    # all variants, so the test of this alias runs only two.
     "sweep_samples": ("--quick",),
     # retrievers differ only where there is something to search
     **dict.fromkeys(("sure-table-2", "sure-table-5", "blendfilter-figure-2", "retrieval"), ("--corpus", "pool")),
@@ -56,14 +57,16 @@ def run(
     capsys: pytest.CaptureFixture[str], questions: Path, tmp_path: Path, openai_server: OpenAIServer
 ) -> Callable[..., tuple[int, str, str]]:
     openai_server.reply(reply)
-    pool = write_lines(tmp_path / "pool.jsonl", [{"question": f"Number {n}?", "answer": str(n)} for n in range(6)])
+    examples = write_lines(
+        tmp_path / "examples.jsonl", [{"question": f"Number {n}?", "answer": str(n)} for n in range(6)]
+    )
     prices = tmp_path / "prices.toml"
     prices.write_text(
         "".join(f'["openai:{name}"]\ninput = 10.0\noutput = 10.0\n' for name in ("test", "small")), encoding="utf-8"
     )
 
     def run_experiment(name: str, *extra_options: str) -> tuple[int, str, str]:
-        options = [item.format(pool=pool, prices=prices) for item in OPTIONS.get(name, ())]
+        options = [item.format(examples=examples, prices=prices) for item in OPTIONS.get(name, ())]
         # three attempts, because a busy machine loses a connection at times
         common_options = ["--model", "openai:test", "--out", str(tmp_path / "out"), "--set", "attempts=3"]
         try:
@@ -80,7 +83,7 @@ ANALYSIS_TITLES = {
     "best_of_runs": "The best of 3 attempts at each question",
     "split_by_support": "Context as a share of the first method's",
     "spread_over_draws": "Mean and standard deviation over the draws",
-    "judge_preference": "{n} questions that both methods answered correctly",
+    "judge_preference": "{n} questions that both methods answered correctly with a summary",
     "people_preference": "0 of {n} pairs decided in preference.csv",
     "gold_passages": "Gold passages (left out: 0 questions that have none)",
     "cost": "What the answers cost",

@@ -110,7 +110,7 @@ def test_drawn_demonstrations_name_their_columns() -> None:
     assert [group[0].context.examples for group in groups[:3]] == [None, "a.jsonl", "b.jsonl"]
 
 
-def write_pool(path: Path, count: int) -> Path:
+def write_examples(path: Path, count: int) -> Path:
     """Write examples to draw from, and two that are not drawn: a question of the data, and one without an answer."""
     lines: list[dict[str, Any]] = [{"question": f"Number {n}?", "answers": [str(n), "x"]} for n in range(count)]
     lines += [{"question": "Which town lies on the RHINE", "answer": "Basel"}, {"question": "None?", "answers": []}]
@@ -122,7 +122,9 @@ def test_drawing_demonstrations_is_reproducible_and_avoids_the_questions(data: P
     drawn_sets = []
     for folder in (tmp_path / "one", tmp_path / "two"):
         folder.mkdir()
-        files = draw_shots(write_pool(tmp_path / "pool.jsonl", 8), read_data(data), folder, shots=(1, 5), draws=3)
+        files = draw_shots(
+            write_examples(tmp_path / "examples.jsonl", 8), read_data(data), folder, shots=(1, 5), draws=3
+        )
         drawn_sets.append({label: read_examples(file) for label, file in files})
     assert drawn_sets[0] == drawn_sets[1]
     assert list(drawn_sets[0]) == [f"shots={size};draw={draw}" for size in (1, 5) for draw in range(3)]
@@ -136,7 +138,7 @@ def test_drawing_demonstrations_is_reproducible_and_avoids_the_questions(data: P
 
 def test_too_few_demonstrations_are_refused(data: Path, tmp_path: Path) -> None:
     with pytest.raises(SetupError, match="4 examples that are not questions of the data set; give a file with 5"):
-        draw_shots(write_pool(tmp_path / "pool.jsonl", 4), read_data(data), tmp_path, shots=(1, 5), draws=4)
+        draw_shots(write_examples(tmp_path / "examples.jsonl", 4), read_data(data), tmp_path, shots=(1, 5), draws=4)
     (tmp_path / "bad.jsonl").write_text('{"question": 3}\n', encoding="utf-8")
     with pytest.raises(SetupError, match="line 1: expected a question and its answer"):
         draw_shots(tmp_path / "bad.jsonl", read_data(data), tmp_path, shots=(1,), draws=1)
@@ -173,7 +175,7 @@ async def test_the_top_passage_alone_is_read_after_reranking(data: Path, openai_
 
 async def test_few_shot_runs_go_on_where_they_stopped(data: Path, tmp_path: Path, openai_server: OpenAIServer) -> None:
     openai_server.reply(answer_or_rank)
-    options = {"methods": "base", "examples": write_pool(tmp_path / "pool.jsonl", 6)}
+    options = {"methods": "base", "examples": write_examples(tmp_path / "examples.jsonl", 6)}
     report, analysis_tables = await run_experiment_over(
         find_experiment("few_shot"), data, CONTEXT, options, out=tmp_path / "out"
     )
@@ -188,7 +190,7 @@ async def test_few_shot_runs_go_on_where_they_stopped(data: Path, tmp_path: Path
         find_experiment("few_shot"), data, CONTEXT, options, out=tmp_path / "out"
     )
     assert (report.new_answers, second_report.new_answers) == (3 * 9, 0)
-    write_pool(tmp_path / "pool.jsonl", 7)
+    write_examples(tmp_path / "examples.jsonl", 7)
     with pytest.raises(SetupError, match="another configuration"):
         await run_experiment_over(find_experiment("few_shot"), data, CONTEXT, options, out=tmp_path / "out")
 

@@ -85,7 +85,10 @@ async def test_gold_passages_that_were_not_retrieved_are_inserted(
 
 
 async def test_gold_texts_come_from_a_corpus(tmp_path: Path, openai_server: OpenAIServer) -> None:
-    """The gold passages are those that the data list, else the best passage that contains an answer."""
+    """The gold passages are those that the question lists under "gold".
+
+    If it lists none, the first passage found that contains an answer is its gold passage.
+    """
     openai_server.reply(lambda request: "Basel" if "It is Basel" in request.text else "unknown")
     fillers = [{"id": f"f{n}", "title": "", "text": f"Which town is nothing, number {n}?"} for n in range(6)]
     gold = [{"id": "g1", "title": "", "text": "Unlike the question: It is Basel."}]
@@ -138,7 +141,11 @@ async def test_gold_texts_for_given_passages_come_from_a_file(tmp_path: Path, op
 @pytest.mark.parametrize(
     ("name", "options", "message"),
     [
-        ("rerank", {"gold_from": Path("x.jsonl")}, "places no gold passages; leave --gold-from out"),
+        (
+            "rerank",
+            {"gold_from": Path("x.jsonl")},
+            "does not put gold passages among the retrieved ones; leave --gold-from out",
+        ),
         ("gold_position", {"gold_from": Path("missing.jsonl")}, "no file missing.jsonl; give passages"),
     ],
 )
@@ -229,8 +236,8 @@ async def test_known_questions_are_dropped_on_request(data: Path, openai_server:
 
 async def test_no_more_passages_are_read_than_there_are(data: Path, tmp_path: Path) -> None:
     experiment = find_experiment("sweep_passages")
-    result = group_columns(experiment, CONTEXT, methods="base", most_passages=15)
-    assert [run.name for run in result[0]] == ["base[k=5]", "base[k=10]", "base[k=20]"]
+    groups = group_columns(experiment, CONTEXT, methods="base", most_passages=15)
+    assert [column.name for column in groups[0]] == ["base[k=5]", "base[k=10]", "base[k=20]"]
     assert (
         len(group_columns(experiment, CONTEXT, most_passages=60)[0]) == len(group_columns(experiment, CONTEXT)[0]) == 6
     )

@@ -116,7 +116,7 @@ def test_an_empty_context_has_precision_zero_where_a_filter_emptied_it() -> None
 
 
 @pytest.mark.parametrize("task", ["label", "yes_no", "dialogue", "long"])
-def test_answers_that_stand_in_no_passage_are_supported_by_gold_passages(task: Any) -> None:
+def test_a_gold_passage_supports_the_answer_of_a_task_without_spans(task: Any) -> None:
     result, reference = make_passages("SUPPORTS yes", "b"), Reference(answers=["SUPPORTS"], gold=["1"], task=task)
     assert (answer_on_top(result, reference), supported(result, reference)) == (False, True)
     assert supported(result, Reference(answers=["SUPPORTS"], gold=[], task=task)) is None

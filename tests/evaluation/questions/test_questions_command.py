@@ -23,6 +23,7 @@ def test_the_command_writes_questions_that_an_evaluation_reads(
     corpus: str, openai_server: OpenAIServer, quorum: Quorum, caplog: pytest.LogCaptureFixture
 ) -> None:
     openai_server.reply(make_question_writer(reply_to_even_numbers("answer_base_closed", "Orm{n} Ida{n}")))
+    # --all also writes the questions that were rejected
     run = run_questions(
         quorum, corpus, "--model", "openai:test", "--n", "5", "--mix", "single=4,unanswerable=1", "--all"
     )

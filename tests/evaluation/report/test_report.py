@@ -9,6 +9,7 @@ from dataclasses import replace
 from hashlib import sha256
 from html import unescape
 from html.parser import HTMLParser
+from itertools import combinations
 from pathlib import Path
 from typing import Any
 
@@ -115,7 +116,7 @@ def test_the_recommendation_comes_first_and_errors_are_reported(page: Path) -> N
     text = page.read_text(encoding="utf-8")
     assert text.index(f'class="verdict">{TOO_FEW_QUESTIONS}') < text.index("<svg")
     assert "Answers that failed count neither as right nor as wrong" in text
-    assert text.count("<svg") == 4  # two charts, for a broad screen and a narrow one
+    assert text.count("<svg") == 4  # two charts, each drawn for a broad screen and for a narrow one
 
 
 def test_the_markdown_and_csv_files_hold_the_figures(page: Path) -> None:
@@ -189,6 +190,13 @@ def test_a_wide_range_of_costs_is_logarithmic() -> None:
 def test_names_of_points_do_not_cover_one_another() -> None:
     figures = [MethodFigures(f"method_{n}", 9, 0, 0.5, 0.4, 0.6, 1, 1000 + n, None, 1) for n in range(6)]
     chart = draw_quality_against_cost(figures, [], "tokens", "EM")
-    positions = [(float(x), float(y)) for x, y in re.findall(r'class="name" x="([\d.]+)" y="([\d.]+)"', chart)]
-    assert len(set(positions)) == 6
     assert chart.count("<circle") == 6
+    labels = re.findall(r'class="name" x="([\d.]+)" y="([\d.]+)" text-anchor="(\w+)">(\w+)<', chart)
+    assert sorted(name for *_, name in labels) == [figure.name for figure in figures]
+    lines = []
+    for x, y, anchor, name in labels:
+        width = 7 * len(name)
+        left = float(x) - width * {"start": 0, "middle": 0.5, "end": 1}[anchor]
+        lines.append((left, left + width, float(y)))
+    for (left, right, y), (other_left, other_right, other_y) in combinations(lines, 2):
+        assert abs(y - other_y) >= 12 or right <= other_left or other_right <= left

@@ -24,22 +24,22 @@ def data(tmp_path: Path) -> Path:
     return path
 
 
-def test_runs_of_one_method_need_different_settings() -> None:
+def test_columns_of_one_method_need_different_settings() -> None:
     with pytest.raises(SetupError, match=r"concat\[k=3\] is named twice"):
         parse_columns("concat[k=3],concat[k=3]", Context())
 
 
 def test_the_choice_of_all_methods_takes_settings() -> None:
-    runs = parse_columns("all[k=3;vote=staged],concat", Context())
-    assert [run.name for run in runs][:1] == ["concat[k=3;vote=staged]"]
-    assert runs[-1] == Column("concat", "concat", {}, replace(Context()))
-    assert {run.context.k for run in runs[:-1]} == {3}
+    columns = parse_columns("all[k=3;vote=staged],concat", Context())
+    assert [column.name for column in columns][:1] == ["concat[k=3;vote=staged]"]
+    assert columns[-1] == Column("concat", "concat", {}, replace(Context()))
+    assert {column.context.k for column in columns[:-1]} == {3}
 
 
 def read_settings(data: Path, methods: str, **options: Any) -> dict[str, Any]:
     """The settings of the only method as config.json holds them, over given passages."""
-    runs = parse_columns(methods, Context(model="openai:test", attempts=1, **options))
-    methods_in_config = make_config(read_data(data, None), runs, {"passages": "given"}, {})["methods"]
+    columns = parse_columns(methods, Context(model="openai:test", attempts=1, **options))
+    methods_in_config = make_config(read_data(data, None), columns, {"passages": "given"}, {})["methods"]
     return dict(next(iter(methods_in_config.values())))
 
 

@@ -12,7 +12,7 @@ from quorum.core.errors import SetupError
 from quorum.evaluation.run.evaluate import evaluate
 from quorum.evaluation.run.options import Options
 from quorum.evaluation.run.score import Scores
-from quorum.evaluation.run.source import Progress, ignore_progress
+from quorum.evaluation.run.source import ProgressCallback, ignore_progress
 from quorum.retrievers.collections import list_collections
 
 CONTEXT = {"model": "openai:test", "embeddings": "openai:embed", "k": 2}
@@ -43,7 +43,7 @@ def corpus(tmp_path: Path) -> Path:
 
 
 async def run(
-    data: Path, out: str, methods: str = "concat,pruning", progress: Progress = ignore_progress, **fields: Any
+    data: Path, out: str, methods: str = "concat,pruning", progress: ProgressCallback = ignore_progress, **fields: Any
 ) -> Scores:
     options = Options(data=data, out=data.parent / out, methods=methods, context=Context(**CONTEXT), **fields)
     return await evaluate(options, progress=progress)

@@ -23,7 +23,7 @@ from quorum.evaluation.run.columns import parse_columns
 from quorum.evaluation.run.evaluate import evaluate
 from quorum.evaluation.run.options import Options
 from quorum.evaluation.run.score import Scores
-from quorum.evaluation.run.source import Progress, ignore_progress
+from quorum.evaluation.run.source import ProgressCallback, ignore_progress
 
 CONTEXT = {"model": "openai:test", "attempts": 1}
 
@@ -67,7 +67,7 @@ async def run(
     data: Path,
     methods: str = "concat,concat_pf",
     out: str = "out",
-    progress: Progress = ignore_progress,
+    progress: ProgressCallback = ignore_progress,
     **options: Any,
 ) -> Scores:
     columns = parse_columns(methods, Context(**CONTEXT))
@@ -229,7 +229,7 @@ async def test_a_cancelled_evaluation_leaves_no_half_written_row(data: Path, ope
 
 
 def read_summary(folder: Path) -> dict[str, dict[str, Any]]:
-    """The summary without its times, and without the number of answers that have none."""
+    """The summary without the keys that depend on time: the seconds, and the number of answers that were not timed."""
     content = json.loads((folder / "summary.json").read_text(encoding="utf-8"))
     return {
         name: {key: row[key] for key in row if not key.startswith("seconds") and key != "answers_not_timed"}

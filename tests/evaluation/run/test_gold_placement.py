@@ -76,6 +76,7 @@ def test_all_gold_passages_that_were_found_move_together() -> None:
     retrieved_passages, record = make_passages_with_answer_in_g("a", "g", "b", "g2"), make_record([], ("g", "g2"))
     assert list_ids(place_gold(retrieved_passages, record, "short", Context(), "top")) == ["g", "g2", "a", "b"]
     assert list_ids(place_gold(retrieved_passages, record, "short", Context(), "bottom")) == ["a", "b", "g", "g2"]
+    # "inserted" moves only a gold passage that was not retrieved
     assert place_gold(retrieved_passages, record, "short", Context(), "inserted") == retrieved_passages
 
 

@@ -44,8 +44,8 @@ class Trap:
         if not request.body:
             return Response(drop=True)  # the client was killed while it sent the request
         number = request.text.rpartition("thing ")[2].partition("?")[0]
-        has_one_passage = "Nobody" not in request.text
-        return f"person {number}" if int(number) % 3 or has_one_passage else "unknown"
+        has_only_right_passage = "Nobody" not in request.text
+        return f"person {number}" if int(number) % 3 or has_only_right_passage else "unknown"
 
 
 class Commands:

@@ -63,7 +63,7 @@ async def test_other_claims_are_offered_three_labels_and_a_users_prompt_is_not_c
 @pytest.mark.parametrize(
     ("labels", "has_two_labels"), [("SR" * 10, True), ("SR" * 10 + "N", False), ("S" * 20, False), ("SR", False)]
 )
-async def test_a_file_without_unverifiable_claims_has_two_labels(
+async def test_twenty_claims_with_both_labels_and_no_third_have_two_labels(
     labels: str, has_two_labels: bool, tmp_path: Path, openai_server: OpenAIServer
 ) -> None:
     openai_server.reply("SUPPORTS")

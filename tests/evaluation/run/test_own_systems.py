@@ -100,8 +100,15 @@ def test_names_and_settings_of_methods_are_distinguished_from_systems() -> None:
 
 
 def test_models_and_k_are_not_applied_to_a_system(tmp_path: Path) -> None:
-    options = Options(data=tmp_path, methods="concat,mine=http://h/v1#gpt-4o", k=("3", "5"), context=Context())
-    assert [column.name for column in list_columns(options)] == ["concat[k=3]", "concat[k=5]", "mine"]
+    methods = "concat,mine=http://h/v1#gpt-4o"
+    options = Options(data=tmp_path, methods=methods, models=("openai:a", "openai:b"), k=("3", "5"), context=Context())
+    assert [column.name for column in list_columns(options)] == [
+        "concat[model=openai:a;k=3]",
+        "concat[model=openai:a;k=5]",
+        "concat[model=openai:b;k=3]",
+        "concat[model=openai:b;k=5]",
+        "mine",
+    ]
     usage: Any = {"system": {"calls": 1, "input_tokens": 1_000_000, "output_tokens": 0, "cached_tokens": 0}}
     mine = list_columns(options)[-1]
     assert mine.compute_cost(usage) == Prices().compute_cost(Context(model="openai:gpt-4o"), usage)
@@ -115,7 +122,7 @@ def test_a_system_may_not_have_the_name_of_a_method(tmp_path: Path) -> None:
 
 
 def test_the_web_page_and_its_links_refuse_a_users_own_system() -> None:
-    """They use `parse_columns`, which refuses such systems."""
+    """The page reads the methods in its form and in its addresses with `parse_columns`, which refuses such systems."""
     for spec in ("mine=python:os:system", "mine=http://127.0.0.1:1/v1#m"):
         with pytest.raises(SetupError, match="cannot be read"):
             parse_columns(spec, Context())

@@ -87,4 +87,4 @@ def test_details_that_cannot_be_parsed_are_skipped(tmp_path: Path) -> None:
     odd_line = b'{"method": {}, "id": 1}'
     (tmp_path / "details.jsonl").write_bytes(b"\n".join([deep_line, odd_line, b"\xff", b"{}"]) + b"\n")
     with LineIndex(tmp_path / "details.jsonl") as index:
-        assert index.offsets == {}
+        assert index.offset_of_key == {}

@@ -31,8 +31,8 @@ async def test_equal_passages_are_asked_once_and_vote_each(openai_server: OpenAI
 @pytest.mark.long
 async def test_savings_are_counted_and_change_no_answer(openai_server: OpenAIServer, tmp_path: Path) -> None:
     def reply(request: Request) -> str:
-        name, slots = recognise_prompt(request.text)
-        return write_reply(name, slots, int(sha256(request.text.encode()).hexdigest()[:12], 16), (0.5, 0.3))
+        name, variables = recognise_prompt(request.text)
+        return write_reply(name, variables, int(sha256(request.text.encode()).hexdigest()[:12], 16), (0.5, 0.3))
 
     openai_server.reply(reply)
     path = tmp_path / "questions.jsonl"

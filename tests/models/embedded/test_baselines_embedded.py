@@ -99,7 +99,7 @@ async def test_a_condition_is_hidden_in_the_quoted_question_and_found_again() ->
     masked_statement = parse_masked_statement(reply, "Rohrau").value
     assert masked_statement == {
         "statement": 'The answer to "Where was [MASK] born?" is Rohrau.',
-        "condition": "Joseph Haydn",
+        "hidden_words": "Joseph Haydn",
     }
     inputs = {"statement": masked_statement["statement"], "passages": PASSAGES}
     assert await recover_condition(inputs, Sampler()) == "Joseph Haydn"

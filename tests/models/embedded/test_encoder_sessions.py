@@ -11,7 +11,7 @@ from openai_server import OpenAIServer
 import quorum
 from quorum.models.embedded.encoder import LONGEST_REMEMBERED_TEXT, Encoder, Logits, get_encoder
 from quorum.models.embedded.encoder_sessions import MANY_ROWS, ROWS_PER_RUN, ROWS_PER_RUN_ON_ONE_CORE
-from quorum.models.embedded.workload import announce_many_questions, are_many_questions_expected
+from quorum.models.embedded.workload import are_many_questions_expected, expect_many_questions
 
 WORDS = ["tower", "stood", "by", "a", "river", "for", "90", "years", "until", "storms", "of", "1931", "broke", "it"]
 
@@ -53,7 +53,7 @@ def test_many_texts_get_the_same_vectors_as_a_few_at_a_time(encoder: Encoder) ->
 def test_readings_are_the_same_while_many_questions_are_expected(encoder: Encoder, count: int) -> None:
     rows, types = draw_rows(encoder, count)
     alone = encoder.read(rows, types)
-    with announce_many_questions():
+    with expect_many_questions():
         among_others = encoder.read(rows, types)
     assert to_lists(alone) == to_lists(among_others)
 
@@ -61,7 +61,7 @@ def test_readings_are_the_same_while_many_questions_are_expected(encoder: Encode
 def test_several_threads_share_an_encoder(encoder: Encoder) -> None:
     texts = draw_texts(40)
     expected = encoder.embed(texts)
-    with announce_many_questions(), ThreadPoolExecutor(4) as pool:
+    with expect_many_questions(), ThreadPoolExecutor(4) as pool:
         vectors = list(pool.map(encoder.embed, [texts] * 8))
     assert all(np.array_equal(expected, actual) for actual in vectors)
 
@@ -69,18 +69,18 @@ def test_several_threads_share_an_encoder(encoder: Encoder) -> None:
 @pytest.mark.parametrize(("rows", "rows_per_run"), [(0, 1), (1, 1), (2, 1), (3, 2), (30, ROWS_PER_RUN_ON_ONE_CORE)])
 def test_each_core_gets_its_share_of_the_rows(encoder: Encoder, rows: int, rows_per_run: int) -> None:
     assert encoder.sessions.count_rows_per_run(rows) == ROWS_PER_RUN
-    with announce_many_questions():
+    with expect_many_questions():
         assert encoder.sessions.count_rows_per_run(rows) == rows_per_run
 
 
 def test_no_row_gives_no_vector(encoder: Encoder) -> None:
-    with announce_many_questions():
+    with expect_many_questions():
         assert encoder.embed([]).shape == (0, 384)
 
 
 def test_many_questions_are_expected_until_the_last_block_ends() -> None:
-    with announce_many_questions():
-        with announce_many_questions(), pytest.raises(ZeroDivisionError):
+    with expect_many_questions():
+        with expect_many_questions(), pytest.raises(ZeroDivisionError):
             raise ZeroDivisionError
         assert are_many_questions_expected()
     assert not are_many_questions_expected()

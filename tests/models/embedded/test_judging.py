@@ -46,15 +46,17 @@ async def test_the_helpful_sentence_gets_the_highest_probability() -> None:
 
 
 async def test_the_judgement_of_a_passage_does_not_depend_on_its_batch() -> None:
+    quay = Passage(id="c", title="Quay", text="The quay floods in autumn. Crates wait there until the water falls.")
+    passages = [*PASSAGES, quay]  # the encoder reads the last two in one batch
     stored_states = get_encoder().recent_hidden_states  # cleared, so that the encoder reads the passages each time
     stored_states.clear()
-    alone = [await score_sentences(QUESTION, [passage]) for passage in PASSAGES]
+    alone = [await score_sentences(QUESTION, [passage]) for passage in passages]
     stored_states.clear()
-    assert await score_sentences(QUESTION, PASSAGES) == [
+    assert await score_sentences(QUESTION, passages) == [
         scored_sentences for scored_passages in alone for scored_sentences in scored_passages
     ]
     stored_states.clear()
-    at_once = await asyncio.gather(*(score_sentences(QUESTION, [passage]) for passage in PASSAGES))
+    at_once = await asyncio.gather(*(score_sentences(QUESTION, [passage]) for passage in passages))
     assert list(at_once) == alone
 
 

@@ -3,8 +3,9 @@
 // Everything that comes from questions, passages and models is set as text, never as markup.
 (() => {
   const data = JSON.parse(document.getElementById("index").textContent);
-  const { methods, rows, chunk, page: size } = data;
-  const FIRST = 3; // where a row's cells begin
+  const { methods, rows, questions_per_chunk: questionsPerChunk, questions_per_page: questionsPerPage } = data;
+  // A row: the question's id, the question, its accepted answers, then for each method a cell [score, mark, confidence].
+  const FIRST = 3; // where the cells of a row begin
   const MARKS = { r: "✓", w: "✗", u: "?", e: "!", "": "–" };
   const SCORES = { em: "EM", f1: "F1", rouge_l: "ROUGE-L", str_em: "STR-EM" };
   const NAMES = { r: "right", w: "wrong", p: "partly right", u: "unknown", e: "failed", "": "not asked" };
@@ -73,11 +74,11 @@
 
   function draw() {
     const shownNumbers = findRows();
-    const pages = Math.max(1, Math.ceil(shownNumbers.length / size));
+    const pages = Math.max(1, Math.ceil(shownNumbers.length / questionsPerPage));
     state.page = Math.min(state.page, pages - 1);
     const body = byId("rows");
     body.replaceChildren();
-    for (const number of shownNumbers.slice(state.page * size, (state.page + 1) * size)) {
+    for (const number of shownNumbers.slice(state.page * questionsPerPage, (state.page + 1) * questionsPerPage)) {
       body.append(makeRow(number));
       if (state.open.has(number)) body.append(renderDetails(number));
     }
@@ -118,9 +119,9 @@
     const node = makeElement("tr"), cell = makeElement("td", "inside", "…");
     cell.colSpan = methods.length + 2;
     node.append(cell);
-    unpack(Math.floor(number / chunk))
+    unpack(Math.floor(number / questionsPerChunk))
       .then((list) => {
-        const details = list[number % chunk];
+        const details = list[number % questionsPerChunk];
         cell.replaceChildren(appendChildren(makeElement("p", "note"), "accepted: " + (rows[number][2].join(" · ") || "unknown"), " · id " + rows[number][0]));
         details.answers.forEach((answer, place) => answer && cell.append(renderAnswer(answer, methods[place], details.passages, rows[number][FIRST + place])));
       })
