@@ -176,11 +176,10 @@ def read_reply(
     Returns an object with `value` and `malformed`. A malformed reply does not have the form that the prompt asks for;
     its `value` is a default. The type of `value` depends on the prompt:
 
-    - a text: answers of every type, "generic_summary", "conditional_summary", "judge", "passage_from_memory" (a passage
-    from the
-      model's memory), "topic", "stand_alone", "recover_condition" (the hidden words). If the reply says that it cannot
-      answer, a yes/no, long or dialogue answer is "unknown", a label is "NOT ENOUGH INFO", and a short answer keeps the
-      reply's own words, which `quorum.is_unknown` recognises;
+    - a text: answers of every type, "generic_summary", "conditional_summary", "judge", "passage_from_memory",
+      "topic", "stand_alone", "recover_condition" (the hidden words). If the reply says that it cannot answer,
+      a yes/no, long or dialogue answer is "unknown", a label is "NOT ENOUGH INFO", and a short answer keeps the reply's
+      own words, which `quorum.is_unknown` recognises;
     - `.answer` and `.rationale`: "pruning", "summary", "zero_shot_cot", "inference" (the rationale holds the updated
       notes), "reason" and its variants;
     - a bool: "validity", "correctness";
