@@ -1,18 +1,19 @@
 """BlendFilter (Wang et al. 2024, section 3, figure 1): three queries, each with its passages filtered by the model.
 
-retrieve -> write_external_knowledge, write_internal_knowledge, name_topic -> blend_queries -> gather x 3 ->
-merge_passages -> reason -> extract_answer
+retrieve -> write_external_knowledge, write_internal_knowledge, name_topic -> blend_queries ->
+search_and_filter x 3 -> merge_passages -> reason -> extract_answer
 
-gather: retrieve -> judge_passages -> choose_passages. filter_union: filter once, after merge_passages. filter_turns=1:
-one call does the work of judge_passages and choose_passages, another that of reason and extract_answer; name_topic is
-skipped, because only the prompts of judge_passages and choose_passages show the topic.
+search_and_filter: retrieve -> judge_passages -> choose_passages. With the setting filter_union, the node filter_union
+filters the passages of all queries at once, after merge_passages, and search_and_filter does not. With filter_turns=1,
+one call does the work of judge_passages and choose_passages, and another that of reason and extract_answer; name_topic
+is skipped, because only the prompts of judge_passages and choose_passages show the topic.
 """
 
 from quorum.core.context import Context
 from quorum.core.state import Question, Result, State
 from quorum.graphs.method_graph import MethodGraph
-from quorum.graphs.parts.gather_passages import gather_passages
 from quorum.graphs.parts.knowledge_filter import knowledge_filter
+from quorum.graphs.parts.passages_of_query import passages_of_query
 from quorum.graphs.parts.refinement import refinement
 from quorum.nodes.begin import begin
 from quorum.nodes.blend_queries import blend_queries, name_topic, write_external_knowledge, write_internal_knowledge
@@ -21,11 +22,11 @@ from quorum.nodes.reason import cot_answer, extract_answer, reason
 from quorum.nodes.retrieve import retrieve
 from quorum.nodes.routes import (
     filter_or_reason,
-    gather_each_query,
     prepare_queries,
     reason_in_one_or_two_turns,
     refine_or,
     retrieve_or_write_knowledge,
+    search_each_query,
 )
 
 graph = (
@@ -37,9 +38,9 @@ graph = (
     .add_node(write_internal_knowledge)
     .add_node(name_topic)
     .add_node(blend_queries)
-    .add_node("gather", gather_passages)
+    .add_node("search_and_filter", passages_of_query)
     .add_node(merge_passages)
-    .add_node("filter", knowledge_filter)
+    .add_node("filter_union", knowledge_filter)
     .add_node(reason)
     .add_node(extract_answer)
     .add_node(cot_answer)
@@ -58,10 +59,10 @@ graph = (
     .add_edge("write_external_knowledge", "blend_queries")
     .add_edge("write_internal_knowledge", "blend_queries")
     .add_edge("name_topic", "blend_queries")
-    .add_conditional_edges("blend_queries", gather_each_query, ["gather"])
-    .add_edge("gather", "merge_passages")
-    .add_conditional_edges("merge_passages", filter_or_reason, ["filter", "reason", "cot_answer"])
-    .add_conditional_edges("filter", reason_in_one_or_two_turns, ["reason", "cot_answer"])
+    .add_conditional_edges("blend_queries", search_each_query, ["search_and_filter"])
+    .add_edge("search_and_filter", "merge_passages")
+    .add_conditional_edges("merge_passages", filter_or_reason, ["filter_union", "reason", "cot_answer"])
+    .add_conditional_edges("filter_union", reason_in_one_or_two_turns, ["reason", "cot_answer"])
     .add_edge("reason", "extract_answer")
     .add_edge("extract_answer", "__end__")
     .add_edge("cot_answer", "__end__")

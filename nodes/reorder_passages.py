@@ -8,7 +8,7 @@ from quorum.nodes.summarize_candidate import summarize
 from quorum.retrievers.similarity import compute_similarities
 
 
-async def take_query(state: State) -> State:
+async def use_query_as_question(state: State) -> State:
     """question, query -> question (the text with which the passages were searched)."""
     return {"question": state.get("query") or state["question"]}
 

@@ -276,27 +276,30 @@ def needs_topic(context: Context) -> bool:
     return context.filter_turns == 2 and context.answer_type != "yes_no"
 
 
-def gather_each_query(state: State) -> list[Send]:
-    """Fan out: one `gather` per query. The query that is the question itself already has its passages."""
+def search_each_query(state: State) -> list[Send]:
+    """Fan out: one `search_and_filter` per query. The query that is the question itself already has its passages."""
     question = state["question"]
     common = {key: state.get(key) for key in ("question", "given_passages", "given_gold_answers", "topic")}
     retrieval = {"query": None, "passages": state["passages"], "retrieved": state.get("retrieved")}
     return [
         Send(
-            "gather", {**common, "rank": rank, **(retrieval if query == question else {"query": query, "passages": []})}
+            "search_and_filter",
+            {**common, "rank": rank, **(retrieval if query == question else {"query": query, "passages": []})},
         )
         for rank, query in enumerate(state.get("queries") or [])
     ]
 
 
-def search_unless_found(state: State, runtime: Runtime[Context]) -> Literal["retrieve", "filter", "collect_passages"]:
+def search_unless_found(
+    state: State, runtime: Runtime[Context]
+) -> Literal["retrieve", "filter_knowledge", "collect_passages"]:
     """Retrieve for a query that has no passages yet."""
     return filter_or_collect(state, runtime) if state.get("passages") else "retrieve"
 
 
-def filter_or_collect(state: State, runtime: Runtime[Context]) -> Literal["filter", "collect_passages"]:
+def filter_or_collect(state: State, runtime: Runtime[Context]) -> Literal["filter_knowledge", "collect_passages"]:
     """Filter this query's passages, unless there are none or filter_union filters the passages of all queries later."""
-    return "filter" if state.get("passages") and not get_context(runtime).filter_union else "collect_passages"
+    return "filter_knowledge" if state.get("passages") and not get_context(runtime).filter_union else "collect_passages"
 
 
 def judge_in_one_or_two_turns(state: State, runtime: Runtime[Context]) -> Literal["judge_passages", "judge_and_choose"]:
@@ -304,13 +307,13 @@ def judge_in_one_or_two_turns(state: State, runtime: Runtime[Context]) -> Litera
     return "judge_passages" if get_context(runtime).filter_turns == 2 else "judge_and_choose"
 
 
-def filter_or_reason(state: State, runtime: Runtime[Context]) -> Literal["filter", "reason", "cot_answer"]:
+def filter_or_reason(state: State, runtime: Runtime[Context]) -> Literal["filter_union", "reason", "cot_answer"]:
     """Filter the merged passages if filter_union is set. Otherwise they were filtered query by query; go on.
 
-    The node `filter` is BlendFilter's own filter, not the one that the setting context_filter names.
+    The node `filter_union` is BlendFilter's own filter, not the one that the setting context_filter names.
     """
     return (
-        "filter"
+        "filter_union"
         if get_context(runtime).filter_union and state["passages"]
         else reason_in_one_or_two_turns(state, runtime)
     )

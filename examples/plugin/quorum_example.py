@@ -29,7 +29,12 @@ graph = (
     .compile(name="shout")
 )
 method = Method(
-    "shout", "Example", "One prompt over all passages; the answer in capitals.", calls="n", depth="1", module=__name__
+    "shout",
+    "Example",
+    "One prompt over all passages; the answer in capitals.",
+    calls="n",  # the number of samples, 1 by default
+    depth="1",
+    module=__name__,
 )
 
 

@@ -1,9 +1,9 @@
 """The node `rerank` of filco, `refinement` and `retrieval`: passages in a new order (Kim et al. 2024, table 4).
 
-take_query -> reorder (reranker=question)
+use_query_as_question -> reorder (reranker=question)
 
-The other values of the setting reranker take other ways after take_query. rationale: rationalize -> reorder. summary:
-summarize_passages -> reorder. listwise: rank_window, again and again from the end of the list to its front.
+The other values of the setting reranker take other ways after use_query_as_question. rationale: rationalize -> reorder.
+summary: summarize_passages -> reorder. listwise: rank_window, again and again from the end of the list to its front.
 """
 
 from typing_extensions import TypedDict
@@ -13,7 +13,7 @@ from quorum.core.state import Counters, Passage, State
 from quorum.graphs.method_graph import MethodGraph
 from quorum.graphs.parts.rationale import rationale
 from quorum.nodes.rank_passages import rank_window
-from quorum.nodes.reorder_passages import reorder, summarize_passages, take_query
+from quorum.nodes.reorder_passages import reorder, summarize_passages, use_query_as_question
 from quorum.nodes.routes import choose_reranker, continue_windows, reorder_if_explained
 
 
@@ -33,13 +33,13 @@ class RerankOutput(Counters, total=False):
 
 rerank_passages = (
     MethodGraph(State, input_schema=RerankInput, output_schema=RerankOutput, context_schema=Context)
-    .add_node(take_query)
+    .add_node(use_query_as_question)
     .add_node("rationalize", rationale)
     .add_node(summarize_passages)
     .add_node(rank_window)
     .add_node(reorder)
-    .add_edge("__start__", "take_query")
-    .add_conditional_edges("take_query", choose_reranker)
+    .add_edge("__start__", "use_query_as_question")
+    .add_conditional_edges("use_query_as_question", choose_reranker)
     .add_conditional_edges("rationalize", reorder_if_explained)
     .add_edge("summarize_passages", "reorder")
     .add_conditional_edges("rank_window", continue_windows)

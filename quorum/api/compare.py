@@ -117,7 +117,8 @@ def compare(
 
     Works in a script and inside a running event loop, where it blocks; there, `await compare_async(...)` does not.
 
-    Returns a `Comparison`. Raises SetupError as `evaluate` does, and if the estimate exceeds `max_cost`.
+    Returns a `Comparison`. Raises SetupError as `evaluate` does, and if the estimate exceeds `max_cost`
+    or the run has spent more; a race ends at `max_cost` instead.
 
     >>> import quorum
     >>> passages = [{"id": "1", "title": "Vell", "text": "The lighthouse of Vell was built by Ada Korn in 1874."}]

@@ -33,7 +33,7 @@ def as_retriever(method: str = "concat", context: "Context | None" = None) -> "B
     from quorum.core.errors import SetupError
 
     graph_method = find_method(method)
-    if not {"retrieve", "gather"} & set(graph_method.graph.nodes):
+    if not {"retrieve", "search_and_filter"} & set(graph_method.graph.nodes):
         raise SetupError(f"The method {graph_method.name!r} reads no passages; give another one, for example concat.")
     return MethodRetriever(method=graph_method.name, context=context or Context())
 

@@ -136,9 +136,10 @@ def print_written_questions(outcome: "WrittenQuestions") -> None:
     rejection_counts = [
         f"{outcome.faults[name]:,} {FAULT_DESCRIPTIONS[name]}" for name in FAULT_DESCRIPTIONS if outcome.faults[name]
     ]
-    reasons = f": {', '.join(rejection_counts)}" if rejection_counts else ""
+    rejected_count = outcome.faults.total()
+    reasons = f", {rejected_count:,} rejected: {', '.join(rejection_counts)}" if rejection_counts else ""
     if outcome.draft_count:
-        accepted_count = outcome.draft_count - outcome.faults.total()
+        accepted_count = outcome.draft_count - rejected_count
         typer.echo(f"{format_count(outcome.draft_count, 'draft')} written, {accepted_count:,} kept{reasons}.")
     kinds = ", ".join(
         f"{outcome.kept_counts[kind]:,} {kind}"

@@ -134,8 +134,7 @@ class Context:
     filter_turns: Annotated[
         int,
         describe(
-            "blendfilter: calls to judge and choose passages, and as many to reason and answer: two, or one that does "
-            "both",
+            "blendfilter: judge and choose passages in two calls or in one, and likewise reason and answer",
             2,
             ge=1,
             le=2,

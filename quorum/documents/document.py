@@ -21,14 +21,14 @@ class Block:
 
     kind: "text" is prose, in which line ends mean nothing; "code" keeps its lines; "row" is a table row or another
     record and is only split if it is longer than a passage; "heading" has a `level`, 1 being the highest. page: counted
-    from 1, None if the file has no pages. names: for code, the names of the definitions around it.
+    from 1, None if the file has no pages. definition_names: for code, the names of the definitions around it.
     """
 
     text: str
     kind: Kind = "text"
     level: int = 0
     page: int | None = None
-    names: tuple[str, ...] = ()
+    definition_names: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

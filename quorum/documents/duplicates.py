@@ -18,7 +18,7 @@ from quorum.core.state import Passage
 from quorum.documents.pieces import get_headings
 
 SHINGLE_WORDS = 5  # words of a shingle
-SKETCH_HASHES = 4  # hashes in a passage's sketch
+SKETCH_HASHES = 4  # hashes of runs in a passage's sketch
 FEWEST_WORDS = 20  # shorter passages are never copies, because equal short texts may mean different things
 MIN_SHARE = 0.8  # a copy has at least this share of the words of the passage that contains it
 TOKEN = re.compile(r"(?<![\w.,])[-\u2212+]?\d+(?:[.,:]\d+)*(?!\w)|\w+|[^\w\s]")

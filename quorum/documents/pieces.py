@@ -122,7 +122,7 @@ def locate_units(document: Document, max_half_words: int) -> Iterator[LocatedUni
         if block.kind == "heading":
             open_headings = [heading for heading in open_headings if heading[0] < block.level]
             open_headings.append((block.level, join_lines(block.text)[:LONGEST_HEADING]))
-        headings = (*(name for _, name in open_headings), *block.names)
+        headings = (*(name for _, name in open_headings), *block.definition_names)
         for unit in split_block(text, begin, begin + len(block.text), block, max_half_words):
             yield LocatedUnit(unit, block, headings)
         begin += len(block.text) + len(BLOCK_GAP)

@@ -112,8 +112,8 @@ def cut_invented_question(text: str, question: str) -> tuple[str, re.Match[str] 
     A question at the beginning, or one that repeats ours word by word, is not an invented one.
     """
     answer: re.Match[str] | None = None
-    # Where passages or a ruled line (---) begin. The text is cut here if an invented question follows, or if "Answer:"
-    # stands before it.
+    # Where passages or a ruled line (---) begin. The text is cut at this place if an invented question follows it, or
+    # if "Answer:" stands before this place.
     context_start: int | None = None
     start = len(text) - len(text.lstrip())
     for marker in PROMPT_LABEL.finditer(text):
@@ -158,9 +158,9 @@ BROKEN_JSON_ANSWER = re.compile(r"[\"']answer[\"']\s*:\s*([\"'])(.*?)(?:\1|\Z)",
 def read_json_answer(reply: str) -> Parsed[ReasonedAnswer] | None:
     """The answer and the rationale of a JSON object, alone or after some words; None if the reply has no such object.
 
-    A null answer is "unknown". These replies are malformed: a list of answers (the value is the first one); an object
-    with one value under another name (the value is that one); broken JSON (the value is the text after "answer"); any
-    other object (the value is "unknown").
+    A null answer is "unknown". These replies are malformed: a list of several answers (the value is the first one); an
+    object with one value under another name (the value is that one); broken JSON (the value is the text after
+    "answer"); any other object (the value is "unknown").
     """
     text = remove_wrapping(reply).strip()
     value = read_object(text[text.find("{") : text.rfind("}") + 1])

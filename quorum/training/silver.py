@@ -111,8 +111,9 @@ async def make_silver(
 
 
 def name_part_file(data: Path, out: Path, recipe: Recipe, context: Context | None) -> Path:
-    """The file for unfinished lines. Its name depends on the data file (path, size, time of change), the recipe and the
-    retrieval.
+    """The file that holds the finished lines until the run is complete.
+
+    Its name depends on the data file (path, size, time of change), the recipe and the retrieval.
     """
     if not data.is_file():
         raise SetupError(f"There is no file {data}; give a data set of questions with passages.")

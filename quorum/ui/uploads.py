@@ -33,15 +33,15 @@ SaveUpload = Callable[[Path], Awaitable[None]]
 class IndexingJob:
     """The progress of indexing.
 
-    done: how many of the `total` units are done: a file of JSON lines has one unit for each line, any other file has
-    one; outcomes: by file name; passage_count: of the collection at the end; error: why the indexing failed, in one
-    sentence.
+    units_done: how many of the `unit_count` units are done: a file of JSON lines has one unit for each line, any other
+    file has one; outcomes: by file name; passage_count: of the collection at the end; error: why the indexing failed,
+    in one sentence.
     """
 
     collection: str
     outcomes: dict[str, str] = field(default_factory=dict)
-    done: int = 0
-    total: int = 0
+    units_done: int = 0
+    unit_count: int = 0
     current_file: str = ""
     is_over: bool = False
     passage_count: int | None = None
@@ -49,7 +49,7 @@ class IndexingJob:
 
     def update(self, done: int, total: int, path: str) -> None:
         """Record the progress of `index_documents`, which calls this on its thread."""
-        self.done, self.total, self.current_file = done, total, Path(path).name
+        self.units_done, self.unit_count, self.current_file = done, total, Path(path).name
 
 
 def clean_name(name: str) -> str:

@@ -45,7 +45,7 @@ async def test_a_full_run_of_blendfilter() -> None:
         ("write_internal_knowledge", {"internal_knowledge": INTERNAL_REPLY}),
         ("name_topic", {"topic": "Television comedies"}),
         ("blend_queries", {"queries": [QUESTION, EXTERNAL_QUERY, INTERNAL_QUERY]}),
-        *(("gather", {"passages_by_query": result}) for result in PASSAGES_OF_QUERIES),
+        *(("search_and_filter", {"passages_by_query": result}) for result in PASSAGES_OF_QUERIES),
         ("merge_passages", {"passages": "mansion bell", "retrieved": RETRIEVED_IDS}),
         ("reason", {"reasoning": REASONING_REPLY, "passages": "mansion bell"}),
         ("extract_answer", ANSWER),
@@ -69,14 +69,18 @@ async def test_a_trace_shows_what_every_query_went_through() -> None:
     context = Context(model=make_blend_model(), k=2)
     await answer(QUESTION, "blendfilter", context, given=PASSAGES, config={"callbacks": [tracer]})
     (graph,) = tracer.root.steps
-    steps_of_queries = [[step.name for step in node.steps] for node in graph.steps if node.name == "gather"]
+    steps_of_queries = [[step.name for step in node.steps] for node in graph.steps if node.name == "search_and_filter"]
     assert sorted(steps_of_queries) == [
-        ["filter", "collect_passages"],
-        ["retrieve", "filter", "collect_passages"],
-        ["retrieve", "filter", "collect_passages"],
+        ["filter_knowledge", "collect_passages"],
+        ["retrieve", "filter_knowledge", "collect_passages"],
+        ["retrieve", "filter_knowledge", "collect_passages"],
     ]
     turns = [
-        step.name for node in graph.steps for inner in node.steps if inner.name == "filter" for step in inner.steps
+        step.name
+        for node in graph.steps
+        for inner in node.steps
+        if inner.name == "filter_knowledge"
+        for step in inner.steps
     ]
     assert turns == ["judge_passages", "choose_passages"] * 3
 
@@ -92,14 +96,14 @@ async def test_with_one_turn_judging_and_choosing_are_one_call() -> None:
             "write_external_knowledge",
             "write_internal_knowledge",
             "blend_queries",
-            "gather",
-            "gather",
-            "gather",
+            "search_and_filter",
+            "search_and_filter",
+            "search_and_filter",
             "merge_passages",
         ),
         "cot_answer",
     ]
-    assert [update["passages_by_query"] for node, update in trace if node == "gather"] == PASSAGES_OF_QUERIES
+    assert [update["passages_by_query"] for node, update in trace if node == "search_and_filter"] == PASSAGES_OF_QUERIES
     assert trace[-1][1] == {**ANSWER, "passages": "mansion bell"}
     assert len(model.history) == 6
 
@@ -107,12 +111,12 @@ async def test_with_one_turn_judging_and_choosing_are_one_call() -> None:
 async def test_filter_union_merges_first_and_filters_once() -> None:
     model = make_blend_model().on("judge", "Passages 1 and 3 help.").on("choose", "1, 3")
     trace = await trace_blendfilter(model, filter_union=True)
-    assert [update["passages_by_query"] for node, update in trace if node == "gather"] == [
+    assert [update["passages_by_query"] for node, update in trace if node == "search_and_filter"] == [
         *("0: mansion jones -> mansion jones", "1: mansion bell -> mansion bell", "2: bell office -> bell office")
     ]
     assert trace[-4:] == [
         ("merge_passages", {"passages": "mansion jones bell office", "retrieved": RETRIEVED_IDS}),
-        ("filter", {"passages": "mansion bell", "retrieved": RETRIEVED_IDS}),
+        ("filter_union", {"passages": "mansion bell", "retrieved": RETRIEVED_IDS}),
         ("reason", {"reasoning": REASONING_REPLY, "passages": "mansion bell"}),
         ("extract_answer", ANSWER),
     ]
@@ -194,7 +198,7 @@ async def test_an_unknown_internal_answer_adds_nothing_to_the_query(refusal: str
     trace = await trace_blendfilter(make_blend_model({"passage_from_memory": refusal}))
     queries = next(update["queries"] for node, update in trace if node == "blend_queries")
     assert queries == [QUESTION, EXTERNAL_QUERY, QUESTION]
-    passages_of_queries = [update["passages_by_query"] for node, update in trace if node == "gather"]
+    passages_of_queries = [update["passages_by_query"] for node, update in trace if node == "search_and_filter"]
     assert passages_of_queries == [
         "0: mansion jones -> mansion",
         "1: mansion bell -> mansion bell",

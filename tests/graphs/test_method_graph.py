@@ -172,7 +172,7 @@ class UserState(TypedDict, total=False):
 
 
 def look_up(state: UserState) -> UserState:
-    """A synchronous node that invokes a method's graph without its own config; LangChain passes the config on."""
+    """A synchronous node that gives a method's graph no config: LangChain passes the node's config to that graph."""
     result = METHODS["concat"].graph.invoke({**QUESTION_STATE, **state}, context=Context(model=make_answering_model()))
     return {"answer": result["answer"]}
 

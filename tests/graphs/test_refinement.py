@@ -17,7 +17,7 @@ from quorum.nodes.routes import ask_passages, refine_or
 READING_METHODS = [name for name in METHODS if name != "no_retrieval"]
 SUBGRAPHS_OF_METHOD = {
     "filco": {"filter_context"},
-    "blendfilter": {"gather", "gather/filter"},
+    "blendfilter": {"search_and_filter", "search_and_filter/filter_knowledge"},
     "self_verification": {"verify"},
 }
 FILTER_SETTING: dict[str, Any] = {"context_filter": "embedded"}
@@ -52,7 +52,9 @@ def list_expected_subgraphs(method: str, refine_subgraphs: set[str]) -> set[str]
     """
     if method == "filco":
         return {"rerank"} if refine_subgraphs == RERANKER_SUBGRAPHS else set()
-    return refine_subgraphs | {f"gather/{subgraph}" for subgraph in refine_subgraphs if method == "blendfilter"}
+    return refine_subgraphs | {
+        f"search_and_filter/{subgraph}" for subgraph in refine_subgraphs if method == "blendfilter"
+    }
 
 
 async def test_a_single_passage_is_not_reranked() -> None:

@@ -16,7 +16,7 @@ from quorum.graphs.parts.rerank_passages import rerank_passages
 from quorum.graphs.parts.retrieval import retrieval
 from quorum.models.scripted import ScriptedModel
 from quorum.nodes.rank_passages import WINDOW, find_window_start, rank_window
-from quorum.nodes.reorder_passages import reorder, summarize_passages, take_query
+from quorum.nodes.reorder_passages import reorder, summarize_passages, use_query_as_question
 
 
 class WordAxes(Embeddings):
@@ -206,8 +206,8 @@ def test_windows_overlap_by_two_and_reach_the_front() -> None:
 
 
 async def test_each_reranking_node_returns_its_update() -> None:
-    assert await take_query({"question": "q"}) == {"question": "q"}
-    assert await take_query({"question": "q", "query": "other"}) == {"question": "other"}
+    assert await use_query_as_question({"question": "q"}) == {"question": "q"}
+    assert await use_query_as_question({"question": "q", "query": "other"}) == {"question": "other"}
     state = State(question="Mast", passages=PASSAGES[:3])
     assert join_ids((await reorder(state, make_runtime(embeddings=WordAxes())))["passages"]) == "p2 p1 p3"
     state = State(question="Mast", rationale="Lumen", passages=PASSAGES[:3])

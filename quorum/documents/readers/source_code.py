@@ -35,7 +35,9 @@ def split_code(text: str) -> list[Block]:
     def finish_block() -> None:
         if any(line.strip() for line in run):
             blocks.append(
-                Block("\n".join(run).strip("\n").rstrip(), "code", names=tuple(name for _, name in definitions))
+                Block(
+                    "\n".join(run).strip("\n").rstrip(), "code", definition_names=tuple(name for _, name in definitions)
+                )
             )
         run.clear()
 

@@ -30,7 +30,7 @@ def test_the_command_writes_questions_that_an_evaluation_reads(
     assert run.code == 0, run.err
     lines = run.out.splitlines()
     assert lines[0].endswith(" answered without their passage.")
-    assert "5 kept: " in lines[0]
+    assert "5 kept, " in lines[0]
     assert lines[1] == "questions.jsonl: 5 questions to keep (4 single, 1 unanswerable)."
     assert run.err.startswith("To write 5 questions: 15 calls, about ")
     rejected_lines = [line for line in read_lines() if not line["keep"]]
@@ -67,7 +67,7 @@ def test_kinds_that_fell_short_are_reported(corpus: str, openai_server: OpenAISe
     openai_server.reply("Question: none")
     run = run_questions(quorum, corpus, "--model", "openai:test", "--n", "2", "--mix", "two=1", "--out", "other.jsonl")
     assert (run.code, Path("other.jsonl").exists()) == (1, False)
-    assert "0 kept: 4 where the passage gave nothing to ask about." in run.out
+    assert "0 kept, 4 rejected: 4 where the passage gave nothing to ask about." in run.out
 
 
 def test_a_dry_run_over_a_collection_prints_the_estimate_and_asks_nothing(
