@@ -41,7 +41,7 @@ def embed_padded_to_256(model: Encoder, texts: list[str]) -> None:
         for number, row in enumerate(rows):
             ids[number, : len(row)], mask[number, : len(row)] = row, 1
         inputs = {"ids": ids, "types": np.zeros_like(ids), "mask": mask}
-        model.sessions.all_cores.run(["embedding"], inputs | EMBEDDING_MODE)
+        model.sessions.all_cores_session.run(["embedding"], inputs | EMBEDDING_MODE)
 
 
 def measure_speed_ratios() -> dict[str, float]:

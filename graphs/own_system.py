@@ -14,8 +14,8 @@ from quorum.nodes.begin import begin
 
 
 def own_system_graph(name: str, spec: str) -> Any:
-    """The compiled graph of a system, with two more attributes: `pricing_model`, the spec of the model whose prices
-    apply to the system's tokens, and `spec_hash`, which identifies the system.
+    """The compiled graph of a system, with two more attributes: `pricing_model`, the name of the system's line in
+    `--prices`, and `spec_hash`, which identifies the system.
 
     spec: "http://localhost:8000/v1#model", "langgraph:http://localhost:2024#assistant" or "python:module:function". The
     node's name contains a hash of the spec, so that a folder of results is only continued with the same system.

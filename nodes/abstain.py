@@ -9,7 +9,11 @@ from quorum.core.context import Context
 from quorum.core.errors import SetupError
 from quorum.core.state import Result, WithheldAnswer
 from quorum.core.text import UNKNOWN
-from quorum.nodes.describe_settings import SETTINGS_THAT_CHANGE_NO_ANSWER, describe_settings
+from quorum.nodes.describe_settings import (
+    SETTINGS_THAT_CHANGE_NO_ANSWER,
+    add_unset_silver_settings,
+    describe_settings,
+)
 
 FILE_KIND = "quorum calibration"
 UNCOMPARED_SETTINGS = SETTINGS_THAT_CHANGE_NO_ANSWER | {"collection", "answer_type", "calibration"}
@@ -43,14 +47,17 @@ def read_calibration(file: str) -> Calibration:
 
 
 def check_calibration(calibration: Calibration, method: str, context: Context) -> None:
-    """Raise a `SetupError` unless the calibration was made for this method and these settings."""
+    """Raise a `SetupError` unless the calibration was made for this method and these settings.
+
+    Settings that the file does not hold are not compared, except silver_measure and scorer of a silver filter.
+    """
     if calibration.method != method:
         raise SetupError(
             f"{calibration.file} was made for {calibration.method}, not for {method}; choose the method "
             f"{calibration.method}, or calibrate {method}."
         )
-    present_settings = describe_settings(context, UNCOMPARED_SETTINGS)
-    for name, recorded_value in calibration.settings.items():
+    present_settings = add_unset_silver_settings(describe_settings(context, UNCOMPARED_SETTINGS))
+    for name, recorded_value in add_unset_silver_settings(calibration.settings).items():
         if name in present_settings and name not in UNCOMPARED_SETTINGS and present_settings[name] != recorded_value:
             raise SetupError(
                 f"{calibration.file} was made with {name}={format_setting(recorded_value)}, and it is "

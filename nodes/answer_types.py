@@ -22,8 +22,8 @@ def choose_prompt(prompt: str, question: str, runtime: Runtime[Context]) -> tupl
 def get_answer_converter(prompt: str, runtime: Runtime[Context]) -> Callable[[str], str]:
     """The function that converts the parsed answers of a prompt to the answer type "short" or "yes_no".
 
-    For yes_no it reads the answer as yes, no or unknown; for short it changes nothing. Such a prompt serves no other
-    answer type: raises a SetupError for any other.
+    For yes_no it reads the answer as yes, no or unknown; for short it changes nothing. A prompt whose answers are
+    converted serves only these two types: raises a SetupError for any other answer type.
     """
     kind = get_context(runtime).answer_type
     if kind not in ("short", "yes_no"):

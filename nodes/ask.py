@@ -18,7 +18,7 @@ from quorum.nodes.shorten import shorten
 from quorum.parsing.answers import Parsed
 from quorum.parsing.reply_forms import get_form
 from quorum.prompts import RenderedPrompt, load_overrides, render_prompt
-from quorum.prompts.passages import format_passages_or_none
+from quorum.prompts.passages import format_passages_or_placeholder
 
 T = TypeVar("T")
 
@@ -41,7 +41,7 @@ async def ask(
     parse: Callable[[str], Parsed[T]],
     inputs: Mapping[str, str | list[str]],
     passages: Sequence[Passage] | None,
-    layout: Callable[[Sequence[Passage]], str] = format_passages_or_none,
+    layout: Callable[[Sequence[Passage]], str] = format_passages_or_placeholder,
     call_subject: str = "",
     n: int = 1,
     temperature: float | None = None,

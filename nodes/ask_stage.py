@@ -16,7 +16,11 @@ from quorum.core.context import Context, get_context
 from quorum.core.errors import SetupError
 from quorum.core.rehearsal import IS_REHEARSAL
 from quorum.core.state import Question, State
-from quorum.nodes.describe_settings import SETTINGS_THAT_CHANGE_NO_ANSWER, describe_settings
+from quorum.nodes.describe_settings import (
+    SETTINGS_THAT_CHANGE_NO_ANSWER,
+    add_unset_silver_settings,
+    describe_settings,
+)
 from quorum.prompts import get_version
 
 if TYPE_CHECKING:
@@ -84,14 +88,16 @@ def is_accepted(state: State, accept: Acceptance) -> bool:
 def make_stage_context(context: Context, cascade: ComposedCascade, stage: ComposedStage) -> Context:
     """The context with the settings that the stage was measured with.
 
-    Raises `SetupError` for a setting whose value in the context is neither the default nor that of any stage, and if a
-    model, prompt or file has changed since. A rehearsal, which asks no paid model, keeps the
-    model of its context.
+    A setting that the stage did not record keeps the context's value, except silver_measure and scorer of a silver
+    filter: these were not set. Raises `SetupError` for a recorded setting whose value in the context is neither the
+    default nor that of any stage, and if a model, prompt or file has changed since. A rehearsal, which asks no paid
+    model, keeps the model of its context.
     """
     rehearsing = IS_REHEARSAL.get()
+    recorded_settings = add_unset_silver_settings(stage.settings)
     default, chosen_settings = Context(), {}
     for part in fields(Context):
-        recorded_value = stage.settings.get(part.name, MISSING_VALUE)
+        recorded_value = recorded_settings.get(part.name, MISSING_VALUE)
         value = find_model_spec(recorded_value) if part.name in MODEL_SETTINGS else recorded_value
         if (
             value is MISSING_VALUE

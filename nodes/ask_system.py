@@ -17,8 +17,9 @@ from quorum.nodes.evidence import find_evidence
 
 
 def make_system_node(name: str, spec: str) -> tuple[Callable[[State, Runtime[Context]], Awaitable[State]], str]:
-    """(the node that asks the system of a spec, the spec of the model whose price applies to the system's tokens).
+    """Make the node that asks the system that `spec` names.
 
+    Returns the node, and the spec of the model whose price applies to the system's tokens.
     A rehearsal for an estimate does not ask the system, because a question may cost money or have effects.
     """
     system = read_system(name, spec)

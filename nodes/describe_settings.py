@@ -1,6 +1,6 @@
 """Describes a run's settings as plain data for config.json and composed.json: all that may change an answer."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import fields
 from typing import Any
 
@@ -19,7 +19,8 @@ SETTINGS_THAT_CHANGE_NO_ANSWER = {
     "requests_per_minute",
     "tokens_per_minute",
 }
-OPTIONAL_SETTINGS = {"calibration", "silver_measure", "scorer"}  # described only if set
+SILVER_SETTINGS = ("silver_measure", "scorer")  # they change an answer only with filter_mode=silver
+OPTIONAL_SETTINGS = {"calibration", *SILVER_SETTINGS}  # described only if set
 
 
 def describe_settings(context: Context, excluded_names: Collection[str]) -> dict[str, Any]:
@@ -33,6 +34,18 @@ def describe_settings(context: Context, excluded_names: Collection[str]) -> dict
         for name, value in values.items()
         if value is not None or name not in OPTIONAL_SETTINGS
     }
+
+
+def add_unset_silver_settings(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """The described settings; with filter_mode=silver, also silver_measure and scorer as None if they were not set.
+
+    So they can be compared: a description leaves them out if they are not set.
+
+    >>> add_unset_silver_settings({"filter_mode": "silver", "scorer": "completions:test"})
+    {'silver_measure': None, 'scorer': 'completions:test', 'filter_mode': 'silver'}
+    """
+    is_silver = settings.get("filter_mode") == "silver"
+    return {**(dict.fromkeys(SILVER_SETTINGS) if is_silver else {}), **settings}
 
 
 def to_json_value(name: str, value: Any, context: Context) -> Any:

@@ -16,7 +16,7 @@ async def use_query_as_question(state: State) -> State:
 async def summarize_passages(state: State, runtime: Runtime[Context]) -> State:
     """question, passages -> rationale (a summary of what is relevant to the question).
 
-    The state also keeps the passages that did not fit into the prompt.
+    The state's passages stay as they are, so those that did not fit into the prompt can be reordered, too.
     """
     update = await summarize(state, runtime)
     return {"rationale": (update["summaries"] or [""])[0], **select_counters(update)}

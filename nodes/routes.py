@@ -247,7 +247,10 @@ def retrieve_or_cot(state: State, runtime: Runtime[Context]) -> Literal["retriev
 def retrieve_or_write_knowledge(
     state: State, runtime: Runtime[Context]
 ) -> list[Literal["retrieve", "write_internal_knowledge", "name_topic"]]:
-    """Retrieve if a query is the question or is made from its passages; else write what the query is made from."""
+    """Retrieve for the question, unless the only query is made from internal knowledge (queries=in).
+
+    In that case write this knowledge, and name the topic if the filter needs it.
+    """
     context = get_context(runtime)
     if context.queries != "in":
         return ["retrieve"]
@@ -257,7 +260,10 @@ def retrieve_or_write_knowledge(
 def prepare_queries(
     state: State, runtime: Runtime[Context]
 ) -> list[Literal["write_external_knowledge", "write_internal_knowledge", "name_topic", "blend_queries"]]:
-    """Ask for all that the queries are made from, in parallel; if nothing is needed, make the queries at once."""
+    """Ask in parallel for the knowledge that the queries are made from, and for the topic if the filter needs it.
+
+    If nothing is needed, make the queries at once.
+    """
     context = get_context(runtime)
     next_nodes: list[
         Literal["write_external_knowledge", "write_internal_knowledge", "name_topic", "blend_queries"]
@@ -320,7 +326,7 @@ def filter_or_reason(state: State, runtime: Runtime[Context]) -> Literal["filter
 
 
 def reason_in_one_or_two_turns(state: State, runtime: Runtime[Context]) -> Literal["reason", "cot_answer"]:
-    """Reason and then extract the answer, or do both in one call."""
+    """Reason and then extract the answer, or do both in one call. The setting filter_turns decides this, too."""
     return "reason" if get_context(runtime).filter_turns == 2 else "cot_answer"
 
 

@@ -24,7 +24,8 @@ __all__ = ["find_retriever", "retriever", "search"]
 def retriever(context: "Context") -> "BaseRetriever":
     """The context's retriever over its collection. A retriever object in the context is returned unchanged.
 
-    Names are looked up in `quorum.retrievers.registry`. Creates the sample collection if it is missing, so it blocks.
+    Names are looked up in `quorum.retrievers.registry`. If the collection is the sample and it is missing or outdated,
+    this creates it first, so the call blocks.
     """
     if not isinstance(context.retriever, str):
         return context.retriever

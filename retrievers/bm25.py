@@ -75,7 +75,7 @@ def fold_text(text: str) -> str:
 
 
 def stem_words(words: list[str]) -> list[str]:
-    """The English stems of ASCII words; other words unchanged."""
+    """The English stems of ASCII words that are no stop words; all other words unchanged."""
     if not hasattr(STEMMERS, "english"):
         import Stemmer
 

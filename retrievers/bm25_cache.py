@@ -70,14 +70,14 @@ def load_index(folder: Path) -> BM25Index | None:
         lines = (folder / "passages.jsonl").read_text(encoding="utf-8").splitlines()
         passages: list[Passage] = [json.loads(line) for line in lines]
         token_scores = TokenScores.load(folder / "index")
-        is_complete = token_scores.count == len(passages)  # a power failure may have cut either file
+        is_complete = token_scores.text_count == len(passages)  # a power failure may have cut either file
         return BM25Index(passages, token_scores) if is_complete else None
     except (OSError, ValueError, KeyError, TypeError, EOFError):
         return None
 
 
 def save_index(index: BM25Index, folder: Path) -> None:
-    """Write an index to a temporary folder, rename that, and remove indexes of other revisions.
+    """Write an index to a temporary folder, remove indexes of other revisions, and rename the folder.
 
     If this fails, for example on a full disk, the index stays in memory, and the next process builds it again.
     """

@@ -52,10 +52,10 @@ class TokenIndex:
             last = max(
                 int(np.searchsorted(self.starts[with_tokens + 1], begin + self.tokens_at_once, side="right")), first + 1
             )
-            block_rows = with_tokens[first:last]
-            block = self.vectors[begin : self.starts[block_rows[-1] + 1]].astype(np.float32)
-            best = np.maximum.reduceat(question @ block.T, self.starts[block_rows] - begin, axis=1)
-            best_scores[block_rows] = best.sum(axis=0)
+            block_passages = with_tokens[first:last]
+            block = self.vectors[begin : self.starts[block_passages[-1] + 1]].astype(np.float32)
+            best = np.maximum.reduceat(question @ block.T, self.starts[block_passages] - begin, axis=1)
+            best_scores[block_passages] = best.sum(axis=0)
             first = last
         lowest = best_scores[with_tokens].min() - 1 if len(with_tokens) else 0
         return np.where(np.isneginf(best_scores), np.float32(lowest), best_scores)

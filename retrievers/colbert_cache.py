@@ -80,7 +80,7 @@ def find_older_index(folder: Path) -> TokenIndex | None:
 
 
 def build_index(passages: list[Passage], encoder: TokenEncoder, older: TokenIndex | None, folder: Path) -> TokenIndex:
-    """Compute an index in a temporary folder, rename that, remove indexes of other revisions, and load the index."""
+    """Compute an index in a temporary folder, remove indexes of other revisions, rename the folder, load the index."""
     for leftover in folder.parent.glob("new-*"):  # left by a process that was killed
         shutil.rmtree(leftover)
     temporary = Path(tempfile.mkdtemp(prefix="new-", dir=folder.parent))

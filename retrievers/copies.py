@@ -75,9 +75,8 @@ class CopyFinder:
         for number in run_hashes:
             for id_ in self.ids_of_hash.get(number, ())[:MAX_PASSAGES_PER_HASH]:
                 shared_counts[id_] = shared_counts.get(id_, 0) + 1
-        for id_ in self.ids_of_hash.get(whole_hash, ())[
-            :MAX_PASSAGES_PER_HASH
-        ]:  # all words are equal, so it comes first
+        # These passages have exactly the new passage's words, so they come first.
+        for id_ in self.ids_of_hash.get(whole_hash, ())[:MAX_PASSAGES_PER_HASH]:
             shared_counts[id_] = len(run_hashes) + 1
         likely_ids = [id_ for id_, count in shared_counts.items() if count >= MIN_SHARED_HASHES and id_ in self.entries]
         return sorted((id_ for id_ in likely_ids if id_ != passage["id"]), key=lambda id_: -shared_counts[id_])
@@ -100,8 +99,9 @@ class CopyFinder:
 def is_possible_original(entry: PassageEntry, words: PassageWords, source: str) -> bool:
     """Whether a stored passage may contain all these words of a new one.
 
-    It must have the new passage's title and headings, if the new passage has any. Documents that share a stored passage
-    may differ a little from its text; at least one document other than `source` must contain exactly this text.
+    It must have the new passage's title and headings, if the new passage has any. A document that shares a stored
+    passage may hold a slightly different text. At least one document other than `source` must hold exactly the stored
+    text.
     """
     return (
         words.title in ("", normalize_title(entry.title))

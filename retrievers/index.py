@@ -203,7 +203,10 @@ def read_files(
     embeddings: str | Embeddings,
     reader: GuardedReader | None,
 ) -> Generator[tuple[Path, Iterator[Passage]], None, None]:
-    """(file, its passages) for each file. Passages are read only when the caller iterates over them."""
+    """(file, its passages) for each file.
+
+    A file of JSON lines is read while the caller iterates over its passages; other documents are read one file ahead.
+    """
     if engine == "ray":
         from quorum.retrievers.index_on_ray import read_on_ray
 

@@ -91,7 +91,7 @@ class Ledger:
             self.new_passages = {passage["id"]: passage for passage in passages[begin : begin + EMBEDDED_AT_ONCE]}
             self.flush()
         self.info = replace(self.info, is_rebuilding_vectors=None)
-        self.write_info(is_being_changed=True)
+        self.start_write(is_being_changed=True)
         self.writer.wait()
 
     @property
@@ -139,10 +139,10 @@ class Ledger:
         return f"the id {passage['id']!r} already belongs to a text of {others[0]}; that text stays" if others else ""
 
     def find_earlier_copies(self, source: str, old_ids: Iterable[str]) -> dict[str, str]:
-        """Hash of a passage's text in this document -> id of the passage that the previous run stored in its place.
+        """Hash of a passage of this document -> id of the stored passage that stood for it after the previous run.
 
-        Only for the document's copies: passages that differ a little from a stored one, which another document contains
-        exactly. old_ids: the stored passages that the document held in that run.
+        Only for passages that differ a little from the stored text, if another document still holds exactly the stored
+        text. old_ids: the stored passages that the document held in that run.
         """
         copies = {}
         for id_ in old_ids:
@@ -218,7 +218,7 @@ class Ledger:
         ]
         changes = Changes(self.embed_new_passages(), updated_entries, list(removed_ids))
         if changes.passages or changes.entries or changes.removed_ids:
-            self.write_info(is_being_changed=True, changes=changes)
+            self.start_write(is_being_changed=True, changes=changes)
         if self.copy_finder is not None:
             self.copy_finder.remember(self.new_passages)
         self.new_passages.clear()
@@ -249,7 +249,8 @@ class Ledger:
             )
         return [(p, self.entries[i], vector) for (i, p), vector in zip(self.new_passages.items(), vectors, strict=True)]
 
-    def write_info(self, is_being_changed: bool, changes: Changes | None = None) -> None:
+    def start_write(self, is_being_changed: bool, changes: Changes | None = None) -> None:
+        """Begin to store the collection's metadata with a new revision, and the changes, on the writer's thread."""
         if self.info is not None:
             self.info = self.info.with_new_revision(is_being_changed)
             self.writer.start(partial(self.store.write, self.name, self.info, changes))
@@ -280,6 +281,6 @@ class Ledger:
             finished_info = replace(finished_info, made_for=None, made_from=None)
         if self.info.is_being_changed or finished_info != self.info:
             self.info = finished_info
-            self.write_info(is_being_changed=False)
+            self.start_write(is_being_changed=False)
         self.writer.wait()
         return self.store.count_passages(self.name)

@@ -197,7 +197,10 @@ def group_by_source(file: Path) -> dict[str, list[Passage]]:
 
 
 def parse_exported_passage(value: Any, location: str) -> Passage:
-    """The passage in an object that `export_lines` wrote. Raises `SetupError` for any other object."""
+    """The passage in an object with `id` and `text`, such as `export_lines` writes. Malformed `places` are left out.
+
+    Raises `SetupError` for anything else.
+    """
     from quorum.datasets.records import parse_passage
 
     passage = parse_passage(value, location)

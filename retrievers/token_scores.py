@@ -23,14 +23,14 @@ class TokenScores:
     """The BM25 scores of tokens in texts, ordered by token and then by text.
 
     vocabulary: token -> its number. scores, texts: one element for each token in each text that has it. starts: the
-    elements of token i are starts[i] to starts[i + 1]. count: the number of texts.
+    elements of token i are starts[i] to starts[i + 1]. text_count: the number of texts.
     """
 
     vocabulary: dict[str, int]
     scores: NDArray[np.float32]
     texts: NDArray[np.int32]
     starts: NDArray[np.int64]
-    count: int
+    text_count: int
 
     @classmethod
     def build(
@@ -54,7 +54,7 @@ class TokenScores:
 
     def compute_scores(self, tokens: Sequence[str]) -> NDArray[np.float32]:
         """The score of each text for the tokens of a query; 0 for a text without any of them."""
-        scores = np.zeros(self.count, dtype=np.float32)
+        scores = np.zeros(self.text_count, dtype=np.float32)
         for token in tokens:
             if (number := self.vocabulary.get(token)) is not None:
                 begin, end = self.starts[number], self.starts[number + 1]
@@ -66,7 +66,7 @@ class TokenScores:
         folder.mkdir()
         for name in ARRAY_NAMES:
             np.save(folder / f"{name}.npy", getattr(self, name))
-        content = {"count": self.count, "vocabulary": self.vocabulary}
+        content = {"count": self.text_count, "vocabulary": self.vocabulary}
         (folder / "vocabulary.json").write_text(json.dumps(content, ensure_ascii=False), encoding="utf-8")
 
     @classmethod

@@ -28,13 +28,9 @@ graph = (
     .set_entry_point("begin")
     .compile(name="shout")
 )
+# calls="n": the number of samples, 1 by default
 method = Method(
-    "shout",
-    "Example",
-    "One prompt over all passages; the answer in capitals.",
-    calls="n",  # the number of samples, 1 by default
-    depth="1",
-    module=__name__,
+    "shout", "Example", "One prompt over all passages; the answer in capitals.", calls="n", depth="1", module=__name__
 )
 
 

@@ -24,7 +24,7 @@ DATE_PATTERNS = [re.compile(form, re.IGNORECASE) for form in DATE_FORMS]
 
 
 def rewrite_dates(text: str) -> str:
-    """Rewrite every date that names a month as year, month and day; parts that the text does not give are left out.
+    """Rewrite every date that names its month in the form 1776m07d04, without the parts that the text does not give.
 
     Dates in numbers alone stay as they are, because the order of day and month depends on the country
     (4/7/1776); only 1776-07-04 is rewritten. A month alone stays, too: "May" is also a word and a name.

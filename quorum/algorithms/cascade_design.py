@@ -51,7 +51,11 @@ def list_acceptance_tests(recorded_answers: RecordedAnswers, method: int, *, fir
 
 @dataclass(frozen=True)
 class CascadeCandidate:
-    """A cascade with its score and its cost on the design questions."""
+    """A cascade with its score and its cost on the design questions.
+
+    If a stage failed on a question, the cost includes no later stage. `replay_cascade` includes later stages, so with
+    failed calls its cost can be higher.
+    """
 
     cascade: Cascade
     score: float

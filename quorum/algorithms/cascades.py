@@ -130,7 +130,10 @@ def compute_added_cost(recorded_answers: RecordedAnswers, method: int, earlier: 
 
 
 def replay_cascade(recorded_answers: RecordedAnswers, cascade: Cascade) -> ReplayResult:
-    """Answer the recorded questions with the cascade. If a stage failed on a question, the cascade fails, too."""
+    """Answer the recorded questions with the cascade. If a stage failed on a question, the cascade fails, too.
+
+    The stages after a failed one still count as asked and are paid.
+    """
     places = [recorded_answers.methods.index(stage.method) for stage in cascade]
     n = recorded_answers.question_count
     is_open, has_failed = np.ones(n, dtype=np.bool_), np.zeros(n, dtype=np.bool_)

@@ -93,7 +93,8 @@ async def score_cxmi(
 ) -> list[float]:
     """CXMI: log p(answer given piece, question) - log p(answer given question), in nats. One batch for all pieces.
 
-    make_prompt: (question, piece or None) -> the prompt before the answer. Pass the generator's prompt if there is one.
+    make_prompt: (question, piece or None) -> the prompt before the answer. Pass the one that writes the answering
+    model's prompt; the default is `format_scoring_prompt`.
     """
     make = make_prompt or format_scoring_prompt
     pairs = [(make(question, piece), answer) for piece in (None, *candidates)]

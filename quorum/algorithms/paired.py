@@ -1,7 +1,8 @@
 """Compares two methods on the same questions: whether one is better, or worse by less than a margin, and by how much.
 
 All p-values are exact for any number of questions: a true hypothesis is rejected with probability alpha at most.
-`losses`: for each question, the score of one method minus the score of the other, in [-1, 1].
+`losses`: for each question, the score of the other method minus that of the tested method, in [-1, 1]. A positive loss
+means that the tested method did worse.
 """
 
 import math

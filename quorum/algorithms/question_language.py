@@ -77,7 +77,7 @@ def find_foreign_language(question: str) -> str | None:
     (None, None)
     """
     letters = [letter for letter in question if letter.isalpha()]
-    scripts = Counter(unicodedata.name(letter, "").split()[0] for letter in letters if ord(letter) > 0x36F)
+    scripts = Counter(unicodedata.name(letter, "UNNAMED").split()[0] for letter in letters if ord(letter) > 0x36F)
     foreign_scripts = {name: count for name, count in scripts.items() if name in LANGUAGE_OF_SCRIPT}
     if letters and sum(foreign_scripts.values()) > 0.4 * len(letters):
         if scripts["HIRAGANA"] or scripts["KATAKANA"]:

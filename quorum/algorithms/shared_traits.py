@@ -91,9 +91,11 @@ COMMON_WORDS = make_word_set(
 
 
 def answer_about_both(question: str, passages: Sequence[tuple[str, str]]) -> str | None:
-    """Answer whether two things share a trait: "yes" or "no"; None for other questions, or if the passages do not say.
+    """Answer whether two things share a trait: "yes" or "no"; None for other questions.
 
-    passages: (title, text) of each.
+    passages: (title, text) of each. None also if a passage about one of the two is missing, or if the question is about
+    countries and a text names none. For "Are A and B both X?" the answer is "yes" if both texts have every word of X,
+    else "no", even if a text says nothing about X.
 
     >>> passages = [("Ada Lovelace", "Ada Lovelace was an English writer."), ("Ida Rhodes", "An American scientist.")]
     >>> answer_about_both("Are Ada Lovelace and Ida Rhodes from the same country?", passages)

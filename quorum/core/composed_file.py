@@ -35,8 +35,8 @@ class ComposedStage:
     name: the stage's column in the results. method: the name of the method or system. accept: the test that the answer
     must pass; None for the last stage, whose answer is final.
     settings: the settings with which the stage was measured, as config.json describes them. prompts: the versions of
-    the prompts that the stage sent. system_hash: a hash of the text that says where a user's own system is, such as
-    http://HOST/v1#MODEL (the key `system` of the file); None if the stage is a method.
+    the prompts that the stage sent. system_hash: a hash of the address of a user's own system, such as
+    http://HOST/v1#MODEL; None if the stage is a method. The file holds this hash under the key `system`.
     """
 
     name: str

@@ -9,7 +9,7 @@ VERDICTS = frozenset({"yes", "no", *(label.lower() for label in LABELS)})
 
 
 def is_verdict(answer: str) -> bool:
-    """Whether an answer is a verdict. No passage contains a verdict word for word."""
+    """Whether an answer is a verdict. A verdict judges the passages, so its words are not searched for in them."""
     return normalize(answer) in VERDICTS
 
 

@@ -42,7 +42,10 @@ def check_engine(engine: str) -> None:
 
 @contextmanager
 def connect_cluster(*needed_paths: str) -> Iterator[None]:
-    """Join the cluster that RAY_ADDRESS names, or start Ray on this machine; stop Ray at the end of the block.
+    """Join the cluster that RAY_ADDRESS names, or start Ray on this machine.
+
+    The end of the block leaves the cluster, or stops the Ray that was started. If this process was connected to Ray
+    before the block, that connection is used and kept.
 
     needed_paths: files and folders that every machine of the cluster must see. Raises `SetupError` if a machine lacks
     one of them or has another version of Quorum.

@@ -182,7 +182,7 @@ def limit_to_one_core() -> Iterator[None]:
         yield
         return
     all_cores = os.sched_getaffinity(0)
-    # Only this thread is bound to one core; a model that it loads counts the core and uses one thread.
+    # Only this thread is bound to one core. A model that it loads sees one core, so the model computes on one thread.
     os.sched_setaffinity(0, {min(all_cores)})
     try:
         yield

@@ -302,7 +302,8 @@ class State(Question, Result, total=False):
     masked_statement: MaskedStatement | None
     verified_candidates: Annotated[list[VerifiedCandidate], append_items]
     cascade_run_id: str | None  # in a cascade: the id of the run's cache (quorum.core.cascade_cache)
-    stage_vote_keys: list[str]  # in a cascade: the answers of the stages so far (see `vote_key`); "" for unknown
+    # in a cascade: the key of each stage's answer so far (quorum.algorithms.vote_key); "" for unknown
+    stage_vote_keys: list[str]
 
 
 def select_counters(update: State) -> State:

@@ -147,7 +147,7 @@ async def fetch_record(request: Request, reply_identity: ReplyIdentity) -> tuple
 
 
 async def ask_model(request: Request, reply_identity: ReplyIdentity) -> tuple[Record, bool]:
-    """Send the request to the model: (the record of the reply, False: a call was made)."""
+    """Send the request to the model. Returns the record of the reply, and False because the reply is not reused."""
     if "seed" in request.decoding:
         request = replace(
             request, decoding=request.decoding | {"seed": request.decoding["seed"] + reply_identity.sample}

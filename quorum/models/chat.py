@@ -37,7 +37,7 @@ def chat_model(spec: str | BaseChatModel, context: Context | None = None) -> Bas
 
 
 async def chat_model_async(spec: str | BaseChatModel, context: Context) -> BaseChatModel:
-    """Like `chat_model`, but a thread imports modules and reads certificates, so that the event loop is not blocked."""
+    """Like `chat_model`, but a thread imports modules and reads TLS certificates, so the event loop is not blocked."""
     if not isinstance(spec, str):
         return spec
     parsed_spec, loop_cache = read_spec(spec), get_loop_cache()

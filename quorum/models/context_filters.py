@@ -66,7 +66,7 @@ FILTER_KINDS = {"embedded": EmbeddedFilter}
 def get_context_filter(spec: str) -> ContextFilter:
     """The filter of the spec "embedded" or "embedded:FOLDER", made once. Raises `SetupError` for any other spec.
 
-    The function reads files: do not call it on an event loop.
+    The first call imports a module: do not call it on an event loop. The classifier is read at the first `select`.
     """
     kind, _, name = spec.strip().partition(":")
     if kind not in FILTER_KINDS:

@@ -37,9 +37,9 @@ def make_key(identity: Mapping[str, Any], decoding: Mapping[str, Any], text: str
 
 
 def find_journal_path(context: Context) -> str | None:
-    """The journal's file: the one that the setting gives, else one in a local store's folder or in .quorum/.
+    """The journal's file: the one that the setting gives, else journal.sqlite in the store's folder.
 
-    None if the journal is off.
+    If the store is a server, the folder is .quorum/. None if the journal is off.
     """
     if context.journal == "off":
         return None

@@ -19,7 +19,8 @@ from quorum.core.json_text import replace_lone_surrogates
 from quorum.models.failures import GarbledReply
 from quorum.models.token_counts import clean_usage
 
-REASONING_FIELDS = ("reasoning_content", "reasoning")  # the names that servers give the field; Quorum uses the first
+# The names that servers give the field. Quorum reads both, and stores the reasoning under the first.
+REASONING_FIELDS = ("reasoning_content", "reasoning")
 SPECIAL_FIELDS = {"response_format", "extra_headers", "extra_query", "extra_body", "timeout"}
 EMPTY_REPLY_REASONS = ("length", "max_tokens", "content_filter")  # finish reasons of a reply that may be empty
 
@@ -129,7 +130,9 @@ def describe_type(value: Any) -> str:
 
 
 def keep_reasoning(message: Any, server_message: Mapping[str, Any]) -> None:
-    """Store the server's reasoning in the field that LangChain's clients of such servers use."""
+    """Store the server's reasoning, if any, in `additional_kwargs["reasoning_content"]`, as LangChain's clients of
+    DeepSeek and others do.
+    """
     reasoning = next(
         (
             server_message[name]

@@ -1,4 +1,4 @@
-"""Shows a stored reply to tracers and streams in the same way as a call."""
+"""Passes a stored reply through LangChain's callbacks, so that traces and streams show it like the reply of a call."""
 
 from typing import Any
 

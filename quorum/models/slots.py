@@ -18,7 +18,7 @@ QUESTION_CALLS: ContextVar[QuestionCalls | None] = ContextVar("QUESTION_CALLS", 
 
 
 def queue_calls_as_one_question() -> None:
-    """From here on, the calls of the running task, and of the tasks that it starts, wait as those of one question.
+    """From here on, count the calls of the running task, and of the tasks that it starts, as those of one question.
 
     An evaluation does this for each question and method. The next waiting call is then that of the question with the
     fewest calls, so that questions advance together. Otherwise a few questions would be left at the end, each with one

@@ -43,7 +43,9 @@ class System(Protocol):
 
     @property
     def pricing_model(self) -> str:
-        """The spec of the model whose price applies to the system's tokens."""
+        """The name of the system's line in `--prices`: openai:MODEL for a chat server, else openai: and the system's
+        own name.
+        """
         ...
 
     async def ask(self, question: str, passages: Sequence[Passage] | None, context: Context) -> SystemReply:
@@ -247,10 +249,12 @@ def read_usage(value: Any) -> Usage:
     """The token counts that a system reports.
 
     It reports one dictionary {"input_tokens": ...}, or, as Quorum does, one such dictionary for each prompt. In this
-    case they are summed.
+    case they are summed. A dictionary beside token counts, such as LangChain's "input_token_details", is not read.
     """
     counts = value if isinstance(value, Mapping) else {}
-    parts = [part for part in counts.values() if isinstance(part, Mapping)] or [counts]
+    has_own_counts = any(isinstance(counts.get(name), int) for name in ("input_tokens", "output_tokens"))
+    prompt_counts = [] if has_own_counts else [part for part in counts.values() if isinstance(part, Mapping)]
+    parts = prompt_counts or [counts]
 
     def sum_counts(name: str) -> int:
         return sum(part[name] for part in parts if isinstance(part.get(name), int))

@@ -56,18 +56,21 @@ def copy_clean(value: Any, hide_passages: bool, secrets: tuple[str, ...], key: s
         return {name: copy_clean(item, hide_passages, secrets, str(name)) for name, item in value.items()}
     if isinstance(value, list | tuple):
         return [copy_clean(item, hide_passages, secrets, key) for item in value]
-    if not hide_passages or value is None or isinstance(value, bool | int | float):
+    if value is None or isinstance(value, bool | int | float):
         return value
-    return copy_clean(get_parts(value), hide_passages, secrets, key)
+    parts = get_parts(value)
+    cleaned_parts = copy_clean(parts, hide_passages, secrets, key)
+    # LangSmith has its own ways to write objects, so an object without secrets stays what it is.
+    return cleaned_parts if hide_passages or cleaned_parts != parts else value
 
 
 def get_parts(value: Any) -> Any:
     """The fields of an object of LangChain or LangGraph (a document, a message, a Send); else its text."""
     if isinstance(value, BaseModel):
-        return value.model_dump()
+        return value.model_dump(warnings=False)
     if isinstance(value, Send):
         return {"node": value.node, "arg": value.arg}
-    if is_dataclass(value):
+    if is_dataclass(value) and not isinstance(value, type):
         return {part.name: getattr(value, part.name) for part in fields(value)}
     return str(value)
 

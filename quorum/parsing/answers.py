@@ -94,7 +94,8 @@ def parse_reasoned_answer(reply: str, question: str = "") -> Parsed[ReasonedAnsw
 
 # Markdown before a label; its length is bounded because a model in a loop writes endless lines.
 LINE_START = r"^[^\w\n]{0,9}"
-# A prompt's labels: "Answer:", or "Answer" alone on a line; the others may begin a question that the model invents.
+# Labels that a reply may repeat from its prompt: "Answer:" (or "Answer" alone on a line), "Question:" (also inside a
+# line), "Passages:", "Context:" and a ruled line (---). All but "Answer:" may begin a question that the model invents.
 PROMPT_LABEL = re.compile(
     r"(?P<answer>(?:\b(?:the|my|final|short)[ \t]+){0,3}\banswer\b[*_\"'`]{0,3}[ \t]*[:：](?:[*_]{1,3}(?=\s|$))?"
     rf"|{LINE_START}answer[^\w\n]{{0,9}}$)"
@@ -107,7 +108,7 @@ PROMPT_LABEL = re.compile(
 
 
 def cut_invented_question(text: str, question: str) -> tuple[str, re.Match[str] | None]:
-    """(the text before a question that the model invents, the last "Answer:" in it).
+    """(the text before a question that the model invents, the match of the last "Answer:" in this text or None).
 
     A question at the beginning, or one that repeats ours word by word, is not an invented one.
     """

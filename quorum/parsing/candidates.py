@@ -148,9 +148,10 @@ def clean_item(item: str) -> str:
     line = CITATION.sub("", UNFINISHED_LABEL.sub("", get_first_line(item)))
     text = clean_answer(line.strip(" |/&"))
     for left, right in (("**", "**"), ("__", "__"), ("`", "`"), ('"', '"'), ("“", "”")):
-        text_without_bracket = text.removesuffix(right)
-        if text_without_bracket != text and left not in text_without_bracket:  # the opening mark was before the marker
-            text = clean_answer(text_without_bracket)
+        text_without_closing_mark = text.removesuffix(right)
+        # If the opening mark is missing, it was before the marker.
+        if text_without_closing_mark != text and left not in text_without_closing_mark:
+            text = clean_answer(text_without_closing_mark)
     return text
 
 

@@ -37,8 +37,9 @@ DOUBT_WORD = re.compile(r"\b(?:either|neither|not sure|unsure|unclear|whether|be
 
 
 def parse_choice(reply: str, candidates: Sequence[str], question: str = "") -> Parsed[str]:
-    """The candidate that a reply names by its text or letter; "unknown" if the reply says so.
+    """The candidate that a reply names by its text or letter.
 
+    If the reply says that it does not know, the value is this refusal in its own words, which `is_unknown` recognises.
     The choice may stand in a sentence ("most likely C, because ..."). A reply that names no candidate, or several, is
     malformed, and the value is the reply's own answer.
 

@@ -83,7 +83,7 @@ def parse_label(reply: str, question: str = "") -> Parsed[str]:
 
 
 def find_concluding_label(text: str) -> str | None:
-    """The label in the clause after the last concluding word, such as "so", in the last sentence with such a word."""
+    """The label of the last sentence that concludes one: in the clause after the sentence's last word like "so"."""
     for sentence in reversed(SENTENCE_BREAK.split(text)):
         ends = [match.end() for match in CONCLUSION_WORDS.finditer(sentence)]
         clause_starts = [end for end in ends if WORD.search(sentence, end)]  # "so" at the end concludes nothing

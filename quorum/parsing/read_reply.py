@@ -121,6 +121,7 @@ REPLY_PARSERS: dict[str, ReplyParser] = {
     "judge_yes_no": FREE_TEXT,
     "mask_condition": ReplyParser(parse_masked_statement_for_candidate, {"candidates": "answers"}),
     "preference": PREFERENCE,
+    # An answer; the rationale before it rules out passages.
     "pruning": REASONED_ANSWER,
     "question_single": QUESTION,
     "question_two": QUESTION,
@@ -140,6 +141,7 @@ REPLY_PARSERS: dict[str, ReplyParser] = {
     "self_ask_final": make_reply_parser(parse_final_answer),
     "shorten": SHORT_ANSWER,
     "stand_alone": make_reply_parser(parse_stand_alone_question),
+    # An answer; the rationale before it summarises the passages.
     "summary": REASONED_ANSWER,
     "topic": make_reply_parser(parse_topic, "question"),
     "validity": ReplyParser(parse_validity),

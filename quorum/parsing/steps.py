@@ -78,11 +78,11 @@ def parse_step(reply: str) -> Parsed[Action]:
         return Parsed(Action(thought), malformed=True)
     if mark["answer_label"]:
         return make_finish(thought, text[mark.end() :], is_well_formed=False)
-    content, is_closed = read_argument(text, mark.end())
+    content, is_well_formed = read_argument(text, mark.end())
     if (mark["verb1"] or mark["verb2"] or mark["verb3"]).lower() == "finish":
-        return make_finish(thought, content, is_well_formed=is_closed)
+        return make_finish(thought, content, is_well_formed=is_well_formed)
     query = clean_query(content)
-    return Parsed(Action(thought, query=query or None), malformed=not (query and is_closed))
+    return Parsed(Action(thought, query=query or None), malformed=not (query and is_well_formed))
 
 
 NEXT_QUESTION = re.compile(rf"{LINE_START}question{COLON}", re.MULTILINE | re.IGNORECASE)
@@ -116,9 +116,9 @@ OPENING_BRACKETS, CLOSING_BRACKETS = "[［【(（", "]］】)）"
 
 
 def read_argument(text: str, start: int) -> tuple[str, bool]:
-    """(the argument of an action, whether both its brackets were there).
+    """(the argument of an action, whether it is well-formed).
 
-    An argument on the next line must have a label: "Action Input: x".
+    It is well-formed in a pair of brackets, or on the next line after a label without brackets: "Action Input: x".
     """
     line, _, rest = text[start:].partition("\n")
     argument = line.strip(" \t*_`\"'")

@@ -1,7 +1,7 @@
 """Removes what models wrap an answer in: code fences, tags, boxes, and the tokens that end their turn.
 
-Every parser calls `remove_wrapping` first. The function also shortens very long replies, so that parsing is always
-fast.
+Almost every parser calls `remove_wrapping` first; `parse_copied_sentences` does not need it, because it looks only for
+sentences of the passages. The function also shortens very long replies, so that parsing is always fast.
 """
 
 import re
@@ -11,7 +11,8 @@ from quorum.core.thinking import extract_first_turn
 # Of a reply with more characters than this, parsers of answers read only the beginning and the end: a model in a loop
 # wrote it.
 LONGEST_READ_REPLY = 24_000
-LONGEST_READ_TEXT = 100_000  # the same for replies that are text: a summary, notes, copied sentences
+# The same for longer replies: summaries, free text, long answers, turns of a dialogue, copied sentences.
+LONGEST_READ_TEXT = 100_000
 MAX_BOXES, LONGEST_BOX = 3, 400  # the last boxes that are read, and the characters of each
 
 ANSWER_NOUN = r"(?:answer|ans|result|response|output|label|verdict|choice)"

@@ -37,9 +37,10 @@ class WrittenQuestion:
 def parse_written_question(reply: str) -> Parsed[WrittenQuestion | None]:
     """The question of a reply in lines "Question:", "Answer:" and "Also:", or in JSON; None if the reply is "None".
 
-    The first label may be missing, because the prompt ends in "Question:". Lines with several questions are malformed,
-    and the value is the first; of several JSON objects the first is the value, and the reply is not malformed. Without
-    labels, the question is the first line that ends in a question mark; without such a line, the value is None.
+    The first label may be missing, because the prompt ends in "Question:". A reply in lines that has several questions
+    is malformed; the value is the first question. A reply with several JSON objects is not malformed; the value is the
+    first object. Without labels, the question is the first line that ends in a question mark; without such a line, the
+    value is None.
     """
     text = remove_wrapping(reply).strip()
     if text.startswith(("{", "[{")) or '{"question"' in text.replace(" ", ""):

@@ -25,8 +25,8 @@ def parse_yes_no(reply: str, question: str = "") -> Parsed[str]:
     """The answer to a yes/no question: "yes", "no" or "unknown".
 
     The reply may be yes or no, true or false, JSON, "Answer: ...", or a sentence with a verdict. A negation before the
-    verdict reverses it ("it is not true"). Without a verdict, or with two that disagree, the reply is malformed, and
-    the value is "unknown".
+    verdict reverses it ("it is not true"). A reply that says that it does not know gives "unknown" and is well-formed.
+    A reply without a verdict, or with two that disagree, also gives "unknown", but is malformed.
 
     >>> parse_yes_no("It is not true.").value
     'no'
@@ -38,7 +38,10 @@ def parse_yes_no(reply: str, question: str = "") -> Parsed[str]:
 
 
 def find_verdict(text: str) -> str | None:
-    """The verdict at the beginning of a text, else the one that all its verdict words share; None if there is none."""
+    """The verdict at the beginning of a text, else the one that all its verdict words share.
+
+    "unknown" if the text says that it does not know; None if it has no verdict, or two that disagree.
+    """
     if BOTH_VERDICTS.match(text):
         return None
     opening = LEADING_VERDICT.match(text)

@@ -7,8 +7,8 @@ from quorum.prompts import BUILT_IN, PROMPTS_FOLDER, Overrides, load_overrides, 
 
 __all__ = ["SENT_BY", "Description", "describe_prompts", "list_senders"]
 
-RERANKER_USERS = "any method with reranker=rationale"
-FILTER_USERS = "any method with context_filter=llm"
+RATIONALE_RERANKER_USERS = "any method with reranker=rationale"
+LLM_FILTER_USERS = "any method with context_filter=llm"
 ANSWER_PROMPT_USERS = ("concat", "post_fusion", "concat_pf", "pf_concat", "rerank", "replug", "filco")
 # The methods that send each prompt, and the commands ("quorum ...") that do. A test compares this table with what the
 # methods really send.
@@ -20,15 +20,15 @@ SENT_BY: Mapping[str, tuple[str, ...]] = {
     "answer_choices": ("mcq",),
     "answer_summaries": ("sure",),
     "answer_summary": ("sum_and_pred",),
-    "candidates": ("sure", "mcq", RERANKER_USERS),
+    "candidates": ("sure", "mcq", RATIONALE_RERANKER_USERS),
     "choose": ("blendfilter",),
-    "conditional_summary": ("sure", RERANKER_USERS),
+    "conditional_summary": ("sure", RATIONALE_RERANKER_USERS),
     "correctness": ("quorum eval --judge", "quorum compare --judge"),
     "direct": ("direct",),
     "direct_from_memory": ("direct",),
     "extract_answer": ("blendfilter",),
-    "filter_passages": ("filco", FILTER_USERS),
-    "filter_sentences": ("filco", FILTER_USERS),
+    "filter_passages": ("filco", LLM_FILTER_USERS),
+    "filter_sentences": ("filco", LLM_FILTER_USERS),
     "generic_summary": ("sum_and_pred", "any method with reranker=summary"),
     "inference": ("selection_inference",),
     "passage_from_memory": ("blendfilter",),
@@ -41,7 +41,7 @@ SENT_BY: Mapping[str, tuple[str, ...]] = {
     "question_two": ("quorum questions",),
     "question_unanswerable": ("quorum questions",),
     "rank_passages": ("selection_inference", "any method with reranker=listwise"),
-    "ranking": ("sure", RERANKER_USERS),
+    "ranking": ("sure", RATIONALE_RERANKER_USERS),
     "react": ("react",),
     "react_action": ("react",),
     "reason": ("blendfilter", "cot", "iter_retgen"),
@@ -54,7 +54,7 @@ SENT_BY: Mapping[str, tuple[str, ...]] = {
     "stand_alone": ("quorum chat", "any method with a history"),
     "summary": ("summary",),
     "topic": ("blendfilter",),
-    "validity": ("sure", RERANKER_USERS),
+    "validity": ("sure", RATIONALE_RERANKER_USERS),
     "zero_shot_cot": ("zero_shot_cot", "self_verification"),
 }
 # For an answer type other than short, NAME_yes_no, NAME_label, ... is sent instead of the prompt NAME.

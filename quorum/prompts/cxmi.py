@@ -9,7 +9,7 @@ from collections.abc import Callable
 from quorum.algorithms.filco_measures import Piece
 from quorum.core.state import Passage
 from quorum.prompts import BUILT_IN, Overrides, render_prompt
-from quorum.prompts.passages import format_passages_or_none
+from quorum.prompts.passages import format_passages_or_placeholder
 
 
 def make_cxmi_prompt_writer(answer_type: str, overrides: Overrides = None) -> Callable[[str, Piece | None], str]:
@@ -22,6 +22,6 @@ def make_cxmi_prompt_writer(answer_type: str, overrides: Overrides = None) -> Ca
 
     def write_prompt(question: str, piece: Piece | None) -> str:
         shown = [] if piece is None else [Passage(id="", title=piece.title, text=piece.text)]
-        return render_prompt(name, overrides, question=question, passages=format_passages_or_none(shown)).text
+        return render_prompt(name, overrides, question=question, passages=format_passages_or_placeholder(shown)).text
 
     return write_prompt

@@ -10,7 +10,7 @@ def format_passages(passages: Sequence[Passage]) -> str:
     return "\n\n".join(format_passage(number, passage) for number, passage in enumerate(passages, start=1))
 
 
-def format_passages_or_none(passages: Sequence[Passage]) -> str:
+def format_passages_or_placeholder(passages: Sequence[Passage]) -> str:
     """As `format_passages`, but '(none)' for an empty list, so that the prompt says that no passage is left."""
     return format_passages(passages) or "(none)"
 

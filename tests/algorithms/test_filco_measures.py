@@ -36,7 +36,7 @@ def list_texts(chosen_pieces: Sequence[Piece]) -> list[str]:
 
 
 class Scorer:
-    """Returns the log-probability of the first word of `by_word` that occurs in the prompt, or the default."""
+    """Gives each answer a log-probability: that of the first word of `by_word` found in the prompt, or the default."""
 
     def __init__(self, default: float, **by_word: float) -> None:
         self.default, self.by_word = default, by_word

@@ -130,15 +130,15 @@ def test_validity_is_in_the_order_of_the_candidates() -> None:
     assert list_validity([]) is None
 
 
-def make_judge(validity: Sequence[str], outcome: Outcome) -> ScriptedModel:
-    """A model with scripted replies: it proposes one candidate for each reply in `validity`.
+def make_judge(validity_replies: Sequence[str], outcome: Outcome) -> ScriptedModel:
+    """A model with scripted replies: it proposes one candidate for each reply in `validity_replies`.
 
     It gives that reply when asked whether the candidate's summary is valid. Of each pair it prefers the candidate that
     `outcome` names; None stands for a malformed reply.
     """
-    names = ["1931", "1950", "1929"][: len(validity)]
+    names = ["1931", "1950", "1929"][: len(validity_replies)]
     model = ScriptedModel().on("candidates", " ".join(f"({'abc'[n]}) {name}" for n, name in enumerate(names)))
-    for n, reply in enumerate(validity):
+    for n, reply in enumerate(validity_replies):
         model.on(f"conditional_summary: candidate {n + 1}", f"It says {names[n]}. [DONE]")
         model.on(f"validity: candidate {n + 1}", reply)
     for (i, j), preferred in outcome.items():
@@ -150,34 +150,38 @@ def make_judge(validity: Sequence[str], outcome: Outcome) -> ScriptedModel:
 VERDICT_OF_REPLY = {"True": True, "False": False, "Hm.": False}
 
 
-async def compare_graph_runs(validity: Sequence[str], outcome: Outcome) -> int:
+async def compare_graph_runs(validity_replies: Sequence[str], outcome: Outcome) -> int:
     """Run the graph with eager and with lazy ranking and compare both with the definition. Returns the number of calls
     that lazy ranking saved.
     """
     results: list[Any] = []
     for ranking in ("eager", "lazy"):
-        context = Context(model=make_judge(validity, outcome), candidates=len(validity), ranking=ranking)
+        context = Context(
+            model=make_judge(validity_replies, outcome), candidates=len(validity_replies), ranking=ranking
+        )
         results.append(await answer(QUESTION, "sure", context, given=PASSAGES[:2]))
     eager, lazy = results
-    scores = compute_scores_by_definition([VERDICT_OF_REPLY[reply] for reply in validity], outcome, len(validity))
+    verdicts = [VERDICT_OF_REPLY[reply] for reply in validity_replies]
+    scores = compute_scores_by_definition(verdicts, outcome, len(verdicts))
     equal_keys = ("answer", "unknown", "rationale", "validity", "candidates", "summaries", "evidence", "passages")
     assert {key: eager[key] for key in equal_keys} == {key: lazy[key] for key in equal_keys}
     assert (eager["scores"], eager["answer"]) == (scores, ["1931", "1950", "1929"][scores.index(max(scores))])
-    malformed_counts = {"validity": list(validity).count("Hm."), "ranking": list(outcome.values()).count(None)}
+    malformed_counts = {"validity": list(validity_replies).count("Hm."), "ranking": list(outcome.values()).count(None)}
     assert {name: replies["count"] for name, replies in eager["malformed"].items()} == {
         k: v for k, v in malformed_counts.items() if v
     }
     calls = [sum(usage["calls"] for usage in result["usage"].values()) for result in results]
-    assert calls[0] == 1 + 2 * len(validity) + len(outcome)
+    assert calls[0] == 1 + 2 * len(validity_replies) + len(outcome)
     return calls[0] - calls[1]
 
 
 async def test_graph_runs_agree_with_the_definition_on_all_outcomes_of_two_candidates() -> None:
     """Verdicts true and false, preferences for either or malformed: 36 questions, each ranked eagerly and lazily."""
-    for validity in product(("True", "False"), repeat=2):
+    for validity_replies in product(("True", "False"), repeat=2):
         for outcome in list_outcomes(2):
-            saved_calls = await compare_graph_runs(validity, outcome)
-            assert saved_calls == (2 if VERDICT_OF_REPLY[validity[0]] and not VERDICT_OF_REPLY[validity[1]] else 0)
+            saved_calls = await compare_graph_runs(validity_replies, outcome)
+            first_is_valid, second_is_valid = (VERDICT_OF_REPLY[reply] for reply in validity_replies)
+            assert saved_calls == (2 if first_is_valid and not second_is_valid else 0)
 
 
 SAMPLED_OUTCOMES = list_outcomes(3)[::91]
@@ -185,9 +189,9 @@ SAMPLED_OUTCOMES = list_outcomes(3)[::91]
 
 async def test_graph_runs_agree_with_the_definition_on_sampled_outcomes_of_three_candidates() -> None:
     """Some of the verdicts are malformed, too."""
-    validities = list(product(VERDICT_OF_REPLY, repeat=3))
+    reply_triples = list(product(VERDICT_OF_REPLY, repeat=3))
     saved_calls = [
-        await compare_graph_runs(validities[5 * n % len(validities)], outcome)
+        await compare_graph_runs(reply_triples[5 * n % len(reply_triples)], outcome)
         for n, outcome in enumerate(SAMPLED_OUTCOMES)
     ]
     assert set(saved_calls) == {0, 2}

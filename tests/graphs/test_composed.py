@@ -165,6 +165,29 @@ async def test_a_setting_that_differs_is_refused_in_one_sentence(
     assert not openai_server.requests
 
 
+async def test_a_silver_filter_keeps_the_measure_and_the_scorer_that_it_was_measured_with(
+    tmp_path: Path, openai_server: OpenAIServer
+) -> None:
+    """A file holds silver_measure and scorer only if they were set when its stages were measured."""
+    openai_server.reply("red")
+
+    async def answer_with(file: str, **settings: Any) -> str:
+        context = replace(CONTEXT, **settings)
+        return (await answer("Which colour?", file, context, given=GIVEN_PASSAGES, gold_answers=["red"]))["answer"]
+
+    silver = {"filter_mode": "silver"}
+    file = write_cascade(tmp_path, ("concat", None, silver))
+    assert await answer_with(file) == "red"
+    for name, value in (("silver_measure", "lexical"), ("scorer", "completions:test")):
+        with pytest.raises(SetupError, match=f"was made for concat with {name}=None, and it is {value} now"):
+            await answer_with(file, **{name: value})
+    with_measure = ("base", None, {**silver, "silver_measure": "lexical"})
+    file = write_cascade(tmp_path, ("concat", {"test": "known"}, silver), with_measure)
+    assert await answer_with(file, silver_measure="lexical") == "red"  # the value of the second stage
+    file = write_cascade(tmp_path, ("concat", None, {}))
+    assert await answer_with(file, silver_measure="lexical") == "red"  # a stage without a silver filter ignores it
+
+
 async def test_a_prompt_that_has_changed_is_refused_in_one_sentence(cascade: str, openai_server: OpenAIServer) -> None:
     content = json.loads(Path(cascade).read_text())
     content["stages"][0]["prompts"] = {"answer": get_version("answer")}

@@ -1,5 +1,5 @@
-"""Two settings change no answer: `speculative` starts both rounds at once, and `vote=staged` stops asking once the vote
-is decided.
+"""Two settings change no answer. `speculative` sends concat_pf's prompt over all passages and its prompts over single
+passages at the same time. `vote=staged` stops asking once the vote is decided.
 """
 
 from itertools import product

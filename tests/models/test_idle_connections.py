@@ -43,7 +43,7 @@ async def test_a_connection_that_the_server_closed_is_not_used_again(server: Ope
     old_connections = set(server.connections)
     server.close_connections()
     server.wait_idle()
-    for _ in range(100):  # until the system has told both ends
+    for _ in range(100):  # until the server has removed its closed connections
         if not server.connections:
             break
         await asyncio.sleep(0.01)

@@ -8,6 +8,7 @@ import langsmith
 import pytest
 from langchain_core.callbacks import CallbackManagerForRetrieverRun
 from langchain_core.documents import Document
+from langchain_core.messages import HumanMessage
 from langchain_core.retrievers import BaseRetriever
 from langchain_core.tracers.langchain import LangChainTracer
 from langgraph.types import Overwrite, Send
@@ -200,6 +201,28 @@ def test_passages_are_hidden_in_objects(make: Callable[[str], Any], expected: di
     assert SECRET_WORD not in str(result)
     fields = result["value"] | result["value"].get("metadata", {})
     assert expected.items() <= fields.items()
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda text: Document("Vell", id="p1", metadata={"source": text}),
+        lambda text: HumanMessage(text),
+        lambda text: Send("read", {"passages": [{"id": "p1", "text": text}]}),
+        lambda text: Overwrite([text]),
+        lambda text: ValueError(text),
+        lambda text: {text},
+    ],
+    ids=["document", "message", "send", "overwrite", "error", "set"],
+)
+def test_secrets_are_removed_from_objects(make: Callable[[str], Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("THEIR_API_KEY", API_KEY)
+    secretive_object, harmless_object = make(f"see http://me:{PASSWORD}@host/v1 {API_KEY}"), make("see http://host/v1")
+    copied = copy_without_secrets([secretive_object, harmless_object], hide_passages=False)
+    assert API_KEY not in str(copied)
+    assert PASSWORD not in str(copied)
+    assert "see http://host/v1" in str(copied[0])
+    assert copied[1] is harmless_object
 
 
 def test_without_hiding_only_logins_in_urls_are_removed() -> None:

@@ -1,6 +1,7 @@
 """Parsing three kinds of replies to the prompts of SuRe's baselines.
 
-They are a statement with masked words and what these are, the words for a mask, and an answer with notes.
+The first holds a statement with a mask, and the words that the mask hides. The second holds only the words for a mask.
+The third holds an answer with notes.
 """
 
 import pytest

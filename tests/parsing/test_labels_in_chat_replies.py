@@ -1,4 +1,4 @@
-"""Labels of fact checks as chat models write them: thoughts that conclude something about the claim."""
+"""Labels of fact checks as chat models write them: often in sentences that discuss the claim and then conclude."""
 
 import pytest
 

@@ -162,8 +162,8 @@ def find_mark_and_file(store: Path) -> tuple[Path, Path]:
 
 
 def test_an_unfinished_write_is_detected(store: Path) -> None:
-    """Files that look complete count as damaged if a mark exists, and if they are younger than the mark or the machine
-    has restarted since the mark was set.
+    """Files that look complete count as damaged if there is a mark and one of two things is true: a file is younger
+    than the mark, or the machine has restarted since the mark was set.
     """
     reopen_store(store)
     mark, links = find_mark_and_file(store)

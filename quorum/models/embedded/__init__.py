@@ -44,7 +44,10 @@ def get_encoder_name() -> str:
 
 
 def make_reader_name(manifest: Mapping[str, Any], code: bytes) -> str:
-    """The reader's name in journals: that of its weights, and a hash of the file, the calibration and `code`."""
+    """The reader's name in journals: the name of its weights, then a hash of the rest.
+
+    The hash is over the sha256 of reader.onnx, the calibration, and `code` (the bytes of the code and of the heads).
+    """
     rest = sha256(json.dumps([manifest["sha256"], manifest["calibration"]], sort_keys=True).encode() + code)
     return f"{name_weights(manifest)}-{rest.hexdigest()[:8]}"
 

@@ -24,7 +24,8 @@ Floats = NDArray[np.float32]
 RowKey = tuple[tuple[int, ...], tuple[int, ...]]  # token ids and segment types
 
 BUCKET = 16  # lengths are padded to a multiple of this, so that a text's result does not depend on its batch
-MAX_EMBEDDED_TOKENS = 256  # tokens of a text that are embedded, as the base model's authors set it
+# The most tokens of an embedded text, with [CLS] and [SEP], as the base model's authors set it.
+MAX_EMBEDDED_TOKENS = 256
 REMEMBERED_STATES = 64  # rows of last-layer states, of 0.4 MB each: a sentence filter reads the same rows as the reader
 LONG_LINE = 30  # characters
 LONGEST_REMEMBERED_TEXT = 4_000  # characters: the counts of 4,096 such texts take 16 MB

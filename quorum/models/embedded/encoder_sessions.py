@@ -33,19 +33,19 @@ class EncoderSessions:
     def __init__(self, file: Path) -> None:
         self.file = file
         self.core_count = min(len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 4, 8)
-        self.all_cores = load_session(file, self.core_count)
+        self.all_cores_session = load_session(file, self.core_count)
         self.pool = ThreadPoolExecutor(self.core_count, thread_name_prefix="encoder-core")  # starts threads when used
 
     @property
     def embedding_size(self) -> int:
         """How many numbers an embedding has."""
-        return int(self.all_cores.get_outputs()[0].shape[1])
+        return int(self.all_cores_session.get_outputs()[0].shape[1])
 
     @cached_property
-    def one_core(self) -> onnxruntime.InferenceSession:
+    def one_core_session(self) -> onnxruntime.InferenceSession:
         """A session whose runs compute on one core each. Loaded when it is first needed: it takes 60 MB."""
         with LOADING_LOCK:
-            return self.__dict__.get("one_core") or load_session(self.file, 1)
+            return self.__dict__.get("one_core_session") or load_session(self.file, 1)
 
     def are_rows_split(self, row_count: int) -> bool:
         """Whether each core computes rows of its own."""
@@ -60,8 +60,8 @@ class EncoderSessions:
     def run(self, outputs: list[str], batches: Sequence[Inputs]) -> Iterator[list[NDArray[Any]]]:
         """The outputs of each batch, in order."""
         if not self.are_rows_split(sum(len(batch["ids"]) for batch in batches)):
-            return map(partial(self.all_cores.run, outputs), batches)
-        run = partial(self.one_core.run, outputs)
+            return map(partial(self.all_cores_session.run, outputs), batches)
+        run = partial(self.one_core_session.run, outputs)
         return map(run, batches) if len(batches) == 1 else self.pool.map(run, batches)
 
 

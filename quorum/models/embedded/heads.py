@@ -35,7 +35,8 @@ class SentenceHead:
 
     def __init__(self, folder: Path = FOLDER, reader: str | None = None) -> None:
         manifest = json.loads(read_regular(folder / "sentences.json"))
-        open_regular(folder / "sentences.onnx").close()  # the runtime would block on a pipe
+        # Raises an error if the file is a named pipe: the runtime would wait on it for ever.
+        open_regular(folder / "sentences.onnx").close()
         wanted = get_weights_hash() if reader is None else reader
         if manifest["reader"] != wanted:
             raise SetupError(

@@ -86,7 +86,7 @@ def find_sentence_tokens(window: Window, places: Sequence[tuple[int, int]]) -> S
 
 
 def judge_yes_no_blocking(question: str, passages: Sequence[Passage], model: Encoder) -> Verdict:
-    """As `judge_yes_no`; blocking. Unknown if there is no word to read."""
+    """As `judge_yes_no`; blocking. Unknown if the question is blank, or if there are no passages."""
     windows = make_windows(model, question, passages, read_manifest()["calibration"]["window"], packed=True)
     if not windows or not passages:
         return Verdict(0.0, 0.0, 1.0)

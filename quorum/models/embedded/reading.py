@@ -20,11 +20,13 @@ NO_ANSWER = -60.0  # the log-odds of a reading without a span
 
 @dataclass(frozen=True)
 class Calibration:
-    """P(the best span of a window answers) = sigmoid(margin * span score + answerable * answerability + bias).
+    """P(the best span of a window answers) = sigmoid(margin * m + answerable * a + bias).
 
-    margin and answerable are weights. Below a threshold the reader says unknown: threshold_one_passage if it read one
-    passage, else the other. window: tokens; candidate_bonus: log-odds added to spans that single passages gave. All
-    were fitted on questions that no published score was measured on.
+    m: the sum of the span's start and end logits, less the same sum for no answer; a: the window's answerability
+    logit; margin and answerable are weights. Below a threshold the reader says unknown: threshold_one_passage if it
+    read one passage, else the other. window: tokens. candidate_bonus: log-odds that the reply to the prompt
+    `answer_candidates` adds to a span whose text is one of the prompt's candidates. All were fitted on questions that
+    no published score was measured on.
     """
 
     margin: float
@@ -42,13 +44,16 @@ class Calibration:
 
 @dataclass(frozen=True)
 class Token:
-    """A token's passage number, characters [start, end) in its text, and whether it opens or closes a word."""
+    """A token of a passage. passage: the passage's number; start, end: characters [start, end) of its text.
+
+    starts_word, ends_word: whether the token is the first or the last piece of a word.
+    """
 
     passage: int
     start: int
     end: int
-    opens: bool
-    closes: bool
+    starts_word: bool
+    ends_word: bool
 
 
 Piece = tuple[list[int], list[Token | None]]  # the token ids of a passage or of a part of it, and the token of each
@@ -94,10 +99,12 @@ def encode_passage(encoder: Encoder, number: int, passage: Passage) -> Piece:
     word_pieces = encoded.tokens
     tokens: list[Token | None] = []
     for at, (start, end) in enumerate(encoded.offsets):
-        opens = not word_pieces[at].startswith("##")
-        closes = at + 1 == len(word_pieces) or not word_pieces[at + 1].startswith("##")
+        starts_word = not word_pieces[at].startswith("##")
+        ends_word = at + 1 == len(word_pieces) or not word_pieces[at + 1].startswith("##")
         inside = start >= len(heading)
-        tokens.append(Token(number, start - len(heading), end - len(heading), opens, closes) if inside else None)
+        tokens.append(
+            Token(number, start - len(heading), end - len(heading), starts_word, ends_word) if inside else None
+        )
     return encoded.ids, tokens
 
 
@@ -108,7 +115,7 @@ def make_windows(
 
     Each passage has windows of its own; a passage longer than a window is cut into pieces that overlap by a quarter.
     `packed` puts as many whole passages into a window as fit. The next window begins with the last of these passages
-    again, if there were several and the next passage fits beside it. A question without a word has no windows.
+    again, if there were several and the next passage fits beside it. A blank question has no windows.
     """
     question_ids = encoder.tokens(question).ids[:LONGEST_QUESTION]
     if not question_ids:
@@ -164,10 +171,10 @@ def find_spans(
     tokens = window.tokens
     begin, stop = window.first, window.first + len(tokens)
     starts, ends = logits.start[begin:stop].astype(float), logits.end[begin:stop].astype(float)
-    opens = np.array([token is not None and token.opens for token in tokens], bool)
-    closes = np.array([token is not None and token.closes for token in tokens], bool)
+    may_start = np.array([token is not None and token.starts_word for token in tokens], bool)
+    may_end = np.array([token is not None and token.ends_word for token in tokens], bool)
     owner = np.array([-1 if token is None else token.passage for token in tokens])
-    starts[~opens], ends[~closes] = -np.inf, -np.inf
+    starts[~may_start], ends[~may_end] = -np.inf, -np.inf
     width = min(LONGEST_ANSWER, len(tokens))
     scores = np.full((len(tokens), width), -np.inf)
     for shift in range(width):

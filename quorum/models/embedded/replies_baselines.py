@@ -27,7 +27,7 @@ from quorum.models.embedded.replies import (
 )
 from quorum.models.embedded.replies_blend import FUNCTION_WORDS, write_unknown
 
-MAX_WORDS = 3  # of an answer to the base prompt
+MAX_WORDS = 3  # a span of more words is not short, see `keep_short_spans`
 MAX_NOTES = 5  # sentences; those of the best passages come first
 NO_NOTES = "Nothing so far."
 MASK = "[MASK]"

@@ -80,7 +80,7 @@ async def write_unknown(inputs: Inputs, sampler: Sampler) -> str:
     return UNKNOWN
 
 
-async def write_no_conclusion(inputs: Inputs, sampler: Sampler) -> str:
+async def write_unknown_conclusion(inputs: Inputs, sampler: Sampler) -> str:
     return write_conclusion("Without a passage nothing can be told.", UNKNOWN)
 
 
@@ -147,8 +147,8 @@ RESPONDERS: dict[str, Responder] = {
     "direct_from_memory_yes_no": write_unknown,
     "reason": reason,
     "reason_yes_no": reason_yes_no,
-    "reason_from_memory": write_no_conclusion,
-    "reason_from_memory_yes_no": write_no_conclusion,
+    "reason_from_memory": write_unknown_conclusion,
+    "reason_from_memory_yes_no": write_unknown_conclusion,
     "extract_answer": extract_answer,
     "extract_answer_yes_no": extract_answer_yes_no,
     "passage_from_memory": write_unknown,

@@ -22,7 +22,7 @@ from quorum.models.embedded.reading import Calibration, Span, find_spans
 
 MAX_SPANS = 300  # the best spans of a window that are considered
 MAX_EMBEDDED = 16  # statements that are embedded: those with the best spans and words
-NO_SPAN = -12.0  # the score of a statement without a span
+NO_SPAN = -12.0  # the lowest `span_score`; a statement without a span has it, too
 WORD = re.compile(r"[^\W_]+")
 CELL = re.compile(r"; [^;:]+:")  # the next cell in a row of a table: "Setting: timeout; Default: 12 s"
 FUNCTION_WORDS = make_word_set(
@@ -61,7 +61,7 @@ class Statement:
 
 
 async def rank_statements(question: str, passages: Sequence[Passage]) -> list[Statement]:
-    """The statements of all passages, best first."""
+    """The best statements of all passages, at most MAX_EMBEDDED, best first; none if the question has no word."""
     loop = asyncio.get_running_loop()
     return await loop.run_in_executor(WORKER, measure_statements, question, passages)
 

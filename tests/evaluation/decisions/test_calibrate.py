@@ -14,7 +14,8 @@ from quorum.evaluation.decisions.calibrate import calibrate_methods, make_calibr
 from quorum.evaluation.decisions.recorded_results import read_results
 from quorum.graphs import answer, answer_sync
 from quorum.graphs.post_fusion import graph as post_fusion
-from quorum.nodes.abstain import FILE_KIND, read_calibration
+from quorum.nodes.abstain import FILE_KIND, Calibration, check_calibration, read_calibration
+from quorum.nodes.describe_settings import describe_settings
 
 GIVEN_PASSAGES = [
     {"id": "a", "title": "A", "text": "One says red."},
@@ -120,6 +121,32 @@ def test_an_answer_below_the_threshold_is_withheld_and_shown_in_json(
     refused_run = quorum(*ask_command, "--abstain-below", "0.5")
     assert refused_run.code == 2
     assert "Both --abstain-below and a calibration" in refused_run.err
+
+
+SCORER = "completions:test"
+
+
+@pytest.mark.parametrize(
+    ("measured", "present", "message"),
+    [
+        ({}, {"scorer": SCORER}, "with scorer=None, and it is completions:test now"),
+        ({"scorer": SCORER}, {}, "with scorer=completions:test, and it is None now"),
+        ({}, {"silver_measure": "lexical"}, "with silver_measure=None, and it is lexical now"),
+        ({"silver_measure": "lexical"}, {"silver_measure": "strinc"}, "with silver_measure=lexical, and it is strinc"),
+    ],
+)
+def test_a_silver_filter_with_another_measure_or_scorer_is_refused(
+    measured: dict[str, str], present: dict[str, str], message: str
+) -> None:
+    def make_calibration(**settings: str) -> Calibration:
+        return Calibration("c.json", "concat", 0.5, describe_settings(Context(**CONTEXT, **settings), ()))
+
+    silver = {"filter_mode": "silver"}
+    with pytest.raises(SetupError, match=message):
+        check_calibration(make_calibration(**silver, **measured), "concat", Context(**CONTEXT, **silver, **present))
+    check_calibration(make_calibration(**silver, **measured), "concat", Context(**CONTEXT, **silver, **measured))
+    if not measured:  # without a silver filter, the settings change no answer
+        check_calibration(make_calibration(), "concat", Context(**CONTEXT, **present))
 
 
 async def test_every_way_to_ask_a_graph_keeps_the_promise(results: Path, openai_server: OpenAIServer) -> None:

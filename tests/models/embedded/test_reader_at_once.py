@@ -59,9 +59,9 @@ async def test_a_cancelled_read_does_not_affect_other_reads(gate: threading.Even
     submitted_reads = [
         asyncio.create_task(batching.read_passages(BIRTH_QUESTION, [passage])) for passage in PASSAGES[:2]
     ]
-    await run_event_loop()  # both are handed to the worker
+    await run_event_loop()  # both are in one batch, which waits for the worker
     waiting_reads = [asyncio.create_task(batching.read_passages(BIRTH_QUESTION, PASSAGES)) for _ in range(2)]
-    await run_event_loop()  # these two wait until the worker is free
+    await run_event_loop()  # these two wait in the batcher until that batch is done
     submitted_reads[0].cancel()
     waiting_reads[0].cancel()
     gate.set()

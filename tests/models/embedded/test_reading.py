@@ -135,7 +135,7 @@ def make_window(*owners: int | None) -> Window:
     tokens: list[Token | None] = []
     for owner in owners:
         start = next_starts.get(owner, 0) if owner is not None else 0
-        tokens.append(None if owner is None else Token(owner, start, start + 1, opens=True, closes=True))
+        tokens.append(None if owner is None else Token(owner, start, start + 1, starts_word=True, ends_word=True))
         if owner is not None:
             next_starts[owner] = start + 2
     return Window([0] * (len(tokens) + 4), [0] * (len(tokens) + 4), 3, tokens)
