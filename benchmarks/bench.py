@@ -1,10 +1,10 @@
 """Compares the ratios of all short benchmarks with the recorded ones: python -m benchmarks.bench [NAME ...] [--record]
 
-A benchmark is a module of this folder with a function `measure_speed_ratios() -> dict[str, float]`: by name, ratios of
-two measurements of one run. A higher ratio is better. An absolute time says more about the machine and its load than
-about Quorum, so none is compared. Each benchmark runs in a process of its own. A ratio below 90% of the recorded one is
-called slower, and the exit code is then 1, except with --record. --record writes the ratios to recorded.json; those of
-benchmarks that did not run stay.
+A benchmark is a module of this folder with a function `measure_ratios() -> dict[str, float]`: by name, ratios of
+two measurements of one run: of two times or rates, or in `cached` of two numbers of tokens. A higher ratio is better,
+and one below 90% of the recorded ratio is called slower; the exit code is then 1, except with --record. An absolute
+time says more about the machine and its load than about Quorum, so none is compared. Each benchmark runs in a process
+of its own. --record writes the ratios to recorded.json; those of benchmarks that did not run stay.
 """
 
 import argparse
@@ -37,10 +37,10 @@ def read_recorded(path: Path = RECORDED) -> dict[str, float]:
     return recorded_ratios
 
 
-def compare_speed_ratios(ratios: Ratios, recorded_ratios: Ratios) -> list[tuple[str, str, str, str]]:
+def compare_ratios(ratios: Ratios, recorded_ratios: Ratios) -> list[tuple[str, str, str, str]]:
     """A row for each ratio: name, recorded, now, verdict. A higher ratio is better.
 
-    >>> compare_speed_ratios({"a": 0.5, "b": 0.8}, {"a": 0.6})
+    >>> compare_ratios({"a": 0.5, "b": 0.8}, {"a": 0.6})
     [('a', '0.600', '0.500', 'slower'), ('b', '-', '0.800', 'new')]
     """
     rows = []
@@ -62,18 +62,20 @@ def main(arguments: Sequence[str] | None = None) -> int:
         "names", nargs="*", metavar="NAME", help=f"benchmarks, of: {', '.join(BENCHMARKS)}; default: all"
     )
     parser.add_argument("--record", action="store_true", help="write the ratios to recorded.json")
-    parser.add_argument("--ratios", action="store_true", help="measure here, and print the ratios alone as JSON")
+    parser.add_argument(
+        "--ratios", action="store_true", help="measure in this process, and print only the ratios, as JSON"
+    )
     options = parser.parse_args(arguments)
     names = options.names or list(BENCHMARKS)
     if unknown := [name for name in names if name not in BENCHMARKS]:
         parser.error(f"there is no benchmark {unknown[0]!r}; choose one of: {', '.join(BENCHMARKS)}")
     if options.ratios:
         for name in names:
-            print(json.dumps(importlib.import_module(f"benchmarks.{name}").measure_speed_ratios()))
+            print(json.dumps(importlib.import_module(f"benchmarks.{name}").measure_ratios()))
         return 0
     ratios = {part: ratio for name in names for part, ratio in run_benchmark(name).items()}
     recorded_ratios = read_recorded()
-    rows = compare_speed_ratios(ratios, recorded_ratios)
+    rows = compare_ratios(ratios, recorded_ratios)
     slower = [name for name, _, _, verdict in rows if verdict == "slower"]
     report("bench", ("ratio (more is better)", "recorded", "now", ""), rows, ratios=ratios, slower=slower)
     print(f"Slower than recorded: {'; '.join(slower)}." if slower else "Nothing is slower than recorded.")

@@ -45,7 +45,7 @@ def measure_cache(server: ServerControl, method: str, settings: dict[str, Any], 
     }
 
 
-def measure_speed_ratios() -> dict[str, float]:
+def measure_ratios() -> dict[str, float]:
     """The cached tokens of each run as a share of the maximum that its texts allow."""
     with run_server() as server:
         return {

@@ -79,6 +79,7 @@ def kill_evaluations(
     kills = runs = repeated_count = difference_count = lost = 0
     while kills < kill_target:
         name, runs = f"killed-{runs}", runs + 1
+        # the same behaviour again, to reset the counts
         server.set_behaviour(latency=0.2, share_unknown_from_several_passages=0.3)
         while kills < kill_target and kill(name):
             kills += 1

@@ -39,23 +39,21 @@ def measure_coverage(matrix: Matrix, draws: int, questions: int, seed: int = 3) 
 
 
 def judge_gates(matrix: Matrix, draws: int, seed: int = 4) -> Mapping[str, float]:
-    """How often a gate gives each verdict on two random methods and QUESTIONS_PER_DRAW drawn questions, as shares. A
-    verdict is wrong if it passes a method whose true loss is GATE_MARGIN or more, or fails one that truly loses
-    nothing.
+    """How often a gate gives each verdict on QUESTIONS_PER_DRAW drawn questions, as shares. Of two random methods, one
+    is the baseline and the other the change that the gate judges. A verdict is wrong if it passes a change whose true
+    loss is GATE_MARGIN or more, or fails one that truly loses nothing.
     """
     table, rng = matrix.right, np.random.default_rng(seed)
     verdicts = {"pass": 0, "fail": 0, "cannot tell": 0, "wrong": 0}
     for _ in range(draws):
-        first, second = rng.choice(table.shape[1], size=2, replace=False)
-        all_differences = table[:, first] - table[:, second]
-        drawn_differences, loss = (
-            all_differences[rng.integers(len(all_differences), size=QUESTIONS_PER_DRAW)],
-            float(all_differences.mean()),
-        )
-        if compute_margin_p_value(drawn_differences, GATE_MARGIN) <= ERROR:
+        baseline, change = rng.choice(table.shape[1], size=2, replace=False)
+        all_losses = table[:, baseline] - table[:, change]
+        drawn_losses = all_losses[rng.integers(len(all_losses), size=QUESTIONS_PER_DRAW)]
+        loss = float(all_losses.mean())
+        if compute_margin_p_value(drawn_losses, GATE_MARGIN) <= ERROR:
             verdicts["pass"] += 1
             verdicts["wrong"] += loss >= GATE_MARGIN
-        elif compute_superiority_p_value(drawn_differences) <= ERROR:
+        elif compute_superiority_p_value(drawn_losses) <= ERROR:
             verdicts["fail"] += 1
             verdicts["wrong"] += loss <= 0
         else:

@@ -4,7 +4,7 @@ NAME.npz holds arrays of methods by questions: right, unknown, failed, key (equa
 confidence (NaN without one), certified (no replacement of a single passage changes the vote), calls, tokens. Two arrays
 are of methods by methods by questions: shared_calls and shared_tokens [A, B] are the calls and tokens of method B that
 method A needs as well. `about` is JSON: the methods, the measure, the model with its weights' hash, the hash of the
-questions, and the version that asked.
+questions (data), where the passages come from (source), and the version of Quorum that asked (quorum).
 """
 
 import asyncio

@@ -44,7 +44,7 @@ def embed_padded_to_256(model: Encoder, texts: list[str]) -> None:
         model.sessions.all_cores_session.run(["embedding"], inputs | EMBEDDING_MODE)
 
 
-def measure_speed_ratios() -> dict[str, float]:
+def measure_ratios() -> dict[str, float]:
     """The speeds of embedding and of reading, relative to the speed of the machine.
 
     The first is the processor time of one float32 matrix product in numpy, divided by the time to embed one passage.

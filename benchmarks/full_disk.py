@@ -17,12 +17,18 @@ from benchmarks.killed_commands import Findings, read_collection, wait_for_succe
 from benchmarks.runs import count_differences, format_without_timing, read_row_counts, time_evaluation
 
 
+class MountError(Exception):
+    """No tmpfs can be mounted, for example because the user has no right to do so."""
+
+
 @contextmanager
 def mount_tmpfs(folder: Path, size: str) -> Iterator[Path]:
-    """Mount a file system of that many bytes. Raises CalledProcessError without the right to do so."""
+    """Mount a file system of that many bytes. Raises MountError if that is refused."""
     folder.mkdir()
     command = ["mount", "-t", "tmpfs", "-o", f"size={size}", "tmpfs", str(folder)]
-    subprocess.run(command, check=True, capture_output=True, text=True)
+    mounted = subprocess.run(command, capture_output=True, text=True)
+    if mounted.returncode:
+        raise MountError(mounted.stderr.strip())
     try:
         yield folder
     finally:
@@ -40,8 +46,8 @@ def fill_disk(server: ServerControl, forks: ForkServer, folder: Path, questions:
         try:
             with mount_tmpfs(folder / f"small-{part}", size) as small:
                 findings[part] = fill_and_repeat(part, data, small, folder, forks)
-        except subprocess.CalledProcessError as error:
-            return {"skipped": f"no tmpfs can be mounted here ({error.stderr.strip()})"}
+        except MountError as error:
+            return {"skipped": f"no tmpfs can be mounted here ({error})"}
     return findings
 
 

@@ -116,7 +116,9 @@ class FuzzFindings:
         self.seen_failures: set[str] = set()
 
     def check(self, reader: str, value: Any, work: Callable[[], object], limit: float) -> bool:
-        """Run `work`; any exception except a SetupError is a failure. Returns whether it printed a failure."""
+        """Run `work`. Any exception except a SetupError is a failure, also the TooSlow of `limit_time(limit)`. Returns
+        whether it printed a failure.
+        """
         self.tried += 1
         begin, is_new = time.process_time(), False
         try:
@@ -135,7 +137,7 @@ class FuzzFindings:
         return is_new
 
 
-def fuzz_replies(count: int, limit: float, seed_number: int) -> FuzzFindings:
+def fuzz_replies(count: int, seconds_per_input: float, seed_number: int) -> FuzzFindings:
     """Give each generated reply to every parser, and to `normalize`, `is_unknown` and `find_sentences`."""
     findings = FuzzFindings()
 
@@ -151,8 +153,10 @@ def fuzz_replies(count: int, limit: float, seed_number: int) -> FuzzFindings:
     def check_reply(reply: str) -> None:
         findings.tried -= len(PARSERS)  # each of the checks below adds 1, and a reply counts once
         for name, parse in PARSERS.items():
-            findings.check(name, reply, lambda: check_parsed(parse(reply), VALUE_TYPES[name]), limit)  # noqa: B023  it is called at once
-        findings.check("text", reply, lambda: (normalize(reply), is_unknown(reply), find_sentences(reply)), limit)
+            findings.check(name, reply, lambda: check_parsed(parse(reply), VALUE_TYPES[name]), seconds_per_input)  # noqa: B023  it is called at once
+        findings.check(
+            "text", reply, lambda: (normalize(reply), is_unknown(reply), find_sentences(reply)), seconds_per_input
+        )
 
     check_reply()
     return findings
@@ -178,7 +182,7 @@ class HashedEmbeddings(Embeddings):
         return [byte / 255 + 0.01 for byte in digest[:8]]
 
 
-def fuzz_documents(count: int, limit: float, seed_number: int) -> FuzzFindings:
+def fuzz_documents(count: int, seconds_per_input: float, seed_number: int) -> FuzzFindings:
     """Index generated files, a hundred at once in one folder. Every file counts as one input.
 
     The files of a failure that is printed are copied to a folder that stays.
@@ -197,7 +201,8 @@ def fuzz_documents(count: int, limit: float, seed_number: int) -> FuzzFindings:
                 (folder / f"d{index}{kind}").write_bytes(make_document(kind, rng.choice(samples), rng))
             store = Path(root) / f"store-{start // 2000}"
             work = partial(index_documents, [folder], collection="fuzz", store=store, embeddings=HashedEmbeddings())
-            if findings.check("index", str(folder), lambda: check_indexed(work(), file_count, store), 100 * limit):  # noqa: B023  it is called at once
+            limit = 100 * seconds_per_input
+            if findings.check("index", str(folder), lambda: check_indexed(work(), file_count, store), limit):  # noqa: B023  it is called at once
                 kept_folder = shutil.copytree(folder, Path(tempfile.mkdtemp(prefix="fuzz-")) / folder.name)
                 print(f"  its files are kept in {kept_folder}", flush=True)
             findings.tried += file_count - 1  # every file counts, not the folder
@@ -216,7 +221,7 @@ def check_indexed(index_report: IndexReport, file_count: int, store: Path) -> No
         raise ValueError(f"the collection has {stored_count} passages, but {index_report.passages} were reported")
 
 
-def fuzz_files(count: int, limit: float, seed_number: int) -> FuzzFindings:
+def fuzz_files(count: int, seconds_per_input: float, seed_number: int) -> FuzzFindings:
     """Read data sets with damaged bytes or damaged values in their records."""
     findings, rng = FuzzFindings(), random.Random(seed_number)
     sources = [SAMPLE / name for name in ("questions.jsonl", "claims.jsonl", "dialogue.jsonl", "long.jsonl")]
@@ -242,7 +247,7 @@ def fuzz_files(count: int, limit: float, seed_number: int) -> FuzzFindings:
                 "read_examples": lambda: read_examples(str(path)),  # noqa: B023
             }
             for name, read in ways.items():
-                findings.check(name, data, partial(check_writable, read), limit)
+                findings.check(name, data, partial(check_writable, read), seconds_per_input)
             findings.tried -= len(ways) - 1  # a file counts once
     return findings
 

@@ -50,7 +50,7 @@ def measure_round(files: int, seed: int) -> tuple[float, float, int]:
         return indexing, time.perf_counter() - begin, len(texts)
 
 
-def measure_speed_ratios() -> dict[str, float]:
+def measure_ratios() -> dict[str, float]:
     """The time of embedding alone divided by the time of indexing."""
     measure_round(2, 0)
     rounds = [measure_round(30, seed) for seed in range(1, 4)]

@@ -58,7 +58,7 @@ def measure_method(server: ServerControl, method: str, latency: float, runs: int
     }
 
 
-def measure_speed_ratios() -> dict[str, float]:
+def measure_ratios() -> dict[str, float]:
     """The time that the server alone takes (depth x latency), divided by the time of a question."""
     latency, ratios = 0.2, {}
     with run_server() as server, tempfile.TemporaryDirectory() as folder:

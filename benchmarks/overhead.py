@@ -28,8 +28,8 @@ Work = Callable[[dict[str, Any], int], Awaitable[None]]
 
 
 async def measure_rate(questions: list[dict[str, Any]], work: Work, at_once: int) -> tuple[float, float]:
-    """Calls per second, and milliseconds of processor time per call, which do not depend on other load. `work` makes
-    each question's k calls; `at_once` questions run at the same time.
+    """Calls per second, and milliseconds of processor time per call. Only the second depends little on the machine's
+    other load. `work` makes each question's k calls; `at_once` questions run at the same time.
     """
     waiting = list(enumerate(questions))[::-1]
 
@@ -103,16 +103,16 @@ async def compare_ways(url: str, options: argparse.Namespace, folder: Path) -> d
     """Calls per second and processor time of each way, by round. Every round begins with an empty journal."""
     context = Context(model=MODEL, concurrency=AT_ONCE, k=K)
     graph, client = make_one_node(url), make_bare_client(url)
-    rates: dict[str, list[tuple[float, float]]] = {"post_fusion": [], "one-node graph": [], "bare client": []}
+    figures: dict[str, list[tuple[float, float]]] = {"post_fusion": [], "one-node graph": [], "bare client": []}
     for number in range(options.rounds + 1):
         questions = list(make_questions(options.questions, K))
         own_context = replace(context, journal=str(folder / f"{number}.sqlite"))
         ways = {"post_fusion": make_post_fusion(own_context), "one-node graph": graph, "bare client": client}
         for name, work in ways.items():
-            rates_of_way = await measure_rate(questions, work, 2 * AT_ONCE // K)
+            figures_of_round = await measure_rate(questions, work, 2 * AT_ONCE // K)
             if number:  # the first round imports and connects
-                rates[name].append(rates_of_way)
-    return rates
+                figures[name].append(figures_of_round)
+    return figures
 
 
 def measure_ways(questions: int, rounds: int) -> dict[str, list[tuple[float, float]]]:
@@ -122,7 +122,7 @@ def measure_ways(questions: int, rounds: int) -> dict[str, list[tuple[float, flo
         return asyncio.run(compare_ways(server.url, options, Path(folder)))
 
 
-def measure_speed_ratios() -> dict[str, float]:
+def measure_ratios() -> dict[str, float]:
     """The calls per second of post_fusion divided by those of each other way."""
     rates = {
         name: statistics.median(rate for rate, _ in figures_of_rounds)
@@ -136,11 +136,14 @@ def main() -> None:
     parser.add_argument("--questions", type=int, default=60)
     parser.add_argument("--rounds", type=int, default=5)
     options = parser.parse_args()
-    rates = measure_ways(options.questions, options.rounds)
-    medians = {name: statistics.median(rate for rate, _ in rates_of_way) for name, rates_of_way in rates.items()}
+    rounds_by_way = measure_ways(options.questions, options.rounds)
+    medians = {
+        name: statistics.median(rate for rate, _ in figures_of_rounds)
+        for name, figures_of_rounds in rounds_by_way.items()
+    }
     computing = {
         name: round(statistics.median(ms for _, ms in figures_of_rounds), 2)
-        for name, figures_of_rounds in rates.items()
+        for name, figures_of_rounds in rounds_by_way.items()
     }
     ratios = {name: round(medians["post_fusion"] / value, 3) for name, value in medians.items()}
     rows = [[name, f"{value:.0f}", ratios[name], computing[name]] for name, value in medians.items()]

@@ -20,7 +20,7 @@ from quorum.algorithms.binomial import clopper_pearson_upper
 from quorum.api.documents import index
 from quorum.core.context import Context
 from quorum.core.text import normalize
-from quorum.evaluation.support import ShownResult, add_statement_and_note
+from quorum.evaluation.support import ShownResult, add_support_and_note
 from quorum.graphs import DEFAULT_METHOD, answer
 
 FOLDER = Path(__file__).parent.parent / "data" / "own_documents"
@@ -54,7 +54,7 @@ async def ask_all(method: str, context: Context) -> list[Outcome]:
     outcomes = []
     for question in read_questions():
         result = await answer(question["question"], method, context)
-        outcomes.append(judge_answer(question, await add_statement_and_note(question["question"], result, context)))
+        outcomes.append(judge_answer(question, await add_support_and_note(question["question"], result, context)))
     return outcomes
 
 
@@ -62,11 +62,12 @@ def judge_answer(question: dict[str, Any], result: ShownResult) -> Outcome:
     """Compare what is shown with the quote and the answers of a question."""
     support, meta = result["support"], question["meta"]
     sentence = support["sentence"] if support else ""
-    begin = support["start"] if support else 0
-    start, end = (support and support["span"]) or (begin, begin)
-    span = sentence[start - begin : end - begin]
+    sentence_start = support["start"] if support else 0  # like the span's, in the passage's text
+    span_start, span_end = (support and support["span"]) or (sentence_start, sentence_start)
+    before, after = sentence[: span_start - sentence_start], sentence[span_end - sentence_start :]
+    span = sentence[span_start - sentence_start : span_end - sentence_start]
     sure = not result["unknown"] and support is not None and support["is_certain"]
-    shown = sentence if start == end else f"{sentence[: start - begin]}[[{span}]]{sentence[end - begin :]}"
+    shown = sentence if span_start == span_end else f"{before}[[{span}]]{after}"
     if not question["answers"]:
         return Outcome(question["question"], meta["part"], meta["kind"], None, None, sure, shown)
     has_quote = normalize(meta["quote"]) in normalize(sentence)

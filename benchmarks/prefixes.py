@@ -11,6 +11,8 @@ BLOCK = 16
 TOKEN = re.compile(r"[^\W_]{1,4}|\s?[^\w\s]|_|\s+")
 # The parts of a prompt of Quorum, in their order. "" is the fixed text at its head.
 PART_ORDER = ("", "demonstrations", "passages", "question")
+# Prompts that one graph sends about the same passages are a family, named by one of them. A prompt that is not listed
+# is a family of its own.
 FAMILY_OF_PROMPT = {
     **dict.fromkeys(("conditional_summary", "answer_choices"), "candidates"),
     "choose": "judge",
@@ -26,7 +28,8 @@ class PrefixCache:
     """The prompts so far.
 
     blocks: the hash of each beginning whose length is a whole number of blocks; beginnings: the hash of each beginning
-    of any length; pieces: (family, kind, text) of each part. If a part stood first, prompts could share its text.
+    of any length; pieces: (family, kind, text) of each part of these prompts. The cache could serve a part again if the
+    prompts of its family began with it.
     """
 
     def __init__(self) -> None:

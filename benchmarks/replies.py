@@ -123,9 +123,11 @@ REPLIES: dict[str, Callable[[dict[str, str], int], str]] = {
 }
 
 
-def write_reply(name: str, variables: dict[str, str], draw: int, unknown: tuple[float, float] = (0.0, 0.0)) -> str:
-    """The reply to a prompt. unknown: shares of "Unknown" among answers from several passages, and from one."""
+def write_reply(
+    name: str, variables: dict[str, str], draw: int, unknown_shares: tuple[float, float] = (0.0, 0.0)
+) -> str:
+    """The reply to a prompt. unknown_shares: of "Unknown" among answers from several passages, and from one."""
     if name == "answer":
-        share = unknown[0 if len(find_numbers(variables)) > 1 else 1]
+        share = unknown_shares[0 if len(find_numbers(variables)) > 1 else 1]
         return "Unknown" if (draw // 4) % 1000 < share * 1000 else choose_fact(draw)
     return REPLIES[name](variables, draw) if name in REPLIES else choose_fact(draw)

@@ -1,8 +1,9 @@
-"""Tests every reader of replies with replies of odd shapes: python -m benchmarks.reply_shapes [--characters N]
+"""Gives replies of odd shapes to all code that reads replies: python -m benchmarks.reply_shapes [--characters N]
 
-A megabyte of each of 26 shapes goes through every parser, the removal of thoughts, `is_unknown` and the normalisation
-of answers. Prints the slowest reader of each shape with its time, also for half the size: a linear reader takes about
-twice as long for twice the text. Exits 1 if a reader takes more than --limit seconds.
+A reader is here a function that reads a model's reply. A megabyte of each of 26 shapes goes through all readers: every
+parser, the removal of thoughts, `is_unknown`, and the normalisation and comparison of answers. Prints the slowest
+reader of each shape with its time, also for half the size: a linear reader takes about twice as long for twice the
+text. Exits 1 if a reader takes more than --limit seconds.
 """
 
 import argparse

@@ -32,7 +32,8 @@ class Behaviour:
     """latency: seconds for a chat reply, the median if `spread` (sigma of a log-normal) is not 0; slots: how many
     replies the server makes at once, 0 for no limit. transport, content: the share of calls with a fault of the named
     kinds. Which calls have one depends on the seed and the message; for a transport fault, also on how often this
-    message came. retry_after, hang_seconds, slow_seconds: seconds of these faults. key: the only accepted API key.
+    message came. retry_after: the seconds that a 429 names in its Retry-After header; hang_seconds: how long `hang`
+    keeps the client waiting; slow_seconds: how long `slow` takes to send the reply. key: the only accepted API key.
     share_unknown_from_several_passages, share_unknown_from_one_passage: shares of "Unknown" among answers from several
     passages and from one. prefix: report cached_tokens by the model of a prefix cache. foreign: {words: name}; a prompt
     of another tool that contains the words gets the reply to Quorum's prompt of that name.
@@ -60,8 +61,8 @@ class Behaviour:
 class Counts:
     """What was counted since the behaviour was set. calls: chat calls by prompt; transport: faults by kind; content:
     faults by "prompt kind"; tokens: of all prompts ("prompt"), served by the modelled cache ("cached"), and that it
-    could have served at most ("most_cached"); denied: calls with a wrong key; at_once, most_at_once: calls being
-    served, now and at most.
+    could have served at most ("most_cached"); denied: calls with a wrong key; at_once, most_at_once: chat calls
+    received and not yet answered, now and at most; those that wait for a slot count as well.
     """
 
     calls: Counter[str] = field(default_factory=Counter)
@@ -171,7 +172,7 @@ class Server:
             self.counts.content[f"{prompt} {fault}"] += 1
             return {"empty": "", "refusal": REFUSAL, "malformed": GARBAGE}[fault]
         shares = self.behaviour.share_unknown_from_several_passages, self.behaviour.share_unknown_from_one_passage
-        return write_reply(prompt, variables, int(message_hash[:12], 16), shares)
+        return write_reply(prompt, variables, int(message_hash[:12], 16), unknown_shares=shares)
 
     def count_usage(self, text: str, reply: str, prompt: str, variables: dict[str, str]) -> dict[str, Any]:
         """The token counts. If the model of a prefix cache is on, it gives the cached tokens."""
@@ -190,9 +191,9 @@ class Server:
         }
 
     async def send_fault(
-        self, fault: str, body: dict[str, Any], reader: asyncio.StreamReader, writer: asyncio.StreamWriter
+        self, fault: str, completion: dict[str, Any], reader: asyncio.StreamReader, writer: asyncio.StreamWriter
     ) -> bool:
-        """Serve a transport fault. `hang` ends early when the client leaves; `slow` sends the whole reply in pieces."""
+        """Serve a transport fault. `hang` ends early when the client leaves; `slow` sends the completion in pieces."""
         if fault == "429":
             headers = {"Retry-After": f"{self.behaviour.retry_after:g}"}
             return send_response(writer, 429, make_error("Rate limit reached.", "rate_limit_exceeded"), headers)
@@ -201,9 +202,9 @@ class Server:
         if fault == "502":
             return send_response(writer, 502, b"<html><body><h1>502 Bad Gateway</h1></body></html>")
         if fault == "truncated":
-            return send_response(writer, 200, json.dumps(body).encode()[: len(json.dumps(body)) // 2])
+            return send_response(writer, 200, json.dumps(completion).encode()[: len(json.dumps(completion)) // 2])
         if fault == "slow":
-            return await send_slowly(writer, json.dumps(body).encode(), self.behaviour.slow_seconds)
+            return await send_slowly(writer, json.dumps(completion).encode(), self.behaviour.slow_seconds)
         if fault == "hang":
             with suppress(TimeoutError):
                 await asyncio.wait_for(reader.read(1), self.behaviour.hang_seconds)

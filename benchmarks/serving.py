@@ -66,7 +66,7 @@ def make_in_process_way(context: Context) -> Way:
 
 
 @asynccontextmanager
-async def open_client(url: str, pid: int) -> AsyncIterator[Way]:
+async def open_served_way(url: str, pid: int) -> AsyncIterator[Way]:
     """The way that asks a server by OpenAI's client. pid: the id of the server's process."""
     from openai import AsyncOpenAI
 
@@ -156,8 +156,8 @@ async def compare_ways(
     """What each way took, by round; the first round, which imports and connects, is left out."""
     questions = [str(question["question"]) for question in make_questions(count, 1)]
     figures = []
-    async with open_client(*address_and_pid) as served_client:
-        ways = dict(zip(WAYS, (make_in_process_way(context), served_client), strict=True))
+    async with open_served_way(*address_and_pid) as served_way:
+        ways = dict(zip(WAYS, (make_in_process_way(context), served_way), strict=True))
         for _ in range(rounds + 1):
             figures.append({name: await measure_way(way, server, questions) for name, way in ways.items()})
     return figures[1:]
@@ -182,7 +182,7 @@ def find_medians(rounds: Sequence[dict[str, Any]]) -> dict[str, dict[str, float]
     }
 
 
-def measure_speed_ratios() -> dict[str, float]:
+def measure_ratios() -> dict[str, float]:
     """Ratios of the two ways, higher is better: questions a second, processor time, and the time to the first piece."""
     medians = find_medians(measure_rounds(3, 30))
     in_process, served_medians = (medians[way] for way in WAYS)

@@ -1,12 +1,12 @@
 """What storing and finding a passage costs: python -m benchmarks.sizes [--passages FILE] [--sizes 5000,20000]
 
 Measured for each size, on real passages or generated ones: bytes on disk and in memory of the Chroma collection and of
-the BM25 index, the processor time to embed, to store and to index, and milliseconds of a search. The stored vectors are
-random, because that does not change the time of a search. Bytes, store_ms and embed_ms are per passage. The other
-milliseconds are per search: of processor time in chroma_cpu_ms and bm25_cpu_ms, by the clock in chroma_ms and bm25_ms.
-chroma_prepare_s is the processor time of the first search, which loads the index; bm25_prepare_s is that of building
-the index from the collection and saving it. Processor time depends less on other load than clock time does.
-docs/scale.md calculates from these numbers.
+the BM25 index, the processor time to store and to index, and milliseconds of a search. The stored vectors are random,
+because that does not change the time of a search. The processor time to embed is measured once, on at most 256
+passages. Bytes, store_ms and embed_ms are per passage. The other milliseconds are per search: of processor time in
+chroma_cpu_ms and bm25_cpu_ms, by the clock in chroma_ms and bm25_ms. chroma_prepare_s is the processor time of the
+first search, which loads the index; bm25_prepare_s is that of building the index from the collection and saving it.
+Processor time depends less on other load than clock time does. docs/scale.md calculates from these numbers.
 """
 
 import argparse

@@ -26,7 +26,7 @@ def time_command(arguments: list[str], folder: Path) -> float:
     return time.perf_counter() - begin
 
 
-def measure_speed_ratios() -> dict[str, float]:
+def measure_ratios() -> dict[str, float]:
     """The time of a bare interpreter divided by the time of each command."""
     ask = ["ask", "Who designed the Eiffel Tower?", "--set", "journal=off"]
     times: dict[str, list[float]] = {"bare": [], "quorum --help": [], "first answer": []}

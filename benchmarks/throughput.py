@@ -65,7 +65,7 @@ def measure_method(server: ServerControl, method: str, options: argparse.Namespa
     }
 
 
-def measure_speed_ratios() -> dict[str, float]:
+def measure_ratios() -> dict[str, float]:
     """The share of the slot bound that each method reaches."""
     options, ratios = argparse.Namespace(questions=100, slots=16, calls=None, latency=0.2), {}
     with run_server() as server:

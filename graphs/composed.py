@@ -52,8 +52,8 @@ def make_composed_method(file: str, systems: Mapping[str, str] | None = None) ->
         name=file,
         paper="composed and certified on your questions (docs/decisions.md)",
         summary=f"A cascade: {', else '.join(stage_texts)}.",
-        calls=" + ".join("1" if stage.system_hash else f"({find_stage_method(stage).calls})" for stage in stages),
-        depth=" + ".join("1" if stage.system_hash else find_stage_method(stage).depth for stage in stages),
+        calls=" + ".join("1" if stage.own_system_hash else f"({find_stage_method(stage).calls})" for stage in stages),
+        depth=" + ".join("1" if stage.own_system_hash else find_stage_method(stage).depth for stage in stages),
         systems=dict(systems or {}),
     )
 
@@ -90,7 +90,7 @@ def find_stage_method(stage: ComposedStage) -> Method:
 
 def find_stage_graph(cascade: ComposedCascade, stage: ComposedStage, systems: Mapping[str, str]) -> Any:
     """The graph of a stage: the graph of a method, or of a system whose spec is in `systems`."""
-    if stage.method in list_methods() or (stage.system_hash is None and stage.method not in systems):
+    if stage.method in list_methods() or (stage.own_system_hash is None and stage.method not in systems):
         return find_stage_method(stage).graph
     if stage.method not in systems:
         raise SetupError(
@@ -100,7 +100,7 @@ def find_stage_graph(cascade: ComposedCascade, stage: ComposedStage, systems: Ma
     from quorum.graphs.own_system import own_system_graph
 
     graph = own_system_graph(stage.method, systems[stage.method])
-    if stage.system_hash not in (None, graph.spec_hash):
+    if stage.own_system_hash not in (None, graph.spec_hash):
         raise SetupError(
             f"{cascade.file} was measured with another system {stage.method!r}; give that one, or compare and compose "
             "again."

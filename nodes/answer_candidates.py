@@ -1,4 +1,4 @@
-"""Nodes that answer from candidates or summaries without validity and ranking: SuRe's ablations."""
+"""Nodes of SuRe's ablations: they answer from candidates or summaries, and neither check validity nor rank."""
 
 from functools import partial
 

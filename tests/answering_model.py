@@ -39,7 +39,11 @@ def script_answers(model: ScriptedModel, reply: str = "1931") -> None:
     model.on("react", lambda sent: reply_to_react(sent[-1].text.rsplit("Question: ", 1)[1], reply))
 
 
-def reply_to_react(question: str, reply: str) -> str:
-    """A ReAct reply: search for the question first; answer after an observation."""
-    action = f"Finish[{reply}]" if "Observation" in question else f"Search[{question.splitlines()[0]}]"
+def reply_to_react(question_and_steps: str, reply: str) -> str:
+    """A ReAct reply: search for the question first; answer after an observation.
+
+    question_and_steps: the end of the prompt, with the steps so far and their observations below the question.
+    """
+    question = question_and_steps.splitlines()[0]
+    action = f"Finish[{reply}]" if "Observation" in question_and_steps else f"Search[{question}]"
     return f"So.\nAction: {action}"

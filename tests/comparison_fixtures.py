@@ -34,7 +34,7 @@ def corpus(tmp_path: Path) -> str:
     return str(path)
 
 
-def reply_as_reader(request: Request) -> Response:
+def reply_as_weak_model(request: Request) -> Response:
     """Give the right answer to a prompt with several passages if the question's number is even, and to a prompt with
     one passage if this passage holds the answer. Give "unknown" to any other prompt.
     """

@@ -30,6 +30,7 @@ def write_results(
     right are "unknown"; shared_difficulty_probability: the probability that an answer is decided by its question's
     difficulty, which all methods share; any other answer is decided by a random number of its own; config_fields:
     fields of config.json. A right answer has a confidence of 0.5 or more, a wrong one of less than 0.7.
+    The answers of concat and the answers "unknown" have none.
     """
     rng = random.Random(seed)
     folder.mkdir(parents=True, exist_ok=True)

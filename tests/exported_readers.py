@@ -5,7 +5,7 @@ type of the fixture `get_export`, and options of the commands.
 from pathlib import Path
 from typing import Protocol
 
-# The reader's lowest layers are those of the sentence encoder plus low-rank updates. This is their number.
+# How many of the reader's lowest layers reuse the sentence encoder's weights and add only low-rank updates to them.
 LOW_RANK_LAYER_COUNT = 2
 
 

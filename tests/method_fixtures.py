@@ -53,7 +53,7 @@ async def trace_method(
 
 def sort_parallel_steps(steps: list[tuple[str, dict[str, Any]]]) -> list[tuple[str, dict[str, Any]]]:
     """Sort neighbouring steps that ran at the same time, because they end in any order."""
-    # passage_answer_early: concat_pf's passage_answer where it runs before the first round has answered
+    # passage_answer_early: concat_pf's passage_answer when it runs at the same time as concat_answer (speculative=true)
     parallel_nodes = {"concat_answer", "passage_answer_early", "passage_answer"}
     sorted_steps: list[tuple[str, dict[str, Any]]] = []
     parallel_steps: list[tuple[str, dict[str, Any]]] = []

@@ -50,7 +50,7 @@ class OpenAIServer:
         self.most_open_requests = 0
         self.models = ["test"]
         self.changed = threading.Condition()
-        self.held_replies_released = threading.Event()
+        self.release_event = threading.Event()
         self.script: Script = "unknown"
         self.open_requests = 0
         self.connections: set[socket.socket] = set()
@@ -70,7 +70,7 @@ class OpenAIServer:
 
     def release_held_replies(self) -> None:
         """Send every held reply, and hold no later one."""
-        self.held_replies_released.set()
+        self.release_event.set()
 
     def chats(self) -> list[Request]:
         """The chat requests so far."""
@@ -172,7 +172,7 @@ def make_handler(server: OpenAIServer) -> type[BaseHTTPRequestHandler]:
                     return self.send(make_error(404, f"There is nothing at {self.path}"))
                 response = Response(scripted_reply) if isinstance(scripted_reply, str) else scripted_reply
                 if response.hold:
-                    server.held_replies_released.wait(60)
+                    server.release_event.wait(60)
                 if response.drop:
                     self.close_connection = True
                     return hang_up(self.connection)

@@ -60,7 +60,7 @@ def read_rows(folder: Path) -> list[dict[str, Any]]:
 
 
 def read_outcome(folder: Path) -> dict[str, Any]:
-    """What a comparison wrote about its race, without the time that it took."""
+    """What a comparison wrote to summary.json, recommendation.json and comparison.json, without the times."""
     summary = json.loads((folder / "summary.json").read_text(encoding="utf-8"))
     summary_without_times = {
         name: {key: item for key, item in row.items() if "second" not in key} for name, row in summary.items()

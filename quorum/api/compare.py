@@ -108,12 +108,12 @@ def compare(
     corpus: a folder of documents or a file of passages; "given": each question's own passages; "pool": the passages of
     all questions. data, context, limit, out, baseline, judge, skip_bad, concurrency, progress: as for `evaluate`.
     methods: as for `evaluate`; by default five common ones. models, retrievers, k: each value is combined with each
-    method. budget: the limit per question, such as "calls=3" or "cost=0.01". wrong_cost: what a wrong answer costs,
-    where a right one is worth 1; "unknown" costs nothing. max_cost: dollars that this run may spend; prices: your own
-    file of prices (docs/compare.md). race: stop asking methods that cannot win. "exact" drops a method that can no
-    longer win on these questions; "questions", one that is unlikely to be the best on them; "future", one that is
-    unlikely to be the best on new questions (docs/decisions.md). engine: "local", or "ray" for many processes
-    (docs/scale.md).
+    method. budget: the most that a method may use per question, such as "calls=3" or "cost=0.01"; calls, tokens and
+    cost are compared by their means, seconds by their 95th percentile. wrong_cost: what a wrong answer costs, where a
+    right one is worth 1; "unknown" costs nothing. max_cost: dollars that this run may spend; prices: your own file of
+    prices (docs/compare.md). race: stop asking methods that cannot win. "exact" drops a method that can no longer win
+    on these questions; "questions", one that is unlikely to be the best on them; "future", one that is unlikely to be
+    the best on new questions (docs/decisions.md). engine: "local", or "ray" for many processes (docs/scale.md).
 
     Works in a script and inside a running event loop, where it blocks; there, `await compare_async(...)` does not.
 

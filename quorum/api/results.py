@@ -42,8 +42,9 @@ class Evaluation:
     is a number from 0 to 1), `em_low` and `em_high` (95% interval of EM), and the calls and tokens per question,
     counted as if the method had run alone. rows: a row for each question and method, read from results.jsonl at each
     access. differences: a row for each method and measure against the baseline, with interval, `p_holm` (adjusted for
-    the number of methods) and `questions_needed` (for a significant difference; None if the means are equal). spent:
-    the calls and tokens of this run. Replies from the journal, which keeps those of earlier runs, are not counted.
+    the number of methods) and `questions_needed` (for a significant difference; None if the means are equal, or without
+    a test). spent: the calls and tokens of this run. Replies from the journal, which keeps those of earlier runs, are
+    not counted.
 
     Print it, or leave it as the last line of a notebook's cell.
     """
@@ -79,8 +80,9 @@ class Evaluation:
 class Comparison:
     """The result of `compare`, with its recommendation.
 
-    best: the method with the highest mean within the budget, None if no method is within it. cheapest: the cheapest
-    method that does not differ significantly from `best`; use this one. front: the Pareto front of quality and cost,
+    best: the method with the highest mean within the budget; None if no method is within it, or if a race ended at
+    `max_cost` with more than one method left. cheapest: the cheapest method that does not differ significantly from
+    `best`; use this one. front: the Pareto front of quality and cost,
     from cheap to good. sentences: the recommendation in words, the most important first. figures: a row for each
     method: `name`, `n`, `errors`, `quality` with `low` and `high` (in 0..1; with `wrong_cost` the mean worth of an
     answer, in -wrong_cost..1); per question `calls`, `tokens`, `cost` (dollars; None: no price) and `seconds` (95th

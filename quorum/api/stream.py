@@ -147,7 +147,7 @@ async def stream(
     Tim Peters
     """
     from quorum.core.context import Context
-    from quorum.core.state_updates import unwrap_update
+    from quorum.core.state_updates import unwrap_overwrites
 
     state: Question = {
         "question": question,
@@ -173,7 +173,7 @@ async def stream(
             for node, update in chunk.items():
                 if not node.startswith("__"):  # LangGraph's own updates, such as an interrupt, begin so
                     yield NodeFinished(
-                        node, unwrap_update(update or {}), tuple(name.partition(":")[0] for name in namespace)
+                        node, unwrap_overwrites(update or {}), tuple(name.partition(":")[0] for name in namespace)
                     )
     result = cast("Result", {name: final_state[name] for name in list_result_names(graph) if name in final_state})
     if "answer" in result:

@@ -26,7 +26,7 @@ def calibrate(
         typer.Option(
             "--method",
             metavar="NAME",
-            help="Method to calibrate; by default all; the file gets the one that may answer the most questions.",
+            help="Method to calibrate; by default all, and --out gets the method that may answer the most questions.",
         ),
     ] = None,
     confidence: Annotated[

@@ -74,7 +74,7 @@ class Conversation:
     async def ask(self, question: str) -> None:
         """Answer a question: print how a follow-up question was understood, then the answer as it arrives."""
         from quorum.api.stream import answer_and_report
-        from quorum.evaluation.support import add_statement_and_note
+        from quorum.evaluation.support import add_support_and_note
 
         history = [
             turn
@@ -86,7 +86,7 @@ class Conversation:
         ]
         console, printer = make_stdout_console(), AnswerPrinter(question)
         result = await answer_and_report(question, self.graph, self.context, printer.print_event, history=history)
-        exchange = Exchange(question, self.method.name, await add_statement_and_note(question, result, self.context))
+        exchange = Exchange(question, self.method.name, await add_support_and_note(question, result, self.context))
         self.exchanges.append(exchange)
         console.print("" if printer.has_answer else format_headline(exchange.result))
         if note := exchange.result.get("note"):

@@ -74,7 +74,7 @@ def evaluate(
     from quorum.cli.progress import explain_resuming, progress_bar
     from quorum.cli.settings import is_stated, read_context
     from quorum.cli.upload import check_langsmith, upload_after_printing
-    from quorum.evaluation.metrics.corpus_measures import read_measures
+    from quorum.evaluation.metrics.user_measures import read_measures
     from quorum.evaluation.run.evaluate import evaluate
     from quorum.evaluation.run.options import Options
 

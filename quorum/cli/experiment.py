@@ -54,8 +54,8 @@ Variants: TypeAlias = Annotated[
     typer.Option(
         "--variant",
         metavar="NAME[SETTINGS]",
-        help="Context filter and chat model of the experiment's variant NAME, in brackets, such as "
-        "'psg[filter=llm;model=embedded]'. A new NAME adds a variant.",
+        help="Settings of the experiment's variant NAME, such as 'psg[filter=llm;model=embedded]'. Each method runs "
+        "once with the settings of each variant. A new NAME adds a variant.",
     ),
 ]
 Quick: TypeAlias = Annotated[bool, typer.Option("--quick", help="A smaller run; it says what it leaves out.")]
@@ -256,7 +256,7 @@ def print_experiment(experiment: "Experiment", outcome: "Outcome", *, as_json: b
                 scores.comparisons,
                 scores.measures,
                 measures,
-                analysis_measures=experiment.shown_measures,
+                own_table_measures=experiment.shown_measures,
             ),
             *(make_analysis_table(table["title"], table["rows"]) for table in outcome.analysis_tables),
         ]

@@ -214,7 +214,10 @@ def check_finetuning_file(
         int, typer.Option("--window", metavar="N", help="Largest number of tokens in an example.")
     ] = 16384,
 ) -> None:
-    """Report what a fine-tuning service would refuse in a file or would learn wrongly. Exits with 1 if there is any."""
+    """Report the problems of a file: what a fine-tuning service would refuse, and what a model would learn wrongly.
+
+    Exits with 1 if there are any.
+    """
     from quorum.core.text import format_count
     from quorum.training.finetune_jsonl import MAX_SHOWN, check_file
     from quorum.training.pairs import NO_PIECES
@@ -229,7 +232,7 @@ def check_finetuning_file(
     typer.echo(
         f"{format_count(file_report.examples, 'example')}, about {file_report.tokens:,} tokens (the longest "
         f"{file_report.longest:,}), "
-        f"{file_report.empty} with the reply {NO_PIECES}; {format_count(len(file_report.problems), 'problem')}."
+        f"{file_report.none_replies} with the reply {NO_PIECES}; {format_count(len(file_report.problems), 'problem')}."
     )
     if file_report.problems:
         raise typer.Exit(1)

@@ -23,6 +23,10 @@ Name = Annotated[str, typer.Argument(metavar="NAME", help="A prompt, such as ans
 def list_prompts(context: typer.Context, json: AsJson = False, settings: Settings = None) -> None:
     """List the prompts, print one, or try how a reply to it is read."""
     if context.invoked_subcommand is not None:
+        if settings and context.invoked_subcommand == "try":
+            raise SetupError("quorum prompts try takes no --set, because no setting changes how a reply is read.")
+        # Options before the command are the defaults of its own options.
+        context.default_map = {context.invoked_subcommand: {"json": json, "settings": settings}}
         return
     rows = list(map(asdict, list_descriptions(settings)))
     if json:

@@ -67,8 +67,8 @@ def questions(
 ) -> None:
     """Write questions about your documents.
 
-    A question is kept if the model needs its passages to answer it; an unanswerable one, if neither its passage nor
-    retrieved passages answer it.
+    A question is kept if the model answers it right from the passages that it was written from, and not without them.
+    An unanswerable question is kept if neither the passage that it was written from nor retrieved passages answer it.
     """
     import asyncio
 
@@ -131,6 +131,7 @@ def print_written_questions(outcome: "WrittenQuestions") -> None:
     """Print the counts of written, kept and rejected questions on stdout, and costs and failures on stderr."""
     from quorum.core.text import format_count
     from quorum.evaluation.questions.check import FAULT_DESCRIPTIONS
+    from quorum.evaluation.questions.write import count_missing
 
     kept_count = sum(outcome.kept_counts.values())
     rejection_counts = [
@@ -159,6 +160,12 @@ def print_written_questions(outcome: "WrittenQuestions") -> None:
     typer.echo(f"quorum: made {format_count(spending.calls, 'call')} now ({tokens}){review}", err=True)
     if failure_count := outcome.faults["failed"]:
         failure = f"{format_count(failure_count, 'draft')} failed ({outcome.error})"
-        typer.echo(f"quorum: {failure}; the same command again asks only those.", err=True)
+        is_complete = not count_missing(outcome.wanted_counts, outcome.kept_counts)
+        consequence = (
+            "other drafts took their place"
+            if is_complete
+            else "the same command again asks for the questions that are still missing"
+        )
+        typer.echo(f"quorum: {failure}; {consequence}.", err=True)
     if failure_count or not kept_count:
         raise typer.Exit(1)

@@ -47,11 +47,11 @@ def show_race(
 
         def watch(race: "RunningRace") -> None:
             nonlocal last_drawn_at
-            newly_dropped = shown_state.find_newly_dropped(race)
+            newly_dropped, is_due = shown_state.find_newly_dropped(race), shown_state.is_due(race)
             if console.is_terminal and (newly_dropped or race.finished or clock() - last_drawn_at >= REDRAW_SECONDS):
                 last_drawn_at = clock()
                 bars.table = draw_standings(race)
-            if as_json and (newly_dropped or shown_state.is_due(race)):
+            if as_json and (newly_dropped or is_due):
                 typer.echo(format_line(race))
             elif not as_json and not console.is_terminal:
                 for name in newly_dropped:
@@ -62,7 +62,7 @@ def show_race(
 
 
 class ShownState:
-    """The state of a race when it was last shown. last_twentieth: how many twentieths of the questions were settled."""
+    """The state of a race at the last call. last_twentieth: how many twentieths of the questions were settled."""
 
     def __init__(self) -> None:
         self.dropped: set[str] = set()
@@ -76,7 +76,7 @@ class ShownState:
         return newly_dropped
 
     def is_due(self, race: "RunningRace") -> bool:
-        """Whether the race has advanced by a twentieth since the last report."""
+        """Whether another twentieth of the questions has been settled since the last call."""
         current_twentieth = race.settled_count * REPORTED_PARTS // max(1, race.question_count)
         is_due_now, self.last_twentieth = current_twentieth != self.last_twentieth, current_twentieth
         return is_due_now

@@ -72,7 +72,7 @@ def make_server_options(
     from quorum.serving.serve import Options
 
     return Options(
-        tokens=check_tokens(host, tokens or ()),
+        access_tokens=check_tokens(host, tokens or ()),
         collections=None if collections.strip() == ALL_COLLECTIONS else read_names(collections),
         models=read_names(allow_models),
         questions_per_minute=questions_per_minute,

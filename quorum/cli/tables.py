@@ -84,11 +84,11 @@ def make_score_tables(
     comparisons: Sequence[Comparison],
     measures: Sequence[str],
     user_measures: Iterable[str] = (),
-    analysis_measures: Sequence[str] = (),
+    own_table_measures: Sequence[str] = (),
 ) -> list[RenderableType]:
     """The tables of `quorum eval`: scores of the answers, differences between methods, measures of passages, costs.
 
-    measures: those by which the methods are compared; user_measures: the user's own; analysis_measures: shown in a
+    measures: those by which the methods are compared; user_measures: the user's own; own_table_measures: shown in a
     table of their own, in place of the measures of passages. Metrics of installed packages have a column each.
     """
     user_columns = [TableColumn(name, name, 1, 3) for name in (*list_used_plugin_metrics(summary), *user_measures)]
@@ -98,7 +98,7 @@ def make_score_tables(
         *user_columns,
     ]
     wordy_note = describe_wordy_answers(summary)
-    analysis_columns = keep_columns_with_values(summary, [ANALYSIS_COLUMNS[name] for name in analysis_measures])
+    analysis_columns = keep_columns_with_values(summary, [ANALYSIS_COLUMNS[name] for name in own_table_measures])
     return [
         make_measure_table(summary, answers, counts=True),
         *([Text(wordy_note, style="yellow")] if wordy_note else []),
@@ -106,7 +106,9 @@ def make_score_tables(
         *([make_measure_table(summary, analysis_columns)] if analysis_columns else []),
         make_measure_table(
             summary,
-            COST_COLUMNS if analysis_measures else [*keep_columns_with_values(summary, PASSAGE_COLUMNS), *COST_COLUMNS],
+            COST_COLUMNS
+            if own_table_measures
+            else [*keep_columns_with_values(summary, PASSAGE_COLUMNS), *COST_COLUMNS],
         ),
     ]
 

@@ -35,7 +35,7 @@ class ComposedStage:
     name: the stage's column in the results. method: the name of the method or system. accept: the test that the answer
     must pass; None for the last stage, whose answer is final.
     settings: the settings with which the stage was measured, as config.json describes them. prompts: the versions of
-    the prompts that the stage sent. system_hash: a hash of the address of a user's own system, such as
+    the prompts that the stage sent. own_system_hash: a hash of the address of a user's own system, such as
     http://HOST/v1#MODEL; None if the stage is a method. The file holds this hash under the key `system`.
     """
 
@@ -44,7 +44,7 @@ class ComposedStage:
     accept: Acceptance | None
     settings: dict[str, Any]
     prompts: dict[str, str] = field(default_factory=dict)
-    system_hash: str | None = None
+    own_system_hash: str | None = None
 
 
 @dataclass(frozen=True)
@@ -106,5 +106,5 @@ def read_stage(value: dict[str, Any]) -> ComposedStage:
         accept=None if accept is None else Acceptance(cast(TestName, accept["test"]), accept.get("at_least")),
         settings=dict(value["settings"]),
         prompts={str(name): str(version) for name, version in (value.get("prompts") or {}).items()},
-        system_hash=None if value.get("system") is None else str(value["system"]),
+        own_system_hash=None if value.get("system") is None else str(value["system"]),
     )

@@ -4,11 +4,11 @@ from collections.abc import Mapping
 from typing import Any
 
 
-def unwrap_update(update: Mapping[str, Any]) -> dict[str, Any]:
+def unwrap_overwrites(update: Mapping[str, Any]) -> dict[str, Any]:
     """The update, with values in place of LangGraph's `Overwrite` objects.
 
     >>> from langgraph.types import Overwrite
-    >>> unwrap_update({"votes": Overwrite([]), "answer": "Paris"})
+    >>> unwrap_overwrites({"votes": Overwrite([]), "answer": "Paris"})
     {'votes': [], 'answer': 'Paris'}
     """
     from langgraph.types import Overwrite

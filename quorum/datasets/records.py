@@ -19,7 +19,8 @@ class Record(TypedDict):
 
     answers: accepted answers, empty if "unknown" is right; gold: ids of the passages that answer it; gold_passages:
     gold passages that are not among `passages`. If no gold passage is retrieved, experiments on the rank of gold
-    passages insert one among the retrieved passages: the first in `passages`, or else in `gold_passages`.
+    passages insert one among the retrieved passages: the first in `passages`, or else in `gold_passages`. source: where
+    the question comes from; unless the data state it, the name of the data file.
     """
 
     id: str

@@ -1,4 +1,4 @@
 """Turns files into passages: finds the files, reads them, and splits their text.
 
-Begin with `read`. Imports datasets, algorithms and core.
+Begin with `read`. Imports datasets and core.
 """

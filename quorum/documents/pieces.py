@@ -90,7 +90,7 @@ def split_document(document: Document, words: int = 100) -> Iterator[Piece]:
     one passage. A row of a table or a line of code is only split if it is longer than a passage. Prose is split as in
     `quorum.documents.split`.
     """
-    max_half_words = 2 * words
+    max_half_words = 2 * words  # a word counts 2 half words, a character of a script without spaces 1
     section: list[LocatedUnit] = []
     for unit in locate_units(document, max_half_words):
         if (

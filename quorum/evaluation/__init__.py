@@ -3,7 +3,7 @@
     Options  run/options.py         the user's options, read once
       -> columns   run/columns.py       Column: a method with its settings, model, retriever and prices
       -> plan      run/plan.py          Plan: checked columns and questions, the folder, an estimate
-      -> run       run/run_plan.py      RunOutcome: the answers, asked round by round (run/rounds.py)
+      -> run       run/run_plan.py      RunOutcome: the answers; a screening column is asked before the others
       -> score     run/score.py         Scores: one table of columns and questions
       -> decide    compare/decide.py    Decision: figures, comparisons, the recommendation
       -> report    report/write.py      html, md and csv

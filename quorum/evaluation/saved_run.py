@@ -82,7 +82,9 @@ def read_number(value: Any) -> float | None:
 
 
 def read_result(value: Any) -> ShownResult | None:
-    """A result as a graph returns it, with its answer; None for null. Raises ValueError for anything else."""
+    """A saved result, which must have `answer` and `unknown`; any other key may be missing. None for null. Raises
+    ValueError for anything else.
+    """
     if value is None:
         return None
     if not isinstance(value, Mapping) or not isinstance(value.get("answer"), str) or value.get("unknown") is None:

@@ -20,7 +20,8 @@ if TYPE_CHECKING:
 
 
 class Support(TypedDict):
-    """The statement of a passage that holds the answer, or, if that is uncertain, the one that fits the question best.
+    """The statement of a passage that is shown with an answer. If `is_certain` is false, it may not hold the answer: it
+    may only be the one that fits the question best.
 
     passage: its id; start, end: characters of its text; sentence: these characters; span: the characters of the text
     that answer, or null. certainty: the probability (0..1) that the statement answers, by the embedded reader's
@@ -46,7 +47,7 @@ class ShownResult(Result, total=False):
     note: str | None
 
 
-async def add_statement_and_note(question: str, result: Result, context: Context) -> ShownResult:
+async def add_support_and_note(question: str, result: Result, context: Context) -> ShownResult:
     """The result with the statement that supports the answer (`support`) and the note about the question (`note`).
 
     For a follow-up question, both are found for its rewritten form.

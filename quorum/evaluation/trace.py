@@ -12,7 +12,7 @@ from langchain_core.messages import BaseMessage
 from langchain_core.outputs import LLMResult
 
 from quorum.core.redaction import redact_secrets
-from quorum.core.state_updates import unwrap_update
+from quorum.core.state_updates import unwrap_overwrites
 from quorum.evaluation.callbacks import get_node_name, read_message, read_usage
 from quorum.models.tracing import copy_without_secrets, hides_passages
 
@@ -46,15 +46,16 @@ class Tracer(AsyncCallbackHandler):
         self.root = Step("run", "run")
         self.listener = listener
         self.open_steps: dict[UUID, Step] = {}
-        self.parents: dict[UUID, Step] = {}
+        # LangChain's run -> its step; if the run has no step, that of its nearest ancestor
+        self.step_of_run: dict[UUID, Step] = {}
 
     def begin_step(self, step: Step | None, run_id: UUID, parent: UUID | None) -> None:
         """Attach a step to its nearest ancestor. `step` is None for an internal run of LangGraph, which is left out."""
-        parent_step = self.parents.get(parent, self.root) if parent is not None else self.root
+        parent_step = self.step_of_run.get(parent, self.root) if parent is not None else self.root
         if step is not None:
             parent_step.steps.append(step)
             self.open_steps[run_id] = step
-        self.parents[run_id] = step or parent_step
+        self.step_of_run[run_id] = step or parent_step
 
     def end_step(self, run_id: UUID, **outcome: Any) -> None:
         """Set the fields of a step that has ended, and report it to the listener."""
@@ -166,7 +167,7 @@ def describe_changes(node: str, update: dict[str, Any]) -> list[str]:
     """
     if node in ("begin", "begin_turn"):
         return []
-    changed_values = unwrap_update(update)
+    changed_values = unwrap_overwrites(update)
     lines = [
         f"{key}: {format_value(value)}"
         for key, format_value in VALUE_FORMATS.items()

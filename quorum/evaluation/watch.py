@@ -18,8 +18,9 @@ from quorum.evaluation.callbacks import get_node_name, is_reused, read_message, 
 
 SHOWN_DIGITS = 4
 SEARCH_SECONDS: ContextVar[dict[str, float] | None] = ContextVar("SEARCH_SECONDS", default=None)
-"""The `search_seconds` of the watcher of the answer in progress: by query, how long the search took, even if another
-method's answer had started it. `Questioner` sets this variable; `CachingRetriever` adds to the dictionary."""
+"""The `search_seconds` of the `AnswerWatcher` that watches the current answer: a dictionary from each query to the
+seconds of its search. A search counts even if another method's answer started it. None: the answer is not watched.
+`Questioner` sets this variable; `CachingRetriever` adds to the dictionary."""
 
 
 class Step(TypedDict):

@@ -48,7 +48,7 @@ def read_chat(body: Any) -> ChatRequest:
     fields = body if isinstance(body, dict) else {}
     model, messages = fields.get("model"), fields.get("messages")
     if not isinstance(model, str) or not model:
-        raise refuse_field("model", "a text, such as concat_pf; GET /v1/models lists them")
+        raise refuse_field("model", "the name of a model, such as concat_pf; GET /v1/models lists the models")
     if not isinstance(messages, list) or not 0 < len(messages) <= MAX_MESSAGES:
         raise refuse_field("messages", f"a list of 1 to {MAX_MESSAGES} messages")
     if fields.get("n") not in (None, 1):

@@ -18,7 +18,8 @@ URL_ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://[^\s'\"<>)\]]+")
 MISSING_COLLECTION = re.compile(
     r"(There is no collection '[^']*').*"
 )  # the rest of the message lists the other collections
-# OpenAI's clients must not retry, because Quorum has already retried.
+# OpenAI's clients must not retry: Quorum itself has already retried a failed call, and another request would meet the
+# same spending limit or the same internal error.
 NO_RETRY_HEADERS = {"x-should-retry": "false"}
 
 
@@ -57,7 +58,10 @@ def explain_failure(error: BaseException, context: Context, request_id: str) -> 
     if isinstance(error, QuorumError):
         return Refusal(400, hide_paths(str(error), context), "setup")
     traceback.print_exception(error, file=sys.stderr)
-    message = f"Something in Quorum failed ({type(error).__name__}); the server's terminal says where: {request_id}."
+    message = (
+        f"Something in Quorum failed ({type(error).__name__}); the server's terminal shows the full error under the "
+        f"request id {request_id}."
+    )
     return Refusal(500, message, "internal_error", "server_error", headers=NO_RETRY_HEADERS)
 
 

@@ -38,7 +38,7 @@ Count = Annotated[int, Field(description="Passages at most", ge=1, le=50)]
 def make_mcp(service: Service) -> Any:
     """The MCP server. The descriptions of its tools say what the collections contain now, when it starts.
 
-    It reads the store, so async callers run it in a thread.
+    This function reads the store, so async callers call it in a thread.
     """
     from quorum import __version__
 
@@ -91,7 +91,7 @@ class Tools:
 
         def report_progress_to_agent(event: Event) -> None:
             nonlocal finished_nodes
-            if isinstance(event, NodeFinished) and not event.inside:
+            if isinstance(event, NodeFinished) and not event.inside:  # a node of the method, not of a subgraph
                 finished_nodes += 1
                 progress_reports.append(asyncio.ensure_future(call.report_progress(finished_nodes, None, event.node)))
 
@@ -165,7 +165,7 @@ class Tools:
         return f"{passages[0]['title']}\n\n{passages[0]['text']}"
 
     def describe_collections(self) -> dict[str, str]:
-        """What each collection holds, by name. It reads the store, so async callers run it in a thread."""
+        """What each collection holds, by name. This method reads the store, so async callers call it in a thread."""
         return {
             name: describe_collection(self.permissions.server_context.store, name)
             for name in self.permissions.list_collections()
@@ -179,7 +179,9 @@ def make_tool_error(error: Exception, context: Context, call: Any) -> ToolError:
 
 
 def find_client(call: Any) -> str:
-    """The name under which the client's requests are counted: over HTTP, that of `AccessControl`; else "local"."""
+    """The name under which the client's requests are counted. Over HTTP, `AccessControl` has set it; otherwise it is
+    "local".
+    """
     request = call.request_context.request
     return str(getattr(getattr(request, "state", None), "client", "local"))
 

@@ -7,7 +7,7 @@ from quorum.core.state import Usage
 
 SECONDS_BUCKETS = (0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 120.0)  # seconds
 DESCRIPTION_OF_COUNTER = {
-    "quorum_questions_total": "Questions, by method and by how they ended",
+    "quorum_questions_total": "Questions, by method and by how they ended; side tasks of chats as method side_task",
     "quorum_calls_total": "Model calls",
     "quorum_tokens_total": "Tokens of model calls",
     "quorum_dollars_total": "US dollars, of models with a known price",
@@ -15,7 +15,9 @@ DESCRIPTION_OF_COUNTER = {
 
 
 class Metrics:
-    """The server's counters. The labels are names of methods, so their number is bounded."""
+    """The server's counters. The labels are the names of methods, and "side_task" for the side tasks of chat programs
+    (titles, tags), so their number is bounded.
+    """
 
     def __init__(self) -> None:
         self.counts: dict[str, dict[str, float]] = {name: defaultdict(float) for name in DESCRIPTION_OF_COUNTER}
@@ -27,7 +29,7 @@ class Metrics:
     def record(
         self, method: str, outcome: str, seconds: float, usage: Mapping[str, Usage], dollars: float | None
     ) -> None:
-        """Record the end of a question. outcome: answered, unknown, failed or stopped."""
+        """Record the end of a question or side task. outcome: answered, unknown, failed or stopped."""
         label = f'method="{method}"'
         self.counts["quorum_questions_total"][f'{label},outcome="{outcome}"'] += 1
         for item in usage.values():

@@ -1,10 +1,12 @@
 """Writes the OpenAPI document of the API."""
 
+from collections.abc import Mapping
 from typing import Any
 
 from quorum.serving.permissions import ALLOWED_CHOICES, ALLOWED_SETTINGS, LARGEST_VALUES, Permissions
 
 TEXT_TYPE, OBJECT_TYPE = {"type": "string"}, {"type": "object"}
+JSON_OBJECT, PLAIN_TEXT = {"application/json": OBJECT_TYPE}, {"text/plain": TEXT_TYPE}  # schemas by content type
 COMPLETION_DESCRIPTION = (
     "OpenAI's chat completion, with the method's whole result in the field quorum; if streamed, its chunks."
 )
@@ -32,7 +34,9 @@ def describe_api(permissions: Permissions) -> dict[str, Any]:
             },
             "/v1/chat/completions": {
                 "post": describe_operation(
-                    "Ask a question: the last user message", COMPLETION_DESCRIPTION, ("text/event-stream",)
+                    "Ask a question: the last user message",
+                    COMPLETION_DESCRIPTION,
+                    {**JSON_OBJECT, "text/event-stream": TEXT_TYPE},
                 )
                 | {
                     "requestBody": {
@@ -42,7 +46,9 @@ def describe_api(permissions: Permissions) -> dict[str, Any]:
                 }
             },
             "/health": {"get": describe_operation("Whether the server runs", "The server runs") | {"security": []}},
-            "/metrics": {"get": describe_operation("Figures for Prometheus", "Text of Prometheus's format")},
+            "/metrics": {
+                "get": describe_operation("Figures for Prometheus", "Text of Prometheus's format", PLAIN_TEXT)
+            },
         },
         "components": {
             "securitySchemes": {"key": {"type": "http", "scheme": "bearer"}},
@@ -52,10 +58,12 @@ def describe_api(permissions: Permissions) -> dict[str, Any]:
     }
 
 
-def describe_operation(summary: str, description: str, more_types: tuple[str, ...] = ()) -> dict[str, Any]:
-    """One operation of a path: its 200 response, which may have `more_types` besides JSON, and its errors."""
+def describe_operation(
+    summary: str, description: str, schemas: Mapping[str, dict[str, str]] = JSON_OBJECT
+) -> dict[str, Any]:
+    """One operation of a path: its 200 response and its errors. schemas: of the 200 response, by content type."""
     error = {"application/json": {"schema": {"$ref": "#/components/schemas/Error"}}}
-    content: dict[str, Any] = {kind: {"schema": OBJECT_TYPE} for kind in ("application/json", *more_types)}
+    content = {content_type: {"schema": schema} for content_type, schema in schemas.items()}
     errors = {status: {"description": "Refused or failed", "content": error} for status in ERROR_STATUSES}
     return {"summary": summary, "responses": {"200": {"description": description, "content": content}, **errors}}
 

@@ -35,7 +35,7 @@ def make_served_answer(result: ShownResult, *, wants_sources: bool) -> ServedAns
         return ServedAnswer(answer, "", publish_result(result), result.get("usage") or {})
     if is_unsure(result):
         answer = f"Not sure. Perhaps: {answer}"
-    note = f"\n\n{result['note']}" if result.get("note") else ""
+    note = f"\n\n{result['note']}" if result.get("note") else ""  # about the question, such as its language
     sources = note + format_quote(result) + format_sources(result)
     return ServedAnswer(answer, sources, publish_result(result), result.get("usage") or {})
 

@@ -24,12 +24,12 @@ MakeOtherApp = Callable[[Service, Sequence[str], int], App]  # takes the service
 class Options:
     """What clients may do. collections: None for all; models: specs.
 
-    tokens: the keys of the API; visitors of the page need the first one.
+    access_tokens: the keys of the API; visitors of the page need the first one.
     cascade_files: files of `quorum compose` that become methods, as FILE or NAME=FILE; own_systems: the systems of the
     user's own that these cascades ask, NAME -> SPEC.
     """
 
-    tokens: tuple[str, ...] = ()
+    access_tokens: tuple[str, ...] = ()
     collections: tuple[str, ...] | None = ()
     models: tuple[str, ...] = ()
     questions_per_minute: int | None = None
@@ -53,7 +53,7 @@ def serve(
     Raises `SetupError` for an address that is unavailable or that others reach without a token, for a missing
     collection, and for a limit in dollars on a model without a price.
     """
-    tokens = check_tokens(host, options.tokens)
+    tokens = check_tokens(host, options.access_tokens)
     prices = check_options_and_get_prices(server_context, options)
     server_socket = open_listening_socket(host, port)
     import uvicorn

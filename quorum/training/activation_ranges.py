@@ -1,4 +1,4 @@
-"""Finds the fixed uint8 ranges of the reader's activations on calibration texts, for `quorum.training.export`."""
+"""Measures the fixed uint8 ranges of the reader's activations on examples, for `quorum.training.export`."""
 
 import copy
 from collections.abc import Iterable, Iterator, Sequence
@@ -19,7 +19,9 @@ Batch = tuple[Tensor, Tensor, Tensor]  # ids, segment types, mask
 
 @dataclass
 class ActivationRange:
-    """The range of the activations at one point: the lowest and the highest quantile over all batches."""
+    """The range of the activations at one point of a layer (see `observe_layer`). It holds 0 and, of every batch, all
+    values but the tails that `add_values` leaves out.
+    """
 
     low: float = 0.0
     high: float = 0.0
@@ -112,9 +114,7 @@ def make_text_batches(texts: Sequence[str], tokenizer: Tokenizer, batch_size: in
     ]
 
 
-def make_calibration_batches(
-    tokenizer: Tokenizer, data: Path, count: int, length: int
-) -> tuple[list[Batch], list[Batch]]:
+def make_range_batches(tokenizer: Tokenizer, data: Path, count: int, length: int) -> tuple[list[Batch], list[Batch]]:
     """(batches for the reader, batches for the sentence encoder) from `count` examples, spread over the file `data`."""
     examples = read_examples(data)
     examples = examples[:: max(1, len(examples) // count)][:count]

@@ -27,6 +27,7 @@ from quorum.training.examples import read_examples
 from quorum.training.logistic_regression import fit_logistic_regression
 from quorum.training.shared_encoder import hash_encoder
 
+# margin and answerable are weights: of the span's score, and of the window's answerability logit.
 UNCALIBRATED = Calibration(
     margin=1, answerable=0, bias=0, threshold_one_passage=0, threshold_several_passages=0, window=320, candidate_bonus=0
 )
@@ -132,8 +133,10 @@ def calibrate_reader(
 
 
 def fit_probability(model: Encoder, cases: list[Case]) -> Calibration:
-    """The uncalibrated reader with fitted weights for the probability that its best span is right. The features are the
-    span's score and the answerability logit; a span with an F1 of .5 or more counts as right.
+    """UNCALIBRATED with fitted weights for the probability that the best span of a window is right.
+
+    The features are the span's score and the window's answerability logit; a span with an F1 of .5 or more counts as
+    right.
     """
     feature_rows, labels = [], []
     for case, result in zip(cases, run_reader(model, cases, UNCALIBRATED), strict=True):
@@ -144,8 +147,8 @@ def fit_probability(model: Encoder, cases: list[Case]) -> Calibration:
     features, right = np.array(feature_rows), np.array(labels)
     weights = fit_logistic_regression(features, right)
     if weights[1] < 0:  # the two signals are correlated: use one of them, not their difference
-        margin, bias = fit_logistic_regression(features[:, :1], right)
-        weights = np.array([margin, 0.0, bias])
+        span_weight, bias = fit_logistic_regression(features[:, :1], right)
+        weights = np.array([span_weight, 0.0, bias])
     return replace(UNCALIBRATED, margin=float(weights[0]), answerable=float(weights[1]), bias=float(weights[2]))
 
 
@@ -212,7 +215,7 @@ def main(arguments: list[str] | None = None) -> None:
     options = parser.parse_args(arguments)
     examples = [example for path in options.data for example in read_examples(path)]
     random.Random(0).shuffle(examples)
-    examples.sort(key=lambda example: not example.group.startswith("nq"))
+    examples.sort(key=lambda example: not example.source.startswith("nq"))
     one_passage_cases, several_passage_cases = make_cases(examples, read_wrong_passages(options.negatives))
     model = Encoder(options.folder)
     random.Random(1).shuffle(one_passage_cases)

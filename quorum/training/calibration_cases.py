@@ -9,9 +9,9 @@ from quorum.core.state import Passage
 from quorum.training.examples import CALIBRATION_PERCENT, Example, is_held_out, read_records
 
 WRONG_PASSAGES = 4  # wrong passages in addition to the gold one
-# An example whose group (data source) has a name with this ending pairs an answerable question with a wrong passage. It
-# makes no case.
-WRONG_PASSAGE_GROUP_ENDING = "xneg"
+# The name of a data source ends like this if its examples pair an answerable question with a wrong passage. No case is
+# made of such an example.
+WRONG_PASSAGE_SOURCE_ENDING = "xneg"
 HELD_OUT_DATA_HELP = "the files given to the reader's training; only the questions that it left out are used"
 
 
@@ -39,7 +39,7 @@ def make_cases(
     for example in examples:
         if not is_held_out(example, CALIBRATION_PERCENT) or example.question in seen_questions:
             continue
-        if not example.spans and not example.group.endswith(WRONG_PASSAGE_GROUP_ENDING):
+        if not example.spans and not example.source.endswith(WRONG_PASSAGE_SOURCE_ENDING):
             seen_questions.add(example.question)
             one_passage_cases.append(Case(example.question, (), (make_passage(example.context),)))
             continue

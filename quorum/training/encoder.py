@@ -158,8 +158,8 @@ class TwoTowers(nn.Module):
         weights = mask[..., None].to(x.dtype)
         return F.normalize((x * weights).sum(1) / weights.sum(1), dim=-1)
 
-    def get_trained_weights(self) -> dict[str, Tensor]:
-        """The reader's own weights, which training changes."""
+    def get_own_weights(self) -> dict[str, Tensor]:
+        """All of the reader's own weights (OWN_WEIGHTS), also those that `--keep-low` does not train."""
         return {
             name: value.detach().contiguous()
             for name, value in self.state_dict().items()
@@ -236,9 +236,11 @@ def read_export(model: TwoTowers, file: Path) -> dict[str, Tensor]:
     return {name: value.contiguous() for name, value in tensors.items()}
 
 
-def start_from(model: TwoTowers, file: Path) -> TwoTowers:
-    """Start from `file`: the reader's own weights (.safetensors, or an exported .onnx), or low-rank adapters (A, B) of
-    all layers. The adapters of the low layers are copied; those of the other layers are merged into the reader's own.
+def load_reader_weights(model: TwoTowers, file: Path) -> TwoTowers:
+    """Load the reader's own weights from `file` (.safetensors, or an exported .onnx) into `model`, and return it.
+
+    A .safetensors file may also hold low-rank adapters (A, B) of all layers. The adapters of the low layers are copied;
+    those of the other layers are merged into the reader's own.
     """
     weights = read_export(model, file) if file.suffix == ".onnx" else load_file(file)
     if any(name.endswith(".A.weight") for name in weights):

@@ -1,6 +1,7 @@
 """Measures the embedded reader: python -m quorum.training.evaluate --help. Prints one JSON object.
 
-Needs no torch. Spans are the best ones, without a threshold. AUROC uses the calibrated score.
+Needs no torch. EM and F1 score the reader's best span, even where the reader would say unknown. AUROC uses the
+calibrated score.
 """
 
 import argparse
@@ -99,7 +100,11 @@ def compute_recall(
 def evaluate_embeddings(
     model: Encoder, reference: Encoder, corpus: Path, questions: Path, sample: int
 ) -> dict[str, Any]:
-    """int8 against float vectors: mean cosine on `sample` passages, and recall@5 of each over the whole corpus."""
+    """int8 against float vectors: cosines on a sample of the passages, and recall@5 of each over the whole corpus.
+
+    sample: the least number of passages in the sample. They are evenly spread over the corpus, and can be almost twice
+    as many; of a smaller corpus, all are taken.
+    """
     passages = list(read_records(corpus))
     row_of_id = {p["id"]: number for number, p in enumerate(passages)}
     texts = [f"{p['title']}\n{p['text']}" for p in passages]

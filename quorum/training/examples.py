@@ -20,14 +20,14 @@ SEPARATOR = ": "  # between a passage's title and its text, in training and at r
 class Example:
     """One question with the text of one or more passages.
 
-    `spans` are the character ranges of all gold answers in `context`; without any, the context does not answer. `group`
-    is the name of the data source, and decides the example's weight (see `get_weight`).
+    `spans` are the character ranges of all gold answers in `context`; without any, the context does not answer.
+    `source` is the name of the data source, and decides the example's weight (see `get_weight`).
     """
 
     question: str
     context: str
     spans: tuple[tuple[int, int], ...] = ()
-    group: str = ""
+    source: str = ""
 
 
 @dataclass(frozen=True)
@@ -142,13 +142,14 @@ def encode_example(
 
 
 def get_weight(example: Example, weights: dict[str, float]) -> float:
-    """The weight under the longest key that fits the example's group, 1 if none does. An example without an answer has
-    "/none" at the end of its group. A key fits if the group begins with it; a key "*END" fits if the group ends with
-    END.
+    """The weight under the longest key that fits the example's source, 1 if none does.
+
+    A key fits if the source begins with it; a key "*END" fits if the source ends with END. For an example without an
+    answer, "/none" is added to the source.
     """
-    group = example.group + ("" if example.spans else "/none")
+    source = example.source + ("" if example.spans else "/none")
     fitting_keys = [
-        name for name in weights if group.startswith(name) or (name.startswith("*") and group.endswith(name[1:]))
+        name for name in weights if source.startswith(name) or (name.startswith("*") and source.endswith(name[1:]))
     ]
     return weights[max(fitting_keys, key=len)] if fitting_keys else 1.0
 

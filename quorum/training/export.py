@@ -1,11 +1,13 @@
-"""Export the two towers to one ONNX file: python -m quorum.training.export --help (extra `train`).
+"""Export the sentence encoder and the reader, the two towers of the model, to one ONNX file:
+python -m quorum.training.export --help (extra `train`).
 
 Inputs `ids`, `types`, `mask` (batch, length) int64; outputs `embedding` (batch, hidden), `span` (batch, length, 2),
 `answerable` (batch), and `hidden` (batch, length, hidden), the input of further heads. The input `embeds` (bool)
 chooses the tower: True computes `embedding` alone, False the other outputs (see `quorum.training.reader_graph`).
 
-Weights are int8 per output channel, word vectors int8 per row. Activations are uint8 with *fixed* ranges, found on
-calibration texts. A dynamic range would cover the whole batch, and a text's result would depend on its neighbours.
+Weights are int8 per output channel, word vectors int8 per row. Activations are uint8 with *fixed* ranges,
+measured on the examples of --data. A dynamic range would cover the whole batch, and a text's result would depend on its
+neighbours.
 """
 
 import argparse
@@ -21,8 +23,8 @@ from onnx import TensorProto, helper, numpy_helper
 from tokenizers import Tokenizer
 from torch import Tensor, nn
 
-from quorum.training.activation_ranges import ActivationRange, make_calibration_batches, measure_activation_ranges
-from quorum.training.encoder import ADAPTER_SCALE, Layer, TwoTowers, Update, load_base, start_from
+from quorum.training.activation_ranges import ActivationRange, make_range_batches, measure_activation_ranges
+from quorum.training.encoder import ADAPTER_SCALE, Layer, TwoTowers, Update, load_base, load_reader_weights
 from quorum.training.reader_graph import rewrite_graph
 from quorum.training.shared_encoder import keep_encoder
 
@@ -259,8 +261,8 @@ def export_reader(
     tokenizer.no_truncation()
     tokenizer.no_padding()
     tokenizer.encode_special_tokens = True  # "[SEP]" in a text is text
-    model = start_from(load_base(base, low), checkpoint).eval()
-    ranges = measure_activation_ranges(model, *make_calibration_batches(tokenizer, data, count, 256), tail)
+    model = load_reader_weights(load_base(base, low), checkpoint).eval()
+    ranges = measure_activation_ranges(model, *make_range_batches(tokenizer, data, count, 256), tail)
     graph = Exporter(ranges, levels).export(model)
     if encoder_of is not None:
         keep_encoder(graph, onnx.load(encoder_of))
@@ -276,7 +278,13 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--checkpoint", type=Path, required=True, help="what quorum.training.reader wrote")
     parser.add_argument("--data", type=Path, required=True, help="examples on which activation ranges are measured")
     parser.add_argument("--out", type=Path, required=True)
-    parser.add_argument("--low", type=int, default=2, help="lowest layers, with low-rank updates only; as in training")
+    parser.add_argument(
+        "--low",
+        type=int,
+        default=2,
+        help="number of the reader's lowest layers that are the encoder's plus low-rank updates; give the value that "
+        "was used in training",
+    )
     parser.add_argument("--tail", type=float, default=0.0, help="share of extreme activations to clip at each end")
     parser.add_argument(
         "--levels",

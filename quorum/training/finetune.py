@@ -1,4 +1,5 @@
-"""Fine-tuning of FILCO's filter and generator on silver data (extra `train`), for `quorum filter train`.
+"""Fine-tuning of FILCO's filter and generator on silver data (extra `train`), for `quorum filter train` and
+`quorum generator train`.
 
 A run keeps its state in the folder OUT.training, so that it can continue after an interruption. The folder OUT appears
 when the run is complete.

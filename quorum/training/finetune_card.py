@@ -27,7 +27,8 @@ def write_card_text(card: ModelCard, record: dict[str, Any], folder: str) -> str
     """The card's text, from the descriptions of the model (`quorum.json`) and the run (`quorum.training.json`)."""
     run, report = record["run"], record["report"]
     first = next(iter(card.prompts))
-    context = "the sentences that the measure chose" if run["task"]["context"] == "silver" else "whole passages"
+    is_silver = run["task"]["context"] == "silver"
+    context = "silver sentences, which a measure chose by the gold answers" if is_silver else "whole passages"
     command = FILTER_COMMANDS.get(first) or GENERATOR_COMMANDS[run["task"]["context"]]
     return CARD_TEMPLATE.substitute(
         kind=card.kind,

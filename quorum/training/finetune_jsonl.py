@@ -20,13 +20,14 @@ MAX_SHOWN = 20  # problems that are listed one by one
 @dataclass
 class CheckResult:
     """problems: mistakes that a service would reject or that a model would learn; notes: remarks; tokens, longest:
-    estimated tokens of the whole file and of its longest example; empty: how many examples have the reply "None".
+    estimated tokens of the whole file and of its longest example; none_replies: how many examples have the reply
+    "None".
     """
 
     examples: int = 0
     tokens: int = 0
     longest: int = 0
-    empty: int = 0
+    none_replies: int = 0
     problems: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
 
@@ -63,7 +64,7 @@ def check_file(path: Path, window: int = 16384) -> CheckResult:
         *question, reply = [message["content"] for message in messages]
         length = sum(map(estimate_tokens, [*question, reply]))
         report.tokens, report.longest = report.tokens + length, max(report.longest, length)
-        report.empty += reply.strip() == NO_PIECES
+        report.none_replies += reply.strip() == NO_PIECES
         if length > window:
             report.problems.append(f"line {number}: about {length} tokens, more than {window}; show fewer passages.")
         report.problems += find_repetition(number, "\n".join(question), reply, first_uses)
@@ -105,8 +106,8 @@ def add_whole_file_problems(report: CheckResult) -> CheckResult:
         report.problems.append(
             f"{report.examples} examples; a fine-tuning service takes no fewer than {FEWEST_EXAMPLES}."
         )
-    if report.empty and report.empty > 0.9 * report.examples:
+    if report.none_replies and report.none_replies > 0.9 * report.examples:
         report.notes.append(
-            f"{report.empty} of {report.examples} replies are {NO_PIECES}; the model may learn nothing else."
+            f"{report.none_replies} of {report.examples} replies are {NO_PIECES}; the model may learn nothing else."
         )
     return report

@@ -16,7 +16,7 @@ from safetensors.torch import save_file
 from tokenizers import Tokenizer
 from torch import Tensor
 
-from quorum.training.encoder import TwoTowers, load_base, start_from
+from quorum.training.encoder import TwoTowers, load_base, load_reader_weights
 from quorum.training.examples import (
     CALIBRATION_PERCENT,
     EncodedExample,
@@ -127,8 +127,8 @@ def train_reader(
                 )
             if time.monotonic() - saved_at > save_every:
                 saved_at = time.monotonic()
-                write_weights(model.get_trained_weights() | average_weights, out)
-    write_weights(model.get_trained_weights() | average_weights, out)
+                write_weights(model.get_own_weights() | average_weights, out)
+    write_weights(model.get_own_weights() | average_weights, out)
     with torch.no_grad():
         for name, value in trained_weights.items():
             value.copy_(average_weights[name])
@@ -169,7 +169,12 @@ def make_parser() -> argparse.ArgumentParser:
     parser.add_argument("--steps", type=int, help="instead of --minutes")
     parser.add_argument("--rate", type=float, default=1.5e-4)
     parser.add_argument("--length", type=int, default=168, help="tokens of question and context")
-    parser.add_argument("--low", type=int, default=2, help="lowest layers that get low-rank updates only")
+    parser.add_argument(
+        "--low",
+        type=int,
+        default=2,
+        help="number of the reader's lowest layers that are the encoder's plus low-rank updates",
+    )
     parser.add_argument("--keep-low", action="store_true", help="do not train the low-rank updates (a quarter faster)")
     parser.add_argument(
         "--weights",
@@ -210,7 +215,7 @@ def main(arguments: list[str] | None = None) -> None:
     tokenizer.encode_special_tokens = True  # "[SEP]" in a text is text
     model = load_base(options.base, options.low)
     if options.init:
-        start_from(model, options.init)
+        load_reader_weights(model, options.init)
     model.updates.requires_grad_(not options.keep_low)
     if torch.cuda.is_available():
         model.cuda()

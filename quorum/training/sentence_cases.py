@@ -15,7 +15,7 @@ from quorum.models.embedded.encoder import Encoder
 from quorum.models.embedded.judging import find_sentence_tokens
 from quorum.models.embedded.reading import make_windows
 
-IGNORED = -1.0  # of a sentence that contains the answer but is not silver: no prediction for it is right or wrong
+IGNORED = -1.0  # the label of a sentence that contains the answer but is not silver: training and scoring skip it
 
 
 @dataclass(frozen=True)

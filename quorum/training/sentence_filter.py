@@ -5,10 +5,9 @@ is the maximum of its tokens' first scores plus the mean of their second scores.
 states are computed once.
 """
 
-import argparse
 import json
 import random
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +25,7 @@ from quorum.models.embedded.heads import SentenceHead
 from quorum.models.embedded.judging import score_sentences_blocking
 from quorum.training.activation_ranges import ActivationRange, observe_layer
 from quorum.training.encoder import Layer
-from quorum.training.examples import CALIBRATION_PERCENT, Example, is_held_out, read_examples, read_records
+from quorum.training.examples import CALIBRATION_PERCENT, Example, is_held_out
 from quorum.training.export import Exporter, to_array
 from quorum.training.sentence_cases import IGNORED, LabelledWindow, SilverCase, make_labelled_windows, read_cases
 
@@ -148,8 +147,8 @@ def evaluate_sentence_filter(
 ) -> dict[str, float]:
     """F1, precision and recall of the kept sentences against silver, over all sentences except ignored ones.
 
-    The threshold is the one with the best F2, which weighs recall twice as much as precision: a generator can pass over
-    a sentence too many, but it never sees one that was dropped. `share_kept`: the share of sentences that are
+    The threshold is the one with the best F2, which weighs recall twice as much as precision: a generator can ignore a
+    sentence that does not help, but it never sees one that was dropped. `share_kept`: the share of sentences that are
     kept.
     """
     scores, labels = [], []
@@ -241,39 +240,3 @@ def write_manifest(out: Path, reader: str, threshold: float) -> None:
 def read_manifest(folder: Path) -> dict[str, Any]:
     value: dict[str, Any] = json.loads((folder / "reader.json").read_text(encoding="utf-8"))
     return value
-
-
-def make_questions_from_reading(reading: Path, negatives: Path, sources: Sequence[str]) -> Iterator[dict[str, Any]]:
-    """Question answering records from reading data: the context that answers first, then the wrong passages that
-    quorum.training.negatives mined for the question.
-    """
-    wrong = {record["question"]: record["negatives"] for record in read_records(negatives)}
-    for number, example in enumerate(read_examples(reading)):
-        wrong_passages = wrong.get(example.question)
-        if not wrong_passages or not example.spans or not example.group.startswith(tuple(sources)):
-            continue
-        passages = [{"id": f"r{number}", "title": "", "text": example.context}]
-        passages += [{"id": f"r{number}-{place}", **passage} for place, passage in enumerate(wrong_passages)]
-        answers = list(dict.fromkeys(example.context[start:end] for start, end in example.spans))
-        yield {"id": f"r{number}", "question": example.question, "answers": answers, "passages": passages}
-
-
-def main(arguments: list[str] | None = None) -> None:
-    parser = argparse.ArgumentParser(
-        prog="python -m quorum.training.sentence_filter",
-        description="Make questions with passages from reading data; quorum filter silver makes silver data from them.",
-    )
-    parser.add_argument("--reading", type=Path, required=True)
-    parser.add_argument("--negatives", type=Path, required=True, help="mined by quorum.training.negatives")
-    parser.add_argument(
-        "--sources", nargs="*", default=[""], help="take only records whose source begins with one of these"
-    )
-    parser.add_argument("--out", type=Path, required=True)
-    options = parser.parse_args(arguments)
-    with options.out.open("w", encoding="utf-8") as file:
-        for record in make_questions_from_reading(options.reading, options.negatives, options.sources):
-            file.write(json.dumps(record, ensure_ascii=False) + "\n")
-
-
-if __name__ == "__main__":
-    main()

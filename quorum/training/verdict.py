@@ -118,8 +118,8 @@ def choose_ridge_and_fit(
 def train_head(data: Sequence[Path], out: Path, folder: Path = FOLDER) -> dict[str, float]:
     """Fit on the yes/no questions of the files and write verdict.json to the folder `out`.
 
-    `folder` holds the reader whose states are used. The size of windows and the reader's name in verdict.json are those
-    of the installed reader, whatever the folder.
+    `folder` holds the reader whose states are used. The window size, and the hash of the weights that verdict.json
+    stores as "reader", are always those of the installed reader.
     """
     records = [record for path in data for record in read_questions(path)]
     examples = make_examples(records)

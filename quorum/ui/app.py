@@ -187,12 +187,12 @@ def make_page_app(server_context: Context) -> FastAPI:
     async def index(request: Request) -> None:
         page = Page(shared_state)
         try:
-            query, asks_at_once = parse_link(request.url.query, server_context)
+            query, asks_immediately = parse_link(request.url.query, server_context)
         except SetupError as error:
             await page.draw(AskRequest(), message=describe_error(error))
             return
         await page.draw(query, run=await find_followed_run(shared_state, query))
-        if asks_at_once and not is_from_another_site(request):
+        if asks_immediately and not is_from_another_site(request):
             await ui.context.client.connected()  # returns without a connection if the client is not a browser
             if ui.context.client.has_socket_connection:
                 page.form.submit()

@@ -4,7 +4,7 @@ from collections.abc import Awaitable, Callable
 
 from quorum.ui.run import Run
 
-MAX_RUNS = 6  # the most earlier questions that are read
+MAX_RUNS = 6  # how many earlier questions are read at most
 FindRun = Callable[[str], Awaitable[Run]]
 
 

@@ -7,7 +7,7 @@ another host is always refused.
 
 import hmac
 import re
-from collections.abc import Awaitable, Callable, MutableMapping
+from collections.abc import Awaitable, Callable, MutableMapping, Sequence
 from hashlib import sha256
 from html import escape
 from typing import Any
@@ -40,8 +40,8 @@ PAGE_TEMPLATE = (
     "<body>{body}</body></html>"
 )
 TOKEN_FORM = (
-    '<h1>Quorum</h1><p>{message}</p><form><label>Token <input name="token" type="password" autofocus></label> '
-    "<button>Open</button></form>"
+    "<h1>Quorum</h1><p>{message}</p><form>{hidden_fields}"
+    '<label>Token <input name="token" type="password" autofocus></label> <button>Open</button></form>'
 )
 
 
@@ -92,18 +92,21 @@ class Guard:
 
     async def ask_for_token(self, scope: Scope, receive: Receive, send: Send, token: str) -> None:
         """If ?token= is correct, set the cookie and reload the page at the same address without ?token=; else show a
-        form that asks for the token.
+        form that asks for the token, and that keeps the other parameters of the address.
         """
         pairs = parse_qsl(scope.get("query_string", b"").decode("latin-1"), keep_blank_values=True)
         given_tokens = [value for name, value in pairs if name == "token"]
+        other_pairs = [pair for pair in pairs if pair[0] != "token"]
         matches = [hmac.compare_digest(token_given.encode(), token.encode()) for token_given in given_tokens]
         if scope["type"] != "http" or not any(matches):
             message = "That is not the token." if given_tokens else "This page asks for its token."
-            await refuse_request(scope, receive, send, 401, TOKEN_FORM.format(message=message), is_html=True)
+            form = TOKEN_FORM.format(message=message, hidden_fields=make_hidden_fields(other_pairs))
+            await refuse_request(scope, receive, send, 401, form, is_html=True)
             return
-        other_parameters = urlencode([pair for pair in pairs if pair[0] != "token"])
+        other_parameters = urlencode(other_pairs)
         path = "/" + quote(scope["path"].lstrip("/")) + ("?" + other_parameters if other_parameters else "")
-        # Not a redirect: after a link on another site, the browser would follow it without sending the new cookie.
+        # Not a redirect: if the visitor came from a link on another site, the browser would follow the redirect without
+        # the new cookie, which is SameSite=Strict.
         head = f'<meta http-equiv="refresh" content="0;url={escape(path)}">'
         cookie = f"{self.cookie_name}={derive_cookie(token)}; HttpOnly; SameSite=Strict; Path=/"
         await send_reply(send, 200, PAGE_TEMPLATE.format(head=head, body=""), (b"set-cookie", cookie.encode()))
@@ -145,6 +148,11 @@ class Guard:
 def derive_cookie(token: str) -> str:
     """The cookie's value, derived from the token but not equal to it."""
     return sha256(b"quorum page " + token.encode()).hexdigest()
+
+
+def make_hidden_fields(pairs: Sequence[tuple[str, str]]) -> str:
+    """HTML: a hidden field of a form for each (name, value)."""
+    return "".join(f'<input type="hidden" name="{escape(name)}" value="{escape(value)}">' for name, value in pairs)
 
 
 def describe_too_large(max_bytes: int) -> str:

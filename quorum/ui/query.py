@@ -1,4 +1,4 @@
-"""A question with methods and settings, as the form and a link represent them; and the settings of the form."""
+"""A question with its methods and settings, as the form and a link represent them; and the form field of a setting."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
@@ -71,7 +71,7 @@ def check_changeable(settings: Mapping[str, str]) -> None:
 
 
 def parse_link(query_string: str, server_context: Context) -> tuple[AskRequest, bool]:
-    """(the query of a link, whether the page asks it at once: `run=1`). Raises `SetupError` for an invalid link."""
+    """(the query of a link, whether the page asks it immediately: `run=1`). Raises `SetupError` for an invalid link."""
     parameters, settings = {"q": "", "methods": DEFAULT_METHOD, "run": "", "follows": ""}, dict[str, str]()
     try:
         pairs = parse_qsl(query_string, max_num_fields=MAX_LINK_PARTS)

@@ -15,7 +15,7 @@ from uuid import UUID
 from quorum.api.stream import AnswerText, Event, answer_and_report
 from quorum.core.errors import QuorumError
 from quorum.evaluation.run.columns import Column
-from quorum.evaluation.support import ShownResult, add_statement_and_note
+from quorum.evaluation.support import ShownResult, add_support_and_note
 from quorum.evaluation.trace import Step, Tracer
 from quorum.models.tracing import copy_without_secrets
 from quorum.ui.query import AskRequest
@@ -110,8 +110,8 @@ def start_run(
 ) -> Run:
     """Start the methods and return the run, which collects their answers. `save` gets the ended run.
 
-    columns: the methods with their settings. read_history: a function that returns the turns before the question for
-    the name of a method; leave it None for a question without earlier turns.
+    columns: the methods with their settings. read_history: takes the name of a method and returns the turns before the
+    question; None for a question without earlier turns.
     """
     run = Run(make_id(), query, time.time(), [Answer(column.name, column.method) for column in columns])
     run.task = asyncio.create_task(run_methods(run, columns, save, read_history), name=f"run {run.id}")
@@ -151,7 +151,7 @@ async def run_method(question: str, column: Column, answer: Answer, read_history
                 answer.mark_changed()
 
         result = await answer_and_report(question, graph, context, show_answer_text, history=history, config=config)
-        answer.result = await add_statement_and_note(question, result, context)
+        answer.result = await add_support_and_note(question, result, context)
         phase = "done"
     except asyncio.CancelledError:
         phase = "stopped"

@@ -107,7 +107,8 @@ async def index_uploads(job: IndexingJob, uploads: Sequence[tuple[str, SaveUploa
     except QuorumError as error:
         job.error = describe_error(error)
     except OSError as error:
-        job.error = f"The documents cannot be kept in {folder} ({error.strerror}); check the permissions of the folder."
+        reason = f"The documents cannot be kept in '{folder}' ({error.strerror}); check the permissions of the folder."
+        job.error = describe_error(SetupError(reason))  # without the path, which only the terminal shows
     except Exception as error:  # noqa: BLE001  a bug is shown on the page, and in full on the terminal
         traceback.print_exc(file=sys.stderr)
         job.error = describe_bug(error)

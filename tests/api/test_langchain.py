@@ -56,7 +56,7 @@ def test_a_retriever_does_not_apply_a_calibration(store: str, tmp_path: Path, me
 
 
 @pytest.mark.parametrize("method", ["filco", "blendfilter", "iter_retgen"])
-def test_methods_that_filter_return_the_chosen_passages(store: str, method: str) -> None:
+def test_methods_that_filter_or_search_again_return_the_passages_they_read(store: str, method: str) -> None:
     documents = as_retriever(method, Context(store=store, collection="towers", k=3)).invoke(QUESTION)
     assert "Ada Korn" in documents[0].page_content
 

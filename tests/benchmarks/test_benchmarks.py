@@ -1,15 +1,18 @@
 """Tests of the functions on which the benchmarks rely."""
 
 import json
+import subprocess
+from collections import Counter
 from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
 from pydantic import ValidationError
 
-from benchmarks import fuzz
-from benchmarks.bench import BENCHMARKS, compare_speed_ratios
+from benchmarks import full_disk, fuzz
+from benchmarks.bench import BENCHMARKS, compare_ratios
 from benchmarks.fuzz import PARSERS, VALUE_TYPES, HashedEmbeddings, check_indexed, check_parsed, fuzz_documents
 from benchmarks.poison import KINDS, Case, GullibleReader, make_poison, poison_case
 from benchmarks.poison import main as measure_poison
@@ -65,11 +68,47 @@ def test_the_documents_of_a_printed_failure_are_kept(
 
     monkeypatch.setattr(fuzz, "check_indexed", fail)
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
-    findings = fuzz_documents(101, 5.0, seed_number=0)
+    findings = fuzz_documents(101, seconds_per_input=5.0, seed_number=0)
     assert (findings.tried, findings.failures) == (101, 2)
     printed_lines = capsys.readouterr().out.splitlines()
     (kept_folder,) = [line.removeprefix("  its files are kept in ") for line in printed_lines if "are kept in" in line]
     assert len(list(Path(kept_folder).iterdir())) == 100
+
+
+def fill_disk_with(monkeypatch: pytest.MonkeyPatch, folder: Path, failing_command: str) -> dict[str, object]:
+    """The findings of `fill_disk` if one of its commands (mount, remount, umount) fails, and no run is started."""
+
+    def run(command: list[str], *, check: bool = False, **_: object) -> subprocess.CompletedProcess[str]:
+        name = "remount" if "-o" in command and command[2].startswith("remount") else command[0]
+        code = 32 if name == failing_command else 0
+        if code and check:
+            raise subprocess.CalledProcessError(code, command)
+        return subprocess.CompletedProcess(command, code, "", "permission denied\n")
+
+    monkeypatch.setattr("benchmarks.full_disk.subprocess.run", run)
+    monkeypatch.setattr(full_disk, "time_evaluation", lambda *_, **__: None)
+    monkeypatch.setattr(full_disk, "wait_for_success", lambda _: None)
+    monkeypatch.setattr(full_disk, "start_on_disk", lambda *_: Mock(finish=lambda: "", returncode=2))
+    monkeypatch.setattr(full_disk, "read_row_counts", lambda _: Counter())
+    monkeypatch.setattr(full_disk, "read_collection", lambda *_: set())
+    monkeypatch.setattr(Path, "read_bytes", lambda _: b"")
+    return full_disk.fill_disk(Mock(), Mock(), folder, 1)
+
+
+def test_the_part_full_is_skipped_only_if_no_tmpfs_can_be_mounted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folders = [tmp_path / name for name in ("mount", "remount", "umount", "none")]
+    for folder in folders:
+        folder.mkdir()
+    with monkeypatch.context() as patch:
+        findings = fill_disk_with(patch, folders[0], "mount")
+    assert findings == {"skipped": "no tmpfs can be mounted here (permission denied)"}
+    for folder in folders[1:3]:
+        with monkeypatch.context() as patch, pytest.raises(subprocess.CalledProcessError):
+            fill_disk_with(patch, folder, folder.name)
+    with monkeypatch.context() as patch:
+        assert list(fill_disk_with(patch, folders[3], "")) == ["results", "journal", "index"]
 
 
 def test_poison_replaces_the_given_number_of_passages() -> None:
@@ -121,9 +160,9 @@ def test_every_prompt_is_recognised_by_its_fixed_text() -> None:
 def test_a_benchmark_whose_ratio_fell_by_more_than_a_tenth_is_slower() -> None:
     """A higher ratio is better."""
     recorded_ratios = {"a": 0.5, "b": 0.5, "c": 0.5}
-    verdicts = [row[-1] for row in compare_speed_ratios({"a": 0.44, "b": 0.46, "c": 0.6, "d": 1.0}, recorded_ratios)]
+    verdicts = [row[-1] for row in compare_ratios({"a": 0.44, "b": 0.46, "c": 0.6, "d": 1.0}, recorded_ratios)]
     assert verdicts == ["slower", "same", "faster", "new"]
 
 
 def test_every_short_benchmark_measures_ratios() -> None:
-    assert all(callable(import_module(f"benchmarks.{name}").measure_speed_ratios) for name in BENCHMARKS)
+    assert all(callable(import_module(f"benchmarks.{name}").measure_ratios) for name in BENCHMARKS)

@@ -77,7 +77,8 @@ def test_a_failed_call_ends_only_its_question(chat: Quorum, openai_server: OpenA
     assert run.code == 1
     assert "a teapot" in run.err
     assert run.out.splitlines()[0] == "Vell"
-    assert len(openai_server.chats()) == 2  # a failed question is not part of the conversation
+    # The failed question is not part of the conversation, so no call rewrites the second one as a follow-up.
+    assert len(openai_server.chats()) == 2
 
 
 def test_a_conversation_is_saved_as_markdown_and_as_json(chat: Quorum) -> None:

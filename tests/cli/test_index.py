@@ -142,6 +142,7 @@ def test_collections_are_listed_shown_renamed_and_removed(docs: Path, quorum: Qu
     assert (run.code, "already" in run.err) == (2, True)
     assert quorum("collections", "rename", "minutes", "sample").code == 2
     assert quorum("collections", "show", "notes").code == 2
+    assert "There is no collection 'minutes'" in quorum("collections", "--store", "other", "rm", "minutes").err
     assert quorum("collections", "rm", "minutes").out == "minutes is removed.\n"
     for command in (("rm", "minutes"), ("show", "minutes"), ("export", "minutes"), ("rename", "minutes", "notes")):
         run = quorum("collections", *command)

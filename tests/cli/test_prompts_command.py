@@ -50,6 +50,9 @@ def test_show_prints_a_prompt_or_its_override(quorum: Quorum, tmp_path: Path) ->
     prompt = json.loads(run.out)
     assert (prompt["text"], prompt["overridden"]) == ("Short, please.\n$passages\n$question", True)
     assert "answer (yours)" in quorum("prompts", "--set", f"prompts={tmp_path}").out
+    assert quorum("prompts", "--set", f"prompts={tmp_path}", "--json", "show", "answer").out == run.out
+    run = quorum("prompts", "--set", f"prompts={tmp_path}", "try", "answer", "--reply", "-")
+    assert (run.code, "takes no --set" in run.err) == (2, True)
 
 
 @pytest.mark.parametrize(

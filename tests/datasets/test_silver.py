@@ -111,18 +111,18 @@ def test_the_measure_may_follow_the_answer_type(tmp_path: Path) -> None:
 
 
 def test_lexical_counts_words_like_the_paper_or_characters_like_its_published_code(tmp_path: Path) -> None:
-    """If characters are counted, almost every sentence resembles the answer. A lower threshold lets LEXICAL choose a
-    sentence by words, too.
+    """No sentence scores more than LEXICAL's own threshold of 0.5. Only if characters are counted, a sentence without a
+    word of the answer scores more than 0.3.
     """
-    data, out = write_records(tmp_path / "data.jsonl", RECORDS[:1]), tmp_path / "silver.jsonl"
-    spans = {}
+    data, out = write_records(tmp_path / "data.jsonl", RECORDS[:2]), tmp_path / "silver.jsonl"
+    texts = {}
     for tokens in ("words", "characters"):
         for threshold in (None, 0.3):
             write_silver(data, out, Recipe(measure="lexical", tokens=tokens, threshold=threshold))
-            spans[tokens, threshold] = list_silver_texts(out)[0]
-    assert spans["words", None] == []
-    assert spans["words", 0.3] == ["It was built in 1931."]
-    assert spans["characters", 0.3] == ["It was built in 1931."]
+            texts[tokens, threshold] = list_silver_texts(out)
+    assert texts["words", None] == texts["characters", None] == [[], []]
+    assert texts["words", 0.3] == [["It was built in 1931."], []]
+    assert texts["characters", 0.3] == [["It was built in 1931."], ["It rains."]]
 
 
 def test_mostly_empty_silver_is_reported(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -58,7 +58,7 @@ def test_templates_and_longer_texts_are_no_copies(text: str) -> None:
     assert not is_found_as_copy(make_passage(text))
 
 
-def test_titles_and_headings_count_unless_they_are_file_names() -> None:
+def test_a_copy_has_the_same_title_and_headings_or_only_a_file_name() -> None:
     text = STORED_PASSAGE["text"]
     assert not is_found_as_copy(make_passage(text, title="Rules of 2024"))
     assert not is_found_as_copy(make_passage(text, headings=("Kestrel",)))

@@ -168,7 +168,6 @@ def test_rst_directives_include_no_file(tmp_path: Path) -> None:
         (".. note:: Wait.", ["Note", "Wait."]),
         (".. highlight:: c\n\nBody.", ["Body."]),
         ("Part\n----\n\nBody.", ["Part", "Body."]),
-        ("  code", ["code"]),
     ],
 )
 def test_what_follows_an_rst_directive_without_content_is_no_code(
@@ -177,6 +176,12 @@ def test_what_follows_an_rst_directive_without_content_is_no_code(
     (tmp_path / "a.rst").write_text(f"Title\n=====\n\nText.\n\n.. highlight:: c\n\n{next_lines}\n")
     blocks = read_document(tmp_path / "a.rst").blocks
     assert [block.text for block in blocks] == ["Text.", *expected]
+
+
+def test_indented_lines_below_an_rst_directive_for_code_are_its_code(tmp_path: Path) -> None:
+    (tmp_path / "a.rst").write_text("Title\n=====\n\nText.\n\n.. highlight:: c\n\n  code\n")
+    blocks = read_document(tmp_path / "a.rst").blocks
+    assert [(block.kind, block.text) for block in blocks] == [("text", "Text."), ("code", "code")]
 
 
 def test_an_epub_reads_only_its_own_files(tmp_path: Path) -> None:

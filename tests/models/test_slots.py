@@ -28,7 +28,7 @@ async def list_begun_calls(*, queue_by_question: bool) -> list[str]:
     return begun_calls
 
 
-async def test_the_question_with_the_fewest_calls_is_next() -> None:
+async def test_the_question_with_the_fewest_calls_so_far_is_next() -> None:
     assert await list_begun_calls(queue_by_question=True) == ["a0", "b0", "c0", "a1", "b1", "c1", "a2", "b2", "c2"]
 
 

@@ -51,7 +51,10 @@ def list_paths(value: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
 
 
 def change_run(path: tuple[Any, ...], content: Any) -> Any:
-    """RUN as JSON, with another value at one path; `...` removes the path."""
+    """A copy of RUN with `content` at `path`; for the empty path, `content` itself.
+
+    If `content` is `...`, the part at the path is removed.
+    """
     if not path:
         return content
     changed_run = deepcopy(RUN)

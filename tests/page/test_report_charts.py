@@ -34,8 +34,8 @@ def make_crowded_figures(seed: int, count: int) -> list[MethodFigures]:
     return figures
 
 
-def open_charts(folder: Path, seed: int, count: int) -> Path:
-    """Write a page with only the charts of these methods, and return its path."""
+def write_charts_page(folder: Path, seed: int, count: int) -> Path:
+    """Write a page with only the charts of `make_crowded_figures(seed, count)`, and return its path."""
     figures, decision = make_crowded_figures(seed, count), make_decision(folder, 12, "")
     best = max(figures, key=lambda figure: figure.quality).name
     recommendation = replace(
@@ -70,7 +70,7 @@ def list_overlaps(boxes: list[LabelBox]) -> list[tuple[str, str]]:
 @pytest.mark.parametrize(("seed", "count"), [(1, 24), (2, 24), (3, 24), (4, 12), (5, 5)])
 def test_no_label_lies_on_another(page: Page, tmp_path: Path, seed: int, count: int, width: int) -> None:
     page.set_size(width)
-    page.open(open_charts(tmp_path, seed, count))
+    page.open(write_charts_page(tmp_path, seed, count))
     boxes: list[LabelBox] = page.run(BOXES)
     assert list_overlaps(boxes) == []
     labelled_names = {text for *_, text, kind in boxes if kind == "name"}
@@ -90,7 +90,7 @@ def test_no_label_lies_on_another(page: Page, tmp_path: Path, seed: int, count: 
 def test_a_chosen_point_shows_its_name_and_numbers(page: Page, tmp_path: Path, scheme: str) -> None:
     page.set_size(1200)
     page.set_color_scheme(scheme)
-    page.open(open_charts(tmp_path, 1, 24))
+    page.open(write_charts_page(tmp_path, 1, 24))
     visible_tips = (
         "[...document.querySelectorAll('.broad .caption')].filter((one) => one.getBoundingClientRect().width > 0)"
     )

@@ -93,7 +93,7 @@ def test_an_opened_question_shows_everything(opened_report: Page, report: Path) 
     opened_report.run(f"{ROWS}[0].click()")
     opened_report.wait_until("document.querySelectorAll('.answer').length === 3")
     assert opened_report.run(f"{ROWS}[0].getAttribute('aria-expanded')") == "true"
-    text = opened_report.run("document.querySelector('.inside').textContent")
+    text = opened_report.run("document.querySelector('td.details').textContent")
     parts = ("retrieve", "passage_answer ×2", "vote", "summary", "Because", "A reply", f"passage about {number}")
     assert all(part in text for part in parts), text
     assert (

@@ -203,7 +203,7 @@ def test_a_failed_model_is_reported_without_paths_of_the_server(
     assert refusal.value.response.headers["x-request-id"] in capfd.readouterr().err
 
 
-def test_a_missing_store_is_reported_without_its_path(serve: Serve, store: Any) -> None:
+def test_a_missing_collection_is_reported_without_the_stores_path(serve: Serve, store: Any) -> None:
     with pytest.raises(openai.BadRequestError) as refusal:
         serve(collection="nowhere").ask()
     assert refusal.value.code == "setup"
@@ -223,6 +223,8 @@ def test_the_openapi_document_lists_what_a_client_may_choose(serve: Serve) -> No
     document = serve().get("/openapi.json").json()
     operation = document["paths"]["/v1/chat/completions"]["post"]
     assert {"400", "500", "502"} < set(operation["responses"])
+    metrics_content = document["paths"]["/metrics"]["get"]["responses"]["200"]["content"]
+    assert metrics_content == {"text/plain": {"schema": {"type": "string"}}}
     content = operation["requestBody"]["content"]
     settings = content["application/json"]["schema"]["properties"]["quorum"]["properties"]
     assert (settings["k"]["minimum"], settings["k"]["maximum"]) == (1, 50)

@@ -28,7 +28,7 @@ class Clock:
 
 
 def test_a_key_is_demanded_of_everything_but_health(serve: Serve, openai_server: OpenAIServer) -> None:
-    api = serve(tokens=KEYS)
+    api = serve(access_tokens=KEYS)
     for path in ("/v1/models", "/metrics", "/openapi.json", "/v1/nothing"):
         assert api.get(path).status_code == 401
     assert api.get("/health").json() == {"status": "ok"}
@@ -56,7 +56,7 @@ def test_a_request_keeps_its_id_or_gets_one(serve: Serve) -> None:
 
 
 def test_questions_a_minute_are_counted_by_key(serve: Serve, openai_server: OpenAIServer) -> None:
-    api = serve(tokens=KEYS, questions_per_minute=2)
+    api = serve(access_tokens=KEYS, questions_per_minute=2)
     api.ask(key=KEYS[0])
     api.ask(key=KEYS[0])
     with pytest.raises(openai.RateLimitError) as refusal:

@@ -98,14 +98,14 @@ async def test_an_agent_uses_the_tools_over_stdio(store: Path, openai_server: Op
 
 @pytest.mark.parametrize("mode", ["auto", "legacy"])
 async def test_an_agent_uses_the_tools_over_http(mode: str, serve: Serve, openai_server: OpenAIServer) -> None:
-    api = serve(tokens=(TOKEN,), make_other_app=make_mcp_app)
+    api = serve(access_tokens=(TOKEN,), make_other_app=make_mcp_app)
     async with open_http_client(api.url, mode) as client:
         await use_tools(client, openai_server)
 
 
 async def test_a_failure_is_reported_without_paths_of_the_server(serve: Serve, openai_server: OpenAIServer) -> None:
     openai_server.reply(make_error(500, f"no space in /srv/secret at {openai_server.url}"))
-    async with open_http_client(serve(tokens=(TOKEN,), make_other_app=make_mcp_app).url) as client:
+    async with open_http_client(serve(access_tokens=(TOKEN,), make_other_app=make_mcp_app).url) as client:
         result = await client.call_tool("ask", {"question": QUESTION, "method": "concat"})
     assert result.is_error
     assert "no space in [hidden]" in result.content[0].text  # type: ignore[union-attr]
@@ -113,7 +113,7 @@ async def test_a_failure_is_reported_without_paths_of_the_server(serve: Serve, o
 
 
 async def test_limits_hold_for_agents_too(serve: Serve, openai_server: OpenAIServer) -> None:
-    api = serve(tokens=(TOKEN,), make_other_app=make_mcp_app, questions_per_minute=1)
+    api = serve(access_tokens=(TOKEN,), make_other_app=make_mcp_app, questions_per_minute=1)
     async with open_http_client(api.url) as client:
         first = await client.call_tool("ask", {"question": QUESTION, "method": "concat"})
         second = await client.call_tool("search", {"query": "harbour"})
@@ -122,7 +122,7 @@ async def test_limits_hold_for_agents_too(serve: Serve, openai_server: OpenAISer
 
 
 async def test_queries_and_bodies_are_bounded(serve: Serve) -> None:
-    api = serve(tokens=(TOKEN,), make_other_app=make_mcp_app)
+    api = serve(access_tokens=(TOKEN,), make_other_app=make_mcp_app)
     async with open_http_client(api.url) as client:
         long_search = await client.call_tool("search", {"query": "x" * 20_001})
         assert long_search.is_error
@@ -145,7 +145,7 @@ async def send_in_parts() -> AsyncIterator[bytes]:
 
 
 def test_a_request_for_tools_without_the_key_is_refused(serve: Serve) -> None:
-    api = serve(tokens=(TOKEN,), make_other_app=make_mcp_app)
+    api = serve(access_tokens=(TOKEN,), make_other_app=make_mcp_app)
     assert api.get("/mcp").status_code == 401
 
 

@@ -1,4 +1,6 @@
-"""A tiny random encoder in the layout of the published encoder, and small data that it can learn to read."""
+"""A tiny random encoder, in a folder laid out like that of the published BERT sentence encoder from which the reader is
+trained, and small data that it can learn to read.
+"""
 
 import json
 import os

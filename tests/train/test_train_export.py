@@ -21,13 +21,13 @@ from quorum.models.embedded.batching import Job, read_jobs
 from quorum.models.embedded.encoder import Encoder, Logits
 from quorum.models.embedded.reading import Calibration
 from quorum.training import calibrate, evaluate, export
-from quorum.training.encoder import TwoTowers, load_base, start_from
+from quorum.training.encoder import TwoTowers, load_base, load_reader_weights
 from quorum.training.examples import EncodedExample, Example, encode_example
 
 
 @pytest.fixture(scope="module")
 def model(base: Path, checkpoint: Path) -> TwoTowers:
-    return start_from(load_base(base, LOW_RANK_LAYER_COUNT), checkpoint).eval()
+    return load_reader_weights(load_base(base, LOW_RANK_LAYER_COUNT), checkpoint).eval()
 
 
 @pytest.fixture(scope="module")
@@ -113,7 +113,9 @@ def test_no_output_depends_on_its_batch(
         assert np.array_equal(encoder.embed([texts[n] for n in numbers]), single_vectors[numbers])
 
 
-def test_the_lowest_layers_are_stored_once_and_updated_when_loaded(get_export: GetExport, tmp_path: Path) -> None:
+def test_the_lowest_layers_are_stored_once_and_low_rank_updates_are_added_at_load(
+    get_export: GetExport, tmp_path: Path
+) -> None:
     file = get_export(levels=127) / "reader.onnx"
     stored_tensors = {tensor.name: tensor for tensor in onnx.load(file).graph.initializer}
     for number in range(LOW_RANK_LAYER_COUNT):

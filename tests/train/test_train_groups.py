@@ -101,7 +101,7 @@ def test_a_share_of_the_batches_comes_from_the_groups(
     assert all(max(batch.sizes) == 1 for batch in draw_batches(mixture, None, 16, 10, 0.0))
 
 
-def test_training_on_groups_ranks_the_right_passage_first(
+def test_training_on_groups_lowers_their_loss(
     base: Path, examples_with_wrong_passages: list[Example], groups: Groups, tokenizer: Tokenizer, tmp_path: Path
 ) -> None:
     torch.manual_seed(0)

@@ -16,8 +16,8 @@ from quorum.models.embedded import read_manifest
 from quorum.models.embedded.encoder import Encoder
 from quorum.models.embedded.heads import SentenceHead, pool_states
 from quorum.models.embedded.judging import score_sentences_blocking
-from quorum.training import export, reader, sentence_filter, verdict
-from quorum.training.encoder import start_from
+from quorum.training import export, reader, silver_questions, verdict
+from quorum.training.encoder import load_reader_weights
 from quorum.training.sentence_cases import IGNORED, LabelledWindow, make_labelled_windows, read_cases
 from quorum.training.sentence_filter import (
     INT8_LEVELS,
@@ -155,8 +155,8 @@ def test_the_exported_head_is_the_trained_one(folder: Path, silver: Path, tmp_pa
 def test_training_goes_on_from_an_exported_file(base: Path, folder: Path) -> None:
     from quorum.training.encoder import load_base
 
-    trained_weights = start_from(load_base(base, 2), folder / "r.safetensors").get_trained_weights()
-    read_back = start_from(load_base(base, 2), folder / "reader.onnx").get_trained_weights()
+    trained_weights = load_reader_weights(load_base(base, 2), folder / "r.safetensors").get_own_weights()
+    read_back = load_reader_weights(load_base(base, 2), folder / "reader.onnx").get_own_weights()
     assert trained_weights.keys() == read_back.keys()
     for name, value in trained_weights.items():
         assert read_back[name].shape == value.shape
@@ -173,7 +173,7 @@ def test_questions_for_silver_data_are_made_from_reading_comprehension_data(data
     ]
     negatives.write_text("".join(json.dumps(item) + "\n" for item in wrong), encoding="utf-8")
     out = tmp_path / "questions.jsonl"
-    sentence_filter.main(["--reading", str(data), "--negatives", str(negatives), "--out", str(out)])
+    silver_questions.main(["--reading", str(data), "--negatives", str(negatives), "--out", str(out)])
     questions = [json.loads(line) for line in out.read_text(encoding="utf-8").splitlines()]
     assert questions
     assert all(len(record["passages"]) == 2 and record["answers"] for record in questions)

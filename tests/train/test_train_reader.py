@@ -11,7 +11,7 @@ from safetensors.torch import load_file, save_file
 from tokenizers import Tokenizer
 from torch import Tensor, nn
 
-from quorum.training.encoder import ADAPTER_SCALE, LINEAR_NAMES, RANK, TwoTowers, load_base, start_from
+from quorum.training.encoder import ADAPTER_SCALE, LINEAR_NAMES, RANK, TwoTowers, load_base, load_reader_weights
 from quorum.training.examples import EncodedExample, Example, encode_example
 from quorum.training.reader import Mixture, main, train_reader
 from quorum.training.reader_loss import compute_loss, mark_allowed_positions, pad_batch
@@ -78,7 +78,7 @@ def test_the_embedding_is_that_of_the_base_model(base: Path, weights: dict[str, 
 
 
 @torch.no_grad()
-def test_the_tower_begins_as_the_base_model(base: Path, weights: dict[str, Tensor], batch: Batch) -> None:
+def test_the_reader_begins_as_the_base_model(base: Path, weights: dict[str, Tensor], batch: Batch) -> None:
     ids, types, mask = batch
     hidden = compute_published_states(weights, ids, types, mask)
     for low in (0, 1, 9):
@@ -98,7 +98,9 @@ def test_names_may_have_a_prefix(base: Path, weights: dict[str, Tensor], tmp_pat
 
 
 def draw_adapters(weights: dict[str, Tensor]) -> dict[str, Tensor]:
-    """Random low-rank adapters of all linear layers, and a span head, named as adapter training names them."""
+    """Random low-rank adapters (A, B) of all linear layers, and a span head, under the names that `load_reader_weights`
+    expects in a file of adapters.
+    """
     torch.manual_seed(3)
     tensors = {"span.weight": torch.randn(2, 32), "span.bias": torch.randn(2)}
     for number in range(3):
@@ -122,7 +124,7 @@ def test_adapters_are_merged(low: int, base: Path, weights: dict[str, Tensor], t
             merged_weights[f"encoder.layer.{number}.{name}.weight"] = (
                 weights[f"encoder.layer.{number}.{name}.weight"] + ADAPTER_SCALE * b @ a
             )
-    model = start_from(load_base(base, low), tmp_path / "adapter.safetensors")
+    model = load_reader_weights(load_base(base, low), tmp_path / "adapter.safetensors")
     span = (
         compute_published_states(merged_weights, ids, types, mask) @ low_rank["span.weight"].T + low_rank["span.bias"]
     )
@@ -136,7 +138,7 @@ def test_the_loss_falls_and_training_continues_from_its_checkpoint(
     torch.manual_seed(0)
     model, out = load_base(base, 1), tmp_path / "reader.safetensors"
     frozen_weights = {
-        name: value.clone() for name, value in model.state_dict().items() if name not in model.get_trained_weights()
+        name: value.clone() for name, value in model.state_dict().items() if name not in model.get_own_weights()
     }
     mixture = Mixture(examples, {}, tokenizer, 60, seed=0)
     loss_before = compute_loss(model, encoded_examples).item()
@@ -147,19 +149,19 @@ def test_the_loss_falls_and_training_continues_from_its_checkpoint(
     for name, value in frozen_weights.items():
         assert torch.equal(model.state_dict()[name], value), name
     ids, types, mask = pad_batch(encoded_examples)
-    loaded_model = start_from(load_base(base, 1), out)
+    loaded_model = load_reader_weights(load_base(base, 1), out)
     check_same_logits(loaded_model.read(ids, types, mask), model.read(ids, types, mask), mask, exact=True)
     assert compute_loss(loaded_model, encoded_examples).item() == loss_after
     train_reader(loaded_model, mixture, out, minutes=0, steps=60, rate=3e-3, batch=16)
     assert compute_loss(loaded_model, encoded_examples).item() < loss_after
-    assert set(load_file(out)) == set(loaded_model.get_trained_weights())
+    assert set(load_file(out)) == set(loaded_model.get_own_weights())
     assert not list(tmp_path.glob("*.part"))
 
 
 def test_a_checkpoint_of_another_encoder_is_refused(base: Path, tmp_path: Path) -> None:
-    save_file(load_base(base, 2).get_trained_weights(), tmp_path / "two.safetensors")
+    save_file(load_base(base, 2).get_own_weights(), tmp_path / "two.safetensors")
     with pytest.raises(ValueError, match="trained for another encoder"):
-        start_from(load_base(base, 1), tmp_path / "two.safetensors")
+        load_reader_weights(load_base(base, 1), tmp_path / "two.safetensors")
 
 
 def test_answers_stand_in_the_context_only(encoded_examples: list[EncodedExample]) -> None:

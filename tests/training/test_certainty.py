@@ -35,7 +35,7 @@ def draw_cases(count: int) -> list[MeasuredCase]:
     return cases
 
 
-def test_the_span_decides_if_it_alone_separates_right_from_wrong() -> None:
+def test_the_span_gets_the_largest_weight_when_it_alone_separates_right_from_wrong() -> None:
     fields, figures = fit_certainty(draw_cases(600))
     weights = fields["weights"]
     assert list(weights) == [*SIGNALS, "bias"]

@@ -140,7 +140,7 @@ def test_a_valid_file_has_no_problems(tmp_path: Path) -> None:
     lines = write_and_read_silver(tmp_path / "silver.jsonl", *(make_line(number) for number in range(12)))
     assert export_examples(Task("filter", mode="filco"), lines, tmp_path / "chat.jsonl") == 12
     report = check_file(tmp_path / "chat.jsonl")
-    assert (report.examples, report.problems, report.notes, report.empty) == (12, [], [], 0)
+    assert (report.examples, report.problems, report.notes, report.none_replies) == (12, [], [], 0)
     assert report.longest * 11 < report.tokens <= report.longest * 12
     with pytest.raises(SetupError, match="is there already; name another file with --out"):
         export_examples(Task("filter", mode="filco"), lines, tmp_path / "chat.jsonl")

@@ -1,5 +1,7 @@
 """Which requests reach the page: by host name, token, origin and size."""
 
+import re
+from html import unescape
 from typing import Any
 
 import pytest
@@ -92,6 +94,19 @@ async def test_the_token_becomes_a_cookie() -> None:
     assert (await ask(cookie_header, token=TOKEN))[0] == 200
     assert (await ask(cookie_header, token=TOKEN, kind="websocket"))[0] == 101
     assert (await ask(cookie_header | {"host": "quorum.example"}, token=TOKEN))[0] == 200
+
+
+@pytest.mark.parametrize("wrong_token", ["", "&token=wrong"])
+async def test_the_form_for_the_token_keeps_the_question_and_settings_of_a_link(wrong_token: str) -> None:
+    status, _, text = await ask(token=TOKEN, query="q=a+%26+%22b%22&set=k%3D3&set=&run=1" + wrong_token)
+    fields = re.findall(r'<input type="hidden" name="([^"]*)" value="([^"]*)">', text)
+    assert status == 401
+    assert [(name, unescape(value)) for name, value in fields] == [
+        ("q", 'a & "b"'),
+        ("set", "k=3"),
+        ("set", ""),
+        ("run", "1"),
+    ]
 
 
 @pytest.mark.parametrize("query", ["token=", "token=wrong", f"token={TOKEN}x", "q=1"])

@@ -22,11 +22,11 @@ def read_link(link: str, base: Context | None = None) -> tuple[AskRequest, bool]
 def test_a_link_holds_the_values_of_the_form(question: str, collection: str, k: int) -> None:
     settings = {"collection": collection, "k": str(k), "temperature": "0.5", "vote": "staged"}
     query = AskRequest(question, "concat,sure[ranking=lazy]", settings)
-    result, asks_at_once = read_link(query.make_link())
+    result, asks_immediately = read_link(query.make_link())
     changed_settings = {
         name: value for name, value in settings.items() if (name, value) not in (("k", "5"), ("collection", "sample"))
     }
-    assert (result, asks_at_once) == (AskRequest(question, query.methods, changed_settings), False)
+    assert (result, asks_immediately) == (AskRequest(question, query.methods, changed_settings), False)
 
 
 def test_a_link_may_start_its_question() -> None:

@@ -108,13 +108,17 @@ async def test_a_file_of_the_same_name_replaces_the_earlier_one() -> None:
     ]
 
 
-async def test_an_error_that_stops_the_upload_is_reported_in_one_sentence() -> None:
-    Path("here").write_text("a file in the folder's place")
+async def test_an_error_that_stops_the_upload_is_reported_in_one_sentence_without_the_path(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    Path("our store").write_text("a file in the folder's place")
     job = IndexingJob("my-own")
-    await index_uploads(job, [("a.txt", make_save(b"text"))], Context(store="here"))
+    await index_uploads(job, [("a.txt", make_save(b"text"))], Context(store="our store"))
     assert job.is_over
     assert job.error is not None
     assert "\n" not in job.error
+    assert job.error.startswith("The documents cannot be kept in '[a path on the server]' (")
+    assert str(Path("our store").resolve()) in capsys.readouterr().err
 
 
 async def test_a_bug_is_one_sentence_on_the_page_and_a_traceback_on_the_terminal(

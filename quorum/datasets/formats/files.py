@@ -42,13 +42,13 @@ def detect_layout(path: Path) -> Layout:
         return "document"
     if first.startswith("{"):
         try:
-            return "document" if is_document(parse_json(first)) else "lines"
+            return "document" if has_records(parse_json(first)) else "lines"
         except json.JSONDecodeError:  # a document over several lines, or a broken line
             return "document" if second and not second.startswith("{") else "lines"
     return "table" if find_delimiter(first) else "lines"
 
 
-def is_document(value: dict[str, Any]) -> bool:
+def has_records(value: dict[str, Any]) -> bool:
     """Whether an object contains records instead of being one."""
     if any(isinstance(value.get(name), list) for name in ("data", "Data")):
         return True
@@ -83,7 +83,7 @@ def split_document(value: Any) -> Iterator[Any]:
     """The records of a document: the items of a list, of SQuAD's articles, of TriviaQA's Data or of ASQA's splits."""
     if isinstance(value, list):
         yield from value
-    elif not isinstance(value, dict) or not is_document(value):
+    elif not isinstance(value, dict) or not has_records(value):
         yield value
     elif isinstance(records := value.get("data", value.get("Data")), list):
         for record in records:

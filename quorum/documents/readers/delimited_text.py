@@ -26,14 +26,14 @@ def read(data: bytes, name: str) -> Document:
 def detect_delimiter(text: str, name: str) -> str:
     """The separator of values: a tab in .tsv and .tab, else the one that occurs most often in each of the first rows.
 
-    If two occur equally often, the one whose number differs less from row to row.
+    If two occur equally often, the one whose count differs less from row to row.
     """
     if name.lower().endswith((".tsv", ".tab")):
         return "\t"
 
     def score_delimiter(delimiter: str) -> tuple[bool, int]:
-        """Higher is better. A delimiter that every row has comes first. Then its smallest number in a row counts 100
-        times, and its largest number in a row is subtracted.
+        """Higher is better. A delimiter that every row has comes first. Then the score is 100 times its count in the
+        row that has the fewest, less its count in the row that has the most.
         """
         rows = read_first_rows(text[:SAMPLE_CHARACTERS], delimiter)
         counts = [len(row) - 1 for row in rows[:-1] or rows]  # the last row may be cut

@@ -71,14 +71,15 @@ def format_record(value: Any) -> str:
             waiting += [(f"{name}.{key}" if name else str(key), content) for key, content in reversed(inner.items())]
         elif isinstance(inner, list) and any(isinstance(item, dict | list) for item in inner):
             waiting += [(name, item) for item in reversed(inner)]
-        elif text := format_scalar(inner):
+        elif text := format_plain_value(inner):
             parts.append(f"{join_lines(name)}: {text}" if name else text)
     return "; ".join(parts)
 
 
-def format_scalar(value: Any) -> str:
+def format_plain_value(value: Any) -> str:
+    """A plain value as text, or a list of plain values, separated by commas."""
     if isinstance(value, list):
-        return ", ".join(filter(None, map(format_scalar, value)))
+        return ", ".join(filter(None, map(format_plain_value, value)))
     if value is None:
         return ""
     if isinstance(value, bool):

@@ -58,8 +58,9 @@ def read(data: bytes, name: str) -> Document:
     notes = [f"scanned pages without text: {format_ranges(scanned_pages)}"] if scanned_pages else []
     blocks = list(make_blocks(remove_running_titles(pages)))
     title, first = remove_unstorable(properties.get("Title", "")), blocks[0]
-    is_only_title = sum(block.kind == "heading" and block.level == 1 for block in blocks) == 1 < len(blocks)
-    if first.kind == "heading" and first.level == 1 and is_only_title and title.lower() in ("", first.text.lower()):
+    has_one_top_heading = sum(block.kind == "heading" and block.level == 1 for block in blocks) == 1 < len(blocks)
+    is_top_heading = first.kind == "heading" and first.level == 1
+    if is_top_heading and has_one_top_heading and title.lower() in ("", first.text.lower()):
         title, blocks = first.text, blocks[1:]
     metadata = {"author": remove_unstorable(properties.get("Author", ""))}
     return Document(title, blocks, {key: value for key, value in metadata.items() if value}, notes)

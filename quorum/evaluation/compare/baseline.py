@@ -30,7 +30,7 @@ class Difference(TypedDict):
     test: "mcnemar" for a measure that is 0 or 1, else "sign flip"; "race" if a race dropped one of the two methods or
     has not ended: the interval then holds at every moment of the race, and p and p_holm are 1. p_holm: p adjusted for
     the number of methods compared. questions_needed: how many questions would make the difference significant with
-    power 0.8 and alpha 0.05, null if the means are equal.
+    power 0.8 and alpha 0.05; null for the test "race", if the means are equal, and with fewer than two questions.
     """
 
     difference: float

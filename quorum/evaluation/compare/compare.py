@@ -31,7 +31,8 @@ DEFAULT_METHODS = "concat,post_fusion,concat_pf,pf_concat,sure"
 async def plan_comparison(options: Options, *, progress: ProgressCallback = ignore_progress) -> Plan:
     """Options -> columns -> plan with its estimate. Indexes a corpus that is not indexed yet.
 
-    Raises `SetupError` for a mistake in the options or the data, and for an estimate above `max_cost`.
+    Raises `SetupError` for a mistake in the options or the data, for a `max_cost` without known prices, and for an
+    estimate above `max_cost` (a race may have one, because it ends at the limit).
     """
     estimated_plan = await add_estimate(await plan(replace(options, writes_details=True)), progress)
     return choose_who_may_drop_others_by_estimate(estimated_plan)

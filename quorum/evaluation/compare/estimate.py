@@ -70,8 +70,8 @@ async def estimate(
 ) -> Estimate:
     """Estimate what it takes to ask all columns all questions.
 
-    If the columns retrieve, their collections must be filled, and they must come from `share_retrieval`, so that they
-    share a cache of searches.
+    Columns that retrieve need filled collections. Pass the columns that `share_retrieval` returned, so that they share
+    a cache of searches.
 
     task: the task of every question; None: each has its own. sample_size: how many questions are rehearsed. spending:
     counts the calls of columns that use the embedded model: these calls are real, and the comparison later finds their
@@ -125,12 +125,16 @@ def estimate_column(column: Column, calls_by_question: Sequence[Sequence[Rehears
     all_calls = [call for question in calls_by_question for call in question]
     fewest_calls, most_calls = compute_call_bounds(column)
     calls = len(all_calls) / count
-    repeated_share = max(
-        (sum(call.may_be_repeated for call in question) / len(question) for question in calls_by_question if question),
+    shortening_share = max(
+        (
+            sum(call.may_need_shortening for call in question) / len(question)
+            for question in calls_by_question
+            if question
+        ),
         default=0.0,
     )
-    if repeated_share and math.isfinite(most_calls):
-        most_calls = math.ceil(most_calls * (1 + repeated_share))
+    if shortening_share and math.isfinite(most_calls):
+        most_calls = math.ceil(most_calls * (1 + shortening_share))
     return MethodEstimate(
         calls=calls,
         fewest_calls=min(fewest_calls, calls),

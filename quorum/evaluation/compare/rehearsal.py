@@ -46,7 +46,7 @@ class RehearsedCall:
     key: str
     input_tokens: float = 0.0
     output_tokens: float = 0.0
-    may_be_repeated: bool = False  # may be asked a second time, because a chat model may give a wordy reply
+    may_need_shortening: bool = False  # if a chat model's reply is wordy, it is asked once more for a short one
 
 
 class CallRecorder(AsyncCallbackHandler):
@@ -72,12 +72,12 @@ class CallRecorder(AsyncCallbackHandler):
         decoding = (self.context.temperature, self.context.top_p, self.context.seed)
         number = len(self.calls) if self.context.temperature else 0  # two samples of one prompt are two calls
         key = sha256(f"{model}\n{decoding}\n{number}\n{text}".encode("utf-8", "replace")).hexdigest()
-        may_be_shortened = (
+        may_need_shortening = (
             self.context.shorten == "auto"
             and not has_only_embedded_models(self.context)
             and wants_short_answer(prompt_name, self.context)
         )
-        self.open_calls[run_id] = RehearsedCall(prompt_name, key, may_be_repeated=may_be_shortened)
+        self.open_calls[run_id] = RehearsedCall(prompt_name, key, may_need_shortening=may_need_shortening)
         self.calls.append(self.open_calls[run_id])
 
     async def on_llm_end(self, response: LLMResult, *, run_id: UUID, **kwargs: Any) -> None:

@@ -101,7 +101,10 @@ def read_calls_and_certificates(
 
 
 def find_prices(results: RecordedResults, method: str, unit: Unit, prices: Prices) -> Mapping[str, Price]:
-    """{role: price} for the method's "model" and "verifier"; empty if the unit is not dollars."""
+    """{role: price} for the method's "model" and "verifier"; empty if the unit is not dollars.
+
+    A user's own system costs nothing here: config.json records no model for it but the embedded one, which is free.
+    """
     if unit != "dollars":
         return {}
     settings = results.get_settings(method)
@@ -122,7 +125,7 @@ def find_prices(results: RecordedResults, method: str, unit: Unit, prices: Price
 
 
 def price_call(call: Call, unit: Unit, prices: Mapping[str, Price]) -> float:
-    """The cost of one call. A call of a context filter is priced as one of the method's model."""
+    """The cost of one call. A context filter's calls are priced like calls of the method's model."""
     name, input_tokens, output_tokens, _ = call
     if unit == "calls":
         return 1.0

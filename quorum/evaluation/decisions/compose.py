@@ -28,7 +28,7 @@ class ComposeResult:
     method; best_score, best_cost: its score and cost over all questions; score, cost: the cascade's, computed from the
     recorded answers; stage_shares: the share of questions that reach each stage. question_count: of all questions;
     certifying_count: of those from which the certificate is computed. questions_needed: about how many questions in all
-    would certify the first cascade that failed, None if unknown.
+    would certify the first candidate, which failed; None if it passed, or if the number is unknown.
     """
 
     cascade: Cascade

@@ -110,7 +110,7 @@ def decide_gate(
 def estimate_questions_needed(losses: np.ndarray, margin: float, error: float) -> int | None:
     """About how many questions would be enough to pass or to fail, if the true loss were the observed one.
 
-    losses: one for each question, or for each group of questions; the result counts the same.
+    losses: one for each question, or for each group of questions; the result is a number of questions, or of groups.
     """
     estimates = [
         estimate_questions_to_certify(losses, margin, error),

@@ -69,7 +69,7 @@ def describe_stage(results: RecordedResults, stage: Stage) -> dict[str, Any]:
         )
     method = settings.pop("method", stage.method)
     accept = None if stage.accept is None else {"test": stage.accept.test, "at_least": stage.accept.at_least}
-    system_hash = settings.pop("system", None)
+    own_system_hash = settings.pop("system", None)
     versions = {**results.config.get("prompts", {}), **(settings.get("prompts") or {})}
     sent_prompts = list_prompts(results, stage.method) or set(BUILT_IN)
     return {
@@ -78,7 +78,7 @@ def describe_stage(results: RecordedResults, stage: Stage) -> dict[str, Any]:
         "accept": accept,
         "settings": settings,
         "prompts": {name: versions[name] for name in sorted(sent_prompts) if name in versions},
-        **({} if system_hash is None else {"system": system_hash}),
+        **({} if own_system_hash is None else {"system": own_system_hash}),
     }
 
 

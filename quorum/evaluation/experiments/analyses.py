@@ -207,10 +207,10 @@ def measure_coverage(scores: ColumnScores) -> dict[str, Interval | None]:
     return {"recall": compute_interval(is_supported), "precision (pos)": compute_interval(precision[is_supported == 1])}
 
 
-def compute_column_measures(
+def compute_precision_where_supported(
     experiment: Experiment, scores: Mapping[str, ColumnScores], names: Iterable[str]
 ) -> dict[str, dict[str, Interval | None]]:
-    """{column: {measure: mean}} for the measures of an experiment that are not metrics of a single answer."""
+    """{column: {"precision_where_supported": mean}}; empty if the experiment does not have this measure."""
     if PRECISION_MEASURE not in experiment.measures:
         return {}
     return {name: {PRECISION_MEASURE: measure_coverage(scores[name])["precision (pos)"]} for name in names}

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from quorum.evaluation.metrics.corpus_measures import CorpusMeasure
+    from quorum.evaluation.metrics.user_measures import UserMeasure
 
 DEFAULT_MODEL = "gpt2-large"  # the authors' choice
 MOST_TOKENS = 1024  # GPT-2 reads at most so many tokens of a text
@@ -37,7 +37,7 @@ def describe_missing_mauve(experiment: Experiment) -> list[str]:
     return []
 
 
-def choose_mauve_measure(experiment: Experiment, *, is_missing: bool) -> "Mapping[str, CorpusMeasure]":
+def choose_mauve_measure(experiment: Experiment, *, is_missing: bool) -> "Mapping[str, UserMeasure]":
     """{"mauve": function} if the paper reports MAUVE and nothing is missing; else {}."""
     return {"mauve": compute_mauve} if "mauve" in experiment.measures and not is_missing else {}
 

@@ -1,5 +1,6 @@
 """Our results next to the paper's own: a table for each measure that the paper reports."""
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -38,7 +39,7 @@ TABLE_TITLES = {
 PLAIN_MEAN_MEASURES = ("context_tokens", "input_tokens", "output_tokens", "calls", "mauve")  # shown as a plain mean
 FILE_NAME_WORDS = {  # data set -> words that identify it in a file name
     "NQ": ("nq", "naturalquestions", "natural questions"),
-    "WebQ": ("webq", "webquestions"),
+    "WebQ": ("webq", "webquestions", "web questions"),
     "2Wiki": ("2wiki", "2wikimultihopqa", "2wikimultihop"),
     "HotpotQA": ("hotpot", "hotpotqa"),
     "TriviaQA": ("trivia", "triviaqa", "tqa"),
@@ -55,11 +56,11 @@ MOST_PAPER_COLUMNS = 3  # columns of the paper's numbers in one table
 def find_data_set_name(file_name: str) -> str | None:
     """The paper's data set that a file's name contains, or None.
 
-    >>> find_data_set_name("hotpotqa_dev.jsonl")
-    'HotpotQA'
+    >>> find_data_set_name("natural_questions-dev.jsonl")
+    'NQ'
     """
-    words = file_name.lower().replace("-", "_").replace(".", "_").split("_")
-    return next((data for data, names in FILE_NAME_WORDS.items() if any(word in names for word in words)), None)
+    words = f" {' '.join(re.split('[-_. ]+', file_name.lower()))} "
+    return next((data for data, names in FILE_NAME_WORDS.items() if any(f" {name} " in words for name in names)), None)
 
 
 def choose_paper_numbers(
@@ -146,8 +147,12 @@ def describe_block(block: PaperNumbers, blocks: Sequence[PaperNumbers]) -> str:
 
 
 def format_number(value: float | None) -> str | None:
-    """A number of the paper, with as many digits as the paper prints."""
-    return None if value is None else f"{value:g}" if value >= 100 else f"{value:.1f}"
+    """A number of the paper with all its digits; below 100, at least one after the point.
+
+    >>> format_number(38.0), format_number(39.81)
+    ('38.0', '39.81')
+    """
+    return None if value is None else f"{value:g}" if value >= 100 else str(float(value))
 
 
 def describe_our_value(scores: ColumnScores, measure: str, values_over_all_answers: Mapping[str, Any] | None) -> Any:

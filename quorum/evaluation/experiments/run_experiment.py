@@ -12,7 +12,7 @@ from quorum.core.context import Context
 from quorum.core.errors import SetupError
 from quorum.evaluation.experiments.analyses import (
     AnalysisTable,
-    compute_column_measures,
+    compute_precision_where_supported,
     make_best_of_runs_table,
     make_cost_table,
     make_coverage_tables,
@@ -147,13 +147,13 @@ def compare_with_paper(
             for block in paper_numbers
         ]
     names = [column.name for column in columns]
-    column_measures = compute_column_measures(experiment, scores.scores_by_column, names)
+    precision_by_column = compute_precision_where_supported(experiment, scores.scores_by_column, names)
     return make_paper_tables(
         replace(experiment, measures=fitting_measures),
         scores.scores_by_column,
         names,
         paper_numbers,
-        column_measures or scores.summary,
+        precision_by_column or scores.summary,
     )
 
 

@@ -46,7 +46,9 @@ def em(outputs: Result, reference_outputs: Reference) -> float:
 
 
 def f1(outputs: Result, reference_outputs: Reference) -> float:
-    """Token F1 in 0..1, the best over the gold answers. The words of an unknown answer do not count."""
+    """Token F1 in 0..1, the best over the gold answers. An unknown answer gets its exact match, whatever words it
+    shares with a gold answer.
+    """
     if unknown(outputs) or not reference_outputs["answers"]:
         return em(outputs, reference_outputs)
     return text.f1(outputs["answer"], reference_outputs["answers"])
@@ -75,11 +77,11 @@ def contains(outputs: Result, reference_outputs: Reference) -> float | None:
 def accuracy(outputs: Result, reference_outputs: Reference) -> float | None:
     """Whether the label, or the yes or no at the start of the answer, is right; None for other tasks."""
     task = reference_outputs.get("task")
-    if task == "yes_no":
+    if task == "yes_no" and reference_outputs["answers"]:
         first_word = text.normalize(outputs["answer"]).split()[:1]
         golds = [text.normalize(gold).split()[:1] for gold in reference_outputs["answers"]]
         return float(bool(first_word) and first_word in golds)
-    return em(outputs, reference_outputs) if task == "label" else None
+    return em(outputs, reference_outputs) if task in ("yes_no", "label") else None
 
 
 def list_known_votes(outputs: Result) -> list[str] | None:

@@ -25,7 +25,7 @@ from quorum.core.state import Usage
 from quorum.evaluation.run.column_scores import Row
 from quorum.evaluation.run.config_file import read_config
 from quorum.evaluation.run.read_rows import read_rows
-from quorum.evaluation.run.result_files import explain_write_errors, read_whole_lines, write_json
+from quorum.evaluation.run.result_files import explain_write_errors, repair_and_read_lines, write_json
 from quorum.evaluation.run.results import Results
 from quorum.evaluation.run.source import ProgressCallback
 from quorum.evaluation.run.spending import Spending
@@ -123,7 +123,7 @@ def read_verdicts(path: Path) -> dict[tuple[str, str], JudgedLine]:
     if not path.exists():
         return lines
     with path.open("r+b") as file:
-        for text in read_whole_lines(file):
+        for text in repair_and_read_lines(file):
             with suppress(ValueError, KeyError, TypeError):
                 fields = json.loads(text)
                 line = JudgedLine(**{name: fields[name] for name in JudgedLine.__annotations__})  # type: ignore[typeddict-item]

@@ -1,6 +1,7 @@
 """Scorers of the passages that a method read: pure functions, as in `quorum.evaluation.metrics.answers`.
 
-`passages` of a result are the final passages, as shortened by a filter; `retrieved` are the ids before a filter.
+`passages` of a result are the final passages, as shortened by a filter. `retrieved` are the ids of all retrieved
+passages: before a filter, or before an experiment keeps only the best or places gold passages; else there are none.
 Measures based on gold passages are None if the data name none; measures based on the texts need answers. Where the data
 name gold articles (KILT), every passage of such an article is a gold one, and an article counts once.
 """
@@ -24,7 +25,7 @@ def list_final_ids(outputs: Result, reference_outputs: Reference) -> list[str]:
 
 
 def list_ids_before_filter(outputs: Result, reference_outputs: Reference) -> list[str] | None:
-    """The ids of the passages before a filter, listed in the same way; None for a method without a filter."""
+    """The ids in `retrieved`, listed in the same way; None if the result has none."""
     ids_before_filter = outputs.get("retrieved")
     return None if ids_before_filter is None else name_articles(ids_before_filter, outputs, reference_outputs)
 
@@ -65,17 +66,17 @@ def s_precision(outputs: Result, reference_outputs: Reference) -> float | None:
 
 
 def recall_before_filter(outputs: Result, reference_outputs: Reference) -> float | None:
-    """Recall before filtering; None for a method without a filter."""
+    """Recall of all retrieved passages, before a filter; None if the result has no `retrieved`."""
     return compute_recall(list_ids_before_filter(outputs, reference_outputs), reference_outputs)
 
 
 def precision_before_filter(outputs: Result, reference_outputs: Reference) -> float | None:
-    """Precision before filtering."""
+    """Precision of all retrieved passages, before a filter."""
     return compute_precision(list_ids_before_filter(outputs, reference_outputs), reference_outputs)
 
 
 def s_precision_before_filter(outputs: Result, reference_outputs: Reference) -> float | None:
-    """S-Precision before filtering."""
+    """S-Precision of all retrieved passages, before a filter."""
     return compute_s_precision(list_ids_before_filter(outputs, reference_outputs), reference_outputs)
 
 

@@ -77,7 +77,7 @@ def compute_calibration(
     if n == 0:
         return None
     risks = compute_selective_risks(confidences, wrong)
-    # A threshold can lie only between two different confidences.
+    # The curve has one point for each different confidence: no threshold can separate answers of equal confidence.
     ends = np.append(np.flatnonzero(np.diff(-np.sort(-confidences))), n - 1)
     bins = make_bins(confidences, 1 - wrong)
     total = n if question_count is None else question_count

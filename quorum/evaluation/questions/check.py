@@ -1,7 +1,7 @@
 """Decides whether to keep a question, and names its fault if not.
 
-Its passages must answer it; the model's memory, or one of its two passages alone, must not. Nothing may answer an
-unanswerable question.
+A question's passages must answer it, but the model's memory must not. If a question is about two passages, neither of
+them alone may answer it. Nothing may answer an unanswerable question.
 """
 
 import asyncio
@@ -88,8 +88,8 @@ def find_words(question: str) -> frozenset[str]:
 
 
 def find_fault_in_text(draft: Draft, earlier_questions: EarlierQuestions) -> str | None:
-    """The fault that the text alone shows, without a model call; None if it shows none. The question is then added to
-    the earlier questions.
+    """The fault that the text alone shows, without a model call; None if it shows none. A question without a fault is
+    added to the earlier questions.
     """
     answerable = draft.draw.kind != "unanswerable"
     if POINTING_PHRASE.search(draft.question):

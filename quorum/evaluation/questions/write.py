@@ -252,7 +252,9 @@ def count_missing(wanted_counts: Mapping[Kind, int], kept_counts: Mapping[Kind, 
 
 
 def is_for_file(draft: Draft, options: Options) -> bool:
-    """Whether a draft gets a line in the file: a kept one does; with `writes_rejected`, each that was checked does."""
+    """Whether a draft gets a line in the file. A kept one does; with `writes_rejected`, so does a rejected one that has
+    a question, unless a call failed.
+    """
     return draft.fault is None or (options.writes_rejected and bool(draft.question) and draft.fault != "failed")
 
 

@@ -137,7 +137,7 @@ def draw_marker(figure: MethodFigures, number: int, point: tuple[float, float], 
         f'<g class="marker {get_colour_class(number)}" tabindex="0" role="img" '
         f'aria-label="{escape(f"{figure.name}: {description}")}">'
         f'<line class="interval" x1="{left:.1f}" x2="{left:.1f}" y1="{low:.1f}" y2="{high:.1f}"/>'
-        f'<circle class="{"point best" if is_on_front else "point"}" cx="{left:.1f}" cy="{top:.1f}" r="6"/>'
+        f'<circle class="{"point on-front" if is_on_front else "point"}" cx="{left:.1f}" cy="{top:.1f}" r="6"/>'
         f'<text class="caption" x="8" y="14"><tspan class="caption-name">{escape(figure.name)}</tspan>'
         f'<tspan x="8" dy="16">{escape(description)}</tspan></text></g>'
     )

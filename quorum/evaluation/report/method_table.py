@@ -62,7 +62,7 @@ def make_table_row(decision: "Decision", figure: MethodFigures) -> dict[str, str
         "p&nbsp;against the&nbsp;best": escape(format_p_against_best(decision, figure.name)),
         "right": format_share(figure.right) if figure.n else "–",
         "wrong": format_share(figure.wrong) if figure.n else "–",
-        "unknown": format_share(summary["unknown"]),
+        "unknown": format_share(figure.unknown) if figure.n else "–",
         "cost": "–" if figure.cost is None else format_dollars(figure.cost),
         "calls": f"{figure.calls:.1f}",
         "tokens": f"{figure.tokens:,.0f}",
@@ -80,13 +80,13 @@ def format_interval(summary: Mapping[str, Any], name: str) -> str:
     if summary.get(name) is None:
         return "–"
     low, high = summary[f"{name}_low"], summary[f"{name}_high"]
-    return f'{100 * summary[name]:.1f} <span class="ends">{100 * low:.1f}–{100 * high:.1f}</span>'
+    return f'{100 * summary[name]:.1f} <span class="interval-ends">{100 * low:.1f}–{100 * high:.1f}</span>'
 
 
 def describe_worth(figure: MethodFigures) -> str:
     """The mean worth with its interval, in hundredths of a right answer."""
     ends = f"{100 * figure.low:.1f} to {100 * figure.high:.1f}"
-    return f'{100 * figure.quality:.1f} <span class="ends">{ends}</span>' if figure.n else "–"
+    return f'{100 * figure.quality:.1f} <span class="interval-ends">{ends}</span>' if figure.n else "–"
 
 
 def format_share(value: float | None) -> str:

@@ -254,9 +254,9 @@ def render_methods_table(decision: "Decision") -> Iterator[str]:
         row = decision.scores.summary[figure.name]
         quality = f"{100 * figure.quality:.1f} [{100 * figure.low:.1f}, {100 * figure.high:.1f}]" if figure.n else "-"
         cost = "-" if figure.cost is None else format_dollars(figure.cost)
-        contains, *shares = (
+        contains, outvoted = (
             f"{100 * value:.1f}" if (value := row.get(name)) is not None else "-"
-            for name in ("contains", "unknown", "right_answer_outvoted")
+            for name in ("contains", "right_answer_outvoted")
         )
         times = (f"{value:.2f}" if (value := row[name]) is not None else "-" for name in ("seconds_p50", "seconds_p95"))
         cells = [
@@ -266,7 +266,8 @@ def render_methods_table(decision: "Decision") -> Iterator[str]:
             *("-" if (value := row.get(name)) is None else f"{value:.3f}" for name in plugin_metrics),
             *([contains] if "em" in decision.scores.measures else []),
             escape_markdown(format_p_against_best(decision, figure.name)),
-            *shares,
+            f"{100 * figure.unknown:.1f}" if figure.n else "-",
+            outvoted,
             cost,
             f"{figure.calls:.1f}",
             f"{figure.tokens:,.0f}",

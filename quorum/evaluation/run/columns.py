@@ -87,8 +87,8 @@ class Column:
         )
 
     def compute_cost(self, usage: "Mapping[str, Usage]") -> float | None:
-        """Dollars for the calls of one answer, by prompt name; None if a price is missing. Cached input gets no
-        discount: a method that runs alone would not find it in the cache.
+        """The dollars that the calls of one answer cost together; None if a price is missing. usage: the counts by
+        prompt name. Cached input gets no discount: a method that runs alone would not find it in the cache.
         """
         priced_counts = [(self.find_price(prompt), counts) for prompt, counts in usage.items()]
         costs = [

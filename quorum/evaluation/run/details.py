@@ -16,7 +16,7 @@ from quorum.core.json_text import parse_json
 from quorum.core.private_files import open_private_bytes
 from quorum.core.state import Evidence, Passage, Result, Usage, Vote
 from quorum.evaluation.run.old_keys import rename_old_keys
-from quorum.evaluation.run.result_files import explain_write_errors, read_whole_lines
+from quorum.evaluation.run.result_files import explain_write_errors, repair_and_read_lines
 from quorum.evaluation.watch import AnswerWatcher, Call, Step
 
 COPIED_KEYS = ("rationale", "candidates", "summaries", "validity", "scores", "votes", "voters_without_evidence")
@@ -69,7 +69,7 @@ class Details:
     def __init__(self, path: Path) -> None:
         self.path = path
         self.file = open_private_bytes(path, "a+b")
-        deque(read_whole_lines(self.file), maxlen=0)
+        deque(repair_and_read_lines(self.file), maxlen=0)  # reads to the end, which removes an incomplete last line
 
     def append(self, detail: Detail) -> None:
         """Write a line now. It precedes the question's line in results.jsonl, so that every result has its details."""

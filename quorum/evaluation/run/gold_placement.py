@@ -36,7 +36,7 @@ def select_gold(passages: Sequence[Passage], record: Record, task: str) -> list[
     return [passage for passage in passages if contains_answer(passage["text"], record["answers"])]
 
 
-def list_known_gold(record: Record, task: str) -> list[Passage]:
+def list_gold_with_texts(record: Record, task: str) -> list[Passage]:
     """The gold passages of a question whose texts are known: the question brings them, or `add_gold` added them."""
     return select_gold([*record["passages"], *record.get("gold_passages", [])], record, task)
 
@@ -59,7 +59,7 @@ def place_gold(
     """
     gold = select_gold(passages, record, task)
     if not gold:
-        gold = list_known_gold(record, task)[:1]
+        gold = list_gold_with_texts(record, task)[:1]
         others_retrieved = list(passages[: context.k - 1 if gold else context.k])
         place = len(others_retrieved)
         if position == "inserted":
@@ -83,7 +83,7 @@ async def add_gold(
     """
     tasks = {record["id"]: task or dataset.get_task(record) for record in dataset.read_records()}
     records_without_gold = [
-        record for record in dataset.read_records() if not list_known_gold(record, tasks[record["id"]])
+        record for record in dataset.read_records() if not list_gold_with_texts(record, tasks[record["id"]])
     ]
     wanted_ids = {id_ for record in records_without_gold for id_ in record["gold"]}
     passages_by_id = await asyncio.to_thread(

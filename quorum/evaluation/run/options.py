@@ -11,7 +11,7 @@ from quorum.core.errors import SetupError
 from quorum.core.ray_cluster import check_engine
 
 if TYPE_CHECKING:
-    from quorum.evaluation.metrics.corpus_measures import CorpusMeasure
+    from quorum.evaluation.metrics.user_measures import UserMeasure
     from quorum.graphs import Graph
 
 RACE_MODES = ("exact", "questions", "future")
@@ -40,11 +40,12 @@ class Options:
     be added after the questions are answered. writes_details: whether to write details.jsonl; the `seconds` of a row
     are then the time that its method would take alone.
 
-    budget: the most that a question may take on average, by unit (calls, tokens, cost in dollars, seconds); max_cost:
-    dollars that the run may spend; prices: your own file of prices.
+    budget: the most that a method may use per question, by unit: calls, tokens and cost (in dollars) are compared by
+    their means, seconds by their 95th percentile. max_cost: dollars that the run may spend; prices: your own file of
+    prices.
 
     wrong_cost: what a wrong answer costs, where a right one is worth 1; unknown costs nothing. A race uses it. Without
-    a race it only changes the decision, so the same folder can be decided again at another cost.
+    a race it only changes the decision, so the answers in a folder can be compared again at another cost.
 
     race: stop asking methods that cannot win, "exact", "questions" or "future" (docs/compare.md); None: ask all.
 
@@ -78,7 +79,7 @@ class Options:
     out: Path | None = None
 
     baseline: str | None = None
-    measures: "Mapping[str, CorpusMeasure]" = field(default_factory=dict)
+    measures: "Mapping[str, UserMeasure]" = field(default_factory=dict)
     judge: str | None = None
     writes_details: bool = False
 

@@ -122,7 +122,8 @@ async def check_models(context: Context) -> None:
 async def add_estimate(plan: Plan, progress: ProgressCallback = ignore_progress) -> Plan:
     """The plan with its estimate. Indexes a corpus that is not indexed yet.
 
-    Raises `SetupError` if the estimate exceeds the options' `max_cost`.
+    Raises `SetupError` if the options have a `max_cost` and a price is missing, or if the estimate exceeds it. With a
+    race, the estimate may exceed it, because a race ends at the limit.
     """
     options, prices = plan.options, Prices(plan.options.prices)
     columns = plan.columns
@@ -142,7 +143,7 @@ async def add_estimate(plan: Plan, progress: ProgressCallback = ignore_progress)
     )
     is_judge_priced = plan.judge is None or prices.find_price(options.judge) is not None
     cost = cost_estimate.cost if is_judge_priced else None
-    if options.race is not None and cost is not None:  # a race costs less than the estimate, and ends at the limit
+    if options.race is not None and cost is not None:  # a race ends at the limit
         return replace(plan, estimate=cost_estimate, rehearsal_usage=spending.usage_by_model, is_indexed=True)
     check_limit(cost, options.max_cost, instead="ask fewer questions with --limit, fewer methods")
     return replace(plan, estimate=cost_estimate, rehearsal_usage=spending.usage_by_model, is_indexed=True)

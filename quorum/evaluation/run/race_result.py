@@ -10,9 +10,9 @@ from quorum.algorithms.betting import compute_interval, compute_lower_bound
 from quorum.algorithms.race import RaceMode
 
 SEED = 0
-Units = tuple[
-    tuple[str, ...], ...
-]  # the ids of all questions, grouped: the questions of one unit count as one step of the race
+Units = tuple[tuple[str, ...], ...]
+"""The ids of all questions, in units; a unit is one step of the race. In the mode "future", the questions of one
+document or conversation are one unit. Any other question is a unit by itself."""
 
 
 @dataclass(frozen=True)
@@ -36,8 +36,8 @@ class Standing:
 @dataclass(frozen=True)
 class RaceResult:
     """The result of a race. error: the highest allowed probability that the race drops the best method; measure: the
-    deciding measure; units: the ids in the order of the race, those of one unit count as one step;
-    settled_count: how many questions all methods that were still in the race have answered; standings: by method.
+    deciding measure; units: the ids in the order of the race; settled_count: how many questions all methods that were
+    still in the race have answered; standings: by method.
     """
 
     mode: RaceMode

@@ -11,7 +11,7 @@ from quorum.core.errors import SetupError
 from quorum.core.private_files import open_private_text
 
 
-def read_whole_lines(file: BinaryIO) -> Iterator[bytes]:
+def repair_and_read_lines(file: BinaryIO) -> Iterator[bytes]:
     """The lines of a file that is open for reading and writing. If a kill left the last line incomplete, removes it."""
     whole_bytes = 0
     file.seek(0)

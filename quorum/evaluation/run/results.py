@@ -11,7 +11,7 @@ from quorum.core.errors import SetupError
 from quorum.core.private_files import open_private_bytes
 from quorum.evaluation.run.column_scores import ColumnScores, Row
 from quorum.evaluation.run.old_keys import rename_old_keys
-from quorum.evaluation.run.result_files import explain_write_errors, read_whole_lines
+from quorum.evaluation.run.result_files import explain_write_errors, repair_and_read_lines
 
 Summary = Mapping[str, Mapping[str, float | int | None]]
 
@@ -20,14 +20,14 @@ class Results:
     """results.jsonl, open for appending whole lines. What earlier lines answer is not asked again.
 
     scores: of the counted lines, by method; answered_pairs: (method, id) of the questions that were answered without an
-    error; known_ids: questions that the screening method answered correctly, which no other method is asked;
+    error; screened_out_ids: questions that the screening method answered correctly, which no other method is asked;
     is_counted: whether the line of a (method, id) counts; None: all do.
     """
 
     def __init__(self, path: Path, methods: Iterable[str], screening_method: str | None = None) -> None:
         self.scores = {name: ColumnScores() for name in methods}
         self.screening_method = screening_method
-        self.known_ids: set[str] = set()
+        self.screened_out_ids: set[str] = set()
         self.answered_pairs: set[tuple[str, str]] = set()
         self.is_counted: Callable[[str, str], bool] | None = None
         self.path = path
@@ -40,7 +40,7 @@ class Results:
 
     def resume(self) -> None:
         """Count the lines of an earlier run."""
-        for number, line in enumerate(read_whole_lines(self.file), start=1):
+        for number, line in enumerate(repair_and_read_lines(self.file), start=1):
             try:
                 self.count(cast(Row, rename_old_keys(json.loads(line))))
             except (ValueError, KeyError, TypeError, AttributeError):
@@ -53,7 +53,7 @@ class Results:
         nothing afterwards.
         """
         self.scores = {name: ColumnScores() for name in self.scores}
-        self.known_ids, self.answered_pairs, self.is_counted = set(), set(), is_counted
+        self.screened_out_ids, self.answered_pairs, self.is_counted = set(), set(), is_counted
         self.resume()
 
     def count(self, row: Row) -> None:
@@ -62,7 +62,7 @@ class Results:
             return
         self.scores[row["method"]].add(row)
         if row["method"] == self.screening_method and row["em"] == 1 and row["gold"]:
-            self.known_ids.add(row["id"])
+            self.screened_out_ids.add(row["id"])
         if row["error"] is None:
             self.answered_pairs.add(key)
 

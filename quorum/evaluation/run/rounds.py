@@ -68,7 +68,7 @@ def split_into_rounds(
     screening_columns = [column for column in columns if column.name == results.screening_method]
     if screening_columns:
         yield QuestionRound(screening_columns, dataset)
-        excluded_ids = results.known_ids | results.scores[screening_columns[0].name].error_messages.keys()
+        excluded_ids = results.screened_out_ids | results.scores[screening_columns[0].name].error_messages.keys()
         dataset = replace(
             dataset, count=dataset.count - len(excluded_ids), excluded_ids=dataset.excluded_ids | excluded_ids
         )

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from quorum.evaluation.compare.baseline import Comparison, compare_groups
-from quorum.evaluation.metrics.corpus_measures import compute_corpus_measures
 from quorum.evaluation.metrics.judge import judge_answers
 from quorum.evaluation.metrics.registry import list_compared_measures
+from quorum.evaluation.metrics.user_measures import compute_user_measures
 from quorum.evaluation.run.column_scores import ColumnScores
 from quorum.evaluation.run.plan import Plan
 from quorum.evaluation.run.race_result import RaceResult
@@ -84,7 +84,7 @@ async def score(outcome: RunOutcome, progress: ProgressCallback = ignore_progres
         new_answers=outcome.new_answers,
         spending=outcome.spending,
         count_without_gold_passage=outcome.count_without_gold_passage,
-        screened_out_count=len(results.known_ids),
+        screened_out_count=len(results.screened_out_ids),
         judge_spending=None if plan.judge is None else plan.judge.spending,
         race=outcome.race,
     )
@@ -112,7 +112,7 @@ def write_summaries(outcome: RunOutcome) -> tuple[Summary, list[Comparison]]:
     """
     plan, results = outcome.plan, outcome.results
     summary = results.summarize()
-    for name, values in compute_corpus_measures(results.path, plan.options.measures).items():
+    for name, values in compute_user_measures(results.path, plan.options.measures).items():
         for column, value in values.items():
             summary[column][name] = value
     if outcome.race is not None:

@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
-from comparison_fixtures import corpus, data, make_context, make_estimate, reply_as_reader, run_comparison
+from comparison_fixtures import corpus, data, make_context, make_estimate, reply_as_weak_model, run_comparison
 from openai_bodies import Response, make_error
 from openai_server import OpenAIServer
 from quorum_command import Quorum
@@ -34,7 +34,7 @@ def prices(tmp_path: Path) -> Path:
 async def test_a_comparison_runs_from_estimate_to_report(
     corpus: str, data: Path, prices: Path, openai_server: OpenAIServer
 ) -> None:
-    openai_server.reply(reply_as_reader)
+    openai_server.reply(reply_as_weak_model)
     plan, decision = await run_comparison(corpus, data, methods=COMPARED_METHODS, prices=prices, budget={"calls": 2.5})
     assert plan.estimate is not None
     # the maximum: every short answer is wordy, so the model is asked once more to shorten it
@@ -63,7 +63,7 @@ async def test_a_comparison_runs_from_estimate_to_report(
 async def test_a_repeated_comparison_asks_nothing_and_keeps_its_spending(
     corpus: str, data: Path, prices: Path, openai_server: OpenAIServer
 ) -> None:
-    openai_server.reply(reply_as_reader)
+    openai_server.reply(reply_as_weak_model)
     options = {"methods": "concat,post_fusion", "prices": prices, "limit": 3}
     _, first = await run_comparison(corpus, data, **options)
     request_count = len(openai_server.requests)
@@ -77,12 +77,12 @@ async def test_a_failed_question_is_reported_and_asked_again(
     corpus: str, data: Path, openai_server: OpenAIServer
 ) -> None:
     openai_server.reply(
-        lambda request: make_error(400, "no <b>") if "number 4?" in request.text else reply_as_reader(request)
+        lambda request: make_error(400, "no <b>") if "number 4?" in request.text else reply_as_weak_model(request)
     )
     _, first = await run_comparison(corpus, data, methods="concat,post_fusion")
     assert [(figure.n, figure.errors, figure.cost) for figure in first.figures] == [(5, 1, None), (5, 1, None)]
     assert "1 of concat and 1 of post_fusion" in first.recommendation.sentences[-1]
-    openai_server.reply(reply_as_reader)
+    openai_server.reply(reply_as_weak_model)
     _, second = await run_comparison(corpus, data, methods="concat,post_fusion")
     assert (second.scores.new_answers, [figure.errors for figure in second.figures]) == (2, [0, 0])
 
@@ -106,7 +106,7 @@ async def test_a_limit_on_cost_stops_before_and_in_the_middle(
 def test_details_hold_the_path_and_the_replies(
     corpus: str, data: Path, openai_server: OpenAIServer, quorum: Quorum
 ) -> None:
-    openai_server.reply(reply_as_reader)
+    openai_server.reply(reply_as_weak_model)
     settings = ["--set", "k=2", "--set", "retriever=bm25", "--models", "openai:test", "--set", f"journal={data}.sqlite"]
     run = quorum("compare", corpus, str(data), "--methods", COMPARED_METHODS, *settings, "--out", "out", "--limit", "2")
     assert run.code == 0, run.err
@@ -148,7 +148,7 @@ def test_a_folder_is_a_corpus_and_unreadable_files_are_named(
             f"# Thing {number}\n\nThing number {number} was found by person {number}.\n"
         )
     (folder / "picture.png").write_bytes(b"\x89PNG")
-    openai_server.reply(reply_as_reader)
+    openai_server.reply(reply_as_weak_model)
     options = (
         "--models",
         "openai:test",
@@ -230,7 +230,7 @@ def test_ask_withholds_an_answer_that_is_not_sure_enough(
 async def test_a_search_that_methods_share_counts_for_each_of_them(
     corpus: str, data: Path, openai_server: OpenAIServer
 ) -> None:
-    openai_server.reply(reply_as_reader)
+    openai_server.reply(reply_as_weak_model)
     options = Options(data=data, corpus=corpus, methods="concat", context=make_context())
     plan = await plan_comparison(options)
     [column] = share_retrieval(plan.columns)

@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
-from comparison_fixtures import data, reply_as_reader, run_comparison
+from comparison_fixtures import data, reply_as_weak_model, run_comparison
 from openai_server import OpenAIServer
 from quorum_command import Quorum
 
@@ -32,7 +32,7 @@ def data_with_passages(tmp_path: Path) -> Path:
 async def test_the_questions_own_passages_are_a_corpus(
     corpus: str, passage_count: int, source: str, data_with_passages: Path, openai_server: OpenAIServer
 ) -> None:
-    openai_server.reply(reply_as_reader)
+    openai_server.reply(reply_as_weak_model)
     plan, decision = await run_comparison(corpus, data_with_passages, methods="concat,concat_pf")
     folder = decision.scores.folder
     rows = [json.loads(line) for line in (folder / "results.jsonl").read_text().splitlines()]

@@ -32,7 +32,9 @@ async def test_the_estimate_of_a_filter_counts_its_prompt(corpus: str, data: Pat
 
 
 async def test_the_estimate_asks_under_the_task_of_the_options(tmp_path: Path) -> None:
-    """The data ask for yes or no, the options for a short answer. The run finds each reply of the estimate again."""
+    """The data ask for yes or no, the options for a short answer. The estimate asks for a short answer too, so the run
+    finds the reply in the journal and makes no call.
+    """
     line = {
         "question": "Is the lighthouse of Vell old?",
         "answers": ["yes"],

@@ -22,6 +22,7 @@ from race_fixtures import (
     write_questions,
 )
 
+from quorum.cli.race_progress import show_race
 from quorum.core.errors import SetupError
 from quorum.evaluation.run.race import RunningRace
 
@@ -265,6 +266,18 @@ def test_a_race_on_the_command_line_prints_json_lines(data: Path, openai_server:
     assert [method["method"] for method in lines[-2]["methods"] if not method["dropped"]] == ["concat[k=3]"]
     assert all(method["low"] <= method["mean"] <= method["high"] for method in lines[-2]["methods"])
     assert quorum(*command[:-1], "fast").code == 2
+
+
+def test_json_lines_come_with_each_part_and_each_dropped_method(capsys: pytest.CaptureFixture[str]) -> None:
+    """A method that is dropped as a part is settled makes one line, and the next settled question none."""
+    race = RunningRace(["a", "b"], tuple((f"q{n}",) for n in range(100)), mode="questions", measure="em")
+    printed_lines = []
+    with show_race(as_json=True) as (_, watch):
+        for settled_count, dropped in ((0, {}), (4, {}), (5, {"b": 5}), (6, {"b": 5}), (10, {"b": 5})):
+            race.settled_count, race.asked_when_dropped = settled_count, dropped
+            watch(race)
+            printed_lines.append(len(capsys.readouterr().out.splitlines()))
+    assert printed_lines == [1, 0, 1, 0, 1]
 
 
 def test_the_best_is_hardly_ever_dropped(tmp_path: Path) -> None:

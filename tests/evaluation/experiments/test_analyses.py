@@ -115,8 +115,8 @@ def make_result(id_: str, method: str, em: float, rationale: str | None = None) 
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """Results of two methods. To four questions both gave right answers with a rationale; one of these, q6, has no gold
-    answer.
+    """Results of the methods sure and sum_and_pred. To four questions both gave right answers with a rationale; one of
+    these, q6, has no gold answer. An answer of a third method (q1) and one with an error (q5) must be ignored.
     """
     rows = [
         make_result(f"q{n}", method, 1, f"{method} says {n}") for n in range(4) for method in ("sure", "sum_and_pred")

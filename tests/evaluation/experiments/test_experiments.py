@@ -18,6 +18,7 @@ from quorum.core.errors import SetupError
 from quorum.datasets.examples import read_examples
 from quorum.evaluation.experiments.catalogue import EXPERIMENTS, find_experiment
 from quorum.evaluation.experiments.experiment_columns import group_columns
+from quorum.evaluation.experiments.paper_numbers import find_data_set_name
 from quorum.evaluation.run.dataset import read_data
 from quorum.evaluation.run.demonstrations import draw_shots
 from quorum.graphs import METHODS
@@ -229,6 +230,23 @@ def quorum(capsys: pytest.CaptureFixture[str]) -> Callable[..., tuple[int, str, 
         return code, *capsys.readouterr()
 
     return run
+
+
+@pytest.mark.parametrize(
+    ("file_name", "data_set"),
+    [
+        ("hotpotqa_dev.jsonl", "HotpotQA"),
+        ("NQ.jsonl.gz", "NQ"),
+        ("natural_questions.jsonl", "NQ"),
+        ("natural-questions-dev.jsonl", "NQ"),
+        ("natural questions.jsonl", "NQ"),
+        ("web_questions.jsonl", "WebQ"),
+        ("questions.jsonl", None),
+        ("supernatural_questions.jsonl", None),
+    ],
+)
+def test_the_file_name_says_which_of_the_papers_data_sets_is_asked(file_name: str, data_set: str | None) -> None:
+    assert find_data_set_name(file_name) == data_set
 
 
 def test_the_list_has_a_line_for_each_experiment(quorum: Callable[..., tuple[int, str, str]]) -> None:

@@ -204,7 +204,8 @@ async def test_a_comparison_with_a_judge_reports_its_verdicts_and_spending(
     prices = tmp_path / "prices.toml"
     prices.write_text('["openai:test"]\ninput = 1.0\noutput = 1.0\n["openai:judge"]\ninput = 1.0\noutput = 1.0\n')
     openai_server.reply(reply_by_model)
-    # Both methods give the same answers: the judge is called once for each, and the journal repeats its reply.
+    # Both methods give the same answers. The judge is called once for each different answer that it must judge; for the
+    # second method its reply is reused.
     context = replace(CONTEXT, journal=str(tmp_path / "journal.sqlite"))
     options = make_options(
         data, context=context, methods="concat,concat_pf", judge="openai:judge", prices=prices, max_cost=5

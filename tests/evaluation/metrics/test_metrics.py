@@ -61,6 +61,12 @@ def test_an_answer_is_wrong_where_the_data_have_none() -> None:
     assert (scores["em"], scores["f1"], scores["unknown"]) == (0, 0, False)
 
 
+@pytest.mark.parametrize("task", ["yes_no", "label"])
+def test_accuracy_counts_unknown_as_right_where_the_data_have_no_answer(task: str) -> None:
+    assert score(make_result("unknown", unknown=True), [], task=task)["accuracy"] == 1
+    assert score(make_result("yes"), [], task=task)["accuracy"] == 0
+
+
 def test_the_words_of_a_refusal_score_zero() -> None:
     refusal = make_result("The context does not mention the tower", unknown=True)
     assert score(refusal, ["tower"])["f1"] == 0

@@ -60,6 +60,7 @@ async def test_questions_of_all_three_kinds_name_their_gold_passages_and_their_w
     assert single["answers"] in ([f"Ida{number}"], [f"Orm{number}"])
     assert single["meta"]["evidence"][0]["passage"] == single["gold"][0]
     assert sorted(two["gold"]) == sorted([f"l{two['gold'][0][1:]}", f"t{two['gold'][0][1:]}"])
+    # "read": the verifier's answers, by what it was shown
     assert two["meta"]["read"] == {
         "passages": two["answers"][0],
         "memory": "unknown",

@@ -4,7 +4,8 @@ import json
 from pathlib import Path
 
 import pytest
-from openai_server import OpenAIServer
+from openai_bodies import Response, make_error
+from openai_server import OpenAIServer, Request
 from question_writer import make_question_writer
 from questions_fixtures import OUTPUT_FILE, corpus, read_lines, reply_to_even_numbers
 from quorum_command import CommandOutcome, Quorum
@@ -68,6 +69,28 @@ def test_kinds_that_fell_short_are_reported(corpus: str, openai_server: OpenAISe
     run = run_questions(quorum, corpus, "--model", "openai:test", "--n", "2", "--mix", "two=1", "--out", "other.jsonl")
     assert (run.code, Path("other.jsonl").exists()) == (1, False)
     assert "0 kept, 4 rejected: 4 where the passage gave nothing to ask about." in run.out
+
+
+@pytest.mark.parametrize(
+    ("wanted", "consequence"),
+    [(3, "other drafts took their place"), (8, "the same command again asks for the questions that are still missing")],
+)
+def test_failed_drafts_are_reported_with_what_follows(
+    wanted: int, consequence: str, corpus: str, openai_server: OpenAIServer, quorum: Quorum
+) -> None:
+    write_reply, failed_prompts = make_question_writer(), list[str]()
+
+    def fail_first_prompt(request: Request) -> str | Response:
+        if not failed_prompts or request.text in failed_prompts:
+            failed_prompts[:] = [request.text]
+            return make_error(418, "a teapot")
+        return write_reply(request)
+
+    openai_server.reply(fail_first_prompt)
+    run = run_questions(quorum, corpus, "--model", "openai:test", "--n", str(wanted), "--mix", "single=1")
+    assert run.code == 1
+    assert "1 draft failed (" in run.err
+    assert run.err.splitlines()[-1].endswith(f"; {consequence}.")
 
 
 def test_a_dry_run_over_a_collection_prints_the_estimate_and_asks_nothing(

@@ -142,6 +142,19 @@ def test_the_report_says_that_no_method_keeps_within_the_budget(tmp_path: Path) 
     assert "No method keeps within 0.5 calls a question." in page.read_text(encoding="utf-8")
 
 
+def test_the_tables_and_the_bars_show_the_same_shares(tmp_path: Path) -> None:
+    """An answer that is right in saying unknown counts as right only, so that the shares sum to 100%."""
+    decision = make_decision(tmp_path, 12)
+    figures = [replace(figure, right=0.5, wrong=0.375, unknown=0.125) for figure in decision.figures]
+    page = write_report(replace(decision, figures=figures)).read_text(encoding="utf-8")
+    assert page.count("<td>50.0%</td><td>37.5%</td><td>12.5%</td>") == len(METHODS)
+    assert page.count("<span>50 / 38 / 12%</span>") == len(METHODS)
+    lines = [line.split(" | ") for line in (tmp_path / "report.md").read_text(encoding="utf-8").splitlines()]
+    titles = next(line for line in lines if line[0] == "| method" and "p against the best" in line)
+    first_row = lines.index(titles) + 2
+    assert [line[titles.index("unknown, %")] for line in lines[first_row : first_row + 3]] == ["12.5"] * 3
+
+
 def test_methods_that_do_not_serve_the_questions_are_named_with_their_reason(tmp_path: Path) -> None:
     reason = "The method 'react' gives no long answers; choose another."
     decision = make_decision(tmp_path, 12)

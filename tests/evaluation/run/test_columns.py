@@ -43,7 +43,7 @@ def read_settings(data: Path, methods: str, **options: Any) -> dict[str, Any]:
     return dict(next(iter(methods_in_config.values())))
 
 
-def test_given_passages_are_weighed_and_ordered_by_the_embeddings(data: Path) -> None:
+def test_the_configuration_for_given_passages_holds_the_embeddings_but_not_the_retriever(data: Path) -> None:
     settings, other_settings = (read_settings(data, "replug", embeddings=f"openai:{name}") for name in ("one", "other"))
     assert (settings["embeddings"], other_settings["embeddings"]) == ("openai:one", "openai:other")
     assert read_settings(data, "replug", retriever="bm25") == read_settings(data, "replug", retriever="chroma")

@@ -9,7 +9,7 @@ from openai_server import OpenAIServer
 
 from quorum.core.context import Context
 from quorum.core.errors import SetupError
-from quorum.evaluation.metrics.corpus_measures import read_measures
+from quorum.evaluation.metrics.user_measures import read_measures
 from quorum.evaluation.run.columns import parse_columns
 from quorum.evaluation.run.dataset import read_data
 from quorum.evaluation.run.evaluate import evaluate

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from quorum.core.context import Context
 from quorum.core.state import Passage
 from quorum.datasets.records import Record
-from quorum.evaluation.run.gold_placement import find_gold_rank, list_known_gold, place_gold, select_gold
+from quorum.evaluation.run.gold_placement import find_gold_rank, list_gold_with_texts, place_gold, select_gold
 
 
 def make_record(given_passages: list[Passage], gold: tuple[str, ...] = (), **fields: Any) -> Record:
@@ -36,7 +36,7 @@ def test_gold_passages_are_listed_or_contain_an_answer() -> None:
     assert select_gold(retrieved_passages, make_record([]), "yes_no") == []
     assert select_gold(retrieved_passages, make_record([], ("elsewhere",)), "short") == []
     assert list_ids(
-        list_known_gold(
+        list_gold_with_texts(
             make_record(retrieved_passages[:1], ("x",), gold_passages=make_passages_with_answer_in_g("x")), "short"
         )
     ) == ["x"]
@@ -76,7 +76,7 @@ def test_all_gold_passages_that_were_found_move_together() -> None:
     retrieved_passages, record = make_passages_with_answer_in_g("a", "g", "b", "g2"), make_record([], ("g", "g2"))
     assert list_ids(place_gold(retrieved_passages, record, "short", Context(), "top")) == ["g", "g2", "a", "b"]
     assert list_ids(place_gold(retrieved_passages, record, "short", Context(), "bottom")) == ["a", "b", "g", "g2"]
-    # "inserted" moves only a gold passage that was not retrieved
+    # "inserted" changes nothing if a gold passage was retrieved
     assert place_gold(retrieved_passages, record, "short", Context(), "inserted") == retrieved_passages
 
 

@@ -32,7 +32,8 @@ async def test_equal_passages_are_asked_once_and_vote_each(openai_server: OpenAI
 async def test_savings_are_counted_and_change_no_answer(openai_server: OpenAIServer, tmp_path: Path) -> None:
     def reply(request: Request) -> str:
         name, variables = recognise_prompt(request.text)
-        return write_reply(name, variables, int(sha256(request.text.encode()).hexdigest()[:12], 16), (0.5, 0.3))
+        draw = int(sha256(request.text.encode()).hexdigest()[:12], 16)
+        return write_reply(name, variables, draw, unknown_shares=(0.5, 0.3))
 
     openai_server.reply(reply)
     path = tmp_path / "questions.jsonl"
@@ -45,7 +46,7 @@ async def test_savings_are_counted_and_change_no_answer(openai_server: OpenAISer
     savings = await measure_savings(read_data(path), context, samples=2, at_once=2)
     assert all(row["same_answers"] == row["questions"] for row in savings.values())
     assert savings["equal passages asked once"]["calls"] == [20, 16]
-    assert savings["lazy ranking"]["calls"][0] == 28  # of sure, without the saving
+    assert savings["lazy ranking"]["calls"][0] == 28  # the calls of the method sure, if its ranking is not lazy
     # concat_pf: one prompt with all passages, and at the same time one for each passage
     assert savings["both rounds at once"]["rounds"][1] == 4
     assert savings["both rounds at once"]["calls"][1] == 4 * 6

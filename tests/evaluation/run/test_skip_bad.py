@@ -71,7 +71,7 @@ def test_a_file_of_broken_records_is_refused(tmp_path: Path) -> None:
 def test_a_pool_leaves_out_bad_records(data: Path) -> None:
     source = find_passage_source(read_data(data, skip_bad=True), Options(data=data, corpus="pool"))
     assert source.skip_bad
-    assert pool_passages(data, []) == [PASSAGE]
+    assert pool_passages(data, problems=[]) == [PASSAGE]
 
 
 @pytest.fixture

@@ -116,7 +116,7 @@
   }
 
   function renderDetails(number) {
-    const node = makeElement("tr"), cell = makeElement("td", "inside", "…");
+    const node = makeElement("tr"), cell = makeElement("td", "details", "…");
     cell.colSpan = methods.length + 2;
     node.append(cell);
     unpack(Math.floor(number / questionsPerChunk))

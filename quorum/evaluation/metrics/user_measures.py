@@ -21,12 +21,12 @@ from typing import Any
 from quorum.core.errors import SetupError
 from quorum.evaluation.run.column_scores import list_measure_names
 
-CorpusMeasure = Callable[[list[str], list[list[str]]], float]
+UserMeasure = Callable[[list[str], list[list[str]]], float]
 
 
-def read_measures(items: Sequence[str]) -> dict[str, CorpusMeasure]:
+def read_measures(items: Sequence[str]) -> dict[str, UserMeasure]:
     """The functions named by NAME=MODULE:FUNCTION; modules are found in the working directory, too."""
-    measures: dict[str, CorpusMeasure] = {}
+    measures: dict[str, UserMeasure] = {}
     for item in items:
         name, equals, location = (part.strip() for part in item.partition("="))
         module, colon, function = location.partition(":")
@@ -38,7 +38,7 @@ def read_measures(items: Sequence[str]) -> dict[str, CorpusMeasure]:
     return measures
 
 
-def import_function(module: str, function: str) -> CorpusMeasure:
+def import_function(module: str, function: str) -> UserMeasure:
     working_folder = os.getcwd()
     if working_folder not in sys.path:
         sys.path.append(working_folder)
@@ -48,11 +48,11 @@ def import_function(module: str, function: str) -> CorpusMeasure:
         raise SetupError(f"Measure {module}:{function} cannot be imported ({error}); check the names.") from None
     if not callable(function_object):
         raise SetupError(f"Measure {module}:{function} is not a function; name a function (answers, golds) -> number.")
-    corpus_measure: CorpusMeasure = function_object
-    return corpus_measure
+    user_measure: UserMeasure = function_object
+    return user_measure
 
 
-def compute_corpus_measures(path: Path, measures: Mapping[str, CorpusMeasure]) -> dict[str, dict[str, float]]:
+def compute_user_measures(path: Path, measures: Mapping[str, UserMeasure]) -> dict[str, dict[str, float]]:
     """{measure: {method: value}} over the answers in results.jsonl, in the order of their ids. Questions
     without accepted answers are left out.
     """

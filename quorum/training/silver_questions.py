@@ -1,0 +1,46 @@
+"""Makes questions with passages from reading data: python -m quorum.training.silver_questions --help.
+
+`quorum filter silver` makes silver data from these questions, and `quorum filter train --base embedded` trains the
+sentence filter on them. Needs no torch.
+"""
+
+import argparse
+import json
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from quorum.training.examples import read_examples, read_records
+
+
+def make_questions_from_reading(reading: Path, negatives: Path, sources: Sequence[str]) -> Iterator[dict[str, Any]]:
+    """Question answering records from reading data: the context that answers first, then the wrong passages that
+    quorum.training.negatives mined for the question.
+    """
+    wrong = {record["question"]: record["negatives"] for record in read_records(negatives)}
+    for number, example in enumerate(read_examples(reading)):
+        wrong_passages = wrong.get(example.question)
+        if not wrong_passages or not example.spans or not example.source.startswith(tuple(sources)):
+            continue
+        passages = [{"id": f"r{number}", "title": "", "text": example.context}]
+        passages += [{"id": f"r{number}-{place}", **passage} for place, passage in enumerate(wrong_passages)]
+        answers = list(dict.fromkeys(example.context[start:end] for start, end in example.spans))
+        yield {"id": f"r{number}", "question": example.question, "answers": answers, "passages": passages}
+
+
+def main(arguments: list[str] | None = None) -> None:
+    parser = argparse.ArgumentParser(prog="python -m quorum.training.silver_questions", description=__doc__)
+    parser.add_argument("--reading", type=Path, required=True)
+    parser.add_argument("--negatives", type=Path, required=True, help="mined by quorum.training.negatives")
+    parser.add_argument(
+        "--sources", nargs="*", default=[""], help="take only records whose source begins with one of these"
+    )
+    parser.add_argument("--out", type=Path, required=True)
+    options = parser.parse_args(arguments)
+    with options.out.open("w", encoding="utf-8") as file:
+        for record in make_questions_from_reading(options.reading, options.negatives, options.sources):
+            file.write(json.dumps(record, ensure_ascii=False) + "\n")
+
+
+if __name__ == "__main__":
+    main()
