@@ -1,4 +1,4 @@
-"""Generates the text of docs/api.md about every public name, from its docstring and its signature (see tables.py)."""
+"""Generates the text of docs/api.md, which tables.py writes: every public name with its docstring and its signature."""
 
 import doctest
 import inspect

@@ -1,4 +1,4 @@
-"""Zero-shot chain of thought (Kojima et al. 2022): the base prompt with a cue to reason step by step.
+"""Zero-shot chain of thought (Kojima et al. 2022): SuRe's base prompt with a cue to reason step by step.
 
 retrieve -> stepwise_answer
 """

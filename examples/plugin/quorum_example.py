@@ -28,7 +28,7 @@ graph = (
     .set_entry_point("begin")
     .compile(name="shout")
 )
-# calls="n": the number of samples, 1 by default
+# calls="n": as many calls as samples; depth="1": none follows another
 method = Method(
     "shout", "Example", "One prompt over all passages; the answer in capitals.", calls="n", depth="1", module=__name__
 )
