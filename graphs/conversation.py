@@ -59,9 +59,10 @@ def conversation_graph(method: Any) -> Any:
 
 
 def continue_conversation(graph: Any, state: Question, history: Sequence[Mapping[str, Any]]) -> tuple[Any, Any]:
-    """Returns (the graph of a conversation around the method's graph, its input) for a question after a history.
+    """Returns (the conversation graph around the method's graph, the input of the conversation graph).
 
-    graph: the method's graph; state: its input.
+    The input ends with the question, after the turns of the history. graph: the method's graph; state: the input of
+    the method's graph.
     """
     turns = [(turn["role"], turn["content"]) for turn in read_history(history)]
     messages = [*turns, ("user", state["question"])]

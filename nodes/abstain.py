@@ -49,7 +49,8 @@ def read_calibration(file: str) -> Calibration:
 def check_calibration(calibration: Calibration, method: str, context: Context) -> None:
     """Raise a `SetupError` unless the calibration was made for this method and these settings.
 
-    Settings that the file does not hold are not compared, except silver_measure and scorer of a silver filter.
+    Settings that the file does not hold are not compared. With filter_mode=silver, a silver_measure or scorer that the
+    file does not hold was not set, and is compared as None.
     """
     if calibration.method != method:
         raise SetupError(

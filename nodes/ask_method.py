@@ -28,7 +28,7 @@ def make_method_node(find_graph: FindGraph) -> Callable[[State, Runtime[ChatCont
     """Make the node that runs the method of the context. find_graph: returns the compiled graph for a method's name."""
 
     async def ask_method(state: State, runtime: Runtime[ChatContext]) -> State:
-        """question, given -> the method's whole result."""
+        """question, given, gold_answers -> the method's whole result."""
         chat_context = runtime.context or ChatContext()
         context = Context(**{part.name: getattr(chat_context, part.name) for part in fields(Context)})
         question_state = Question(

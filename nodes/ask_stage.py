@@ -44,7 +44,9 @@ def make_stage_node(
     stage = cascade.stages[number]
 
     async def ask_stage(state: State, runtime: Runtime[Context]) -> State:
-        """question, given_passages -> the stage's whole result."""
+        """question, given_passages, given_gold_answers, cascade_run_id, stage_vote_keys -> the stage's whole result,
+        cascade_run_id, stage_vote_keys.
+        """
         context = make_stage_context(get_context(runtime), cascade, stage)
         if number == 0 and state.get("given_passages") is None:
             await asyncio.to_thread(check_collection, cascade, context)
@@ -88,10 +90,10 @@ def is_accepted(state: State, accept: Acceptance) -> bool:
 def make_stage_context(context: Context, cascade: ComposedCascade, stage: ComposedStage) -> Context:
     """The context with the settings that the stage was measured with.
 
-    A setting that the stage did not record keeps the context's value, except silver_measure and scorer of a silver
-    filter: these were not set. Raises `SetupError` for a recorded setting whose value in the context is neither the
-    default nor that of any stage, and if a model, prompt or file has changed since. A rehearsal, which asks no paid
-    model, keeps the model of its context.
+    A setting that the stage did not record keeps the context's value. With filter_mode=silver, a silver_measure or
+    scorer that the stage did not record becomes None, because it was not set. Raises `SetupError` for a recorded
+    setting whose value in the context is neither the default nor that of any stage, and if a model, prompt or file has
+    changed since. A rehearsal, which asks no paid model, keeps the model of its context.
     """
     rehearsing = IS_REHEARSAL.get()
     recorded_settings = add_unset_silver_settings(stage.settings)

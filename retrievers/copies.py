@@ -99,9 +99,9 @@ class CopyFinder:
 def is_possible_original(entry: PassageEntry, words: PassageWords, source: str) -> bool:
     """Whether a stored passage may contain all these words of a new one.
 
-    It must have the new passage's title and headings, if the new passage has any. A document that shares a stored
-    passage may hold a slightly different text. At least one document other than `source` must hold exactly the stored
-    text.
+    It must have the new passage's title and headings, if the new passage has any. At least one document other than
+    `source` must hold exactly the stored text, because a document that shares the passage may hold a slightly
+    different text.
     """
     return (
         words.title in ("", normalize_title(entry.title))

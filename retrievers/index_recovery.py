@@ -23,7 +23,10 @@ HEADER = struct.Struct("<i4q64x")  # version, offset, capacity, elements, bytes 
 
 
 def is_index_damaged(collection: "Collection", chroma_folder: Path) -> bool:
-    """Whether a collection's vector index cannot be read or is shorter than its header says."""
+    """Whether a collection's vector index cannot be read, is half written, or is shorter than its header says.
+
+    A mark file shows that an index is half written (see `is_half_written`).
+    """
     from chromadb.errors import InternalError
 
     if has_incomplete_files(collection, chroma_folder) or any(

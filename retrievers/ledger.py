@@ -14,7 +14,7 @@ from quorum.documents.duplicates import is_possible_copy, make_sketch
 from quorum.documents.pieces import get_headings, hash_passage
 from quorum.retrievers.chroma_rows import Changes
 from quorum.retrievers.copies import CopyFinder
-from quorum.retrievers.metadata import FORMAT_VERSION, CollectionInfo, PassageEntry, get_location
+from quorum.retrievers.metadata import FORMAT_VERSION, OWN_HASH_KEY, CollectionInfo, PassageEntry, get_location
 from quorum.retrievers.passages import make_indexed_text
 from quorum.retrievers.store import Store
 from quorum.retrievers.write_behind import WriteBehind
@@ -139,16 +139,16 @@ class Ledger:
         return f"the id {passage['id']!r} already belongs to a text of {others[0]}; that text stays" if others else ""
 
     def find_earlier_copies(self, source: str, old_ids: Iterable[str]) -> dict[str, str]:
-        """Hash of a passage of this document -> id of the stored passage that stood for it after the previous run.
+        """Hash of a passage of this document -> id of the nearly equal passage that the previous run kept in its place.
 
-        Only for passages that differ a little from the stored text, if another document still holds exactly the stored
-        text. old_ids: the stored passages that the document held in that run.
+        Only if another document still holds exactly the stored text. old_ids: the stored passages that the document
+        held in that run.
         """
         copies = {}
         for id_ in old_ids:
             own_hash = (
-                self.entries[id_].read_locations().get(source, {}).get("own")
-                if '"own"' in self.entries[id_].locations_json
+                self.entries[id_].read_locations().get(source, {}).get(OWN_HASH_KEY)
+                if f'"{OWN_HASH_KEY}"' in self.entries[id_].locations_json
                 else None
             )
             if own_hash and self.entries[id_].has_exact_text_outside(source):
@@ -169,7 +169,7 @@ class Ledger:
         """Record a passage of a document under `id_`. Returns whether it is new in the document or has moved."""
         hash_, entry, location = hash_passage(passage), self.entries.get(id_), get_location(passage)
         if location is not None and id_ != passage["id"]:
-            location["own"] = hash_  # the stored text differs a little
+            location[OWN_HASH_KEY] = hash_  # the stored text differs a little
         self.removed_ids.pop(id_, None)
         has_changed = True
         if entry is not None and (entry.hash == hash_ or id_ != passage["id"]):

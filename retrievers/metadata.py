@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 FORMAT_VERSION = 2  # how files are read; version 1 stored no places and left formatting marks in the text
 # Other fields are stored under their own names.
 STORED_NAMES = {"is_being_changed": "writing", "is_rebuilding_vectors": "torn", "sample_hash": "sample"}
+OWN_HASH_KEY = "own"  # in a location: the hash of the document's own text, if it differs a little from the stored text
 MAX_PLACES = 50  # how many places a passage lists at most
 
 
@@ -59,8 +60,9 @@ class PassageEntry:
 
     number_by_document: document -> the passage's number among the passages of that document; stored as "places".
     headings: the headings above the passage. locations_json: JSON {document: location}, stored as "where"; a location
-    is {page, offsets, time ...} and, if the passage's text in that document differs a little, "own", the hash of that
-    text. sketch: hashes of runs of words, by which copies of the passage are found (see `quorum.documents.duplicates`).
+    is {page, offsets, time ...} and, if the passage's text in that document differs a little, the hash of that text
+    under `OWN_HASH_KEY`. sketch: hashes of runs of words, by which copies of the passage are found (see
+    `quorum.documents.duplicates`).
     """
 
     title: str
@@ -85,7 +87,7 @@ class PassageEntry:
         return stored_values
 
     def read_locations(self) -> dict[str, dict[str, Any]]:
-        """Document -> where in it the passage stands, and "own" (see `PassageEntry`)."""
+        """Document -> where in it the passage stands, and `OWN_HASH_KEY` (see `PassageEntry`)."""
         locations: dict[str, dict[str, Any]] = json.loads(self.locations_json) if self.locations_json else {}
         return locations
 
@@ -107,7 +109,9 @@ class PassageEntry:
     def has_exact_text_outside(self, source: str) -> bool:
         """Whether a document other than `source` holds the passage with exactly this text."""
         locations = self.read_locations()
-        return any(other != source and "own" not in locations.get(other, {}) for other in self.number_by_document)
+        return any(
+            other != source and OWN_HASH_KEY not in locations.get(other, {}) for other in self.number_by_document
+        )
 
 
 def format_locations(locations: Mapping[str, Any]) -> str:
@@ -115,7 +119,10 @@ def format_locations(locations: Mapping[str, Any]) -> str:
 
 
 def get_location(passage: Passage) -> dict[str, Any] | None:
-    """Where in its document a passage stands, without the fields that a `PassageEntry` has; None if it is unknown."""
+    """Where in its document a passage stands: its first place; None if it has no place.
+
+    Without the keys "file" and "headings", which a `PassageEntry` stores separately.
+    """
     places = passage.get("places")
     if not places:
         return None
@@ -161,10 +168,10 @@ def read_places(entry: PassageEntry) -> list[Place]:
             :MAX_PLACES
         ]
     locations = entry.read_locations()
-    order = sorted(locations, key=lambda source: ("own" in locations[source], source))
+    order = sorted(locations, key=lambda source: (OWN_HASH_KEY in locations[source], source))
     places = []
     for source in order[:MAX_PLACES]:
-        place: dict[str, Any] = {"file": source} | {k: v for k, v in locations[source].items() if k != "own"}
+        place: dict[str, Any] = {"file": source} | {k: v for k, v in locations[source].items() if k != OWN_HASH_KEY}
         if entry.headings:
             place["headings"] = list(entry.headings)
         places.append(Place(**place))  # type: ignore[typeddict-item]

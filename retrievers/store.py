@@ -105,7 +105,11 @@ class Store:
             raise make_unknown_collection_error(name, self.location, list_collection_names(self.get_client())) from None
 
     def fetch_undamaged_collection(self, name: str) -> "Collection":
-        """The collection, after a check for visible damage of its vector index. Call this only inside `open_client`."""
+        """The collection. Raises `SetupError` if files of its vector index are half written or truncated.
+
+        Vectors that a killed process left pending are written first. A store on a server is not checked. Call this
+        only inside `open_client`.
+        """
         collection = self.fetch_collection(name)
         if not self.remote and name not in self.undamaged_names:
             if has_incomplete_files(collection, self.folder / "chroma"):

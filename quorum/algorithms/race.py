@@ -38,8 +38,8 @@ class Race:
     longer win on these questions, whatever the remaining answers are; "questions": it is unlikely to win on these
     questions; "future": it is unlikely to be the best on new questions like these. may_drop_others: whether each method
     may make others drop out; None: all may. step_count: how many questions so far, or units of questions that belong
-    together; is_live: whether each method is still asked; asked_when_dropped: for each dropped method, how many
-    questions it was asked.
+    together; is_live: whether each method is still asked; asked_when_dropped: for each dropped method, the
+    step_count at which it was dropped.
 
     >>> race = Race(2, population=100, mode="exact")
     >>> for _ in range(51):

@@ -21,7 +21,7 @@ from quorum.core.text import normalize
 
 LONGEST_SEARCHED_TEXT = 100_000  # characters; the rest of a text is not searched for an answer
 LONGEST_ANSWER = 400  # characters; longer answers are the same only if SQuAD's normalisation makes them equal
-LONGEST_CACHED_TEXT = 20_000  # characters; longer texts are not cached, and their keys are digests
+LONGEST_CACHED_TEXT = 20_000  # characters; a longer passage is not cached, a longer answer's key is a digest
 
 
 def vote_key(answer: str) -> str:

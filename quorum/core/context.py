@@ -104,7 +104,10 @@ class Context:
     ] = define("silver_measure", None)
     scorer: Annotated[
         str | None,
-        describe("silver_measure=cxmi: its model, transformers:PATH or completions:MODEL; empty: use lexical instead"),
+        describe(
+            "Model that gives log-probabilities for the measure cxmi: transformers:PATH or completions:MODEL; "
+            "if this and silver_measure are empty, lexical replaces cxmi"
+        ),
     ] = define("scorer", None)
     verifier: Annotated[
         str | SkipJsonSchema[InstanceOf[BaseChatModel]] | None,

@@ -61,14 +61,14 @@ def connect_cluster(*needed_paths: str) -> Iterator[None]:
         os.environ.setdefault("RAY_AUTH_TOKEN", secrets.token_hex(32))
     import ray
 
-    started_here = not ray.is_initialized()
-    if started_here:
+    connected_here = not ray.is_initialized()
+    if connected_here:
         connect_ray(address)
     try:
         check_machines([os.path.abspath(path) for path in needed_paths])
         yield
     finally:
-        if started_here:
+        if connected_here:
             ray.shutdown()
 
 

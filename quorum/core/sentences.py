@@ -33,11 +33,11 @@ SENTENCE_STARTERS = make_word_set(
 def find_sentences(text: str) -> list[tuple[int, int]]:
     """(start, end) of each sentence, in order. Only white space is outside the sentences.
 
-    A sentence ends at . ! ? … or ... if white space follows, and then no word in lower case; at the full stops of
-    scripts without spaces; and at the end of a paragraph, heading, list item or table row (but not at the end of a
-    heading in the text's first line if prose follows in the next line). The full stop of a decimal, of a list number or
-    of a title such as "Dr." ends no sentence. The full stop of an initial or of an abbreviation
-    such as "Inc." ends one only before a word that often begins a sentence, such as "The".
+    A sentence ends at . ! ? … or ... if white space follows and the next word does not begin with a lower-case letter;
+    at the full stops of scripts without spaces; and at the end of a paragraph, heading, list item or table row (but not
+    at the end of a heading in the text's first line if prose follows in the next line). The full stop of a decimal, of
+    a list number or of a title such as "Dr." ends no sentence. The full stop of an initial or of an abbreviation such
+    as "Inc." ends one only before a word that often begins a sentence, such as "The".
 
     >>> find_sentences("Dr. Li left. Why?")
     [(0, 12), (13, 17)]

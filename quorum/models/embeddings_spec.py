@@ -15,9 +15,9 @@ SPEC_FORM = "huggingface:MODEL, or huggingface:QUESTION_MODEL|PASSAGE_MODEL, the
 class Options:
     """Options of a spec; None means as in the model's own files.
 
-    query, passage: prefixes of questions and of passages, with one space before the text; pooling: how token vectors
-    become one vector; normalize: whether vectors get unit length; similarity: ranks the passages; length: how many
-    tokens of a text are read.
+    query, passage: the prefixes of questions and of passages; one space is put between a prefix and the text; pooling:
+    how token vectors become one vector; normalize: whether vectors get unit length; similarity: ranks the passages;
+    length: how many tokens of a text are read.
     """
 
     query: str | None = None

@@ -38,8 +38,8 @@ class Record:
     """One raw reply: its text, its cost, and the prompt that asked for it.
 
     prompt_name, prompt_version: the prompt's name and the hash of its text, in the columns prompt and version;
-    left_out: decoding parameters that the model refused, separated by commas; reasoning: the reasoning that
-    the server sent in a field of its own.
+    left_out: parameters that the model refused, separated by commas: decoding parameters, and response_format (the JSON
+    schema) also if the model ignored it; reasoning: the reasoning that the server sent in a field of its own.
     """
 
     text: str

@@ -27,7 +27,7 @@ def require_sentence_transformers(feature: str, extra: str) -> None:
 def require_model_location(name: str) -> str:
     """The folder of a model if the name is a path, else the name, which the model hub or its local cache knows.
 
-    Raises SetupError for a path without a model.
+    Raises SetupError for a path that is not a folder.
     """
     path = Path(name).expanduser()
     if path.is_dir():

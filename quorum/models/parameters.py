@@ -80,11 +80,9 @@ def apply_parameters(request: Request) -> tuple[BaseChatModel, dict[str, Any]]:
     if request.is_in_process or takes_parameters(type(model)):
         extra_arguments: dict[str, Any] = {}
         if speaks_openai(type(model)):
-            limit, changes = rename_token_limit(model, refused_names)
-            extra_arguments, dropped_values = (
-                make_extra_body(model, limit | make_schema_fields(request)),
-                dropped_values | changes,
-            )
+            limit_fields, dropped_limit = rename_token_limit(model, refused_names)
+            extra_arguments = make_extra_body(model, limit_fields | make_schema_fields(request))
+            dropped_values |= dropped_limit
         return copy_model(model, dropped_values), wanted_values | extra_arguments
     known_parameters = {name: value for name, value in wanted_values.items() if name in type(model).model_fields}
     return copy_model(model, dropped_values | known_parameters), {}

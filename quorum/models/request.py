@@ -35,7 +35,10 @@ class Request:
 
     @cached_property
     def is_in_process(self) -> bool:
-        """Whether the model runs in this process."""
+        """Whether the model runs in this process.
+
+        The embedded reader has the mark reads_prompt_inputs, models of the transformers library have in_process.
+        """
         return any(getattr(self.model, mark, False) for mark in ("reads_prompt_inputs", "in_process"))
 
 

@@ -118,7 +118,8 @@ OPENING_BRACKETS, CLOSING_BRACKETS = "[［【(（", "]］】)）"
 def read_argument(text: str, start: int) -> tuple[str, bool]:
     """(the argument of an action, whether it is well-formed).
 
-    It is well-formed in a pair of brackets, or on the next line after a label without brackets: "Action Input: x".
+    It is well-formed in a pair of brackets. If the action's line has no argument, the next line may give it after a
+    label, without brackets: "Action Input: x".
     """
     line, _, rest = text[start:].partition("\n")
     argument = line.strip(" \t*_`\"'")

@@ -4,6 +4,9 @@ A file's text is a `string.Template` with variables such as `$passages` and `$qu
 reply, such as "Answer:", or with the lines that the reply should have. Begin with `render_prompt`, which fills a prompt
 in. Imports algorithms and core.
 
+In react.md and react_action.md, `$passages` is not the passages alone: it is all steps so far, each with the passages
+of its search, and empty at the first step.
+
 NAME.VARIANT.md is another text for the prompt NAME, for example with the instructions before the passages, as in the
 paper. To use it, pass it as an override; it is then sent and counted as NAME:
 `Context(prompts={"candidates": BUILT_IN["candidates.paper"]})`.

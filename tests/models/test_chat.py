@@ -1,5 +1,6 @@
 """Which model specs (such as openai:NAME) can be used; any other is refused with an error of one sentence."""
 
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -12,9 +13,9 @@ from openai_server import EMBEDDINGS_PATH, OpenAIServer
 
 from quorum.core.context import Context
 from quorum.core.errors import CallError, SetupError
-from quorum.models import chat_model, embeddings, get_embedding_name, get_model_identity
+from quorum.models import chat_model, embedded, embeddings, get_embedding_name, get_model_identity
 from quorum.models.call import call
-from quorum.models.embedded import get_weights_hash, make_reader_name, read_manifest
+from quorum.models.embedded import get_reader_name, get_weights_hash, make_reader_name, read_manifest
 from quorum.models.embedded.chat import EmbeddedReader
 from quorum.models.scripted import NoReplyError, ScriptedModel
 
@@ -84,6 +85,19 @@ def test_the_embedded_reader_is_named_by_its_file_calibration_and_code() -> None
         == get_model_identity(EmbeddedReader(seed=4))
     )
     assert str((get_model_identity("embedded") or {})["model"]).startswith(f"{get_weights_hash()}-")
+
+
+@pytest.mark.parametrize("head", ["sentences.json", "sentences.onnx", "verdict.json"])
+def test_another_head_gives_the_embedded_reader_another_name(
+    head: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    name = get_reader_name()
+    for file in [*embedded.FOLDER.glob("*.py"), *embedded.FOLDER.glob("*.json"), embedded.FOLDER / "sentences.onnx"]:
+        shutil.copy(file, tmp_path)
+    monkeypatch.setattr(embedded, "FOLDER", tmp_path)
+    assert get_reader_name.__wrapped__() == name
+    (tmp_path / head).write_bytes((tmp_path / head).read_bytes() + b" ")
+    assert get_reader_name.__wrapped__() != name
 
 
 def test_an_embedded_reader_with_settings_of_its_own_has_no_identity() -> None:

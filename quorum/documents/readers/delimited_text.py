@@ -24,9 +24,10 @@ def read(data: bytes, name: str) -> Document:
 
 
 def detect_delimiter(text: str, name: str) -> str:
-    """The separator of values: a tab in .tsv and .tab, else the one that occurs most often in each of the first rows.
+    """The separator of values: a tab in .tsv and .tab.
 
-    If two occur equally often, the one whose count differs less from row to row.
+    In other files each delimiter is counted in each of the first rows. The separator is the delimiter whose smallest
+    count is the largest; of two that are equal in this, the one whose largest count is smaller.
     """
     if name.lower().endswith((".tsv", ".tab")):
         return "\t"

@@ -56,7 +56,10 @@ def to_html(text: str) -> str:
 
 
 def simplify_markup(text: str) -> str:
-    """The text with roles and directives replaced by their text or content, except for those that docutils reads."""
+    """The text with its roles and directives replaced, except for those that docutils reads itself.
+
+    A role becomes its text; for a directive see `convert_directive`.
+    """
     lines, out = text.split("\n"), list[str]()
     start = 0
     while start < len(lines):
@@ -85,7 +88,8 @@ def find_content_end(lines: list[str], start: int, indent: int) -> int:
 
 
 def convert_directive(match: re.Match[str], content: list[str]) -> list[str]:
-    """The lines that replace a directive: code as a literal block, others as their argument and content.
+    """The lines that replace a directive: a literal block for code, an empty line for `SILENT_DIRECTIVES`, and for any
+    other its argument and content.
 
     An empty comment replaces a directive for code without content: after "::" docutils would read the next paragraph as
     code if it begins with a punctuation mark.

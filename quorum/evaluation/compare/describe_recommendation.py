@@ -36,22 +36,24 @@ def describe_recommendation(
     within_budget: Sequence[MethodFigures],
     differences: Mapping[str, Difference],
     *,
-    race_dropped_methods: bool,
+    dropped_methods: Sequence[str],
 ) -> list[str]:
-    """The recommendation as sentences."""
+    """The recommendation as sentences. dropped_methods: the names of the methods that a race dropped."""
     by_name = {method.name: method for method in figures}
     best = by_name[str(recommendation.best)]
     is_only_method = len(within_budget) == 1 and len(differences) == 0
     sentences = [
         describe_headline(
-            recommendation, by_name, is_only_method=is_only_method, race_dropped_methods=race_dropped_methods
+            recommendation, by_name, is_only_method=is_only_method, race_dropped_methods=bool(dropped_methods)
         )
     ]
     sentences += describe_equals(recommendation, by_name, differences)
-    if recommendation.budget and len(within_budget) == 1 and not race_dropped_methods:
+    if recommendation.budget and len(within_budget) == 1 and not dropped_methods:
         sentences.append("No other method keeps within the limit.")
     sentences += describe_worse(best, differences)
-    sentences += describe_beyond_budget(best, figures, within_budget)
+    # A dropped method may be within the budget, and its mean is over fewer questions.
+    comparable_methods = [method for method in figures if method.name not in dropped_methods]
+    sentences += describe_beyond_budget(best, comparable_methods, within_budget)
     return sentences + describe_failures(figures)
 
 

@@ -77,8 +77,9 @@ def find_anytime_interval(name: str, scores: ColumnScores, measure: str, race: R
         return standing.low, standing.high
     worth_range = 1 + scores.wrong_cost  # the worth is between -wrong_cost and 1
     worth = dict(zip(scores.ids, scores.values[WORTH_MEASURE], strict=True))
-    known_values = {id_: 2 * (value - 1) / worth_range + 1 for id_, value in worth.items() if not np.isnan(value)}
-    low, high = race.compute_anytime_interval(known_values, standing.asked)
+    # `compute_anytime_interval` takes values between -1 and 1.
+    rescaled_worth = {id_: 2 * (value - 1) / worth_range + 1 for id_, value in worth.items() if not np.isnan(value)}
+    low, high = race.compute_anytime_interval(rescaled_worth, standing.asked)
     return 1 + worth_range * (low - 1) / 2, 1 + worth_range * (high - 1) / 2
 
 

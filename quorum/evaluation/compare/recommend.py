@@ -87,7 +87,7 @@ def recommend_method(
     )
     recommendation.sentences.extend(
         describe_recommendation(
-            recommendation, figures, within_budget, tested_differences, race_dropped_methods=bool(dropped_methods)
+            recommendation, figures, within_budget, tested_differences, dropped_methods=dropped_methods
         )
     )
     return recommendation

@@ -96,8 +96,14 @@ def guess_reply_tokens(prompt_name: str) -> float:
 
 
 def has_only_embedded_models(context: Context) -> bool:
-    """Whether the model is the embedded reader, and the verifier too, if there is one."""
-    return context.model == "embedded" and context.verifier in (None, "embedded")
+    """Whether the model is the embedded reader, the verifier too, if there is one, and no other chat model filters."""
+    return context.model == "embedded" and context.verifier in (None, "embedded") and not has_other_chat_filter(context)
+
+
+def has_other_chat_filter(context: Context) -> bool:
+    """Whether the context filter is a chat model other than the embedded reader, such as "llm:openai:NAME"."""
+    kind, _, name = (context.context_filter or "").partition(":")
+    return kind == "llm" and name not in ("", "embedded")
 
 
 async def rehearse_method(

@@ -96,9 +96,10 @@ async def find_objection(column: Column, records: dict[str, Record]) -> str | No
 
 
 def replace_paid_models(context: Context, method: str) -> Context:
-    """The context with paid models replaced by silent ones."""
+    """The context without paid models: a silent model takes their place, or the embedded reader if it is the model."""
     if has_only_embedded_models(context):
         return replace(context, journal="off")
     filter_name = get_filter_spec(context) if method == "filco" else context.context_filter or ""
     unpaid_filter = "llm" if filter_name.startswith("llm") else context.context_filter
-    return replace(context, model=SilentModel(), verifier=None, context_filter=unpaid_filter, journal="off")
+    model = "embedded" if context.model == "embedded" else SilentModel()
+    return replace(context, model=model, verifier=None, context_filter=unpaid_filter, journal="off")

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 FOLDER = Path(__file__).parent
+HEAD_FILES = ("sentences.json", "sentences.onnx", "verdict.json")
 
 
 @cache
@@ -60,5 +61,5 @@ def get_reader_name() -> str:
     a reply depends on, such as batching.py and the rules for comparisons in `quorum.algorithms`.
     """
     code = [*(FOLDER / name for name in ("reading.py", "heads.py", "judging.py")), *sorted(FOLDER.glob("replies*.py"))]
-    heads = [path for name in ("sentences.json", "verdict.json") if (path := FOLDER / name).exists()]
+    heads = [path for name in HEAD_FILES if (path := FOLDER / name).exists()]
     return make_reader_name(read_manifest(), b"".join(path.read_bytes() for path in [*code, *heads]))

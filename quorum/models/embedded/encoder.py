@@ -93,7 +93,8 @@ class Encoder:
     def run(
         self, outputs: list[str], rows: Sequence[list[int]], types: Sequence[list[int]], mode: Inputs
     ) -> Iterator[tuple[list[int], list[NDArray[Any]]]]:
-        """(places of a batch's rows, the outputs for these rows) for each batch of the rows of token ids.
+        """Run the rows of token ids in batches. For each batch: the indexes of its rows in `rows`, and the outputs for
+        these rows.
 
         mode: EMBEDDING_MODE or READING_MODE.
         """

@@ -96,7 +96,7 @@ RESPONDERS: dict[str, Responder] = {
     "answer_long": answer_long,
     "answer_yes_no": answer_yes_no,
     "answer_label": answer_label,
-    # The candidates from single passages are not needed: these passages contain them.
+    # These prompts also give candidates. The reader ignores them, because it reads the passages they came from.
     "answer_candidates_dialogue": answer_dialogue,
     "answer_candidates_long": answer_long,
     "answer_candidates_yes_no": answer_yes_no,

@@ -14,6 +14,7 @@ from quorum.evaluation.compare.format_figures import format_dollars, join_and_sh
 from quorum.evaluation.compare.recommend import find_pareto_front, read_budget, recommend_method
 from quorum.evaluation.compare.recommendation import MethodFigures, Recommendation
 from quorum.evaluation.run.column_scores import ColumnScores, Row
+from quorum.evaluation.run.race_result import RaceResult, Standing
 
 
 def make_scores(share: float, seed: int, *, calls: float = 1, count: int = 400, failed_count: int = 0) -> ColumnScores:
@@ -117,6 +118,21 @@ def test_a_budget_limits_the_recommendation_and_says_what_is_beyond_it() -> None
     assert unmet_recommendation.sentences[0] == "No method keeps within 0.1 seconds (95th percentile) a question."
     assert "Without the limit good has the highest mean" in unmet_recommendation.sentences[-1]
     assert unmet_recommendation.sentences[-1].endswith("2.50 s (p95) a question.")
+
+
+def test_a_method_that_a_race_dropped_is_not_beyond_a_limit() -> None:
+    """Its mean is over the few questions that it was asked, and may be higher than the best's."""
+    scores = {"winner": make_scores(0.6, 1), "dropped": make_scores(1.0, 2, count=20)}
+    figures = [compute_figures(name, method, "em", None, set(method.ids)) for name, method in scores.items()]
+    units = tuple((f"q{number}",) for number in range(400))
+    standings = {
+        "winner": Standing("winner", 400, 0.6, 0.5, 0.7, dropped=False),
+        "dropped": Standing("dropped", 20, 1.0, 0.5, 1.0, dropped=True),
+    }
+    race = RaceResult("questions", 0.05, 0, "em", units, 400, standings)
+    recommendation = recommend_method(figures, scores, "em", {}, race)
+    assert recommendation.sentences[0].startswith("winner won the race")
+    assert not any("Without the limit" in sentence for sentence in recommendation.sentences)
 
 
 def test_a_limit_on_cost_needs_prices() -> None:

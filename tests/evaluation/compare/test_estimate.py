@@ -31,6 +31,16 @@ async def test_the_estimate_of_a_filter_counts_its_prompt(corpus: str, data: Pat
     )
 
 
+async def test_the_estimate_sends_nothing_to_the_chat_model_of_a_filter(
+    corpus: str, data: Path, openai_server: OpenAIServer
+) -> None:
+    """Not even if the model itself is the embedded reader, whose rehearsals are real calls."""
+    context = Context(model="embedded", context_filter="llm:openai:test", journal="off")
+    plan = await plan_comparison(Options(data=data, corpus=corpus, methods="filco", context=context))
+    assert plan.estimate is not None
+    assert (plan.estimate.methods["filco"].calls, openai_server.requests) == (2, [])
+
+
 async def test_the_estimate_asks_under_the_task_of_the_options(tmp_path: Path) -> None:
     """The data ask for yes or no, the options for a short answer. The estimate asks for a short answer too, so the run
     finds the reply in the journal and makes no call.
