@@ -43,9 +43,9 @@ from benchmarks.killed_commands import (
     truncate_file,
     wait_for_success,
 )
-from benchmarks.runs import count_differences, read_row_counts
+from benchmarks.runs import count_differences, read_rows_without_timing
 
-MAX_CALLS_AT_ONCE = 16  # calls under way at most: the concurrency of a model
+MAX_CALLS_AT_ONCE = 16  # model calls at once at most: the default of the setting `concurrency`
 
 
 def kill_evaluations(
@@ -75,7 +75,7 @@ def kill_evaluations(
 
     server.set_behaviour(latency=0.2, share_unknown_from_several_passages=0.3)
     wait_for_success(start("whole"))
-    expected_rows, needed = read_row_counts(folder / "whole"), count_calls()
+    expected_rows, needed = read_rows_without_timing(folder / "whole"), count_calls()
     kills = runs = repeated_count = difference_count = lost = 0
     while kills < kill_target:
         name, runs = f"killed-{runs}", runs + 1
@@ -85,7 +85,7 @@ def kill_evaluations(
             kills += 1
         wait_for_success(start(name))
         repeated_count += count_calls() - needed
-        difference_count += count_differences(expected_rows, read_row_counts(folder / name))
+        difference_count += count_differences(expected_rows, read_rows_without_timing(folder / name))
         lost += count_missing_replies(folder / f"{name}.sqlite", folder / "whole.sqlite")
     findings = {"kills": kills, "runs": runs, "calls": needed, "different": difference_count, "replies_lost": lost}
     return findings | {"repeated": repeated_count, "repeated_per_kill": round(repeated_count / kills, 1)}
@@ -164,7 +164,7 @@ def share_journal_and_collection(server: ServerControl, forks: ForkServer, folde
         "journal": integrity,
         "lost_replies": lost,
         "different_rows": sum(
-            count_differences(read_row_counts(folder / "one"), read_row_counts(folder / other))
+            count_differences(read_rows_without_timing(folder / "one"), read_rows_without_timing(folder / other))
             for other in ("two", "three")
         ),
         "different_passages": len(read_collection(folder / "both") ^ read_collection(folder / "alone")),

@@ -1,4 +1,4 @@
-"""How many runs (a method asked a question) the stopping rules save, and how often each drops the best method:
+"""How many runs (one question put to one method) the stopping rules save, and how often each drops the best method:
 python -m benchmarks.decisions
 
     record --data nq_search=FILE squad_open=FILE,CORPUS ... --out DIR     (the same command resumes it)

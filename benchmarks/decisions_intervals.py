@@ -88,7 +88,7 @@ def judge_calibrations(
         is_kept, answered_share = np.array(promises).T if promises else np.array([[1.0], [0.0]])
         judgements[limit] = {
             "given": len(promises) / draws,
-            "kept": 1 - float((is_kept == 0).sum()) / draws,
+            "promise_kept": 1 - float((is_kept == 0).sum()) / draws,
             "answered": float(answered_share.mean()),
         }
     return judgements

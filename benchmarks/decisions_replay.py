@@ -139,7 +139,7 @@ def replay_cascades(
             )
             saved_share = 0.0 if chosen_place is None else 1 - costs[chosen_place] / true_costs[best]
             replays[margin].append((bool(certified_cascades), float(saved_share), promise_kept))
-    names = ("certified", "saved", "kept")
+    names = ("certified", "saved", "promise_kept")
     return {
         margin: {name: float(np.mean([item[index] for item in replays_of_margin])) for index, name in enumerate(names)}
         for margin, replays_of_margin in replays.items()

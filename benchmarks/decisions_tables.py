@@ -226,7 +226,7 @@ def print_shifted(jobs: Mapping[str, tuple["Future[Any]", "Future[Any]"]]) -> No
     results_of_pairs = {pair: (cascades.result(), races.result()) for pair, (cascades, races) in jobs.items()}
     rows = []
     for margin in MARGINS:
-        broken_shares = {pair: 1 - cascades[margin]["kept"] for pair, (cascades, _) in results_of_pairs.items()}
+        broken_shares = {pair: 1 - cascades[margin]["promise_kept"] for pair, (cascades, _) in results_of_pairs.items()}
         rows.append([f"a certified cascade loses more than {100 * margin:g} points", *describe_worst(broken_shares)])
     lost = {pair: races["race future"]["all_best_dropped"] for pair, (_, races) in results_of_pairs.items()}
     rows.append(["race future: all of the best methods dropped", *describe_worst(lost)])
@@ -265,8 +265,10 @@ def judge_replays(
         for name, figures in rules.items()
         if not name.startswith("race")
     ]
-    cascade_kept_shares = [figures[margin]["kept"] for figures in cascades.values() for margin in MARGINS]
-    calibration_kept_shares = [figures[limit]["kept"] for figures in calibrations.values() for limit in WRONG_AT_MOST]
+    cascade_kept_shares = [figures[margin]["promise_kept"] for figures in cascades.values() for margin in MARGINS]
+    calibration_kept_shares = [
+        figures[limit]["promise_kept"] for figures in calibrations.values() for limit in WRONG_AT_MOST
+    ]
     saving_targets = {0.05: 0.15, 0.08: 0.30}
     met = {
         "our rules err at most as claimed": all(

@@ -28,7 +28,7 @@ from benchmarks.harness import (
     stop_server,
     write_question_file,
 )
-from benchmarks.runs import METHODS, count_differences, read_row_counts, read_rows, time_evaluation
+from benchmarks.runs import METHODS, count_differences, read_rows, read_rows_without_timing, time_evaluation
 from quorum.core.errors import SetupError
 
 # The prompts whose reply must name or choose something: candidates, a passage, a topic or a verdict.
@@ -44,7 +44,9 @@ PROMPTS_BROKEN_BY_FAULT = {
 # Two queries of this method may find the same passages in the same order. Then it sends two equal prompts, whose calls
 # share one reply.
 METHOD_WITH_EQUAL_PROMPTS = "blendfilter"
-MAX_DENIED = 64  # calls that may be in flight at the first refusal: those of all concurrent questions
+# How many calls may be refused before the run stops: 16 are made at once, and more may begin before the first refusal
+# stops the run.
+MAX_DENIED = 64
 Findings = dict[str, Any]
 
 
@@ -71,7 +73,9 @@ def break_transport(server: ServerControl, folder: Path, questions: int) -> Find
         "failed": sum(row["error"] is not None for row in rows),
         "lost": questions * len(METHODS.split(",")) - len(keys),
         "twice": sum(count - 1 for count in keys.values()),
-        "different": count_differences(read_row_counts(folder / "plain"), read_row_counts(folder / "faulty")),
+        "different": count_differences(
+            read_rows_without_timing(folder / "plain"), read_rows_without_timing(folder / "faulty")
+        ),
     }
 
 
@@ -117,7 +121,9 @@ def restart_server(server: ServerControl, folder: Path, questions: int, down: fl
     seconds = time_evaluation(data, folder / "outage", folder / "outage.sqlite", methods="post_fusion")
     thread.join()
     server.process = restarted_servers[0].process
-    difference_count = count_differences(read_row_counts(folder / "plain"), read_row_counts(folder / "outage"))
+    difference_count = count_differences(
+        read_rows_without_timing(folder / "plain"), read_rows_without_timing(folder / "outage")
+    )
     return {"questions": questions, "down": down, "seconds": round(seconds, 1), "different": difference_count}
 
 

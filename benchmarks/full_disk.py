@@ -14,7 +14,7 @@ from benchmarks.harness import (
     write_question_file,
 )
 from benchmarks.killed_commands import Findings, read_collection, wait_for_success
-from benchmarks.runs import count_differences, format_without_timing, read_row_counts, time_evaluation
+from benchmarks.runs import count_differences, format_without_timing, read_rows_without_timing, time_evaluation
 
 
 class MountError(Exception):
@@ -73,7 +73,7 @@ def fill_and_repeat(part: str, data: Path, small: Path, folder: Path, forks: For
         "traceback": "Traceback" in output,
     }
     if part != "index":
-        expected_rows = read_row_counts(folder / "plain")
+        expected_rows = read_rows_without_timing(folder / "plain")
         lines = (out / "results.jsonl").read_bytes().splitlines(keepends=True)
         whole_rows = [json.loads(line) for line in lines if line.endswith(b"\n")]
         outcome |= {
@@ -86,4 +86,4 @@ def fill_and_repeat(part: str, data: Path, small: Path, folder: Path, forks: For
         return outcome | {
             "different": len(read_collection(small, "full") ^ read_collection(folder / "plain-store", "full"))
         }
-    return outcome | {"different": count_differences(expected_rows, read_row_counts(out))}
+    return outcome | {"different": count_differences(expected_rows, read_rows_without_timing(out))}

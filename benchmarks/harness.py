@@ -139,5 +139,5 @@ def report_parts(
 
 
 def judge_targets(conditions: Mapping[str, bool]) -> dict[str, Any]:
-    """For the JSON line: whether all targets were met, and which were not."""
+    """For the JSON line: whether all targets were met ("met"), and the names of those that were not ("missed")."""
     return {"met": all(conditions.values()), "missed": [name for name, value in conditions.items() if not value]}

@@ -62,7 +62,8 @@ def judge_answer(question: dict[str, Any], result: ShownResult) -> Outcome:
     """Compare what is shown with the quote and the answers of a question."""
     support, meta = result["support"], question["meta"]
     sentence = support["sentence"] if support else ""
-    sentence_start = support["start"] if support else 0  # like the span's, in the passage's text
+    # The sentence and its span are given by their character offsets in the passage's text.
+    sentence_start = support["start"] if support else 0
     span_start, span_end = (support and support["span"]) or (sentence_start, sentence_start)
     before, after = sentence[: span_start - sentence_start], sentence[span_end - sentence_start :]
     span = sentence[span_start - sentence_start : span_end - sentence_start]

@@ -28,8 +28,8 @@ class PrefixCache:
     """The prompts so far.
 
     blocks: the hash of each beginning whose length is a whole number of blocks; beginnings: the hash of each beginning
-    of any length; pieces: (family, kind, text) of each part of these prompts. The cache could serve a part again if the
-    prompts of its family began with it.
+    of any length; pieces: (family, kind, text) of each part of these prompts. If the parts stood in a better order, the
+    prompts of a family could begin with the parts that they share; `pieces` serves to count the tokens of these.
     """
 
     def __init__(self) -> None:

@@ -124,10 +124,15 @@ REPLIES: dict[str, Callable[[dict[str, str], int], str]] = {
 
 
 def write_reply(
-    name: str, variables: dict[str, str], draw: int, unknown_shares: tuple[float, float] = (0.0, 0.0)
+    name: str,
+    variables: dict[str, str],
+    draw: int,
+    share_unknown_from_several_passages: float = 0.0,
+    share_unknown_from_one_passage: float = 0.0,
 ) -> str:
-    """The reply to a prompt. unknown_shares: of "Unknown" among answers from several passages, and from one."""
+    """The reply to a prompt. `share_unknown_from...`: the shares of "Unknown" among the replies to the prompt answer."""
     if name == "answer":
-        share = unknown_shares[0 if len(find_numbers(variables)) > 1 else 1]
+        has_several_passages = len(find_numbers(variables)) > 1
+        share = share_unknown_from_several_passages if has_several_passages else share_unknown_from_one_passage
         return "Unknown" if (draw // 4) % 1000 < share * 1000 else choose_fact(draw)
     return REPLIES[name](variables, draw) if name in REPLIES else choose_fact(draw)

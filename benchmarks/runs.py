@@ -31,8 +31,10 @@ def read_rows(folder: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in (folder / "results.jsonl").read_text("utf-8").splitlines()]
 
 
-def read_row_counts(folder: Path) -> Counter[str]:
-    """Every row without its timing, with its count. Equal for runs with the same results in any order."""
+def read_rows_without_timing(folder: Path) -> Counter[str]:
+    """Every row as JSON text without its timing, and how often it occurs. Equal for runs with the same results in any
+    order.
+    """
     return Counter(map(format_without_timing, read_rows(folder)))
 
 

@@ -60,9 +60,10 @@ class Behaviour:
 @dataclass
 class Counts:
     """What was counted since the behaviour was set. calls: chat calls by prompt; transport: faults by kind; content:
-    faults by "prompt kind"; tokens: of all prompts ("prompt"), served by the modelled cache ("cached"), and that it
-    could have served at most ("most_cached"); denied: calls with a wrong key; at_once, most_at_once: chat calls
-    received and not yet answered, now and at most; those that wait for a slot count as well.
+    faults by the prompt's name and the fault's kind, with a space between them ("answer empty"); tokens: of all prompts
+    ("prompt"), served by the modelled cache ("cached"), and that it could have served at most ("most_cached"); denied:
+    calls with a wrong key; at_once, most_at_once: chat calls received and not yet answered, now and at most; those that
+    wait for a slot count as well.
     """
 
     calls: Counter[str] = field(default_factory=Counter)
@@ -171,8 +172,13 @@ class Server:
         if fault:
             self.counts.content[f"{prompt} {fault}"] += 1
             return {"empty": "", "refusal": REFUSAL, "malformed": GARBAGE}[fault]
-        shares = self.behaviour.share_unknown_from_several_passages, self.behaviour.share_unknown_from_one_passage
-        return write_reply(prompt, variables, int(message_hash[:12], 16), unknown_shares=shares)
+        return write_reply(
+            prompt,
+            variables,
+            int(message_hash[:12], 16),
+            share_unknown_from_several_passages=self.behaviour.share_unknown_from_several_passages,
+            share_unknown_from_one_passage=self.behaviour.share_unknown_from_one_passage,
+        )
 
     def count_usage(self, text: str, reply: str, prompt: str, variables: dict[str, str]) -> dict[str, Any]:
         """The token counts. If the model of a prefix cache is on, it gives the cached tokens."""

@@ -64,8 +64,9 @@ def measure_collection(passages: list[Passage], folder: Path) -> Figures:
 
 
 def measure_search(passages: list[Passage], folder: Path, kind: str) -> Figures:
-    """The memory that a first search takes in a fresh process, the processor time until the index can answer, and the
-    time of a search.
+    """The memory and processor time that a fresh process takes until the index can answer, and the time of a search.
+
+    A first search loads the index of Chroma. The BM25 index is built from the collection and saved, without a search.
     """
     context = Context(
         store=str(folder), collection="bench", embeddings=RandomEmbeddings(), retriever=kind, k=5, journal="off"

@@ -97,5 +97,7 @@ def shorten_update(update: State) -> dict[str, Any]:
     if "passages" in update:
         shortened_update["passages"] = " ".join(passage["id"] for passage in update["passages"])
     if "malformed" in update:
-        shortened_update["malformed"] = {name: node["replies"] for name, node in update["malformed"].items()}
+        shortened_update["malformed"] = {
+            prompt_name: counted["replies"] for prompt_name, counted in update["malformed"].items()
+        }
     return {key: value for key, value in shortened_update.items() if value not in ({}, 0) or value is False}

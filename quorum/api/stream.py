@@ -62,7 +62,8 @@ class AnswerReader:
     def __init__(self, question: str) -> None:
         self.question, self.shown_answer, self.visible_reply, self.is_withdrawn = question, "", "", False
         self.replies: dict[str, str] = {}
-        self.next_length = 0  # a reply is read again at this length: reading it after each piece takes quadratic time
+        # The length from which a growing reply is parsed again: parsing it after each piece would take quadratic time.
+        self.next_length = 0
 
     def read(self, message: Any, metadata: Mapping[str, Any]) -> AnswerText | None:
         """The text that a piece of a message adds to the answer; None if its call does not write the answer."""

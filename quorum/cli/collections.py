@@ -43,7 +43,7 @@ def list_by_default(context: typer.Context, store: Store = None) -> None:
     """List, show, rename, remove, export and import collections. Without a command: list them."""
     if context.invoked_subcommand is None:
         list_collections(store)
-    elif store is not None:  # --store before the command is the default of its own --store
+    elif store is not None:  # the command's own --store has this one as its default
         context.default_map = {context.invoked_subcommand: {"store": store}}
 
 

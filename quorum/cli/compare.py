@@ -165,7 +165,7 @@ def print_left_out_methods(left_out_reasons: "Mapping[str, str]") -> None:
 
 
 def print_estimate(estimate: "Estimate", *, to_stderr: bool) -> None:
-    """Print the estimate before the first paid call: on stdout in a dry run, else on stderr."""
+    """Print the estimate before the first paid call: on stdout in a dry run without --json, else on stderr."""
     from rich.text import Text
 
     from quorum.cli.show import make_plain_table, make_stderr_console, make_stdout_console

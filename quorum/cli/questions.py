@@ -67,8 +67,9 @@ def questions(
 ) -> None:
     """Write questions about your documents.
 
-    A question is kept if the model answers it right from the passages that it was written from, and not without them.
-    An unanswerable question is kept if neither the passage that it was written from nor retrieved passages answer it.
+    A question is kept if the verifier answers it right from the passages that it was written from, and not without
+    them. An unanswerable question is kept if neither the passage that it was written from nor retrieved passages answer
+    it.
     """
     import asyncio
 

@@ -10,9 +10,9 @@ from rich.text import Text
 from quorum.cli.show import make_plain_table
 from quorum.core.text import format_count
 from quorum.evaluation.compare.baseline import Comparison, Difference
+from quorum.evaluation.metrics.exact_match_gap import describe_exact_match_gap
 from quorum.evaluation.metrics.measure_titles import MEASURE_TITLES
 from quorum.evaluation.metrics.registry import list_used_plugin_metrics
-from quorum.evaluation.metrics.wordy_answers import describe_wordy_answers
 from quorum.evaluation.report.text import draw_bar
 from quorum.evaluation.run.race_result import sort_standings
 from quorum.evaluation.run.results import Summary
@@ -58,7 +58,7 @@ COST_COLUMNS = (
     TableColumn("p50 s", "seconds_p50", 1, 2),
     TableColumn("p95 s", "seconds_p95", 1, 2),
 )
-ANALYSIS_COLUMNS = {
+OWN_TABLE_COLUMNS = {  # the column of each measure that a run may show in a table of its own
     column.measure: column
     for column in (
         TableColumn("%oracle", "oracle"),
@@ -97,13 +97,13 @@ def make_score_tables(
         *keep_columns_with_values(summary, OTHER_ANSWER_COLUMNS),
         *user_columns,
     ]
-    wordy_note = describe_wordy_answers(summary)
-    analysis_columns = keep_columns_with_values(summary, [ANALYSIS_COLUMNS[name] for name in own_table_measures])
+    gap_note = describe_exact_match_gap(summary)
+    own_table_columns = keep_columns_with_values(summary, [OWN_TABLE_COLUMNS[name] for name in own_table_measures])
     return [
         make_measure_table(summary, answers, counts=True),
-        *([Text(wordy_note, style="yellow")] if wordy_note else []),
+        *([Text(gap_note, style="yellow")] if gap_note else []),
         *(make_difference_table(comparison, measures) for comparison in comparisons),
-        *([make_measure_table(summary, analysis_columns)] if analysis_columns else []),
+        *([make_measure_table(summary, own_table_columns)] if own_table_columns else []),
         make_measure_table(
             summary,
             COST_COLUMNS

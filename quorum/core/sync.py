@@ -102,8 +102,8 @@ class LoopThreads:
         self.lock = threading.Lock()
         self.threads: list[LoopThread] = []
 
-    def get_loop(self, depth: int) -> LoopThread:
-        """The loop for synchronous calls at this depth, made on first use."""
+    def get_loop_thread(self, depth: int) -> LoopThread:
+        """The thread whose loop serves synchronous calls at this depth, started on first use."""
         with self.lock:
             while len(self.threads) <= depth:
                 self.threads.append(LoopThread(f"quorum-loop-{len(self.threads)}"))
@@ -127,7 +127,7 @@ def find_loop() -> tuple[LoopThread, Context]:
     """(the loop for a synchronous call from here, a copy of the caller's context variables)."""
     depth, context = SYNC_CALL_DEPTH.get(), copy_context()
     context.run(SYNC_CALL_DEPTH.set, depth + 1)
-    return LOOP_THREADS.get_loop(depth), context
+    return LOOP_THREADS.get_loop_thread(depth), context
 
 
 def run_sync(work: Coroutine[Any, Any, T]) -> T:

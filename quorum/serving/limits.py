@@ -44,7 +44,7 @@ class Limits:
         self.questions_per_minute, self.dollars_per_day, self.clock = questions_per_minute, dollars_per_day, clock
         self.accounts: dict[str, Account] = {}
 
-    def begin(self, client: str, *, is_question: bool = True) -> None:
+    def begin(self, client: str, *, is_side_task: bool = False) -> None:
         """Count the start of a question or side task; call `end` after it. Raises `Refusal` (429) beyond the limits."""
         now, account = self.clock(), self.accounts.setdefault(client, Account())
         if account.day != int(now // DAY):
@@ -57,8 +57,8 @@ class Limits:
             message = f"{limit} are spent; ask again tomorrow (UTC)."
             raise Refusal(429, message, "insufficient_quota", "insufficient_quota", headers=NO_RETRY_HEADERS)
         if self.questions_per_minute is not None:
-            most_per_minute = self.questions_per_minute * (1 if is_question else SIDE_TASKS_PER_QUESTION)
-            admit_request(account.question_times if is_question else account.side_task_times, most_per_minute, now)
+            most_per_minute = self.questions_per_minute * (SIDE_TASKS_PER_QUESTION if is_side_task else 1)
+            admit_request(account.side_task_times if is_side_task else account.question_times, most_per_minute, now)
         account.requests_in_progress += 1
 
     def end(self, client: str, dollars: float | None) -> None:

@@ -55,8 +55,12 @@ def format_quote(result: ShownResult) -> str:
 
 
 def escape_markup(text: str) -> str:
-    """A document's text, escaped so that it cannot put links or pictures into a chat."""
-    return text.replace("[", "\\[").replace("<", "\\<")
+    r"""A document's text, escaped so that it cannot put links or pictures into a chat.
+
+    >>> print(escape_markup(r"[map](http://example.org) and \[map]"))
+    \[map](http://example.org) and \\\[map]
+    """
+    return re.sub(r"[\\\[<]", r"\\\g<0>", text)
 
 
 def publish_result(result: ShownResult) -> dict[str, Any]:
@@ -85,7 +89,7 @@ def format_sources(result: Result) -> str:
 def format_source(passage: Passage, start: int | None, end: int | None) -> str:
     """A passage as a source, such as 'Title (handbook.pdf, p. 12): "…the words…"'.
 
-    Brackets are escaped: a document must not put links or pictures into a chat.
+    Markup is escaped: a document must not put links or pictures into a chat.
     """
     text = passage["text"]
     snippet_start, snippet_end = find_word_edges(

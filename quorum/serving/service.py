@@ -76,7 +76,7 @@ class Service:
 
         on_event: called with every event of the run: nodes that finish, pieces of the answer.
         """
-        self.limits.begin(job.client, is_question=job.side_task_kind is None)
+        self.limits.begin(job.client, is_side_task=job.side_task_kind is not None)
         spending, started_at = Spending(), time.perf_counter()
         task = asyncio.create_task(self.run_job(job, spending, on_event))
         task.add_done_callback(lambda done: self.record_end(job, done, spending, time.perf_counter() - started_at))

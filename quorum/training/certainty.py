@@ -1,9 +1,9 @@
 """Fit the certainty of the statement shown with an answer: python -m quorum.training.certainty --help. Needs no torch.
 
-Ranks the statements of questions held out of the reader's training, with and without their gold passage, as
-`quorum.models.embedded.statements` does, and fits a logistic regression: does the best statement hold the answer?
-Writes its weights, and the lowest certainty without a warning, to reader.json. The reader's name in journals does
-not change, because no answer depends on these numbers.
+Takes questions held out of the reader's training, with and without their gold passage. Ranks the statements in their
+passages, as `quorum.models.embedded.statements` does, and fits a logistic regression: does the best statement hold the
+answer? Writes its weights, and the lowest certainty without a warning, to reader.json. The reader's name in journals
+does not change, because no answer depends on these numbers.
 """
 
 import argparse

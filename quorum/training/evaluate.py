@@ -1,7 +1,7 @@
 """Measures the embedded reader: python -m quorum.training.evaluate --help. Prints one JSON object.
 
-Needs no torch. EM and F1 score the reader's best span, even where the reader would say unknown. AUROC uses the
-calibrated score.
+Needs no torch. EM and F1 are computed on the reader's best span, even where the reader would say unknown. AUROC uses
+the calibrated score.
 """
 
 import argparse

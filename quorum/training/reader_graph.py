@@ -6,8 +6,9 @@ weights, so the file does not grow. And `SkipLayerNormalization` becomes `Add` a
 runtime's kernel for the fused operator takes ten times as long as the other two together (ONNX Runtime 1.31).
 
 `quorum.training.export` calls `rewrite_graph`. The command rewrites the file of an older export. The weights stay the
-same, and so does their identifier, `weights` in reader.json (the beginning of the first file's sha256). The files of
-the heads store it, and so do collections, unless reader.json has `embeddings`.
+same, and so does their name, `weights` in reader.json: the beginning of the sha256 of reader.onnx before its first
+rewrite. The files of the heads store this name. Collections store it too, or `embeddings` of reader.json if there is
+one.
 """
 
 import argparse

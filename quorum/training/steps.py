@@ -146,8 +146,8 @@ def encode_examples(
     """Return the examples that fit, and how many of them lost passages.
 
     makers: for each example, a function from a number n to (prompt, target) with the first n passages; counts: how many
-    passages each example has. As at run time, the lowest-ranked passages are dropped until the prompt has at most
-    `length` tokens. An example is left out if it does not fit with one passage or its target is longer than `output`.
+    passages each example has. The lowest-ranked passages are dropped until the prompt has at most `length` tokens, as
+    at run time, and the target at most `output`. An example that does not fit even with one passage is left out.
     """
     items, shortened_count = [], 0
     for make, count in zip(makers, counts, strict=True):

@@ -178,7 +178,7 @@ def is_from_another_site(request: Request) -> bool:
 
 
 def make_page_app(server_context: Context) -> FastAPI:
-    """The application of the page, without access control (`guard` adds it)."""
+    """The application of the page, without access control (`quorum.ui.guard.Guard` adds it)."""
     shared_state, fastapi_app = SharedState(server_context), FastAPI(docs_url=None, redoc_url=None, openapi_url=None)
     nicegui_app.add_static_files("/assets", ASSETS_FOLDER)
     ui.add_head_html(PAGE_HEAD, shared=True)

@@ -48,9 +48,10 @@ class Card:
             with html.header():
                 html.h3(answer.name)
                 self.phase = draw_text("span").classes("phase")
-            self.message = draw_text("p").classes("answer").props("aria-live=polite")
-            self.support = html.div().classes("support")
-            self.understood_question = draw_text("p").classes("understood")
+            with html.div().classes("answered"):
+                self.message = draw_text("p").classes("answer").props("aria-live=polite")
+                self.support = html.div().classes("support")
+                self.understood_question = draw_text("p").classes("understood")
             self.facts = draw_text("p").classes("facts")
             self.draw_graph()
             self.visited_nodes = draw_text("p").classes("path").props('aria-label="Nodes that ran"')

@@ -62,7 +62,9 @@ def make_environment(**settings: str) -> dict[str, str]:
 
 
 def play_both_models(request: Request) -> Response:
-    """Reply as two models: the method's model says 1931; the agent's calls the tool `ask` and repeats its result."""
+    """Reply as two models. The method's model says 1931. The agent's model calls the tool `ask` and then repeats the
+    tool's result.
+    """
     if request.body["model"] == "test":
         return Response("1931")
     if request.body["messages"][-1]["role"] == "tool":

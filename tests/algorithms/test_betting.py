@@ -1,4 +1,4 @@
-"""Betting: the chance of a false alarm, the coverage of intervals, and what is certain without any bet."""
+"""Betting: the chance of a false alarm, the coverage of intervals, and leads that no remaining question can undo."""
 
 import math
 

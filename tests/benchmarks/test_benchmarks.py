@@ -76,7 +76,10 @@ def test_the_documents_of_a_printed_failure_are_kept(
 
 
 def fill_disk_with(monkeypatch: pytest.MonkeyPatch, folder: Path, failing_command: str) -> dict[str, object]:
-    """The findings of `fill_disk` if one of its commands (mount, remount, umount) fails, and no run is started."""
+    """The findings of `fill_disk` if `failing_command` fails: mount, remount or umount, or "" for none.
+
+    Stubs stand for the runs.
+    """
 
     def run(command: list[str], *, check: bool = False, **_: object) -> subprocess.CompletedProcess[str]:
         name = "remount" if "-o" in command and command[2].startswith("remount") else command[0]
@@ -89,13 +92,13 @@ def fill_disk_with(monkeypatch: pytest.MonkeyPatch, folder: Path, failing_comman
     monkeypatch.setattr(full_disk, "time_evaluation", lambda *_, **__: None)
     monkeypatch.setattr(full_disk, "wait_for_success", lambda _: None)
     monkeypatch.setattr(full_disk, "start_on_disk", lambda *_: Mock(finish=lambda: "", returncode=2))
-    monkeypatch.setattr(full_disk, "read_row_counts", lambda _: Counter())
+    monkeypatch.setattr(full_disk, "read_rows_without_timing", lambda _: Counter())
     monkeypatch.setattr(full_disk, "read_collection", lambda *_: set())
     monkeypatch.setattr(Path, "read_bytes", lambda _: b"")
     return full_disk.fill_disk(Mock(), Mock(), folder, 1)
 
 
-def test_the_part_full_is_skipped_only_if_no_tmpfs_can_be_mounted(
+def test_the_full_disk_part_is_skipped_only_if_no_tmpfs_can_be_mounted(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     folders = [tmp_path / name for name in ("mount", "remount", "umount", "none")]
@@ -138,6 +141,8 @@ async def test_a_gullible_model_believes_a_poisoned_passage_and_otherwise_reads(
 def test_a_certified_answer_that_one_of_two_models_changes_fails_the_benchmark(
     broken_count: int, exit_code: int, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    """The JSON line names the missed targets, one for each method and model."""
+
     async def measure_all(*_: object) -> list[dict[str, object]]:
         broken_counts = {"embedded": broken_count, "gullible": 0}
         row = {"method": "post_fusion", "broken_1": 0}

@@ -68,4 +68,4 @@ def test_the_recorded_answers_are_small_files_and_can_be_replayed() -> None:
         assert matrix.about["model"]["provider"] == "embedded"
         assert matrix.right.shape == matrix.arrays["calls"].T.shape
     replay = replay_cascades(read_matrix(files[0]), 1, [0.08])
-    assert set(replay[0.08]) == {"certified", "saved", "kept"}
+    assert set(replay[0.08]) == {"certified", "saved", "promise_kept"}

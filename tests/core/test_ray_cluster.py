@@ -26,6 +26,7 @@ from quorum.documents.read import Unreadable
 from quorum.evaluation.run.ask_question import Questioner
 from quorum.evaluation.run.columns import Column, parse_columns
 from quorum.evaluation.run.dataset import DataSet, read_data
+from quorum.evaluation.run.details import Details, LineIndex
 from quorum.evaluation.run.engine_ray import (
     AnswerWriter,
     find_needed_files,
@@ -41,7 +42,7 @@ from quorum.evaluation.run.results import Results
 from quorum.evaluation.run.rounds import QuestionRound, Recorder
 from quorum.evaluation.run.rows import make_failed_row
 from quorum.evaluation.run.shared_retrieval import share_retrieval
-from quorum.evaluation.run.spending import Spending, WorkerSpending
+from quorum.evaluation.run.spending import Spending, SpendingCounts
 from quorum.models.journal_database import Record as Reply
 from quorum.retrievers.index_on_ray import FilePart, PrecomputedEmbeddings, digest_passage, split_files
 
@@ -185,12 +186,12 @@ def test_remaining_questions_are_asked_and_lost_ones_are_error_rows(dataset: Dat
 
         writer.write_answers(
             Answers(
-                [make_row(records[0], "concat"), make_row(records[0], "post_fusion")], spending=WorkerSpending(2, 30, 4)
+                [make_row(records[0], "concat"), make_row(records[0], "post_fusion")], spending=SpendingCounts(2, 30, 4)
             )
         )
         # This row arrives a second time, because its worker ended before the row was confirmed.
         writer.write_answers(Answers([make_row(records[0], "concat")]))
-        writer.write_answers(Answers([make_row(records[1], "concat", "refused")], spending=WorkerSpending(1, 10, 0)))
+        writer.write_answers(Answers([make_row(records[1], "concat", "refused")], spending=SpendingCounts(1, 10, 0)))
         assert [(record["id"], names) for record, names in writer.make_remaining_reader()()] == [
             ("q1", ["post_fusion"]),
             ("q2", ["concat", "post_fusion"]),
@@ -204,6 +205,19 @@ def test_remaining_questions_are_asked_and_lost_ones_are_error_rows(dataset: Dat
         ]
         assert all("worker process exited each of the 4 times" in str(row["error"]) for row in lost_rows)
         assert (len(progress), (tmp_path / "results.jsonl").read_text().count("\n")) == (3, 3)
+
+
+def test_a_question_asked_twice_keeps_the_details_of_its_first_row(dataset: DataSet, tmp_path: Path) -> None:
+    columns, path = make_columns(), tmp_path / "details.jsonl"
+    with Results(tmp_path / "results.jsonl", [column.name for column in columns]) as results, Details(path) as details:
+        writer = AnswerWriter(QuestionRound(columns, dataset), Recorder(results, details, Spending(), lambda: None))
+        record = next(record for record, _ in writer.make_remaining_reader()())
+        row: Any = make_failed_row(record, "concat", "short", "", seconds=0) | {"error": None, "malformed": 0}
+        for rationale in ("first", "second"):
+            detail: Any = {"id": record["id"], "method": "concat", "rationale": rationale}
+            writer.write_answers(Answers([row], [detail]))
+    with LineIndex(path) as lines:
+        assert (lines.get("concat", record["id"]) or {})["rationale"] == "first"
 
 
 def test_files_and_folders_that_every_machine_must_see_are_listed() -> None:
@@ -275,7 +289,9 @@ def test_an_unreadable_line_is_an_error_after_the_passages_before_it(tmp_path: P
     from quorum.retrievers.index_on_ray import ReadPart, take_passages
     from quorum.retrievers.index_report import IndexReport, ProgressCounter
 
-    class Ledger:
+    class StandInLedger:
+        """In place of the run of changes to the collection: it has no new passages yet."""
+
         new_passages: dict[str, Passage] = {}
 
     part = ReadPart(
@@ -289,7 +305,8 @@ def test_an_unreadable_line_is_an_error_after_the_passages_before_it(tmp_path: P
     counter = ProgressCounter(lambda done, total, path: counts.append(done), 4)
 
     def take(read_part: ReadPart) -> Iterator[Passage]:
-        return take_passages([read_part], Ledger(), PrecomputedEmbeddings(WordVectors), report, counter)  # type: ignore[arg-type]
+        ledger: Any = StandInLedger()
+        return take_passages([read_part], ledger, PrecomputedEmbeddings(WordVectors), report, counter)
 
     passages = take(part)
     assert next(passages)["id"] == "p"

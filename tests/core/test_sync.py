@@ -41,7 +41,7 @@ def test_all_calls_share_one_loop() -> None:
     thread = threading.Thread(target=lambda: loops_of_thread.append(run_sync(get_loop())))
     thread.start()
     thread.join()
-    assert {*loops, *loops_of_thread} == {LOOP_THREADS.get_loop(depth=0).loop}
+    assert {*loops, *loops_of_thread} == {LOOP_THREADS.get_loop_thread(depth=0).loop}
 
 
 async def test_run_sync_works_inside_a_running_loop() -> None:
@@ -59,7 +59,7 @@ def test_the_caller_gets_the_original_error() -> None:
 def test_the_loop_survives_errors_and_cancellation(error: BaseException) -> None:
     with pytest.raises(type(error)):
         run_sync(raise_error(error))
-    assert run_sync(get_loop()) is LOOP_THREADS.get_loop(depth=0).loop
+    assert run_sync(get_loop()) is LOOP_THREADS.get_loop_thread(depth=0).loop
 
 
 def test_asynchronous_work_may_call_synchronous_code_that_uses_the_loop() -> None:

@@ -1,7 +1,5 @@
-"""Readers: encodings, tables, what is left out, and malicious files."""
+"""Readers: encodings, tables, front matter, and what is left out."""
 
-import os
-import zipfile
 from pathlib import Path
 
 import pytest
@@ -13,8 +11,8 @@ from quorum.core.plugins import forget_plugins
 from quorum.documents.document import Document, Unreadable
 from quorum.documents.encodings import decode_text
 from quorum.documents.html_blocks import read_html
-from quorum.documents.pieces import read_file_passages, split_document
-from quorum.documents.read import read_document, read_passage_lines
+from quorum.documents.pieces import split_document
+from quorum.documents.read import read_document
 from quorum.documents.readers import READERS, add_reader, check_reader
 from quorum.documents.readers.plain_text import read as read_text
 from quorum.documents.tables import format_rows
@@ -184,27 +182,6 @@ def test_indented_lines_below_an_rst_directive_for_code_are_its_code(tmp_path: P
     assert [(block.kind, block.text) for block in blocks] == [("text", "Text."), ("code", "code")]
 
 
-def test_an_epub_reads_only_its_own_files(tmp_path: Path) -> None:
-    container = (
-        '<container xmlns="urn:oasis:names:tc:opendocument:xmlns:container"><rootfile full-path="../../x"/></container>'
-    )
-    with zipfile.ZipFile(tmp_path / "a.epub", "w") as file:
-        file.writestr("META-INF/container.xml", container)
-    with pytest.raises(Unreadable, match="damaged, or not in the epub format"):
-        read_document(tmp_path / "a.epub")
-
-
-def write_image_pdf(path: Path, pages: int) -> None:
-    """A PDF of pictures, as a scanner makes it."""
-    write_pdf(path, [[("p", ") Tj ET BI /W 1 /H 1 /CS /G /BPC 8 ID \x7f EI BT (")] for _ in range(pages)])
-
-
-def test_a_scanned_pdf_is_refused_with_advice(tmp_path: Path) -> None:
-    write_image_pdf(tmp_path / "scan.pdf", 3)
-    with pytest.raises(Unreadable, match="scanned: 3 of 3 pages are pictures without text; run OCR first"):
-        read_document(tmp_path / "scan.pdf")
-
-
 def test_running_titles_and_page_numbers_are_left_out(tmp_path: Path) -> None:
     pages = [
         [("p", "Orla Works 2026"), ("p", f"Rule {n} says {n} things about gates."), ("p", f"Page {n}")]
@@ -214,62 +191,6 @@ def test_running_titles_and_page_numbers_are_left_out(tmp_path: Path) -> None:
     assert read_document(tmp_path / "a.pdf").text == "\n\n".join(
         f"Rule {n} says {n} things about gates." for n in range(6)
     )
-
-
-def write_zip_bomb(path: Path, name: str, content: bytes) -> Path:
-    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as file:
-        file.writestr(name, content)
-    return path
-
-
-def test_zip_bombs_are_refused_before_unpacking(tmp_path: Path) -> None:
-    entities = b'<!DOCTYPE x [<!ENTITY a "aaaa"><!ENTITY b "&a;&a;">]><x>&b;</x>'
-    with pytest.raises(Unreadable, match=r"word/document.xml in it unpacks to 60 MB; at most 50 MB are read"):
-        read_document(write_zip_bomb(tmp_path / "a.docx", "word/document.xml", b" " * 60_000_000))
-    for kind in ("docx", "xlsx", "pptx"):
-        with pytest.raises(Unreadable, match="its XML declares entities"):
-            read_document(write_zip_bomb(tmp_path / f"b.{kind}", "part.xml", entities))
-
-
-@pytest.mark.parametrize(
-    ("name", "text", "reason"),
-    [
-        ("a.json", "[" * 1_000_000, "nested too deeply"),
-        ("a.html", "<div>" * 100_000 + "x", "nested too deeply"),
-        ("a.csv", 'a,b\n"' + "x" * 200_000, "line 2 cannot be read"),
-        ("a.ipynb", "{}", "not a notebook"),
-        ("a.ipynb", "{", "not a notebook"),
-        ("a.ipynb", '{"cells": null}', "not a notebook"),
-        ("a.ipynb", '{"cells": 5}', "not a notebook"),
-        ("a.eml", "no header here", "not a mail message"),
-        ("a.xyz", "x", "files of type '.xyz' are not read"),
-    ],
-)
-def test_an_unreadable_document_is_refused_with_its_reason(name: str, text: str, reason: str, tmp_path: Path) -> None:
-    (tmp_path / name).write_text(text)
-    with pytest.raises(Unreadable, match=reason):
-        read_document(tmp_path / name)
-
-
-def test_millions_of_characters_in_one_line_are_split_into_passages(tmp_path: Path) -> None:
-    (tmp_path / "a.txt").write_text("x" * 3_000_000)
-    (tmp_path / "b.md").write_text("*a* [b](c) " * 100_000)
-    assert len(list(read_file_passages(tmp_path / "a.txt"))) == 750
-    notes: list[tuple[str, str]] = []
-    assert len(list(read_file_passages(tmp_path / "b.md", notes=notes))) > 1000
-    assert [note for _, note in notes] == ["very large: read as plain text"]
-
-
-def test_pipes_and_devices_are_not_waited_for(tmp_path: Path) -> None:
-    os.mkfifo(tmp_path / "a.txt")
-    os.mkfifo(tmp_path / "a.jsonl")
-    (tmp_path / "zero.txt").symlink_to("/dev/zero")
-    with pytest.raises(Unreadable, match="a pipe, not a regular file"):
-        read_document(tmp_path / "a.txt")
-    with pytest.raises(Unreadable, match="a device, not a regular file"):
-        read_document(tmp_path / "zero.txt")
-    with pytest.raises(Unreadable, match="a pipe, not a regular file"):
-        list(read_passage_lines(tmp_path / "a.jsonl"))
 
 
 def test_no_passage_spans_two_sections() -> None:

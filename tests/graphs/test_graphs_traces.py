@@ -1,4 +1,7 @@
-"""Golden traces: the (node, update) pairs that a run with a scripted model must give, for every method and branch."""
+"""Golden traces: the (node, update) pairs that a run with a scripted model must give, for every branch.
+
+Here are concat, pruning, summary and the methods with post-fusion; the other methods have test files of their own.
+"""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""A parameter that a model refuses is left out of later calls. Results then say that temperature 0 was refused."""
+"""A parameter that a model refuses is left out of later calls. If it is temperature, the results say so."""
 
 import asyncio
 import json

@@ -88,7 +88,7 @@ async def test_a_shortened_reply_is_parsed_like_any_short_answer(
     assert (await ask())["answer"] in ("1931", "the year 1931", "ADA MOREAU")
 
 
-async def test_each_distinct_reply_is_shortened_by_one_call(openai_server: OpenAIServer, tmp_path: Path) -> None:
+async def test_each_distinct_reply_is_shortened_by_one_request(openai_server: OpenAIServer, tmp_path: Path) -> None:
     openai_server.reply(make_wordy_model("1931"))
     journal = str(tmp_path / "journal.sqlite")  # without it, equal calls share a request only if they overlap
     result = await ask("post_fusion", k=2, journal=journal)

@@ -1,6 +1,7 @@
 """The page of `quorum serve` in a browser: asking, comparing, errors, documents, past runs, links."""
 
 import json
+from itertools import pairwise
 from pathlib import Path
 
 from browser import Page
@@ -73,6 +74,11 @@ def test_a_follow_up_question_is_understood_and_the_next_one_follows_it(page: Pa
     page.wait_until(f"{CARDS}.length === 2 && {ALL_METHODS_ENDED}")
     page.wait_until("document.querySelector('.card .answer').innerText === '330 metres'")
     assert read_texts(page, ".card .understood")[0] == "Understood as: How tall is it? (Eiffel Tower)"
+    assert read_texts(page, ".card .support p")[0] != ""
+    boxes = page.run(
+        f"[...{CARDS}[0].children].map((part) => part.getBoundingClientRect()).map((box) => [box.top, box.bottom])"
+    )
+    assert all(bottom <= top for (_, bottom), (top, _) in pairwise(boxes))
     page.wait_until("document.querySelector('.card [data-state=done]')?.id.includes('flowchart-')")
     page.wait_until("document.querySelector('.follows')?.innerText.startsWith('Follows: How tall is it?')")
     page.run(click.format("Begin anew"))

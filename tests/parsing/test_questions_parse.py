@@ -234,7 +234,7 @@ def test_a_pair_is_drawn_once() -> None:
     assert [sorted(passage["id"] for passage in draw.passages) for draw in draws] == [["a", "b"]]
 
 
-def test_drawing_ends_when_the_corpus_or_the_tries_are_used_up() -> None:
+def test_drawing_ends_when_the_corpus_or_the_allowed_draws_are_used_up() -> None:
     drawn_ids = {Draw("single", (make_passages_of_documents([4])[0],)).id}
     queue = DrawQueue(
         make_passages_of_documents([4]), 0, lambda text, k: [], drawn_ids, {"single": 9, "two": 9, "unanswerable": 2}

@@ -65,8 +65,8 @@ def read_rows(folder: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in text.split("\n")[:-1]]  # the last line may be incomplete
 
 
-def read_rows_without_times(folder: Path) -> dict[Any, Any]:
-    """The rows by question and method, without the time they took."""
+def read_comparable_rows(folder: Path) -> dict[Any, Any]:
+    """The rows by question and method, without the times and counts of reused calls, which differ between runs."""
     return {(row["id"], row["method"]): row | {"seconds": 0, "reused_calls": 0} for row in read_rows(folder)}
 
 
@@ -97,7 +97,7 @@ async def test_the_results_are_those_of_one_process(data: Path, openai_server: O
     in_one_process = await run_evaluation(data, "one", engine="local", journal=journal, writes_details=True)
     # The journal of the workers holds every reply.
     assert (in_one_process.spending.calls, len(openai_server.requests)) == (0, request_count)
-    assert read_rows_without_times(in_many_processes.folder) == read_rows_without_times(in_one_process.folder)
+    assert read_comparable_rows(in_many_processes.folder) == read_comparable_rows(in_one_process.folder)
     assert (in_many_processes.new_answers, in_many_processes.summary["concat"]["em"]) == (
         2 * QUESTION_COUNT,
         in_one_process.summary["concat"]["em"],
@@ -205,7 +205,7 @@ async def test_passages_are_searched_by_the_workers(data: Path, openai_server: O
     options = Options(data=data, out=data.parent / "many", corpus="pool", engine="ray")
     in_many_processes = await evaluate(options, columns)
     in_one_process = await evaluate(Options(data=data, out=data.parent / "one", corpus="pool"), columns)
-    assert read_rows_without_times(in_many_processes.folder) == read_rows_without_times(in_one_process.folder)
+    assert read_comparable_rows(in_many_processes.folder) == read_comparable_rows(in_one_process.folder)
     assert len(read_rows(in_many_processes.folder)) == QUESTION_COUNT
 
 

@@ -1,6 +1,7 @@
 """Questions over HTTP, sent as common clients send them: OpenAI's, LangChain's, Open WebUI, LibreChat."""
 
 import json
+import re
 from typing import Any
 
 import openai
@@ -10,6 +11,8 @@ from langchain_openai import ChatOpenAI
 from openai_bodies import make_error
 from openai_server import OpenAIServer
 from pydantic import SecretStr
+
+from quorum.serving.replies import escape_markup
 
 QUESTION = "When was the Lumen Tower finished?"
 
@@ -33,6 +36,13 @@ def test_a_document_puts_no_link_into_a_chat(serve: Serve, openai_server: OpenAI
     openai_server.reply("1931")
     completion = serve().ask()
     assert "\\[map](" in completion.choices[0].message.content
+
+
+@pytest.mark.parametrize("text", ["[map](http://example.org)", r"\[map](http://example.org)", r"\\<b>", r"C:\notes"])
+def test_every_bracket_and_backslash_of_a_document_is_escaped(text: str) -> None:
+    escaped_text = escape_markup(text)
+    assert re.sub(r"\\(.)", r"\1", escaped_text) == text  # as Markdown shows it
+    assert re.search(r"[\\[<]", re.sub(r"\\.", "", escaped_text)) is None
 
 
 def test_a_client_may_ask_for_no_sources(serve: Serve, openai_server: OpenAIServer) -> None:

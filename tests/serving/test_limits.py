@@ -11,7 +11,7 @@ from quorum.core.context import Context
 from quorum.core.errors import SetupError
 from quorum.evaluation.compare.prices import Prices
 from quorum.serving.errors import Refusal, hide_paths
-from quorum.serving.limits import Limits
+from quorum.serving.limits import SIDE_TASKS_PER_QUESTION, Limits
 from quorum.serving.serve import check_collections, check_prices
 
 KEYS = ("the-first-key-of-this-server", "the-second-key-of-this-server")
@@ -73,10 +73,10 @@ def test_a_minute_later_there_is_room_again() -> None:
     limits.begin("a")
     with pytest.raises(Refusal):
         limits.begin("a")
-    for _ in range(4):
-        limits.begin("a", is_question=False)
+    for _ in range(SIDE_TASKS_PER_QUESTION):
+        limits.begin("a", is_side_task=True)
     with pytest.raises(Refusal):
-        limits.begin("a", is_question=False)
+        limits.begin("a", is_side_task=True)
     clock.now += 60
     limits.begin("a")
 

@@ -33,7 +33,10 @@ def models(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
 
 @pytest.mark.parametrize("kind", ["t5", "llama", "gpt2", "chat"])
 async def test_the_score_is_the_models_own_loss(kind: str, models: dict[str, Path]) -> None:
-    """A score is the sum over the answer's tokens without the end token, in a padded batch as well as alone."""
+    """A score is the sum of the log-probabilities of the answer's tokens, without the end token.
+
+    It is the same in a padded batch and for a single pair.
+    """
     scores = await make_scorer(f"transformers:{models[kind]}").log_probabilities(PAIRS)
     loaded_model = load_pretrained(str(models[kind]))
     for (prompt, text), score in zip(PAIRS, scores, strict=True):

@@ -12,7 +12,7 @@ from quorum.evaluation.compare.prices import FREE_PRICE, Prices
 from quorum.evaluation.run.config_file import read_config
 from quorum.evaluation.run.old_keys import rename_old_keys
 from quorum.evaluation.run.result_files import write_json
-from quorum.evaluation.run.spending import LimitReachedError, ModelSpending, WorkerSpending
+from quorum.evaluation.run.spending import LimitReachedError, ModelSpending, SpendingCounts
 
 
 class TotalSpent(TypedDict):
@@ -82,7 +82,7 @@ class LimitedSpending(ModelSpending):
         price = self.prices.find_price(model) or FREE_PRICE
         self.cost += price.compute_cost(counts["input_tokens"], counts["output_tokens"], counts["cached_tokens"])
 
-    def merge(self, other: WorkerSpending) -> None:
+    def merge(self, other: SpendingCounts) -> None:
         super().merge(other)
         self.check_limit()
 

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 from quorum.core.text import format_count
 from quorum.evaluation.compare.format_figures import format_dollars, format_percent, join_and_shorten_names
 from quorum.evaluation.compare.recommendation import ALPHA
+from quorum.evaluation.metrics.exact_match_gap import describe_exact_match_gap
 from quorum.evaluation.metrics.measure_titles import MEASURE_NAMES
 from quorum.evaluation.metrics.registry import list_used_plugin_metrics
-from quorum.evaluation.metrics.wordy_answers import describe_wordy_answers
 from quorum.evaluation.run.config_file import read_config
 from quorum.evaluation.run.eligibility import describe_left_out
 from quorum.evaluation.run.race_result import sort_standings
@@ -49,11 +49,11 @@ def describe_not_compared(decision: "Decision") -> list[str]:
 
 
 def list_sentences(decision: "Decision") -> list[str]:
-    """The text below the recommendation's first sentence: its other sentences, a note on wordy answers, and the methods
-    that are left out.
+    """The text below the recommendation's first sentence: its other sentences, a note if exact match hides right
+    answers, and the methods that are left out.
     """
-    wordy = describe_wordy_answers(decision.scores.summary)
-    return [*decision.recommendation.sentences[1:], *([wordy] if wordy else []), *describe_not_compared(decision)]
+    gap_note = describe_exact_match_gap(decision.scores.summary)
+    return [*decision.recommendation.sentences[1:], *([gap_note] if gap_note else []), *describe_not_compared(decision)]
 
 
 def format_p_against_best(decision: "Decision", name: str) -> str:

@@ -91,8 +91,8 @@ def use_label_prompts(context: Context, labels: Sequence[str]) -> Context:
 async def answer_question(
     record: Record, column: Column, context: Context, *, uses_given_passages: bool, config: RunnableConfig
 ) -> Result:
-    """A column's result for a question. The method reads all retrieved passages, or, if the column has a `top`, only
-    that many of the best. If it has a `gold_position`, gold passages are placed among those.
+    """A column's result for a question. If the column has a `gold_position`, gold passages are first placed among the
+    retrieved ones. The method then reads all these passages, or, if the column has a `top`, only the first `top`.
 
     If the column has a `top` or a `gold_position`, the result's `retrieved` lists the ids of all retrieved passages,
     in the order of retrieval or, with a reranker, in the reranker's order.

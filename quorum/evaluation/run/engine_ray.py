@@ -36,20 +36,27 @@ class AnswerWriter:
     failed_pairs: set[tuple[str, str]] = field(default_factory=set)
 
     def write_answers(self, answers: Answers) -> None:
-        """Write the details before the rows, so that no row is ever without its details."""
+        """Write the details before the rows, so that no row is ever without its details.
+
+        If a worker exited, its question may have been asked twice. The first row written is kept, with its details.
+        """
         details = self.recorder.details
         if details is not None:
             for detail in answers.details:
-                details.append(detail)
+                if not self.is_answered(detail["method"], detail["id"]):
+                    details.append(detail)
         for row in answers.rows:
             self.write_row(row)
         self.recorder.spending.merge(
             answers.spending
         )  # last, because it may end the run: the answers are stored before
 
+    def is_answered(self, method: str, id_: str) -> bool:
+        return (method, id_) in self.recorder.results.answered_pairs
+
     def write_row(self, row: Row) -> None:
-        if (row["method"], row["id"]) in self.recorder.results.answered_pairs:
-            return  # a worker exited, so its question was asked twice; the first row written is kept
+        if self.is_answered(row["method"], row["id"]):
+            return
         if row["error"] is not None:
             self.failed_pairs.add((row["method"], row["id"]))
         self.recorder.add(row)

@@ -16,7 +16,7 @@ from quorum.evaluation.run.ask_question import Questioner
 from quorum.evaluation.run.column_scores import Row
 from quorum.evaluation.run.columns import Column
 from quorum.evaluation.run.details import Detail
-from quorum.evaluation.run.spending import ModelSpending, WorkerSpending
+from quorum.evaluation.run.spending import ModelSpending, SpendingCounts
 from quorum.models.clock import REAL_CLOCK, Clock
 from quorum.models.embedded.encoder import get_encoder
 from quorum.models.journal import open_journal, resolve_path, share_journals
@@ -58,7 +58,7 @@ class Answers:
 
     rows: list[Row] = field(default_factory=list)
     details: list[Detail] = field(default_factory=list)
-    spending: WorkerSpending = field(default_factory=WorkerSpending)
+    spending: SpendingCounts = field(default_factory=SpendingCounts)
 
 
 class Services:

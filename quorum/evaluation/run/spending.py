@@ -22,9 +22,11 @@ class LimitReachedError(SetupError):
 
 
 @dataclass(frozen=True)
-class WorkerSpending:
-    """The spending of a worker process. usage_by_model: the counts of each model's calls; searches: how many searches
-    the methods requested; searches_made: how many of them were made.
+class SpendingCounts:
+    """What one question cost in a worker process, which the main process adds to its own counts.
+
+    usage_by_model: the counts of each model's calls; searches: how many searches the methods requested; searches_made:
+    how many of them were made.
     """
 
     calls: int = 0
@@ -69,8 +71,8 @@ class Spending(ModelHandler):
         self.input_tokens += usage.get("input_tokens", 0)
         self.output_tokens += usage.get("output_tokens", 0)
 
-    def merge(self, other: WorkerSpending) -> None:
-        """Add the spending of a worker process."""
+    def merge(self, other: SpendingCounts) -> None:
+        """Add what one question cost in a worker process."""
         self.calls += other.calls
         self.input_tokens += other.input_tokens
         self.output_tokens += other.output_tokens
@@ -127,16 +129,16 @@ class ModelSpending(Spending):
     async def on_retriever_end(self, documents: Sequence[Document], *, run_id: UUID, **kwargs: Any) -> None:
         self.open_searches.discard(run_id)
 
-    def merge(self, other: WorkerSpending) -> None:
+    def merge(self, other: SpendingCounts) -> None:
         super().merge(other)
         self.searches += other.searches
         self.searches_made += other.searches_made
         for name, counts in other.usage_by_model.items():
             self.add(name, counts)
 
-    def export_counts(self) -> WorkerSpending:
+    def export_counts(self) -> SpendingCounts:
         """The counts, which the main process merges into its own."""
-        return WorkerSpending(
+        return SpendingCounts(
             self.calls, self.input_tokens, self.output_tokens, self.usage_by_model, self.searches, self.searches_made
         )
 

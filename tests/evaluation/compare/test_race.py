@@ -106,7 +106,8 @@ async def test_holm_counts_the_methods_that_were_dropped(data: Path, openai_serv
     full_p, race_p = (
         item.scores.comparisons[0]["methods"]["concat[k=2]"]["em"]["p_holm"] for item in (full_run, race_run)
     )
-    # the smaller of two p-values is doubled, even if the other is 1
+    # Holm doubles the smaller of the two p-values. In the full run, that is concat's. In the race, concat was dropped, so
+    # its p-value is 1, and that of concat[k=2] is doubled.
     assert (full_p, race_p) == (2 / 2**4, 2 * 2 / 2**4)
     assert race_run.recommendation.equal_methods == ["concat[k=2]"]
 
@@ -269,7 +270,11 @@ def test_a_race_on_the_command_line_prints_json_lines(data: Path, openai_server:
 
 
 def test_json_lines_come_with_each_part_and_each_dropped_method(capsys: pytest.CaptureFixture[str]) -> None:
-    """A method that is dropped as a part is settled makes one line, and the next settled question none."""
+    """A part is a twentieth of the questions, here 5 of 100.
+
+    If a part is settled and a method is dropped at the same time, one line is printed. The next settled question prints
+    none.
+    """
     race = RunningRace(["a", "b"], tuple((f"q{n}",) for n in range(100)), mode="questions", measure="em")
     printed_lines = []
     with show_race(as_json=True) as (_, watch):

@@ -12,7 +12,7 @@ from experiment_runs import run_experiment_over
 from openai_server import OpenAIServer, Request
 
 from quorum.cli.main import main
-from quorum.cli.tables import ANALYSIS_COLUMNS
+from quorum.cli.tables import OWN_TABLE_COLUMNS
 from quorum.core.context import Context
 from quorum.core.errors import SetupError
 from quorum.datasets.examples import read_examples
@@ -55,7 +55,7 @@ def test_every_experiment_can_be_run(name: str) -> None:
     columns = [column for group in group_columns(experiment, CONTEXT, **options) for column in group]
     assert all(column.method in METHODS for column in columns)
     assert len({column.name for column in columns}) == len(columns) > 1 or experiment.shots
-    assert set(experiment.shown_measures) <= set(ANALYSIS_COLUMNS)
+    assert set(experiment.shown_measures) <= set(OWN_TABLE_COLUMNS)
     assert len(experiment.summary) <= 62
 
 

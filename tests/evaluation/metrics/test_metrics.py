@@ -18,8 +18,8 @@ from quorum.evaluation.metrics.answers import (
     rouge_l,
     str_em,
 )
+from quorum.evaluation.metrics.exact_match_gap import describe_exact_match_gap
 from quorum.evaluation.metrics.registry import METRICS
-from quorum.evaluation.metrics.wordy_answers import describe_wordy_answers
 
 
 def score(result: Result, answers: list[str], **reference: Any) -> dict[str, Any]:
@@ -228,14 +228,14 @@ def test_an_unknown_answer_contains_no_gold_answer_and_is_right_if_there_is_none
     assert (contains(result, Reference(answers=["who"])), contains(result, Reference(answers=[]))) == (0.0, 1.0)
 
 
-def test_wordy_answers_that_exact_match_counts_as_wrong_are_reported() -> None:
+def test_right_answers_that_exact_match_counts_as_wrong_are_reported() -> None:
     wordy_summary = {"em": 0.05, "contains": 0.4}
     message = (
-        describe_wordy_answers({"concat": wordy_summary, "sure": {"em": 0.3, "contains": 0.4}, "cot": {"em": None}})
+        describe_exact_match_gap({"concat": wordy_summary, "sure": {"em": 0.3, "contains": 0.4}, "cot": {"em": None}})
         or ""
     )
     assert message.startswith("concat: 40.0% of the answers contain a gold answer, 5.0% equal one. ")
     assert "--set shorten=auto" in message
     assert "--judge" in message
     assert "sure" not in message
-    assert describe_wordy_answers({"concat": {"em": 0.3, "contains": 0.4}}) is None
+    assert describe_exact_match_gap({"concat": {"em": 0.3, "contains": 0.4}}) is None

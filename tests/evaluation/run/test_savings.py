@@ -33,7 +33,9 @@ async def test_savings_are_counted_and_change_no_answer(openai_server: OpenAISer
     def reply(request: Request) -> str:
         name, variables = recognise_prompt(request.text)
         draw = int(sha256(request.text.encode()).hexdigest()[:12], 16)
-        return write_reply(name, variables, draw, unknown_shares=(0.5, 0.3))
+        return write_reply(
+            name, variables, draw, share_unknown_from_several_passages=0.5, share_unknown_from_one_passage=0.3
+        )
 
     openai_server.reply(reply)
     path = tmp_path / "questions.jsonl"
