@@ -130,7 +130,7 @@ def write_reply(
     share_unknown_from_several_passages: float = 0.0,
     share_unknown_from_one_passage: float = 0.0,
 ) -> str:
-    """The reply to a prompt. `share_unknown_from...`: the shares of "Unknown" among the replies to the prompt answer."""
+    """The reply to a prompt. `share_unknown_from_*`: shares of "Unknown" among the replies to the prompt `answer`."""
     if name == "answer":
         has_several_passages = len(find_numbers(variables)) > 1
         share = share_unknown_from_several_passages if has_several_passages else share_unknown_from_one_passage

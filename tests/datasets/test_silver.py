@@ -79,7 +79,8 @@ def test_the_answer_type_of_the_command_is_written_to_the_file(tmp_path: Path) -
     write_silver(data, out, recipe, scorer=scorer)
     assert [line["answer_type"] for line in read_silver(out)] == ["dialogue"]
     assert all(prompt.endswith("Conversation:\nWhich, 1?\nNext turn:") for prompt, _ in scorer.pairs)
-    assert "[1] T\nIt is old.\n" in scorer.pairs[2][0]  # the generator's own prompt, with one sentence
+    # The prompt with which filco asks for the answer, with one sentence as its only passage.
+    assert "[1] T\nIt is old.\n" in scorer.pairs[2][0]
 
 
 class RecordingScorer:

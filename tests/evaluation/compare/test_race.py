@@ -106,8 +106,8 @@ async def test_holm_counts_the_methods_that_were_dropped(data: Path, openai_serv
     full_p, race_p = (
         item.scores.comparisons[0]["methods"]["concat[k=2]"]["em"]["p_holm"] for item in (full_run, race_run)
     )
-    # Holm doubles the smaller of the two p-values. In the full run, that is concat's. In the race, concat was dropped, so
-    # its p-value is 1, and that of concat[k=2] is doubled.
+    # Holm doubles the smaller of the two p-values. In the full run, that is concat's. In the race, concat was dropped,
+    # so its p-value is 1, and that of concat[k=2] is doubled.
     assert (full_p, race_p) == (2 / 2**4, 2 * 2 / 2**4)
     assert race_run.recommendation.equal_methods == ["concat[k=2]"]
 
