@@ -1,9 +1,9 @@
 """A loopback server that speaks the OpenAI protocol, in a process of its own: python -m benchmarks.server --port 8000
 
-It serves chat completions (also streamed), completions that echo log-probabilities, embeddings and models. A
-`Behaviour` controls it: latency, slots, faults by seeded probability, replies by prompt (`benchmarks.replies`), and a
-model of a prefix cache (`benchmarks.prefixes`). POST /control sets the behaviour and resets the counts; GET /stats
-returns the counts. The first line on stdout is the address.
+It serves chat completions (also streamed), completions that return the prompt with its log-probabilities, embeddings
+and models. A `Behaviour` controls it: latency, slots, faults by seeded probability, replies by prompt
+(`benchmarks.replies`), and a model of a prefix cache (`benchmarks.prefixes`). POST /control sets the behaviour and
+resets the counts; GET /stats returns the counts. The first line on stdout is the address.
 """
 
 import argparse
@@ -220,7 +220,8 @@ class Server:
 def recognise_foreign(text: str, foreign: Mapping[str, str]) -> tuple[str, dict[str, str]]:
     """Like `recognise_prompt`, for a prompt of another tool, whose whole text stands for the passages."""
     name = next((ours for words, ours in foreign.items() if words in text), "")
-    # '' is the prompt's fixed head, as in `recognise_prompt`; "It" stands for the candidate that a summary supports
+    # The key '' holds the prompt's fixed head, which is empty here. "It" stands for the candidate that a summary
+    # supports.
     return name, {"": "", "passages": text, "prediction": "It"} if name else {}
 
 

@@ -54,8 +54,8 @@ async def ask(
     call_subject: what this call is about, for traces. temperature, model: used instead of the context's.
 
     Drops the lowest-ranked passages until the prompt fits the window, both by our estimate and by the server's reply.
-    A short answer of too many words is counted and shortened (`quorum.nodes.shorten`). Raises TooLong if not even one
-    passage fits.
+    If the prompt asks for a short answer, a reply of too many words is counted as wordy and shortened
+    (`quorum.nodes.shorten`). Raises TooLong if not even one passage fits.
     """
     context = get_context(runtime)
     json_form = get_form(prompt, inputs) if context.structured == "auto" else None

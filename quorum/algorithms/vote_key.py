@@ -89,7 +89,7 @@ def begins_with_key(words: Sequence[str], start: int, key: str) -> bool:
 def make_long_key(answer: str) -> str:
     """The key of a long answer, by SQuAD's normalisation; of a very long one a digest, to save memory."""
     return (
-        normalize(answer)
+        normalize(answer) or answer.strip().lower()
         if len(answer) <= LONGEST_CACHED_TEXT
         else hashlib.sha256(answer.encode("utf-8", "replace")).hexdigest()
     )

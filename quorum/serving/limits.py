@@ -54,7 +54,10 @@ class Limits:
             and account.dollars + account.requests_in_progress * account.highest_cost >= self.dollars_per_day
         ):
             limit = f"The {self.dollars_per_day:g} dollars that this key may spend in a day"
-            message = f"{limit} are spent; ask again tomorrow (UTC)."
+            message = (
+                f"{limit} are spent, or may be by the requests in progress; ask again when these have ended, or "
+                "tomorrow (UTC)."
+            )
             raise Refusal(429, message, "insufficient_quota", "insufficient_quota", headers=NO_RETRY_HEADERS)
         if self.questions_per_minute is not None:
             most_per_minute = self.questions_per_minute * (SIDE_TASKS_PER_QUESTION if is_side_task else 1)

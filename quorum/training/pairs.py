@@ -31,7 +31,11 @@ class Pair:
 
 @dataclass(frozen=True)
 class Task:
-    """The task to learn. mode: of a filter; context: the passages that a generator reads."""
+    """The task to learn.
+
+    mode: what a filter learns to choose, sentences (filco) or whole passages (psg); context: the passages that a
+    generator reads.
+    """
 
     kind: Kind
     mode: Mode = "filco"

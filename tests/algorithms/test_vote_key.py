@@ -4,7 +4,7 @@ from datetime import date
 from itertools import combinations
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from quorum.algorithms.vote_key import LONGEST_ANSWER, vote_key
@@ -100,6 +100,7 @@ def test_no_two_groups_of_spellings_share_a_key() -> None:
 
 
 @given(st.text(max_size=2 * LONGEST_ANSWER))
+@example("!" * (LONGEST_ANSWER + 1))
 def test_every_text_but_white_space_has_a_key(answer: str) -> None:
     assert bool(vote_key(answer)) == bool(answer.strip())
 

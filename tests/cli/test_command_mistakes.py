@@ -95,7 +95,7 @@ def test_a_mistake_gets_one_sentence_and_exit_code_2(quorum: Quorum, args: tuple
     assert message in run.err
     assert "Traceback" not in run.err
     is_one_line = run.err.startswith("quorum: ") and run.err.count("\n") == 1
-    assert is_one_line or "\nError: " in f"\n{run.err}"  # the command line's parser words its own errors
+    assert is_one_line or "\nError: " in f"\n{run.err}"  # Typer's own errors begin with Error:
 
 
 @pytest.mark.parametrize("args", [("",), ("Who?", "--method", "zzz"), ("Who?", "--retriever", "google")])

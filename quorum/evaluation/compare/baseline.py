@@ -63,7 +63,7 @@ def compare_with_baseline(
     race: a method has p = 1 if the race dropped it or the baseline, or has not ended. The p-values are adjusted for all
     methods in `names`, with those that the race dropped.
     """
-    untested_names = [] if race is None else [name for name in names if is_undecided(race, name, baseline)]
+    untested_names = [] if race is None else [name for name in names if cannot_be_tested(race, name, baseline)]
     all_names, names = names, [name for name in names if name not in untested_names]
     id_sets = [set(scores[name].ids) for name in names]
     common = sorted(set.intersection(*id_sets))
@@ -94,7 +94,7 @@ def compare_with_baseline(
     )
 
 
-def is_undecided(race: RaceResult, name: str, baseline: str) -> bool:
+def cannot_be_tested(race: RaceResult, name: str, baseline: str) -> bool:
     """Whether two methods of a race cannot be tested on a fixed set of questions, because the race dropped one of them
     or has not ended.
     """

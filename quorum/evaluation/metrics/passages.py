@@ -1,10 +1,10 @@
 """Scorers of the passages that a method read: pure functions, as in `quorum.evaluation.metrics.answers`.
 
 `passages` of a result are the final passages, as shortened by a filter. `retrieved` are the ids of all retrieved
-passages, before a filter shortened them, or before an experiment kept only the best or placed gold ones. A result
-without such a step has no `retrieved`. Measures based on gold passages are None if the data name none; measures based
-on the texts need answers. Where the data name gold articles (KILT), every passage of such an article is a gold one, and
-an article counts once.
+passages, before any filter. An experiment may then keep only the best of them, or insert or move gold passages; the ids
+are those before that. A result without such a step has no `retrieved`. Measures based on gold passages are None if the
+data name none; measures based on the texts need answers. Where the data name gold articles (KILT), every passage of
+such an article is a gold one, and an article counts once.
 """
 
 from collections.abc import Iterable, Sequence

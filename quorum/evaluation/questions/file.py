@@ -73,9 +73,9 @@ class QuestionFile:
                     "have changed."
                 )
 
-    def add(self, drafts: Sequence[Draft], origin_of_kind: Mapping[Kind, Mapping[str, Any]]) -> None:
-        """Append the drafts' lines and write the file at once. origin_of_kind: the models and prompt, for `meta`."""
-        self.lines += [make_line(draft, origin_of_kind[draft.draw.kind]) for draft in drafts]
+    def add(self, drafts: Sequence[Draft], models_and_prompt_of_kind: Mapping[Kind, Mapping[str, Any]]) -> None:
+        """Append the drafts' lines and write the file at once. models_and_prompt_of_kind: for `meta`."""
+        self.lines += [make_line(draft, models_and_prompt_of_kind[draft.draw.kind]) for draft in drafts]
         self.kept_ids |= {draft.draw.id for draft in drafts if draft.fault is None}
         temporary = self.path.with_name(f".{self.path.name}.{os.getpid()}")
         with explain_write_errors(self.path):

@@ -206,7 +206,7 @@ async def make_questions(writing_plan: Plan, *, progress: ProgressCallback = ign
     )
     spending = LimitedSpending(Prices(options.prices), options.max_cost)
     faults, draft_count, error = Counter[str](), 0, None
-    origin_of_kind = await asyncio.to_thread(describe_models, context)
+    models_and_prompt_of_kind = await asyncio.to_thread(describe_models, context)
     with file.lock():
         count_before = sum(file.count_kept_by_kind().values())
         remaining_drafts = {
@@ -226,7 +226,7 @@ async def make_questions(writing_plan: Plan, *, progress: ProgressCallback = ign
             faults.update(draft.fault for draft in drafts if draft.fault is not None)
             error = error or next((draft.error for draft in drafts if draft.error is not None), None)
             if drafts_for_file := [draft for draft in drafts if is_for_file(draft, options)]:
-                await asyncio.to_thread(file.add, drafts_for_file, origin_of_kind)
+                await asyncio.to_thread(file.add, drafts_for_file, models_and_prompt_of_kind)
             progress("write", sum(file.count_kept_by_kind().values()), options.n)
     end_reasons = {kind: queue.end_reasons[kind] for kind in count_missing(wanted_counts, file.count_kept_by_kind())}
     return WrittenQuestions(

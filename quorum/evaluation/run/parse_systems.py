@@ -30,7 +30,7 @@ def split_systems(methods: str) -> tuple[str, dict[str, str]]:
 
 
 def make_system_graph(name: str, spec: str) -> Any:
-    """The graph that asks a user's own system. Its module is imported only when a system is named."""
+    """The graph that asks a user's own system. `quorum.graphs.own_system` is imported only if a system is named."""
     from quorum.graphs.own_system import own_system_graph
 
     return own_system_graph(name, spec)
