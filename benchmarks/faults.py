@@ -36,7 +36,7 @@ CHOICE_PROMPTS = {"candidates", "validity", "ranking", "topic", "choose"}
 # For each kind of faulty reply, the prompts for which such a reply has a wrong form. A refusal is a valid answer; any
 # text is a valid summary, judgement or reasoning; an empty reply is valid where the prompt asks which passages to keep.
 PROMPTS_BROKEN_BY_FAULT = {
-    "empty": {"answer", "extract_answer", "conditional_summary", "passage_from_memory", "reason", "judge"}
+    "empty": {"answer", "extract_answer", "conditional_summary", "internal", "reason", "judge"}
     | (CHOICE_PROMPTS - {"choose"}),
     "refusal": CHOICE_PROMPTS,
     "malformed": {"answer", "extract_answer", *CHOICE_PROMPTS},

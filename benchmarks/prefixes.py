@@ -28,8 +28,9 @@ class PrefixCache:
     """The prompts so far.
 
     blocks: the hash of each beginning whose length is a whole number of blocks; beginnings: the hash of each beginning
-    of any length; pieces: (family, kind, text) of each part of these prompts. If the parts stood in a better order, the
-    prompts of a family could begin with the parts that they share; `pieces` serves to count the tokens of these.
+    of any length; pieces: (family, kind, text) of each part of these prompts. It tells which parts of a new prompt an
+    earlier prompt of the same family had too. In a better order these parts could stand at the beginning, where the
+    cache serves them; so their tokens count towards the maximum.
     """
 
     def __init__(self) -> None:

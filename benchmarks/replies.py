@@ -101,9 +101,7 @@ REPLIES: dict[str, Callable[[dict[str, str], int], str]] = {
         f"{write_judgement(variables)}\nRelevant passages: {choose_numbers(variables, draw)}"
     ),
     "topic": lambda variables, draw: "buildings and their builders",
-    "passage_from_memory": lambda variables, draw: (
-        f"{variables['question']} It is held that it was {choose_fact(draw)}."
-    ),
+    "internal": lambda variables, draw: f"{variables['question']} It is held that it was {choose_fact(draw)}.",
     "react": write_action,
     "react_action": lambda variables, draw: f"Finish[{choose_fact(draw)}]",
     "self_ask": write_follow_up,

@@ -61,7 +61,7 @@ class Behaviour:
 class Counts:
     """What was counted since the behaviour was set. calls: chat calls by prompt; transport: faults by kind; content:
     faults by the prompt's name and the fault's kind, with a space between them ("answer empty"); tokens: of all prompts
-    ("prompt"), served by the modelled cache ("cached"), and that it could have served at most ("most_cached"); denied:
+    ("prompt"), served by the modelled cache ("cached"), and that it could have served at most ("cacheable"); denied:
     calls with a wrong key; at_once, most_at_once: chat calls received and not yet answered, now and at most; those that
     wait for a slot count as well.
     """
@@ -185,8 +185,8 @@ class Server:
         if not self.behaviour.prefix:
             prompt_tokens, cached_tokens = len(text) // 4, 0
         else:
-            prompt_tokens, cached_tokens, most_cached = self.cache.add_prompt(text, prompt, variables)
-            self.counts.tokens.update({"prompt": prompt_tokens, "cached": cached_tokens, "most_cached": most_cached})
+            prompt_tokens, cached_tokens, cacheable_tokens = self.cache.add_prompt(text, prompt, variables)
+            self.counts.tokens.update({"prompt": prompt_tokens, "cached": cached_tokens, "cacheable": cacheable_tokens})
         completion_tokens = len(reply) // 4 + 1
         details = {"cached_tokens": cached_tokens}
         return {

@@ -25,7 +25,7 @@ async def write_internal_knowledge(state: State, runtime: Runtime[Context]) -> S
     """question -> internal_knowledge."""
     question = state["question"]
     parse = partial(parse_free_text, question=question)
-    replies = await ask("passage_from_memory", runtime, parse=parse, inputs={"question": question}, passages=None)
+    replies = await ask("internal", runtime, parse=parse, inputs={"question": question}, passages=None)
     return {"internal_knowledge": replies.values[0], **replies.state_update}
 
 

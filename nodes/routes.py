@@ -1,4 +1,8 @@
-"""Every branch of every graph. A router reads the state and names the next node; nothing else decides."""
+"""Every branch of every graph. A router reads the state and decides where the graph goes on; nothing else decides.
+
+A router returns the next node's name. Two return a label that the graph maps to a node: `rewrite_follow_up` and the
+router that `accept_or_go_on` makes.
+"""
 
 from collections.abc import Callable, Hashable, Sequence
 from typing import Literal
@@ -18,7 +22,9 @@ Router = Callable[[State, Runtime[Context]], Hashable | Sequence[Hashable]]
 
 
 def rewrite_follow_up(state: ConversationState) -> Literal["follow-up", "first"]:
-    """Whether something was said before the question."""
+    """Whether something was said before the question: "follow-up" if so, else "first". The graph maps these labels to
+    nodes.
+    """
     return "follow-up" if state["history"] else "first"
 
 
@@ -331,7 +337,9 @@ def reason_in_one_or_two_turns(state: State, runtime: Runtime[Context]) -> Liter
 
 
 def accept_or_go_on(accept: Acceptance) -> Router:
-    """Make the router after a cascade's stage: end if the answer passes the stage's test, else ask the next stage."""
+    """Make the router after a cascade's stage. It returns the description of the stage's test if the answer passes the
+    test, otherwise "else". The graph maps the description to its end, and "else" to the next stage.
+    """
 
     def route(state: State, runtime: Runtime[Context]) -> Hashable:
         return accept.description if is_accepted(state, accept) else "else"

@@ -99,9 +99,9 @@ class CopyFinder:
 def is_possible_original(entry: PassageEntry, words: PassageWords, source: str) -> bool:
     """Whether a stored passage may contain all these words of a new one.
 
-    It must have the new passage's title and headings, if the new passage has any. At least one document other than
-    `source` must hold exactly the stored text, because a document that shares the passage may hold a slightly
-    different text.
+    It must have the new passage's title and headings, if the new passage has any. And a document
+    other than `source` must hold exactly the stored text: documents that share a stored passage may hold slightly
+    different texts.
     """
     return (
         words.title in ("", normalize_title(entry.title))

@@ -139,10 +139,10 @@ class Ledger:
         return f"the id {passage['id']!r} already belongs to a text of {others[0]}; that text stays" if others else ""
 
     def find_earlier_copies(self, source: str, old_ids: Iterable[str]) -> dict[str, str]:
-        """Hash of a passage of this document -> id of the nearly equal passage that the previous run kept in its place.
+        """Hash of a passage of this document -> id of the nearly equal stored passage that the last run used instead.
 
-        Only if another document still holds exactly the stored text. old_ids: the stored passages that the document
-        held in that run.
+        Leaves out stored passages whose exact text no other document holds any more. old_ids: the stored passages that
+        the document held in that run.
         """
         copies = {}
         for id_ in old_ids:

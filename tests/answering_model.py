@@ -7,7 +7,7 @@ from quorum.models.scripted import ScriptedModel
 # To these prompts the model replies with the answer alone.
 ANSWER_PROMPTS = (
     *("answer", "answer_candidates", "answer_base", "answer_base_closed"),
-    *("direct", "extract_answer", "passage_from_memory", "topic"),
+    *("direct", "extract_answer", "internal", "topic"),
     *("conditional_summary", "generic_summary", "answer_choices", "answer_summary"),
 )
 # To these it replies with a line of reasoning and then the answer.

@@ -35,7 +35,7 @@ REASONING_REPLY = "SuperMansion starred Jillian Bell. Jillian Bell played Jillia
 
 REPLIES = {
     "reason: external": EXTERNAL_REPLY,
-    "passage_from_memory": INTERNAL_REPLY,
+    "internal": INTERNAL_REPLY,
     "topic": "Television comedies",
     "judge: q": "Passage 1: relevant, it names the series. Passage 2: not relevant.",
     "judge: ex": "Passage 1 and passage 2 bear on it.",
@@ -65,7 +65,7 @@ async def run_blendfilter(model: ScriptedModel, question: str = QUESTION, **sett
 
 
 async def trace_blendfilter(model: ScriptedModel, **settings: Any) -> list[tuple[str, dict[str, Any]]]:
-    """The run as (node, update) pairs without counters. Steps that ran at the same time are sorted."""
+    """The run as (node, update) pairs, each update in short. Steps that ran at the same time are sorted."""
     context = Context(model=model, **{"k": 2, **settings})
     inputs: Any = {"question": QUESTION, "given": PASSAGES}
     updates: list[tuple[str, dict[str, Any]]] = []
@@ -84,7 +84,9 @@ async def trace_blendfilter(model: ScriptedModel, **settings: Any) -> list[tuple
 
 
 def shorten_update(update: dict[str, Any]) -> dict[str, Any]:
-    """The update without empty counters: passages as ids, a query's passages as "rank: retrieved ids -> kept ids"."""
+    """The update in short: without `usage`, `votes` and empty values; passages as ids; a query's passages as
+    "rank: retrieved ids -> kept ids".
+    """
     if "given_passages" in update:  # the update of `begin`, which sets every state key
         return {}
     shortened_update = {key: value for key, value in update.items() if key not in ("usage", "votes")}
@@ -101,7 +103,9 @@ def shorten_update(update: dict[str, Any]) -> dict[str, Any]:
             f"{result['rank']}: {' '.join(result['retrieved'])} -> {join_ids(result['passages'])}"
         )
     if "malformed" in shortened_update:
-        shortened_update["malformed"] = {name: node["replies"] for name, node in shortened_update["malformed"].items()}
+        shortened_update["malformed"] = {
+            prompt: counts["replies"] for prompt, counts in shortened_update["malformed"].items()
+        }
     return shortened_update
 
 

@@ -61,7 +61,7 @@ PARSERS: dict[str, Callable[[str], Parsed[Any]]] = {
     "reason_from_memory_yes_no": parse_yes_no_conclusion,
     "extract_answer": parse_short_answer,
     "extract_answer_yes_no": parse_yes_no,
-    "passage_from_memory": parse_free_text,
+    "internal": parse_free_text,
     "topic": parse_topic,
     "judge": parse_free_text,
     "judge_yes_no": parse_free_text,

@@ -46,7 +46,7 @@ def shorten_state_update(update: State) -> dict[str, Any]:
     if "evidence" in update:
         shortened_update["evidence"] = [evidence["passage"] for evidence in update["evidence"]]
     if "malformed" in shortened_update:
-        shortened_update["malformed"] = {node: counts["replies"] for node, counts in update["malformed"].items()}
+        shortened_update["malformed"] = {prompt: counts["replies"] for prompt, counts in update["malformed"].items()}
     return shortened_update
 
 

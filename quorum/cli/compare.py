@@ -235,12 +235,12 @@ def format_result_line(decision: "Decision") -> str:
     """The last line of --json: recommendation.json's content, the measures of every method, and the report's path."""
     import json
 
-    from quorum.evaluation.run.config_file import read_config
+    from quorum.evaluation.run.config_file import read_json_file
 
     scores = decision.scores
     line = {
         "event": "result",
-        **read_config(scores.folder / "recommendation.json"),
+        **read_json_file(scores.folder / "recommendation.json"),
         "summary": scores.summary,
         "report": str(scores.folder / "report.html"),
     }

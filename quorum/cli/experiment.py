@@ -216,7 +216,7 @@ def describe_experiment(experiment: "Experiment") -> dict[str, object]:
     return {
         "name": experiment.name,
         "paper": experiment.paper,
-        "item": experiment.item,
+        "item": experiment.item,  # the table or figure of the paper, such as "table 4"
         "summary": experiment.summary,
         "methods": list(experiment.methods),
         "variants": list(experiment.variants),

@@ -62,21 +62,25 @@ def show_race(
 
 
 class ShownState:
-    """The state of a race at the last call. last_twentieth: how many twentieths of the questions were settled."""
+    """What the callback `watch` saw of a race when it last ran.
+
+    dropped: the methods that were dropped by then. last_twentieth: how many twentieths of the questions were settled by
+    then; -1 before the first time.
+    """
 
     def __init__(self) -> None:
         self.dropped: set[str] = set()
         self.last_twentieth = -1
 
     def find_newly_dropped(self, race: "RunningRace") -> list[str]:
-        """The methods that were dropped since the last call."""
+        """The methods that were dropped since `watch` last ran."""
         newly_dropped = [name for name in race.asked_when_dropped if name not in self.dropped]
         # compare repeats a race if a method exceeded the budget; one that was dropped before may then be in it again
         self.dropped = set(race.asked_when_dropped)
         return newly_dropped
 
     def is_due(self, race: "RunningRace") -> bool:
-        """Whether another twentieth of the questions has been settled since the last call."""
+        """Whether another twentieth of the questions has been settled since `watch` last ran."""
         current_twentieth = race.settled_count * REPORTED_PARTS // max(1, race.question_count)
         is_due_now, self.last_twentieth = current_twentieth != self.last_twentieth, current_twentieth
         return is_due_now

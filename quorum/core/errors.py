@@ -27,4 +27,4 @@ class CallError(QuorumError):
 
 
 class TooLong(CallError):  # noqa: N818  the name describes the error without "Error"
-    """The server refused the prompt because it does not fit the model's window."""
+    """The prompt does not fit the model's window, by our own estimate, by the model's limit or by the server's reply."""

@@ -67,7 +67,8 @@ def make_result_stream(
     import ray.data
 
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # Ray 2.64 warns that it removes max_task_retries, which older versions need
+        # Ray may warn that a later version removes max_task_retries. The versions that pyproject.toml allows need it.
+        warnings.simplefilter("ignore")
         return ray.data.read_datasource(make_source(items), override_num_blocks=1, num_cpus=0).map_batches(
             ItemWorker,
             fn_constructor_args=(make_work, arguments),

@@ -18,9 +18,9 @@ class Record(TypedDict):
     """One question of an evaluation set.
 
     answers: accepted answers, empty if "unknown" is right; gold: ids of the passages that answer it; gold_passages:
-    gold passages that are not among `passages`. If no gold passage is retrieved, experiments on the rank of gold
-    passages insert one among the retrieved passages: the first in `passages`, or else in `gold_passages`. source: where
-    the question comes from; unless the data state it, the name of the data file.
+    gold passages that are not among `passages`. Experiments on the rank of gold passages insert a gold passage if none
+    is retrieved. They take the first gold passage in `passages`; if there is none, the first in `gold_passages`.
+    source: where the question comes from; unless the data state it, the name of the data file.
     """
 
     id: str

@@ -27,7 +27,7 @@ from quorum.core.errors import SetupError
 from quorum.evaluation.langsmith_rows import ExperimentTarget, make_example, make_example_id, make_feedback, make_runs
 from quorum.evaluation.run.column_scores import Row
 from quorum.evaluation.run.config import compute_short_hash
-from quorum.evaluation.run.config_file import read_config
+from quorum.evaluation.run.config_file import read_json_file
 from quorum.evaluation.run.details import LineIndex
 from quorum.evaluation.run.source import ProgressCallback, ignore_progress
 from quorum.models.tracing import TraceClient, copy_without_secrets, hides_passages
@@ -75,7 +75,7 @@ def upload_to_langsmith(folder: Path, name: str, progress: ProgressCallback = ig
     """Send the results of a folder to the dataset `name`. Raises `SetupError` on failure; the results are kept."""
     try:
         with connect_langsmith() as client, LineIndex(folder / "results.jsonl") as lines:
-            return send_results(client, read_config(folder / "config.json"), lines, name, progress)
+            return send_results(client, read_json_file(folder / "config.json"), lines, name, progress)
     except UPLOAD_ERRORS as error:
         raise SetupError(
             f"The results are in {folder}, but LangSmith did not accept them ({describe_error(error)}); run the same "

@@ -73,7 +73,8 @@ def make_embeddings_client(spec: Spec) -> Embeddings:
 
 
 class CheckedEmbeddings(Embeddings):
-    """A provider's embeddings; every failure becomes a `SetupError` or `CallError`.
+    """A provider's embeddings. A failure that `classify_error` recognises becomes a `SetupError` or `CallError`; any
+    other exception is raised unchanged.
 
     Its asynchronous methods run the synchronous ones on a thread, so one client serves every event loop.
     """

@@ -44,8 +44,10 @@ def copy_without_secrets(value: Any, hide_passages: bool) -> Any:
     return copy_clean(value, hide_passages, find_environment_secrets(), "")
 
 
-def copy_clean(value: Any, hide_passages: bool, secrets: tuple[str, ...], key: str) -> Any:
-    """A cleaned copy of the value of `key`."""
+def copy_clean(
+    value: Any, hide_passages: bool, secrets: tuple[str, ...], key: str, enclosing_ids: tuple[int, ...] = ()
+) -> Any:
+    """A cleaned copy of the value of `key`. enclosing_ids: of the objects that hold it, one of which it may be."""
     if isinstance(value, str):
         return (
             remove_secrets(value, secrets, "[secret]")
@@ -53,13 +55,16 @@ def copy_clean(value: Any, hide_passages: bool, secrets: tuple[str, ...], key: s
             else make_placeholder(value)
         )
     if isinstance(value, Mapping):
-        return {name: copy_clean(item, hide_passages, secrets, str(name)) for name, item in value.items()}
+        return {
+            name: copy_clean(item, hide_passages, secrets, str(name), enclosing_ids) for name, item in value.items()
+        }
     if isinstance(value, list | tuple):
-        return [copy_clean(item, hide_passages, secrets, key) for item in value]
+        items = [copy_clean(item, hide_passages, secrets, key, enclosing_ids) for item in value]
+        return tuple(items) if type(value) is tuple else items
     if value is None or isinstance(value, bool | int | float):
         return value
-    parts = get_parts(value)
-    cleaned_parts = copy_clean(parts, hide_passages, secrets, key)
+    parts = str(value) if id(value) in enclosing_ids else get_parts(value)
+    cleaned_parts = copy_clean(parts, hide_passages, secrets, key, (*enclosing_ids, id(value)))
     # LangSmith has its own ways to write objects, so an object without secrets stays what it is.
     return cleaned_parts if hide_passages or cleaned_parts != parts else value
 

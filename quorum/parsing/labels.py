@@ -83,7 +83,10 @@ def parse_label(reply: str, question: str = "") -> Parsed[str]:
 
 
 def find_concluding_label(text: str) -> str | None:
-    """The label of the last sentence that concludes one: in the clause after the sentence's last word like "so"."""
+    """The label that the last concluding sentence gives.
+
+    It is read from the clause after the sentence's last conclusion word, such as "so" or "therefore".
+    """
     for sentence in reversed(SENTENCE_BREAK.split(text)):
         ends = [match.end() for match in CONCLUSION_WORDS.finditer(sentence)]
         clause_starts = [end for end in ends if WORD.search(sentence, end)]  # "so" at the end concludes nothing

@@ -114,7 +114,7 @@ REPLY_PARSERS: dict[str, ReplyParser] = {
     # The prompt shows one more passage; the reply holds the updated notes and an answer.
     "inference": make_reply_parser(parse_answer_with_notes),
     # A passage that the model writes from its memory.
-    "passage_from_memory": FREE_TEXT,
+    "internal": FREE_TEXT,
     "judge": FREE_TEXT,
     "judge_and_choose": CHOSEN_PASSAGES,
     "judge_and_choose_yes_no": CHOSEN_PASSAGES,
@@ -177,7 +177,7 @@ def read_reply(
     Returns an object with `value` and `malformed`. A malformed reply does not have the form that the prompt asks for;
     its `value` is a default. The type of `value` depends on the prompt:
 
-    - a text: answers of every type, "generic_summary", "conditional_summary", "judge", "passage_from_memory",
+    - a text: answers of every type, "generic_summary", "conditional_summary", "judge", "internal",
       "topic", "stand_alone", "recover_condition" (the hidden words). If the reply says that it cannot answer,
       a yes/no, long or dialogue answer is "unknown", a label is "NOT ENOUGH INFO", and a short answer keeps the reply's
       own words, which `quorum.is_unknown` recognises;

@@ -31,7 +31,7 @@ SENT_BY: Mapping[str, tuple[str, ...]] = {
     "filter_sentences": ("filco", LLM_FILTER_USERS),
     "generic_summary": ("sum_and_pred", "any method with reranker=summary"),
     "inference": ("selection_inference",),
-    "passage_from_memory": ("blendfilter",),
+    "internal": ("blendfilter",),
     "judge": ("blendfilter",),
     "judge_and_choose": ("blendfilter",),
     "mask_condition": ("self_verification",),
@@ -63,7 +63,9 @@ VARIANT_ENDINGS = ("_yes_no", "_label", "_dialogue", "_long")
 
 @dataclass(frozen=True)
 class Description:
-    """One prompt. overridden: its text comes from the prompts setting; version: a short hash of that text."""
+    """One prompt. overridden: the prompts setting gives it a text that differs from the built-in one; version: a short
+    hash of its text.
+    """
 
     family: str
     name: str

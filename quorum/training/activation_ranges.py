@@ -19,8 +19,8 @@ Batch = tuple[Tensor, Tensor, Tensor]  # ids, segment types, mask
 
 @dataclass
 class ActivationRange:
-    """The range of the activations at one point of a layer (see `observe_layer`). It holds 0 and, of every batch, all
-    values but the tails that `add_values` leaves out.
+    """The range of the activations at one point of a layer (see `observe_layer`). The range always includes 0. It
+    also includes all values of every batch, except the extreme ones that `add_values` leaves out.
     """
 
     low: float = 0.0

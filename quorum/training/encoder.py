@@ -158,8 +158,8 @@ class TwoTowers(nn.Module):
         weights = mask[..., None].to(x.dtype)
         return F.normalize((x * weights).sum(1) / weights.sum(1), dim=-1)
 
-    def get_own_weights(self) -> dict[str, Tensor]:
-        """All of the reader's own weights (OWN_WEIGHTS), also those that `--keep-low` does not train."""
+    def get_reader_weights(self) -> dict[str, Tensor]:
+        """The reader's weights without the sentence encoder's (OWN_WEIGHTS), also those that `--keep-low` does not train."""
         return {
             name: value.detach().contiguous()
             for name, value in self.state_dict().items()
@@ -170,7 +170,7 @@ class TwoTowers(nn.Module):
 def load_base(folder: Path, low: int, config: dict[str, int] | None = None) -> TwoTowers:
     """Both towers, from the published sentence encoder in `folder`, of which the reader starts as a copy.
 
-    low: how many of the reader's lowest layers are the encoder's plus low-rank updates.
+    low: how many of the reader's lowest layers use the encoder's weights with low-rank updates.
     """
     model = TwoTowers(config or json.loads((folder / "config.json").read_text(encoding="utf-8")), low)
     weights = load_file(folder / "model.safetensors")

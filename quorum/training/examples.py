@@ -99,7 +99,9 @@ def is_held_out(example: Example, percent: int) -> bool:
 
 
 def join_contexts(example: Example, other: str, rng: random.Random) -> Example:
-    """Join the example's context and another passage in either order: the reader often reads several together."""
+    """Join the example's context and another passage in a random order, so that the model also learns from several
+    passages in one window: the yes/no head reads such windows (see `quorum.models.embedded.judging`).
+    """
     if rng.random() < 0.5:
         return replace(example, context=f"{example.context}\n{other}")
     shift = len(other) + 1

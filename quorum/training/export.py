@@ -282,7 +282,7 @@ def main(arguments: list[str] | None = None) -> None:
         "--low",
         type=int,
         default=2,
-        help="number of the reader's lowest layers that are the encoder's plus low-rank updates; give the value that "
+        help="number of the reader's lowest layers that use the encoder's weights with low-rank updates; give the value that "
         "was used in training",
     )
     parser.add_argument("--tail", type=float, default=0.0, help="share of extreme activations to clip at each end")

@@ -33,7 +33,10 @@ class CheckResult:
 
 
 def export_examples(task: Task, lines: Sequence[SilverLine], out: Path) -> int:
-    """Write one example per line, with the prompt that the graph sends; return their number. The write is atomic."""
+    """Write one example per line, with the prompt that Quorum sends at run time. Return the number of examples.
+
+    The write is atomic.
+    """
     if out.exists():
         raise SetupError(f"{out} is there already; name another file with --out, or remove it.")
     out.parent.mkdir(parents=True, exist_ok=True)

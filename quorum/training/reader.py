@@ -127,8 +127,8 @@ def train_reader(
                 )
             if time.monotonic() - saved_at > save_every:
                 saved_at = time.monotonic()
-                write_weights(model.get_own_weights() | average_weights, out)
-    write_weights(model.get_own_weights() | average_weights, out)
+                write_weights(model.get_reader_weights() | average_weights, out)
+    write_weights(model.get_reader_weights() | average_weights, out)
     with torch.no_grad():
         for name, value in trained_weights.items():
             value.copy_(average_weights[name])
@@ -173,7 +173,7 @@ def make_parser() -> argparse.ArgumentParser:
         "--low",
         type=int,
         default=2,
-        help="number of the reader's lowest layers that are the encoder's plus low-rank updates",
+        help="how many of the reader's lowest layers use the encoder's weights with low-rank updates",
     )
     parser.add_argument("--keep-low", action="store_true", help="do not train the low-rank updates (a quarter faster)")
     parser.add_argument(

@@ -6,9 +6,10 @@ weights, so the file does not grow. And `SkipLayerNormalization` becomes `Add` a
 runtime's kernel for the fused operator takes ten times as long as the other two together (ONNX Runtime 1.31).
 
 `quorum.training.export` calls `rewrite_graph`. The command rewrites the file of an older export. The weights stay the
-same, and so does their name, `weights` in reader.json: the beginning of the sha256 of reader.onnx before its first
-rewrite. The files of the heads store this name. Collections store it too, or `embeddings` of reader.json if there is
-one.
+same, so their name stays the same, too. It is `weights` in reader.json: the beginning of the sha256 that reader.onnx
+had before its first rewrite. The files of the heads that use the reader (sentences.json, verdict.json) store this name.
+Collections store the name of the sentence encoder: `embeddings` in reader.json, or the name of the weights if there is
+no `embeddings`.
 """
 
 import argparse

@@ -149,7 +149,7 @@ class Form:
         return [name for name, box in self.method_boxes.items() if box.value]
 
     def read_query(self) -> AskRequest:
-        """The form's values as a `AskRequest`. Raises `SetupError` for an invalid value."""
+        """The form's values as an `AskRequest`. Raises `SetupError` for an invalid value."""
         if not self.list_chosen_methods():
             raise SetupError("No method is chosen; tick one or more.")
         return AskRequest(

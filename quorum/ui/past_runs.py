@@ -14,6 +14,7 @@ from quorum.core.context import Context
 from quorum.core.errors import SetupError
 from quorum.core.files import read_regular
 from quorum.core.private_files import make_private_folder, open_private_text
+from quorum.evaluation.run.old_keys import NEW_KEYS
 from quorum.evaluation.saved_run import read_number, read_result, read_saved_run
 from quorum.evaluation.trace import FORMAT_NAME, Step, step_to_json
 from quorum.models.tracing import copy_without_secrets, hides_passages
@@ -115,6 +116,7 @@ def read_run_file(file: Path) -> tuple[dict[str, Any], list[Step]]:
     for answer in saved_run["page"]["answers"]:
         rename_keys(answer, {"graphs": "graph_count"})
         rename_keys((answer["result"] or {}).get("support") or {}, {"sure": "is_certain"})
+        rename_keys(answer["result"] or {}, NEW_KEYS)
     return saved_run, steps
 
 

@@ -1,4 +1,6 @@
-"""A passage is a copy if another passage contains all its words."""
+"""A passage is a copy if another one, not much longer, contains all its words in the same order without a gap, and if
+its title and headings are the same or empty.
+"""
 
 import pytest
 

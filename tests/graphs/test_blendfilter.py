@@ -59,7 +59,7 @@ async def test_the_result_of_the_full_run() -> None:
     assert join_ids(result["passages"]) == "mansion bell"
     assert result["retrieved"] == RETRIEVED_IDS
     calls = " ".join(f"{name} {usage['calls']}" for name, usage in sorted(result["usage"].items()))
-    assert calls == "choose 3 extract_answer 1 judge 3 passage_from_memory 1 reason 2 topic 1"
+    assert calls == "choose 3 extract_answer 1 internal 1 judge 3 reason 2 topic 1"
     assert (result["malformed"], result["dropped"], result["confidence"]) == ({}, 0, None)
     assert json.loads(json.dumps(result)) == result
 
@@ -153,7 +153,7 @@ async def test_any_subset_of_the_queries(queries: str) -> None:
     assert {f"judge: {name}" for name in queries.split("+")} == {
         name for name in call_names if name.startswith("judge")
     }
-    assert ("reason: external" in call_names, "passage_from_memory" in call_names) == ("ex" in queries, "in" in queries)
+    assert ("reason: external" in call_names, "internal" in call_names) == ("ex" in queries, "in" in queries)
     trace = await trace_blendfilter(make_blend_model(), queries=queries)
     assert ("retrieve" in [node for node, _ in trace]) == (queries != "in")
 
@@ -161,9 +161,7 @@ async def test_any_subset_of_the_queries(queries: str) -> None:
 def make_yes_no_model() -> ScriptedModel:
     """A model for a run on a yes/no question."""
     model = (
-        ScriptedModel()
-        .on("reason_yes_no: external", "It has. So the answer is Yes.")
-        .on("passage_from_memory", INTERNAL_REPLY)
+        ScriptedModel().on("reason_yes_no: external", "It has. So the answer is Yes.").on("internal", INTERNAL_REPLY)
     )
     for query in ("q", "ex", "in"):
         model.on(f"judge_yes_no: {query}", "Passage 2 helps.").on(f"choose_yes_no: {query}", "2")
@@ -195,7 +193,7 @@ async def test_a_choice_that_cannot_be_read_keeps_all_passages_of_its_query() ->
 
 @pytest.mark.parametrize("refusal", ["Unknown", "I do not know.", "", "Unknown. I do not know."])
 async def test_an_unknown_internal_answer_adds_nothing_to_the_query(refusal: str) -> None:
-    trace = await trace_blendfilter(make_blend_model({"passage_from_memory": refusal}))
+    trace = await trace_blendfilter(make_blend_model({"internal": refusal}))
     queries = next(update["queries"] for node, update in trace if node == "blend_queries")
     assert queries == [QUESTION, EXTERNAL_QUERY, QUESTION]
     passages_of_queries = [update["passages_by_query"] for node, update in trace if node == "search_and_filter"]

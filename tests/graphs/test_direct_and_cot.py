@@ -28,7 +28,7 @@ def make_constant_model(reply: str = "Jillian Belk", model: ScriptedModel | None
     model = model or ScriptedModel()
     for name in ("reason", "reason_from_memory"):
         model.on(name, lambda _: f"It is so. So the answer is {reply}.")
-    for name in ("passage_from_memory", "topic", "judge", "extract_answer", "direct", "direct_from_memory"):
+    for name in ("internal", "topic", "judge", "extract_answer", "direct", "direct_from_memory"):
         model.on(name, lambda _: reply)
     return model.on("choose", lambda _: "1")
 

@@ -77,8 +77,8 @@ class ReplyInRounds:
 async def test_calls_come_in_rounds(
     openai_server: OpenAIServer, settings: dict[str, Any], round_sizes: tuple[int, ...]
 ) -> None:
-    """7 calls in 3 rounds for two candidates, 21 in 3 for four; with lazy ranking 5 for two candidates, if no
-    ranking can change the choice.
+    """Two candidates take 7 calls in 3 rounds, four candidates take 21 calls in 3 rounds. With lazy ranking, two
+    candidates take 5 calls if no ranking can change the choice.
     """
     openai_server.reply(ReplyInRounds(*round_sizes))
     result = await ask(**settings)

@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from typing import Any
 
 import langsmith
@@ -229,3 +230,19 @@ def test_without_hiding_only_logins_in_urls_are_removed() -> None:
     value = {"text": SECRET_TEXT, "n": [1, 2.5, None, True], "at": "http://localhost:8000/v1", "to": "me@example.org"}
     assert copy_without_secrets(value, hide_passages=False) == value
     assert copy_without_secrets("see http://me:pw@host/v1", hide_passages=False) == "see http://host/v1"
+
+
+@dataclass
+class Node:
+    """An object that may refer to itself."""
+
+    path: tuple[str, ...]
+    parent: "Node | None" = None
+
+
+def test_an_object_without_secrets_stays_also_with_a_tuple_or_a_reference_to_itself() -> None:
+    node = Node(("a", "b"))
+    node.parent = Node(("c",), parent=node)
+    copied = copy_without_secrets({"node": node, "pair": (1, "x")}, hide_passages=False)
+    assert copied["node"] is node
+    assert copied["pair"] == (1, "x")

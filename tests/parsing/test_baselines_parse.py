@@ -80,11 +80,11 @@ def test_a_masked_statement_that_breaks_the_contract_is_marked_malformed(
 
 
 @pytest.mark.parametrize("none", ["none", "None.", "nothing", "N/A", "unknown"])
-def test_a_statement_without_a_condition_is_well_formed(none: str) -> None:
+def test_a_statement_that_hides_no_words_is_well_formed(none: str) -> None:
     assert parse_masked_statement(f"Statement: It was finished in 1931.\nHidden: {none}", "1931") == Parsed(None)
 
 
-def test_a_condition_is_hidden_wherever_it_stands() -> None:
+def test_the_hidden_words_are_masked_wherever_they_stand() -> None:
     reply = "Statement: The Lumen Tower, [MASK], was finished in 1931.\nHidden: the Lumen Tower"
     masked_statement = parse_masked_statement(reply, "1931").value
     assert masked_statement == MaskedStatement(
@@ -101,11 +101,12 @@ WORDS = st.from_regex(r"[A-Z][a-z]{2,8}( [A-Z][a-z]{2,8}){0,2}", fullmatch=True)
 
 
 @given(WORDS, WORDS, WORDS)
-def test_a_masked_condition_does_not_appear_in_the_statement(before: str, condition: str, after: str) -> None:
-    parsed_reply = parse_masked_statement(f"Statement: {before} {condition} {after}\nHidden: {condition}", "1931").value
+def test_hidden_words_do_not_appear_in_the_statement(before: str, hidden_words: str, after: str) -> None:
+    reply = f"Statement: {before} {hidden_words} {after}\nHidden: {hidden_words}"
+    parsed_reply = parse_masked_statement(reply, "1931").value
     if parsed_reply is not None:
         assert MASK in parsed_reply["statement"]
-        assert f" {condition} ".lower() not in f" {parsed_reply['statement']} ".lower()
+        assert f" {hidden_words} ".lower() not in f" {parsed_reply['statement']} ".lower()
 
 
 @given(st.text(max_size=120))

@@ -1,5 +1,5 @@
-"""Errors of one sentence: a paper's retriever without its packages, and a text that names no usable encoder or
-retriever.
+"""An encoder or a retriever whose packages are missing, and a setting that names no usable encoder or retriever: each
+is reported in one sentence.
 """
 
 from importlib.util import find_spec

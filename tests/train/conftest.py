@@ -173,7 +173,8 @@ def checkpoint(base: Path, data: Path, tmp_path_factory: pytest.TempPathFactory)
 @pytest.fixture(scope="session")
 def get_export(base: Path, checkpoint: Path, data: Path, tmp_path_factory: pytest.TempPathFactory) -> GetExport:
     """A function from a number of levels to the folder of an export whose weights are integers from -levels to levels
-    (0: float weights). The folder is laid out as the one that the product runs.
+    (0: float weights). The folder is laid out like quorum/models/embedded, from which Quorum loads its
+    reader.
     """
     folders: dict[int, Path] = {}
 

@@ -155,8 +155,8 @@ def test_the_exported_head_is_the_trained_one(folder: Path, silver: Path, tmp_pa
 def test_training_goes_on_from_an_exported_file(base: Path, folder: Path) -> None:
     from quorum.training.encoder import load_base
 
-    trained_weights = load_reader_weights(load_base(base, 2), folder / "r.safetensors").get_own_weights()
-    read_back = load_reader_weights(load_base(base, 2), folder / "reader.onnx").get_own_weights()
+    trained_weights = load_reader_weights(load_base(base, 2), folder / "r.safetensors").get_reader_weights()
+    read_back = load_reader_weights(load_base(base, 2), folder / "reader.onnx").get_reader_weights()
     assert trained_weights.keys() == read_back.keys()
     for name, value in trained_weights.items():
         assert read_back[name].shape == value.shape

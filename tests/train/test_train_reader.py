@@ -1,6 +1,6 @@
 """Training the reader, on a tiny encoder.
 
-`low` is how many of the reader's lowest layers are the sentence encoder's plus low-rank updates.
+`low` is how many of the reader's lowest layers use the sentence encoder's weights with low-rank updates.
 """
 
 from pathlib import Path
@@ -138,7 +138,7 @@ def test_the_loss_falls_and_training_continues_from_its_checkpoint(
     torch.manual_seed(0)
     model, out = load_base(base, 1), tmp_path / "reader.safetensors"
     frozen_weights = {
-        name: value.clone() for name, value in model.state_dict().items() if name not in model.get_own_weights()
+        name: value.clone() for name, value in model.state_dict().items() if name not in model.get_reader_weights()
     }
     mixture = Mixture(examples, {}, tokenizer, 60, seed=0)
     loss_before = compute_loss(model, encoded_examples).item()
@@ -154,12 +154,12 @@ def test_the_loss_falls_and_training_continues_from_its_checkpoint(
     assert compute_loss(loaded_model, encoded_examples).item() == loss_after
     train_reader(loaded_model, mixture, out, minutes=0, steps=60, rate=3e-3, batch=16)
     assert compute_loss(loaded_model, encoded_examples).item() < loss_after
-    assert set(load_file(out)) == set(loaded_model.get_own_weights())
+    assert set(load_file(out)) == set(loaded_model.get_reader_weights())
     assert not list(tmp_path.glob("*.part"))
 
 
 def test_a_checkpoint_of_another_encoder_is_refused(base: Path, tmp_path: Path) -> None:
-    save_file(load_base(base, 2).get_own_weights(), tmp_path / "two.safetensors")
+    save_file(load_base(base, 2).get_reader_weights(), tmp_path / "two.safetensors")
     with pytest.raises(ValueError, match="trained for another encoder"):
         load_reader_weights(load_base(base, 1), tmp_path / "two.safetensors")
 

@@ -1,4 +1,4 @@
-"""Wrong passages (negatives) for a question: results of the search for it that do not answer it."""
+"""Wrong passages (negatives) for a question: search results that do not answer the question."""
 
 import gzip
 import json

@@ -7,7 +7,11 @@ from typing import Any
 
 from quorum.core.errors import SetupError
 from quorum.evaluation.compare.baseline import compare_with_baseline
-from quorum.evaluation.compare.describe_recommendation import describe_none_within_budget, describe_recommendation
+from quorum.evaluation.compare.describe_recommendation import (
+    describe_failures,
+    describe_none_within_budget,
+    describe_recommendation,
+)
 from quorum.evaluation.compare.recommendation import (
     ALPHA,
     COST_UNIT_NAMES,
@@ -62,7 +66,11 @@ def recommend_method(
     front = find_pareto_front(answering_methods, unit)
     if race is not None and not race.finished and len(race.survivors) > 1:
         names = [method.name for method in within_budget]
-        return Recommendation(measure, dict(budget), None, names, None, front, unit, None, wrong_cost=wrong_cost)
+        recommendation = Recommendation(
+            measure, dict(budget), None, names, None, front, unit, None, wrong_cost=wrong_cost
+        )
+        recommendation.sentences.extend(describe_failures(figures))
+        return recommendation
     if not within_budget:
         recommendation = Recommendation(measure, dict(budget), None, [], None, front, unit, None, wrong_cost=wrong_cost)
         recommendation.sentences.extend(describe_none_within_budget(answering_methods, figures, recommendation))

@@ -46,6 +46,7 @@ class RehearsedCall:
     key: str
     input_tokens: float = 0.0
     output_tokens: float = 0.0
+    is_by_embedded_reader: bool = False  # its replies are real; the replies of other models are only estimated
     may_need_shortening: bool = False  # if a chat model's reply is wordy, it is asked once more for a short one
 
 
@@ -72,12 +73,13 @@ class CallRecorder(AsyncCallbackHandler):
         decoding = (self.context.temperature, self.context.top_p, self.context.seed)
         number = len(self.calls) if self.context.temperature else 0  # two samples of one prompt are two calls
         key = sha256(f"{model}\n{decoding}\n{number}\n{text}".encode("utf-8", "replace")).hexdigest()
+        is_by_reader = model == "embedded"
         may_need_shortening = (
-            self.context.shorten == "auto"
-            and not has_only_embedded_models(self.context)
-            and wants_short_answer(prompt_name, self.context)
+            self.context.shorten == "auto" and not is_by_reader and wants_short_answer(prompt_name, self.context)
         )
-        self.open_calls[run_id] = RehearsedCall(prompt_name, key, may_need_shortening=may_need_shortening)
+        self.open_calls[run_id] = RehearsedCall(
+            prompt_name, key, is_by_embedded_reader=is_by_reader, may_need_shortening=may_need_shortening
+        )
         self.calls.append(self.open_calls[run_id])
 
     async def on_llm_end(self, response: LLMResult, *, run_id: UUID, **kwargs: Any) -> None:
@@ -85,9 +87,7 @@ class CallRecorder(AsyncCallbackHandler):
         call.input_tokens = usage.get("input_tokens", 0)
         reply_tokens = float(usage.get("output_tokens", 0))
         call.output_tokens = (
-            reply_tokens
-            if has_only_embedded_models(self.context)
-            else max(reply_tokens, guess_reply_tokens(call.prompt_name))
+            reply_tokens if call.is_by_embedded_reader else max(reply_tokens, guess_reply_tokens(call.prompt_name))
         )
 
 

@@ -14,7 +14,7 @@ from quorum.algorithms.vote_key import vote_key
 from quorum.core.errors import SetupError
 from quorum.core.text import format_count
 from quorum.evaluation.metrics.registry import is_binary
-from quorum.evaluation.run.config_file import read_config
+from quorum.evaluation.run.config_file import read_json_file
 from quorum.evaluation.run.read_rows import has_type, read_rows
 from quorum.evaluation.run.tasks import list_deciding_measures
 
@@ -112,7 +112,7 @@ def read_results(folder: Path, measure: str | None = None) -> RecordedResults:
     config_file, results = folder / "config.json", folder / "results.jsonl"
     if not config_file.exists() or not results.exists():
         raise SetupError(f"{folder} holds no results; name a folder that quorum eval or quorum compare wrote.")
-    config = read_config(config_file)
+    config = read_json_file(config_file)
     if not isinstance(config, dict) or not isinstance(config.get("methods", {}), dict):
         raise SetupError(f"{config_file} is not the configuration of an evaluation; run the evaluation again.")
     rows: dict[tuple[str, str], Row] = {}

@@ -48,7 +48,7 @@ class PaperNumbers:
 @dataclass(frozen=True)
 class Experiment:
     """The columns of a table or figure, and the analyses of their results. Each experiment is a file NAME.toml in this
-    folder. paper, item: where it is from, such as "SuRe" and "table 4"; summary: what it shows.
+    folder. paper: such as "SuRe"; item: the paper's table or figure, such as "table 4"; summary: what it shows.
 
     methods: the default methods, written as for `quorum eval`. settings: the paper's settings, used unless the user
     states their own. variants: settings; each variant runs every method. "{verifier}" is replaced by the user's

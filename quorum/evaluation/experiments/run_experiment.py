@@ -177,8 +177,9 @@ def make_evaluation_options(experiment: Experiment, options: Options, choices: E
 
 
 def check_needs(experiment: Experiment, options: Options, choices: ExperimentOptions) -> None:
-    """Raises `SetupError` if a required option is missing, if --beside matches none of the paper's numbers, or if
-    --gold-from names no file or the experiment does not put gold passages among the retrieved ones.
+    """Raises `SetupError` if a required option is missing; if `paper_number_words` (--beside) selects none of the
+    paper's numbers; or if --gold-from names no file or the experiment does not put gold passages among the retrieved
+    ones.
     """
     if choices.paper_number_words:
         choose_paper_numbers(experiment, None, "", choices.paper_number_words)

@@ -23,7 +23,7 @@ from quorum.core.errors import CallError, SetupError
 from quorum.core.private_files import open_private_text
 from quorum.core.state import Usage
 from quorum.evaluation.run.column_scores import Row
-from quorum.evaluation.run.config_file import read_config
+from quorum.evaluation.run.config_file import read_json_file
 from quorum.evaluation.run.read_rows import read_rows
 from quorum.evaluation.run.result_files import explain_write_errors, repair_and_read_lines, write_json
 from quorum.evaluation.run.results import Results
@@ -112,7 +112,7 @@ async def judge_answers(
 def write_judge(folder: Path, judge: Judge) -> None:
     """Write judge.json. Verdicts of another judge, or of another prompt version, are discarded."""
     path, judge_settings = folder / "judge.json", judge.describe_settings()
-    if not path.exists() or read_config(path) != judge_settings:
+    if not path.exists() or read_json_file(path) != judge_settings:
         (folder / "judged.jsonl").unlink(missing_ok=True)
         write_json(path, judge_settings)
 

@@ -9,7 +9,7 @@ from quorum.evaluation.compare.recommendation import ALPHA
 from quorum.evaluation.metrics.exact_match_gap import describe_exact_match_gap
 from quorum.evaluation.metrics.measure_titles import MEASURE_NAMES
 from quorum.evaluation.metrics.registry import list_used_plugin_metrics
-from quorum.evaluation.run.config_file import read_config
+from quorum.evaluation.run.config_file import read_json_file
 from quorum.evaluation.run.eligibility import describe_left_out
 from quorum.evaluation.run.race_result import sort_standings
 
@@ -30,7 +30,7 @@ def list_facts(decision: "Decision") -> list[str]:
 
     The models are those of all columns; a column is a method with its settings.
     """
-    config = read_config(decision.scores.folder / "config.json")
+    config = read_json_file(decision.scores.folder / "config.json")
     models = {str(column.context.model) for column in decision.columns}
     source = config["source"].get("corpus") or config["source"].get("collection") or "given passages"
     count = max(int(row["n"] or 0) for row in decision.scores.summary.values())

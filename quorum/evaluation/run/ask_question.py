@@ -19,7 +19,7 @@ from quorum.evaluation.run.columns import Column
 from quorum.evaluation.run.details import Detail, Details, make_detail
 from quorum.evaluation.run.gold_placement import find_gold_rank, place_gold
 from quorum.evaluation.run.rows import make_answered_row, make_failed_row
-from quorum.evaluation.run.spending import Spending, StoredCalls
+from quorum.evaluation.run.spending import ReusedCallCounter, Spending
 from quorum.evaluation.run.tasks import get_stated_task, list_labels
 from quorum.evaluation.watch import SEARCH_SECONDS, AnswerWatcher
 from quorum.graphs import answer
@@ -52,7 +52,7 @@ class Questioner:
     ) -> Row:
         """Ask one column one question; returns the row. If a call fails permanently, the row holds the error."""
         started_at, watcher = time.perf_counter(), None if details is None else AnswerWatcher()
-        reused_calls = StoredCalls()
+        reused_calls = ReusedCallCounter()
         SEARCH_SECONDS.set(None if watcher is None else watcher.search_seconds)
         config: RunnableConfig = {
             "callbacks": [spending, reused_calls] if watcher is None else [spending, reused_calls, watcher]

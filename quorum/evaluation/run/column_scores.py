@@ -15,10 +15,10 @@ COST_KEYS = ("calls", "input_tokens", "output_tokens")
 
 class Row(TypedDict, total=False):
     """One line of results.jsonl. All measures are null if the question has an `error`. `seconds` is wall time in this
-    run; with the option `details`, it is the time that the method would take alone. `dropped`: how many passages were
-    left out of prompts to fit the model's window. `reused_calls`: how many of the answer's calls needed no request,
-    because the journal or another method's equal call had the reply; `group`: the question's document or conversation,
-    if the data name one.
+    run; with `Options.writes_details`, it is the time that the method would take alone. `dropped`: how many passages
+    were left out of prompts to fit the model's window. `reused_calls`: how many of the answer's calls needed no
+    request, because the journal or another method's equal call had the reply; `group`: the question's document or
+    conversation, if the data name one.
 
     The measures are those of `quorum.evaluation.metrics.registry`, by name, where each is explained; `passages` and
     `retrieved` are ids, after and before a filter. Extra keys of an experiment (a rationale) follow at the end, then

@@ -17,7 +17,7 @@ def write_or_check_config(folder: Path, config: dict[str, Any]) -> None:
     """
     path, results = folder / "config.json", folder / "results.jsonl"
     if path.exists():
-        existing_config = read_config(path)
+        existing_config = read_json_file(path)
         if existing_config != config and not (results.exists() and results.stat().st_size):
             write_json(path, config)
         elif existing_config != config:
@@ -34,7 +34,8 @@ def write_or_check_config(folder: Path, config: dict[str, Any]) -> None:
         write_json(path, config)
 
 
-def read_config(path: Path) -> Any:
+def read_json_file(path: Path) -> Any:
+    """The content of any JSON file of a results folder. Raises `SetupError` if it cannot be read."""
     try:
         return json.loads(path.read_text(encoding="utf-8"))
     except (ValueError, OSError) as error:

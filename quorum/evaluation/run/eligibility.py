@@ -96,7 +96,9 @@ async def find_objection(column: Column, records: dict[str, Record]) -> str | No
 
 
 def replace_paid_models(context: Context, method: str) -> Context:
-    """The context without paid models: a silent model takes their place, or the embedded reader if it is the model."""
+    """The context without paid models. If the context's model is the embedded reader, it also takes the place of a paid
+    verifier or filter; otherwise a silent model takes the place of all.
+    """
     if has_only_embedded_models(context):
         return replace(context, journal="off")
     filter_name = get_filter_spec(context) if method == "filco" else context.context_filter or ""

@@ -8,6 +8,7 @@ NEW_KEYS = {
     "unsupported": "voters_without_evidence",
     "voters_without_answer": "voters_without_evidence",
     "not_greedy": "temperature_refused",
+    "suppressed": "withheld",
     "verbose": "wordy_answers",
     "stored": "reused_calls",
     "stored_calls": "reused_calls",

@@ -47,7 +47,7 @@ class ModelHandler(AsyncCallbackHandler):
         return True
 
 
-class StoredCalls(ModelHandler):
+class ReusedCallCounter(ModelHandler):
     """Counts the replies that needed no call, because the journal or an equal call in flight had them."""
 
     def __init__(self) -> None:

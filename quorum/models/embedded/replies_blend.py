@@ -151,7 +151,7 @@ RESPONDERS: dict[str, Responder] = {
     "reason_from_memory_yes_no": write_unknown_conclusion,
     "extract_answer": extract_answer,
     "extract_answer_yes_no": extract_answer_yes_no,
-    "passage_from_memory": write_unknown,
+    "internal": write_unknown,
     "topic": topic,
     "judge": judge,
     "judge_yes_no": judge,

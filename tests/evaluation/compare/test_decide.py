@@ -1,15 +1,18 @@
 """What a comparison adds to its recommendation: the cross-fitted score, and intervals for few questions."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
-from report_folder import make_decision
+from report_folder import METHODS, make_decision
 
 from quorum.algorithms.paired import compute_tango_interval
+from quorum.evaluation.compare import decide as decide_module
 from quorum.evaluation.compare.baseline import compute_interval
 from quorum.evaluation.metrics.statistics import compute_bootstrap_interval
+from quorum.evaluation.run.race_result import RaceResult, Standing
 
 
 def test_the_cross_fitted_score_is_told_beside_the_score_of_the_chosen_method(tmp_path: Path) -> None:
@@ -27,6 +30,19 @@ def test_the_cross_fitted_score_is_told_beside_the_score_of_the_chosen_method(tm
 def test_few_questions_give_no_cross_fitted_score(tmp_path: Path) -> None:
     sentences = make_decision(tmp_path / "out", 12).recommendation.sentences
     assert not any(sentence.startswith("Chosen on one half") for sentence in sentences)
+
+
+def test_an_open_race_names_its_survivors_first_and_failures_last(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    decision = make_decision(tmp_path / "out", 60)
+    standings = {method: Standing(method, 30, 0.5, 0.3, 0.7, False) for method in METHODS}
+    race = RaceResult("questions", 0.05, 0, "em", tuple((f"q{number}",) for number in range(60)), 30, standings)
+    monkeypatch.setattr(decide_module, "describe_cascade", lambda scores: ["A cascade would save tokens."])
+    sentences = decide_module.decide(replace(decision.scores, race=race), decision.spent).recommendation.sentences
+    assert sentences[0].startswith("The race stopped before its end, after 30 of 60 questions.")
+    assert sentences[1] == "A cascade would save tokens."
+    assert sentences[2].startswith("Answers that failed")
 
 
 def test_a_difference_on_few_questions_has_an_interval_that_is_valid_for_few() -> None:

@@ -99,7 +99,7 @@ ANALYSIS_COLUMNS = {  # the main column of each analysis
     "coverage": "precision (pos)",
 }
 UNCHECKED_MEASURES = {"accuracy", "str_em", "mauve"}  # short answers have none of these; MAUVE is in tests/train
-# Aliases that change a key of their experiment, such as its methods; the others only rename it.
+# Aliases that change a field of their experiment, such as its methods; the others only rename it.
 CHANGED_ALIASES = [name for name in ALIASES if ALIASES[name] != EXPERIMENTS[ALIASES[name].name]]
 
 

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from openai_server import OpenAIServer
 
+from quorum.api.results import read_answers
 from quorum.core.context import Context
 from quorum.evaluation.compare.compare import compare, plan_comparison
 from quorum.evaluation.report.questions import collect_details, open_results
@@ -47,7 +48,7 @@ async def test_a_folder_of_an_older_version_is_resumed(
     options = Options(data=data, corpus="pool", methods="concat,post_fusion", context=context, out=data.parent / "out")
     decision = await compare(await plan_comparison(options))
     folder = decision.scores.folder
-    details = collect_all_details(folder)
+    details, rows = collect_all_details(folder), list(read_answers(folder / "results.jsonl"))
     for name in ("results.jsonl", "details.jsonl", "spent.json"):
         text = (folder / name).read_text(encoding="utf-8")
         old_text = text
@@ -55,6 +56,7 @@ async def test_a_folder_of_an_older_version_is_resumed(
             old_text = old_text.replace(f'"{new}": ', f'"{old}": ')
         assert old_text != text
         (folder / name).write_text(old_text, encoding="utf-8")
+    assert list(read_answers(folder / "results.jsonl")) == rows
     request_count = len(openai_server.requests)
     resumed_decision = await compare(await plan_comparison(options))
     assert len(openai_server.requests) == request_count

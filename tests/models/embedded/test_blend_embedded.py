@@ -41,7 +41,7 @@ async def test_the_passages_judged_relevant_are_the_passages_chosen() -> None:
 
 
 async def test_the_embedded_reader_has_no_memorised_answers() -> None:
-    assert await reply("passage_from_memory") == "Unknown"
+    assert await reply("internal") == "Unknown"
     assert await reply("direct_from_memory", demonstrations="") == "Unknown"
     assert (await reply("reason_from_memory", demonstrations="")).endswith("So the answer is Unknown.")
 

@@ -1,4 +1,8 @@
-"""The encoder gives the same results whether all cores compute the same rows together, or each core rows of its own."""
+"""The encoder gives the same results in both of its ways to compute.
+
+With few rows, all cores compute each run together. With many rows, or while many questions are expected, each core
+computes rows of its own.
+"""
 
 import random
 from concurrent.futures import ThreadPoolExecutor
