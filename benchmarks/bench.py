@@ -4,7 +4,8 @@ A benchmark is a module of this folder with a function `measure_ratios() -> dict
 their names. A ratio divides two measurements of the same run: two times, two rates, or in `cached` two numbers of
 tokens. A higher ratio is better, and one below 90% of the recorded ratio is called slower; the exit code is then 1,
 except with --record. An absolute time says more about the machine and its load than about Quorum, so none is compared.
-Each benchmark runs in a process of its own. --record writes the ratios to recorded.json; those of benchmarks that did not run stay.
+Each benchmark runs in a process of its own. --record writes the ratios to recorded.json; those of
+benchmarks that did not run stay.
 """
 
 import argparse

@@ -24,9 +24,10 @@ class Method:
     """A method, its paper and its cost.
 
     calls: the number of model calls; depth: how many of them follow one another. In both, k is the number of passages,
-    n of samples, K of candidates, T of rounds (iterations), s the largest number of searches (max_steps), and d (only
-    in self_verification) of different answers. [condition] stands before calls that are made only if the condition
-    holds. Both are empty if the numbers are unknown. module: the module of the compiled `graph`; if empty, quorum.graphs.NAME.
+    n of samples, K of candidates, T of rounds (iterations), s the largest number of searches (max_steps), and d,
+    in self_verification only, the number of different answers. [condition] stands before calls that are made only if
+    the condition holds. Both are empty if the numbers are unknown. module: the module of the compiled `graph`; if
+    empty, quorum.graphs.NAME.
     """
 
     name: str

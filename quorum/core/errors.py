@@ -27,4 +27,4 @@ class CallError(QuorumError):
 
 
 class TooLong(CallError):  # noqa: N818  the name describes the error without "Error"
-    """The prompt does not fit the model's window, by our own estimate, by the model's limit or by the server's reply."""
+    """The prompt does not fit the model's window, as our estimate, the model's own limit or the server's reply says."""

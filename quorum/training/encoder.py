@@ -159,7 +159,7 @@ class TwoTowers(nn.Module):
         return F.normalize((x * weights).sum(1) / weights.sum(1), dim=-1)
 
     def get_reader_weights(self) -> dict[str, Tensor]:
-        """The reader's weights without the sentence encoder's (OWN_WEIGHTS), also those that `--keep-low` does not train."""
+        """The reader's weights without the encoder's (OWN_WEIGHTS), also those that `--keep-low` does not train."""
         return {
             name: value.detach().contiguous()
             for name, value in self.state_dict().items()

@@ -254,7 +254,7 @@ def export_reader(
     encoder_of: Path | None = None,
 ) -> None:
     """Measure activation ranges on `count` examples, quantise and write the file atomically. `low`: how many of
-    the reader's lowest layers are the sentence encoder's plus low-rank updates. `encoder_of`: an exported file whose
+    the reader's lowest layers use the encoder's weights with low-rank updates. `encoder_of`: an exported file whose
     sentence encoder is kept bit for bit. Raises ValueError if the base is not that encoder.
     """
     tokenizer = Tokenizer.from_file(str(base / "tokenizer.json"))
@@ -282,8 +282,8 @@ def main(arguments: list[str] | None = None) -> None:
         "--low",
         type=int,
         default=2,
-        help="number of the reader's lowest layers that use the encoder's weights with low-rank updates; give the value that "
-        "was used in training",
+        help="how many of the reader's lowest layers use the encoder's weights with low-rank updates; give the value "
+        "that was used in training",
     )
     parser.add_argument("--tail", type=float, default=0.0, help="share of extreme activations to clip at each end")
     parser.add_argument(

@@ -112,7 +112,7 @@ def test_unusable_overrides_are_refused(tmp_path: Path) -> None:
     "name", ["answer", "direct", "direct_from_memory", "reason", "reason_from_memory", "extract_answer"]
 )
 def test_prompts_for_short_answers_also_allow_yes_or_no(name: str) -> None:
-    """In HotpotQA and 2Wiki, 7 to 9% of the answers are yes or no. The prompts of react and self_ask allow them, too, by
-    the variable $kind.
+    """In HotpotQA and 2Wiki, 7 to 9% of the answers are yes or no. The prompts of react and self_ask allow them,
+    too, by the variable $kind.
     """
     assert "or yes or no" in BUILT_IN[name]
