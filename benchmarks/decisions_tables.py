@@ -33,7 +33,7 @@ FigureTable = Mapping[str, Mapping[str, Mapping[str, float]]]  # set -> rule -> 
 
 
 def print_tables(matrices: Sequence[Matrix], orders: int, draws: int, workers: int) -> None:
-    """Print every table, each as soon as it is computed."""
+    """Print every table as soon as it is computed. draws: of cascades and scores; orders: of all other replays."""
     with ProcessPoolExecutor(workers) as pool:
 
         def start(replay: Callable[..., Any], *arguments: Any, **options: Any) -> dict[str, "Future[Any]"]:
@@ -80,12 +80,12 @@ def list_tables(orders: int, draws: int) -> list[tuple[str, str, Callable[..., N
         ("recorded", f"The recorded questions, {orders:,} random orders: {RULES_CAPTION}", print_rules),
         (
             "drawn",
-            f"{orders:,} draws of {QUESTIONS_PER_DRAW} questions, best on the drawn ones: {RULES_CAPTION}",
+            f"{orders:,} draws of {QUESTIONS_PER_DRAW} questions; the best methods are those of the draw: {RULES_CAPTION}",
             print_rules,
         ),
         (
             "future",
-            f"{orders:,} draws of {QUESTIONS_PER_DRAW} questions, best on all recorded ones: {RULES_CAPTION}",
+            f"{orders:,} draws of {QUESTIONS_PER_DRAW} questions; the best methods are those of the record: {RULES_CAPTION}",
             print_rules,
         ),
         ("cascades", f"Cascades, {draws:,} draws of {QUESTIONS_PER_DRAW}: {CASCADES_CAPTION}", print_cascades),
@@ -140,7 +140,7 @@ def print_sets(matrices: Sequence[Matrix]) -> None:
 
 
 def print_rules(title: str, figures_of_sets: FigureTable) -> None:
-    """Rules by sets."""
+    """A table with a row for each stopping rule of a race and a column for each set of questions."""
     rules = list(next(iter(figures_of_sets.values())))
     rows = [
         [
@@ -227,15 +227,18 @@ def print_shifted(jobs: Mapping[str, tuple["Future[Any]", "Future[Any]"]]) -> No
     rows = []
     for margin in MARGINS:
         broken_shares = {pair: 1 - cascades[margin]["promise_kept"] for pair, (cascades, _) in results_of_pairs.items()}
-        rows.append([f"a certified cascade loses more than {100 * margin:g} points", *describe_worst(broken_shares)])
+        rows.append(
+            [f"a certified cascade loses more than {100 * margin:g} points", *format_mean_and_worst(broken_shares)]
+        )
     lost = {pair: races["race future"]["all_best_dropped"] for pair, (_, races) in results_of_pairs.items()}
-    rows.append(["race future: all of the best methods dropped", *describe_worst(lost)])
+    rows.append(["race future: all of the best methods dropped", *format_mean_and_worst(lost)])
     print_table(
         "Decided on one set, asked questions of another, %", ["", "mean over the pairs", "worst pair", "which"], rows
     )
 
 
-def describe_worst(shares: Mapping[str, float]) -> list[str]:
+def format_mean_and_worst(shares: Mapping[str, float]) -> list[str]:
+    """Three cells: the mean share of all pairs of sets, the worst share, and its pair."""
     worst = max(shares, key=lambda pair: shares[pair])
     return [format_percent(float(np.mean(list(shares.values())))), format_percent(shares[worst]), worst]
 

@@ -39,7 +39,8 @@ def describe_settings(context: Context, excluded_names: Collection[str]) -> dict
 def add_unset_silver_settings(settings: Mapping[str, Any]) -> dict[str, Any]:
     """The described settings; with filter_mode=silver, also silver_measure and scorer as None if they were not set.
 
-    So they can be compared: a description leaves them out if they are not set.
+    `describe_settings` leaves these two out if they are not set. With them, recorded and present settings can be
+    compared name by name.
 
     >>> add_unset_silver_settings({"filter_mode": "silver", "scorer": "completions:test"})
     {'silver_measure': None, 'scorer': 'completions:test', 'filter_mode': 'silver'}

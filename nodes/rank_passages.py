@@ -41,7 +41,10 @@ def find_window_start(passage_count: int, window_number: int) -> int:
 async def rank_by_model(
     question: str, passages: list[Passage], runtime: Runtime[Context], call_subject: str = ""
 ) -> tuple[list[Passage], State]:
-    """The passages in the model's order, and the counters. Passages that did not fit follow in their old order."""
+    """The passages in the model's order, and the state update with usage, dropped passages and malformed replies.
+
+    Passages that the reply does not name, or that did not fit into the prompt, follow in their old order.
+    """
     try:
         replies = await ask(
             "rank_passages",

@@ -93,6 +93,6 @@ def save_index(index: BM25Index, folder: Path) -> None:
                 shutil.rmtree(other)
         temporary.rename(folder)
     except OSError as error:
-        LOG.warning("The index of words cannot be kept in %s (%s); it is built again each time.", folder.parent, error)
+        LOG.warning("The BM25 index cannot be saved in %s (%s); each process builds it again.", folder.parent, error)
         for leftover in folder.parent.glob("new-*"):
             shutil.rmtree(leftover, ignore_errors=True)

@@ -140,10 +140,10 @@ class Usage(TypedDict):
 
 
 class CountedReplies(TypedDict):
-    """Replies that were counted under one prompt name.
+    """Replies that were counted under one prompt name, in one of two keys of a result.
 
-    Those in `malformed` lack the form that the prompt asks for, and the parser's default took the place of each. Those
-    in `wordy_answers` gave a short answer of too many words.
+    malformed: the reply lacks the form that the prompt asks for, and the parser's default took its place.
+    wordy_answers: the prompt asks for a short answer, and the reply gave one of too many words.
     """
 
     count: int

@@ -96,7 +96,8 @@ NOTES_LABEL = re.compile(
 def parse_answer_with_notes(reply: str, question: str = "") -> Parsed[ReasonedAnswer]:
     """The answer after the last "Answer:" and the notes before it; in other respects like `parse_reasoned_answer`.
 
-    Without notes the reply is malformed, and the rationale is None. If there are only notes, the answer is "unknown".
+    The notes are returned as the rationale. Without notes the reply is malformed, and the rationale is None. If there
+    are only notes, the answer is "unknown".
     """
     parsed_reply = parse_reasoned_answer(reply, question)
     answer, before = parsed_reply.value.answer, parsed_reply.value.rationale or ""

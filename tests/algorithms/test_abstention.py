@@ -43,7 +43,7 @@ def test_the_threshold_lets_as_many_answers_through_as_the_promise_allows() -> N
     assert (threshold.value, threshold.answered, threshold.wrong, threshold.questions) == (0.11, 200, 2, 320)
 
 
-def test_a_missing_threshold_comes_with_the_needed_number_of_answers() -> None:
+def test_a_missing_threshold_comes_with_the_needed_number_of_questions() -> None:
     outcome = find_threshold([0.8] * 30, [False] * 29 + [True], 40, 0.05, 0.05)
     assert isinstance(outcome, NoThreshold)
     assert outcome.questions_needed is not None

@@ -25,8 +25,10 @@ def make_preferences(outcome: Outcome) -> list[Preference]:
 
 
 def compute_scores_by_definition(validity: Sequence[bool] | None, outcome: Outcome, count: int) -> list[float]:
-    """The score of each candidate by equations 4 to 6 of the SuRe paper: its validity, 0 or 1, plus its mean result in
-    the two comparisons with each other candidate.
+    """The score of each candidate by equations 4 to 6 of the SuRe paper.
+
+    It is the candidate's validity, 0 or 1, plus a term for every other candidate: the mean result of the two
+    comparisons with that candidate.
     """
     scores = []
     for k in range(count):
@@ -176,7 +178,10 @@ async def compare_graph_runs(validity_replies: Sequence[str], outcome: Outcome) 
 
 
 async def test_graph_runs_agree_with_the_definition_on_all_outcomes_of_two_candidates() -> None:
-    """Verdicts true and false, preferences for either or malformed: 36 questions, each ranked eagerly and lazily."""
+    """All 36 outcomes, each ranked eagerly and lazily.
+
+    A verdict is true or false; a reply to a ranking prompt prefers the first, the second, or is malformed.
+    """
     for validity_replies in product(("True", "False"), repeat=2):
         for outcome in list_outcomes(2):
             saved_calls = await compare_graph_runs(validity_replies, outcome)

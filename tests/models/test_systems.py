@@ -99,7 +99,7 @@ def test_passages_and_tokens_are_read_if_a_system_returns_them() -> None:
     assert (result.usage["calls"], result.usage["input_tokens"], result.usage["output_tokens"]) == (3, 8, 1)
 
 
-def test_details_beside_token_counts_are_no_counts_of_prompts() -> None:
+def test_input_token_details_are_not_read_as_the_usage_of_a_prompt() -> None:
     usage = {"input_tokens": 5, "output_tokens": 3, "total_tokens": 8, "input_token_details": {"cache_read": 2}}
     counts = read_system_reply("mine", {"answer": "a", "usage": usage}).usage
     assert (counts["calls"], counts["input_tokens"], counts["output_tokens"]) == (1, 5, 3)

@@ -95,7 +95,7 @@ async def test_each_file_is_listed_with_its_outcome() -> None:
     assert job.outcomes["part, line 3.txt"] == "not read: empty"
     assert len(job.outcomes) == len(uploads)
     assert (job.passage_count, list_collections("here")) == (2, ["my-own"])
-    assert (job.units_done, job.unit_count) == (6, 6)
+    assert (job.units_done, job.unit_count) == (6, 6)  # each line of a JSON lines file counts, and each other file
     assert not [path for path in Path("here/uploads").rglob("*") if path.is_file()]
 
 

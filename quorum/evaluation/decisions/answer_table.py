@@ -103,7 +103,7 @@ def read_calls_and_certificates(
 def find_prices(results: RecordedResults, method: str, unit: Unit, prices: Prices) -> Mapping[str, Price]:
     """{role: price} for the method's "model" and "verifier"; empty if the unit is not dollars.
 
-    A user's own system costs nothing here: config.json records no model for it but the embedded one, which is free.
+    A user's own system costs nothing here, because config.json records the embedded model for it, which is free.
     """
     if unit != "dollars":
         return {}

@@ -65,14 +65,14 @@ class Experiment:
 
     variants_need_collection_or_corpus: the variants apply only if a corpus or a collection is searched; otherwise the
     methods run unchanged. top: how many of the passages found are read. skips_excess_k: if the questions bring their
-    passages, the variants end with the first k that holds all passages of every question. shots: numbers of
-    demonstrations, in place of variants. For each number, `draws` sets are drawn from the user's examples, and each set
-    makes a column of each method; these columns are not compared with one another. drops_known_questions: if the model
-    answers a question correctly (EM) without a context, the methods are not asked that question. shown_measures: the
-    measures in a printed table of their own. It replaces the columns about passages, such as recall, that `quorum eval`
-    prints, and may repeat some of `measures`. kept_keys: further keys of a method's result that are written to
-    results.jsonl, beside the usual ones. needs: options that must be given. analyses: what is computed from the
-    results. quick_variants: the variants that `--quick` runs.
+    passages, the last variant that runs is the first whose k is at least the largest number of passages of a question.
+    shots: numbers of demonstrations, in place of variants. For each number, `draws` sets are drawn from the user's
+    examples, and each set makes a column of each method; these columns are not compared with one another.
+    drops_known_questions: if the model answers a question correctly (EM) without a context, the methods are not asked
+    that question. shown_measures: the measures in a printed table of their own. It replaces the columns about passages,
+    such as recall, that `quorum eval` prints, and may repeat some of `measures`. kept_keys: further keys of a method's
+    result that are written to results.jsonl, beside the usual ones. needs: options that must be given. analyses: what
+    is computed from the results. quick_variants: the variants that `--quick` runs.
     """
 
     name: str

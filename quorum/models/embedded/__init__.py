@@ -16,16 +16,21 @@ HEAD_FILES = ("sentences.json", "sentences.onnx", "verdict.json")
 
 @cache
 def read_manifest() -> dict[str, Any]:
-    """reader.json: the sha256 of reader.onnx, the reader's calibration, the weights by which we compute how certain
-    an answer is, and, where they do not follow from the sha256, the names of the weights and of the sentence encoder.
+    """reader.json: the sha256 of reader.onnx, the reader's calibration, and the coefficients by which we compute how
+    certain an answer is.
+
+    It also has the name of the reader's weights, or of the sentence encoder, if that name is not the beginning of the
+    sha256.
     """
     manifest: dict[str, Any] = json.loads((FOLDER / "reader.json").read_text(encoding="utf-8"))
     return manifest
 
 
 def get_weights_hash() -> str:
-    """The name of the reader's weights: 12 hex digits, the same after a rewrite of the graph. The files of the heads
-    that were trained on these weights (sentences.json, verdict.json) store it.
+    """The name of the reader's weights: 12 hex digits.
+
+    It stays the same if `quorum.training.reader_graph` rewrites the ONNX graph. The files of the heads that were
+    trained on these weights (sentences.json, verdict.json) store it.
     """
     return name_weights(read_manifest())
 
