@@ -80,12 +80,12 @@ def list_tables(orders: int, draws: int) -> list[tuple[str, str, Callable[..., N
         ("recorded", f"The recorded questions, {orders:,} random orders: {RULES_CAPTION}", print_rules),
         (
             "drawn",
-            f"{orders:,} draws of {QUESTIONS_PER_DRAW} questions; the best methods are those of the draw: {RULES_CAPTION}",
+            f"{orders:,} draws of {QUESTIONS_PER_DRAW} questions; best methods: those of the draw: {RULES_CAPTION}",
             print_rules,
         ),
         (
             "future",
-            f"{orders:,} draws of {QUESTIONS_PER_DRAW} questions; the best methods are those of the record: {RULES_CAPTION}",
+            f"{orders:,} draws of {QUESTIONS_PER_DRAW} questions; best methods: those of the record: {RULES_CAPTION}",
             print_rules,
         ),
         ("cascades", f"Cascades, {draws:,} draws of {QUESTIONS_PER_DRAW}: {CASCADES_CAPTION}", print_cascades),

@@ -54,7 +54,7 @@ def check_rationales(examples: Sequence[Example], source: str | None) -> None:
         if not example.get("rationale", "").strip():
             raise SetupError(
                 f"Example {number} of {source} has no rationale, which a chain of thought needs; add "
-                '"rationale": text to it, or take the method direct.'
+                '"rationale": text to it, or choose another method, for example direct.'
             )
 
 

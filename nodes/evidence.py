@@ -85,9 +85,9 @@ def find_span(answer: str, text: str) -> tuple[int, int] | None:
 
 
 def make_word_boundary(character: str, boundary: str) -> str:
-    """`boundary` if the character is a letter or digit that stands before Thai in Unicode, else "".
+    """`boundary` if the character is a letter or digit with a code point below U+0E00, else "".
 
-    Scripts that put no spaces between words, such as Thai and Chinese, stand from there on. So do a few that put
+    From there on, where Thai begins, stand the scripts that put no spaces between words. So do a few that put
     spaces, such as Georgian and Hangul, and the accented letters of Vietnamese; they get no boundary either.
     """
     return boundary if character.isalnum() and ord(character) < 0x0E00 else ""

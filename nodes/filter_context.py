@@ -75,7 +75,7 @@ async def filter_by_answers(state: State, runtime: Runtime[Context]) -> State:
 
 
 def choose_silver_measure(answers: Sequence[str], context: Context) -> Measure:
-    """The measure that silver_measure names, else the best for the answers. Without a scorer, LEXICAL replaces CXMI."""
+    """The measure that silver_measure names, else the best for the answers, or LEXICAL if CXMI has no scorer."""
     if context.silver_measure is not None:
         return context.silver_measure
     best = choose_measure(answers, context.answer_type)

@@ -10,7 +10,7 @@ from quorum.retrievers import search
 async def retrieve(state: State, runtime: Runtime[Context]) -> State:
     """question or query -> passages (k, best first).
 
-    Provided passages keep their order for the question itself; for any other query BM25 ranks them.
+    If there is no query, given passages keep their order; if there is one, BM25 ranks them.
     """
     context, given_passages, query = get_context(runtime), state.get("given_passages"), state.get("query")
     if given_passages is not None and query is None:

@@ -49,7 +49,7 @@ async def sample_answers(state: State, runtime: Runtime[Context]) -> State:
 
 
 async def mask_condition(state: State, runtime: Runtime[Context]) -> State:
-    """question, answer (a candidate), rank -> masked_statement (question and answer, one condition masked)."""
+    """question, answer (a candidate), rank -> masked_statement (of both, with a name, date or other detail hidden)."""
     question, answer = state["question"], state["answer"]
     replies = await ask(
         "mask_condition",
@@ -82,7 +82,7 @@ async def recover_condition(state: State, runtime: Runtime[Context]) -> State:
 
 
 async def choose_verified(state: State) -> State:
-    """candidates, verified_candidates -> answer (most recoveries, else the first), scores, confidence (its lead)."""
+    """candidates, verified_candidates -> answer (most recoveries; in a tie the first), scores, confidence (lead)."""
     candidates, rationales = state["candidates"] or [UNKNOWN], state["rationales"] or [None]
     recovered_counts = {check["rank"]: check["recovered"] for check in state["verified_candidates"]}
     scores = [float(recovered_counts.get(rank, 0)) for rank in range(len(candidates))]

@@ -33,10 +33,10 @@ class ComposedStage:
     """One stage of a cascade.
 
     name: the stage's column in the results. method: the name of the method or system. accept: the test that the answer
-    must pass; None for the last stage, whose answer is final.
-    settings: the settings with which the stage was measured, as config.json describes them. prompts: the versions of
-    the prompts that the stage sent. own_system_hash: a hash of the address of a user's own system, such as
-    http://HOST/v1#MODEL; None if the stage is a method. The file holds this hash under the key `system`.
+    must pass; None for the last stage, whose answer is final. settings: the settings with which the stage was measured,
+    as the evaluation's config.json describes them. prompts: the versions of the prompts that the stage sent.
+    own_system_hash: a hash of the address of a user's own system, such as http://HOST/v1#MODEL; None if the stage is a
+    method. The file holds this hash under the key `system`.
     """
 
     name: str

@@ -140,10 +140,11 @@ class Usage(TypedDict):
 
 
 class CountedReplies(TypedDict):
-    """Replies that were counted under one prompt name, in one of two keys of a result.
+    """How many replies to one prompt had the same fault, and the replies themselves.
 
-    malformed: the reply lacks the form that the prompt asks for, and the parser's default took its place.
-    wordy_answers: the prompt asks for a short answer, and the reply gave one of too many words.
+    A result has such counts under two keys. Under `malformed`: the reply lacks the form that the prompt asks for, and
+    the parser's default took its place. Under `wordy_answers`: the prompt asks for a short answer, and the reply gave
+    one of too many words.
     """
 
     count: int

@@ -51,7 +51,7 @@ def compute_figures(
     calls, input_tokens, output_tokens = (
         compute_mean_of_known(scores, unit) for unit in ("calls", "input_tokens", "output_tokens")
     )
-    own_seconds = scores.get_seconds_without_stored_calls()
+    own_seconds = scores.get_seconds_without_reused_calls()
     seconds = own_seconds if len(own_seconds) else scores.get_known_values("seconds")
     return MethodFigures(
         name=name,

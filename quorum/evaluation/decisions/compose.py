@@ -74,7 +74,7 @@ def check_guarantee(guarantee: Guarantee) -> None:
             f"--lose-at-most {guarantee.lose_at_most:g} does not fit; give the loss that you would accept, such as "
             "0.03."
         )
-    # If answers are only right or wrong, NUISANCE_ERROR is part of every p-value, so none can be smaller.
+    # For answers that are right or wrong, every p-value includes NUISANCE_ERROR, the error of a bound in `paired`.
     if guarantee.error <= NUISANCE_ERROR:
         raise SetupError(
             f"--confidence {1 - guarantee.error:g} cannot be certified; give a probability below "

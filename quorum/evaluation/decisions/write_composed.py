@@ -61,6 +61,7 @@ def describe_collection(results: RecordedResults) -> dict[str, str | None] | Non
 
 def describe_stage(results: RecordedResults, stage: Stage) -> dict[str, Any]:
     """A stage with the settings that it was measured with, and the versions of the prompts that it sent."""
+    # "graph" is the hash of a user's own graph, not a setting
     settings = {name: value for name, value in results.get_settings(stage.method).items() if name != "graph"}
     if "top" in settings or "gold" in settings:
         raise SetupError(

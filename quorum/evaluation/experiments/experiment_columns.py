@@ -190,7 +190,7 @@ def add_settings(base: Column, variant: str, context: Context) -> Column:
 def add_shots(base: Column, label: str, file: str, context: Context) -> Column:
     """The column with drawn demonstrations; its name contains their label, not the path of their file."""
     column = make_column(base.method, {**base.settings, "examples": file}, context)
-    return replace(column, name=add_label(base, label), settings=base.settings)
+    return replace(column, name=add_label(base, label), settings=base.settings, top=base.top)
 
 
 def add_label(column: Column, label: str) -> str:

@@ -93,7 +93,7 @@ class ColumnScores:
     def __init__(self) -> None:
         self.ids: list[str] = []
         self.values = {name: array("d") for name in (*list_measure_names(), "confidence", "seconds")}
-        self.has_stored_call: list[
+        self.has_reused_call: list[
             bool
         ] = []  # of each answer: whether the journal or another method had one of its replies
         self.tasks: set[str] = set()
@@ -112,7 +112,7 @@ class ColumnScores:
         self.malformed += row["malformed"] or 0
         self.wordy_answers += row.get("wordy_answers") or 0  # not in rows of an older Quorum
         self.temperature_refused += bool(row.get("temperature_refused"))
-        self.has_stored_call.append(bool(row.get("reused_calls")))
+        self.has_reused_call.append(bool(row.get("reused_calls")))
         for name, values in self.values.items():
             value: Any = row.get(name)
             values.append(math.nan if value is None else value)
@@ -144,15 +144,15 @@ class ColumnScores:
         known_values: Floats = values[~np.isnan(values)]
         return known_values
 
-    def get_seconds_without_stored_calls(self) -> Floats:
-        """The seconds of the answers without stored or shared calls: only these are the method's own time."""
-        seconds, has_stored_call = np.array(self.values["seconds"]), np.array(self.has_stored_call, dtype=np.bool_)
-        own_seconds: Floats = seconds[~has_stored_call & ~np.isnan(seconds)]
+    def get_seconds_without_reused_calls(self) -> Floats:
+        """The seconds of the answers without reused calls: only these are the method's own time."""
+        seconds, has_reused_call = np.array(self.values["seconds"]), np.array(self.has_reused_call, dtype=np.bool_)
+        own_seconds: Floats = seconds[~has_reused_call & ~np.isnan(seconds)]
         return own_seconds
 
     def summarize(self) -> dict[str, float | int | None]:
         """Means over the questions that have a measure (null if none has), intervals of some measures, and counts. The
-        seconds are null if every answer has a stored or shared call; `answers_not_timed` is the number of answers that
+        seconds are null if every answer has a reused call; `answers_not_timed` is the number of answers that
         have one, and whose seconds therefore do not count.
         """
         values: dict[str, float | int | None] = {"n": len(self.ids) + len(self.error_messages)}
@@ -166,10 +166,10 @@ class ColumnScores:
                 interval = compute_bootstrap_interval(known_values)[1:] if len(known_values) else (None, None)
                 ends = zip(("low", "high"), interval, strict=True)
                 values |= {f"{name}_{end}": None if value is None else round(value, 6) for end, value in ends}
-        seconds = self.get_seconds_without_stored_calls()
+        seconds = self.get_seconds_without_reused_calls()
         for end, share in (("p50", 0.5), ("p95", 0.95)):
             values[f"seconds_{end}"] = round(compute_quantile(seconds, share), 4) if len(seconds) else None
-        values["answers_not_timed"] = sum(self.has_stored_call)
+        values["answers_not_timed"] = sum(self.has_reused_call)
         reply_counts = {
             "malformed": self.malformed,
             "wordy_answers": self.wordy_answers,

@@ -42,9 +42,9 @@ class SilentModel(BaseChatModel):
 async def drop_ineligible(
     columns: Sequence[Column], dataset: DataSet, task: str | None = None
 ) -> tuple[list[Column], dict[str, str]]:
-    """The columns (methods with their settings), except those from 'all' that do not support a task of the data, and by
-    name why these are left out.
+    """Leaves out the columns (methods with their settings) from 'all' that do not support a task of the data.
 
+    Returns the other columns, and for each column left out, by its name, the reason.
     Columns that the user named are kept. task: the task of every question; None: each question has its own. Raises
     `SetupError` if no column is left.
     """

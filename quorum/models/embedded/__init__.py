@@ -19,8 +19,8 @@ def read_manifest() -> dict[str, Any]:
     """reader.json: the sha256 of reader.onnx, the reader's calibration, and the coefficients by which we compute how
     certain an answer is.
 
-    It also has the name of the reader's weights, or of the sentence encoder, if that name is not the beginning of the
-    sha256.
+    Two more keys are optional: `weights` names the reader's weights, and `embeddings` the sentence encoder. Without
+    `weights`, the name is the beginning of the sha256; without `embeddings`, the encoder has the name of the weights.
     """
     manifest: dict[str, Any] = json.loads((FOLDER / "reader.json").read_text(encoding="utf-8"))
     return manifest

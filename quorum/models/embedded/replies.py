@@ -92,7 +92,7 @@ async def answer(inputs: Inputs, sampler: Sampler) -> str:
 
 
 async def answer_candidates(inputs: Inputs, sampler: Sampler) -> str:
-    """As `answer`, but a span that an earlier reading of a single passage gave gets a bonus."""
+    """As `answer`, but a span gets a bonus if an earlier reading of a single passage found it."""
     names = {normalize(candidate) for candidate in inputs["candidates"]}
     reading = (await read_passages(inputs["question"], inputs["passages"])).reading
     bonus = get_calibration().candidate_bonus

@@ -72,7 +72,7 @@ async def rank_passages(inputs: Inputs, sampler: Sampler) -> str:
 
 
 async def inference(inputs: Inputs, sampler: Sampler) -> str:
-    """If the passage answers alone, notes the sentence with its best span; then reads the answer from the notes."""
+    """Notes the sentence with the best span of each passage that answers alone; then answers from the notes."""
     question, passages = inputs["question"], inputs["passages"]
     lines = [] if inputs["notes"] in ("", NO_NOTES) else inputs["notes"].split("\n")
     for passage, reading in zip(passages, await read_each(question, passages), strict=True):
@@ -113,7 +113,7 @@ def find_conditions(question: str) -> list[str]:
 
 
 async def recover_condition(inputs: Inputs, sampler: Sampler) -> str:
-    """Reads the statement as a question: the best span over all passages that the statement does not contain."""
+    """Reads the statement as a question. The reply is the best span of all passages that is not in the statement."""
     passages, shown = inputs["passages"], f" {normalize(inputs['statement'])} "
     question = MASKED_STATEMENT.sub(r"\1 \2", inputs["statement"]).replace(MASK, "what")
     reading = (await read_passages(question, passages)).reading
