@@ -50,7 +50,7 @@ async def test_search_works_if_the_index_cannot_be_stored(
     bm25_cache.LOADED_INDEXES.clear()
     with caplog.at_level(logging.WARNING, "quorum"):
         assert await search("opera", replace(context)) == expected
-    assert "cannot be kept" in caplog.text
+    assert "cannot be saved" in caplog.text
     assert not list((tmp_path / "bm25").glob("*/new-*"))
 
 
