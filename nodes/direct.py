@@ -20,7 +20,7 @@ async def direct_answer(state: State, runtime: Runtime[Context]) -> State:
 
 
 async def direct_from_memory(state: State, runtime: Runtime[Context]) -> State:
-    """question -> answer."""
+    """question -> answer, and passages and evidence (none)."""
     return await answer_directly(state, runtime, None)
 
 

@@ -17,7 +17,8 @@ def get_embedder(spec: str | Embeddings) -> Embeddings:
 def get_indexing_embedder(spec: str | Embeddings, name: str, folder: Path) -> Embeddings:
     """The embeddings for passages that are indexed; if `spec` is a text, their vectors are cached in `folder`.
 
-    The vectors of an object, and of a model in a folder, are not cached, because its name does not identify the model.
+    Nothing is cached if `spec` is an `Embeddings` object or a model's folder, because neither name identifies the
+    model.
     """
     if not isinstance(spec, str):
         return spec

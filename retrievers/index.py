@@ -245,7 +245,7 @@ def count_progress_steps(path: Path) -> int:
 def remove_missing(ledger: Ledger, roots: list[Path], present_paths: list[str]) -> int:
     """Remove the documents below the roots that no longer exist; returns their number."""
     present_sources = set(present_paths)
-    # A folder among the paths was skipped, so its documents are unknown and stay.
+    # If a present path is a folder, it was skipped: what it holds is unknown, so its documents stay.
     skipped_folders = [Path(path) for path in present_paths if Path(path).is_dir()]
     removed_sources = [
         source

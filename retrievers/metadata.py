@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 FORMAT_VERSION = 2  # how files are read; version 1 stored no places and left formatting marks in the text
 # Other fields are stored under their own names.
 STORED_NAMES = {"is_being_changed": "writing", "is_rebuilding_vectors": "torn", "sample_hash": "sample"}
-OWN_HASH_KEY = "own"  # in a location: the hash of the document's own text, if it differs a little from the stored text
+OWN_HASH_KEY = "own"  # in a location (see PassageEntry): the hash of the document's version, if the stored text differs
 MAX_PLACES = 50  # how many places a passage lists at most
 
 

@@ -49,7 +49,9 @@ REPLIES = {
 
 
 def make_blend_model(replaced_replies: dict[str, str] | None = None) -> ScriptedModel:
-    """A model for the full run: the question finds SuperMansion, the other two queries find Jillian Bell.
+    """A model that has a reply for every step of BlendFilter.
+
+    It keeps the passage on SuperMansion for the question, and the one on Jillian Bell for the two other queries.
 
     replaced_replies: {call: its reply instead of the one in `REPLIES`}.
     """
@@ -85,7 +87,7 @@ async def trace_blendfilter(model: ScriptedModel, **settings: Any) -> list[tuple
 
 def shorten_update(update: dict[str, Any]) -> dict[str, Any]:
     """The update in short: without `usage`, `votes` and empty values; passages as ids; a query's passages as
-    "rank: retrieved ids -> kept ids".
+    "number of the query: retrieved ids -> kept ids".
     """
     if "given_passages" in update:  # the update of `begin`, which sets every state key
         return {}

@@ -18,7 +18,7 @@ from quorum.nodes.validate_summary import validate
 
 
 class RationaleInput(TypedDict, total=False):
-    """The question, or the query in its place, and its passages."""
+    """question: what the passages were searched with, which is the question or a query."""
 
     question: str
     passages: list[Passage]

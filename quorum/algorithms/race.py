@@ -106,7 +106,10 @@ class Race:
         self.log_capital_on_leader += gains[leaders, np.arange(self.methods)]
 
     def compute_evidence(self) -> Floats:
-        """The capital won against each live method; infinite if the method cannot win on these questions any more."""
+        """The capital won against each live method; infinite if the method cannot win on these questions any more.
+
+        In the mode "future" it is never infinite.
+        """
         rivals = self.find_rivals()
         evidence = np.zeros(self.methods)
         if self.mode != "exact" and self.methods > 1:

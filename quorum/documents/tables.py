@@ -35,7 +35,7 @@ def format_rows(grid: Grid, *, header_is_on_top: bool | None = None) -> Iterator
 
 
 def format_row(names: Sequence[str], row: Sequence[str]) -> str:
-    """One row, each value after its column's name. A value that is repeated under the same name is written once."""
+    """One row, each value after its column's name. A value that repeats its neighbour with the same name is dropped."""
     parts: list[str] = []
     for place, value in enumerate(row):
         name = names[place].rstrip(":") if place < len(names) else ""
@@ -49,8 +49,8 @@ def looks_like_header(rows: Grid) -> bool:
     """Whether the first row probably names the columns.
 
     Its values must differ, and each must be a year or have no digit. In a table of three or more columns, one column
-    may be without a name. In a table of two columns the first row may also be a name and its value, like every other
-    row. So there the second value of every later row must have a digit.
+    may be without a name. In a table of two columns, such a first row could still be data, a name and its value. So it
+    counts there as a header only if the second value of every later row has a digit.
     """
     if len(rows) < 2:
         return False

@@ -47,7 +47,10 @@ def copy_without_secrets(value: Any, hide_passages: bool) -> Any:
 def copy_clean(
     value: Any, hide_passages: bool, secrets: tuple[str, ...], key: str, enclosing_ids: tuple[int, ...] = ()
 ) -> Any:
-    """A cleaned copy of the value of `key`. enclosing_ids: of the objects that hold it, one of which it may be."""
+    """A cleaned copy of the value of `key`. enclosing_ids: the `id()` of each object that contains the value.
+
+    An object that contains itself is written as text, so that the recursion ends.
+    """
     if isinstance(value, str):
         return (
             remove_secrets(value, secrets, "[secret]")

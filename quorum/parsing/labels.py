@@ -64,8 +64,8 @@ def parse_label(reply: str, question: str = "") -> Parsed[str]:
     3. the beginning of the reply, and the clause after its last "so", "therefore" or "I will assume";
     4. the last line with label words, unless the reply names two of the labels in capital letters.
 
-    Without a label, or if the two sources of step 3 or the words of the line disagree, the reply is malformed, and the
-    value is "unknown".
+    The reply is malformed, and the value is "unknown", if no source has a label. The same holds if the beginning and
+    the clause of 3 have different labels, or if the words of the line of 4 disagree.
     """
     text = remove_wrapping(reply)
     value = read_object(text.strip())

@@ -163,6 +163,6 @@ def check_cascade_prices(server_context: Context, cascades: Mapping[str, ServedC
             ]
             if unpriced_models:
                 raise SetupError(
-                    f"--dollars-per-day is given, but the stage {stage.name!r} of the cascade {name!r} asks "
-                    f"{unpriced_models[0]!r}, which has no price; add it to a table with --prices FILE."
+                    f"--dollars-per-day is given, but the prices have no line {unpriced_models[0]!r}, which the stage "
+                    f"{stage.name!r} of the cascade {name!r} needs; add it to a table with --prices FILE."
                 )

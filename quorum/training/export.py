@@ -40,7 +40,7 @@ class Graph:
     count: int = 0
 
     def add_constant(self, name: str, value: NDArray[np.generic]) -> str:
-        """Store an array. A name that is already stored returns the same array."""
+        """Store an array under a name; return the name. If the name is already stored, its array stays."""
         if any(constant.name == name for constant in self.constants):
             return name
         self.constants.append(numpy_helper.from_array(np.asarray(value, order="C"), name))

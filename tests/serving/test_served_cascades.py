@@ -105,9 +105,8 @@ def test_other_settings_and_unknown_prices_are_reported_at_the_start(system: str
     cascade_options: dict[str, Any] = {"cascade_files": (write_cascade(system),), "own_systems": {"mine": system}}
     with pytest.raises(SetupError, match="cascade was made for mine with k=5, and it is 9 now"):
         make_service(Context(k=9), Options(**cascade_options), Prices())
-    with pytest.raises(
-        SetupError, match="stage 'mine' of the cascade 'cascade' asks 'openai:mine', which has no price"
-    ):
+    message = "the prices have no line 'openai:mine', which the stage 'mine' of the cascade 'cascade' needs"
+    with pytest.raises(SetupError, match=message):
         make_service(Context(), Options(**cascade_options, dollars_per_day=1), Prices())
 
 

@@ -19,8 +19,8 @@ class Format:
     """A data format.
 
     expected: the shape of its records, for messages; fits: tells whether a record has this format; convert: (record,
-    where) -> our record. `convert` leaves the id empty if the format has none. It may raise KeyError, TypeError and
-    similar errors for a missing key or a wrong type.
+    where) -> our record; where: the record's place for messages. `convert` leaves the id empty if the format has none.
+    It may raise KeyError, TypeError and similar errors for a missing key or a wrong type.
     """
 
     name: str

@@ -150,7 +150,7 @@ def make_passage_count_table(records: Iterable[Record], k_values: Sequence[int])
     ]
     most = max(passage_counts, default=0)
     return AnalysisTable(
-        title=f"The questions have at most {most} passages; the last k that runs is the first of {most} or more",
+        title=f"The questions have at most {most} passages; no k runs beyond the first that is at least {most}",
         rows=rows,
     )
 

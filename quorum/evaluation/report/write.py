@@ -53,7 +53,7 @@ def write_report(decision: "Decision", progress: ProgressCallback = ignore_progr
             "questions_per_page": QUESTIONS_PER_PAGE,
             "rows": rows,
         }
-        page_start, page_end = make_page(decision, escape_script_json(index)).split("<!--chunks-->\n")
+        page_start, page_end = make_page(decision, escape_script_json(index)).split("<!--packed questions-->\n")
         draft = folder / "report.html.tmp"
         with explain_write_errors(draft), open_private_text(draft) as file:
             file.write(page_start)
@@ -72,7 +72,7 @@ def write_report(decision: "Decision", progress: ProgressCallback = ignore_progr
 
 
 def make_page(decision: "Decision", index: str) -> str:
-    """The page without the packed questions; they replace <!--chunks-->."""
+    """The page without the packed questions; they replace <!--packed questions-->."""
     script = read_asset("report.js")
     return Template(read_asset("report.html")).substitute(
         title=escape(f"Quorum: {decision.recommendation.sentences[0]}"),

@@ -40,7 +40,8 @@ class Plan:
     columns of 'all' are not asked; config: the content of config.json; folder: where results go.
 
     estimate: what the run will take, None if not requested; rehearsal_usage: by model, the calls and tokens that the
-    estimate has used for columns that have only the embedded model; the run finds their replies in the journal. Calls
+    estimate has used for columns without another model than the embedded one. These calls are real, and the run finds
+    their replies in the journal. Calls
     in which the embedded model stands in for a chat model are not counted. is_indexed: whether the collections of the
     columns are filled. names_that_may_drop_others: the columns that may drop other columns from a race; None: all may.
     """

@@ -49,7 +49,7 @@ REPLY_FORMS: dict[str, Callable[[str], str]] = {
 }
 
 
-def add_rules(responders: dict[str, Responder]) -> dict[str, Responder]:
+def try_rules_first(responders: dict[str, Responder]) -> dict[str, Responder]:
     """The responders; those named in `REPLY_FORMS` try the rules first."""
     return {
         name: prefer_rules(one, REPLY_FORMS[name]) if name in REPLY_FORMS else one for name, one in responders.items()

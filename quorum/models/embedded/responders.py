@@ -15,7 +15,7 @@ from quorum.models.embedded import (
 )
 from quorum.models.embedded.replies import Responder
 
-RESPONDERS: dict[str, Responder] = replies_compare.add_rules(
+RESPONDERS: dict[str, Responder] = replies_compare.try_rules_first(
     {
         **replies.RESPONDERS,
         **replies_baselines.RESPONDERS,

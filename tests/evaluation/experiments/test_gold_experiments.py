@@ -248,6 +248,6 @@ async def test_no_more_passages_are_read_than_there_are(data: Path, tmp_path: Pa
     assert list(report.summary) == ["base[k=5]"]
     assert (
         analysis_tables[0]["title"]
-        == "The questions have at most 3 passages; the last k that runs is the first of 3 or more"
+        == "The questions have at most 3 passages; no k runs beyond the first that is at least 3"
     )
     assert analysis_tables[0]["rows"][0] == {"passages": "k=5", "questions with at least k passages": 0, "n": 3}
