@@ -12,7 +12,7 @@ help: ## Show this list
 demo: $(VENV)/.installed ## Three questions with their evidence, then six methods compared (offline)
 	$(BIN)/quorum demo
 
-serve: $(VENV)/.installed-ui ## Open the page, on this machine (SERVE="--port 9000 --set k=10")
+serve: $(VENV)/.installed-ui ## Open the page, on this machine (SERVE="--port 9000 --set k=10": options of quorum serve)
 	$(BIN)/quorum serve $(SERVE)
 
 test: $(VENV)/.installed-dev ## Run the tests
@@ -39,10 +39,10 @@ test-agents: $(VENV)/.installed-dev .venv-agents/.installed ## Run the tests of 
 test-wheel: $(VENV)/.installed-dev .venv-studio/.installed-dev ## Build the package, install it in a fresh environment, and test it as its users run it
 	$(BIN)/python tests/wheel/check.py
 
-notebooks: $(VENV)/.installed-notebooks ## Run the notebooks from top to bottom, offline (NAMES='01 04': some of them)
+notebooks: $(VENV)/.installed-notebooks ## Run the notebooks from top to bottom, offline (NAMES='01 04': only these)
 	$(BIN)/python docs/notebooks.py $(NAMES)
 
-studio: .venv-studio/.installed ## Open every method in LangGraph Studio, on this machine
+studio: .venv-studio/.installed ## Open every method in LangGraph Studio, on this machine (STUDIO="--port 8123": options of langgraph dev)
 	LANGGRAPH_CLI_NO_ANALYTICS=1 LANGGRAPH_NO_VERSION_CHECK=true .venv-studio/bin/langgraph dev $(STUDIO)
 
 check: $(VENV)/.installed-dev ## Lint, format, types and import rules
@@ -51,7 +51,7 @@ check: $(VENV)/.installed-dev ## Lint, format, types and import rules
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-bench: $(VENV)/.installed-dev ## Run the short benchmarks and compare them with benchmarks/recorded.json (NAMES='overhead cached': some of them)
+bench: $(VENV)/.installed-dev ## Run the short benchmarks and compare them with benchmarks/recorded.json (NAMES='overhead cached': only these)
 	$(BIN)/python -m benchmarks.bench $(NAMES)
 
 fuzz: $(VENV)/.installed-dev ## Feed generated replies, documents and data files to all parsers and readers
@@ -123,7 +123,7 @@ $(VENV)/.installed-notebooks: pyproject.toml constraints.txt
 	@awk -F '==' 'NR == FNR { pinned[$$1]; print; next } !($$1 in pinned)' $^ > $@
 
 comma := ,
-# $(call install,PACKAGE,MORE): install PACKAGE editable (or nothing, if it is empty), together with MORE: further requirements or options of pip
+# $(call install,PACKAGE,MORE): install PACKAGE in editable mode, together with MORE (further requirements, or options of pip); if PACKAGE is empty, only MORE
 define install
 @set -e; \
 check_version='import sys; sys.exit(sys.version_info < (3, 11))'; \

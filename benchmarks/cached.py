@@ -15,6 +15,7 @@ from quorum.core.context import Context
 from quorum.graphs import answer
 from quorum.prompts import BUILT_IN
 
+# {name of the run: (method, its settings)}
 RUNS: dict[str, tuple[str, dict[str, Any]]] = {
     "sure": ("sure", {"k": 10}),
     "sure, the paper's order": ("sure", {"k": 10, "prompts": {"candidates": BUILT_IN["candidates.paper"]}}),
@@ -25,11 +26,11 @@ RUNS: dict[str, tuple[str, dict[str, Any]]] = {
 PAPER_ORDER = "sure, the paper's order"
 
 
-def measure_cache(server: ServerControl, method: str, settings: dict[str, Any], questions: int) -> dict[str, Any]:
+def measure_cache(server: ServerControl, method: str, settings: dict[str, Any], question_count: int) -> dict[str, Any]:
     context = Context(model=MODEL, journal="off", **settings)
 
     async def ask_all() -> None:
-        for question in make_questions(questions, 15):
+        for question in make_questions(question_count, 15):
             await answer(question["question"], method, context, given=question["passages"])
 
     server.set_behaviour(prefix=True, share_unknown_from_several_passages=0.3, share_unknown_from_one_passage=0.3)
@@ -46,7 +47,7 @@ def measure_cache(server: ServerControl, method: str, settings: dict[str, Any], 
 
 
 def measure_ratios() -> dict[str, float]:
-    """The cached tokens of each run as a share of the maximum that its texts allow."""
+    """For each run with a target: its cached tokens as a share of the tokens that an ideal cache could serve."""
     with run_server() as server:
         return {
             name: float(measure_cache(server, *run, 20)["share_of_cacheable"])
@@ -64,23 +65,23 @@ def main() -> None:
     rows = [
         [
             name,
-            item["calls"],
-            item["prompt_tokens"],
-            format_share(item["cached"]),
-            format_share(item["cacheable"]),
-            format_share(item["share_of_cacheable"]),
+            counts["calls"],
+            counts["prompt_tokens"],
+            format_share(counts["cached"]),
+            format_share(counts["cacheable"]),
+            format_share(counts["share_of_cacheable"]),
         ]
-        for name, item in measured_runs.items()
+        for name, counts in measured_runs.items()
     ]
-    target = judge_targets(
-        {name: item["share_of_cacheable"] >= 0.95 for name, item in measured_runs.items() if name != PAPER_ORDER}
+    verdict = judge_targets(
+        {name: counts["share_of_cacheable"] >= 0.95 for name, counts in measured_runs.items() if name != PAPER_ORDER}
     )
     report(
         "cached",
         ("run", "calls", "prompt tokens", "cached", "most that a cache can serve", "share of that"),
         rows,
         runs=measured_runs,
-        **target,
+        **verdict,
     )
 
 

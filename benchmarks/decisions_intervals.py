@@ -1,4 +1,8 @@
-"""Checks intervals, gates, calibrations and scores on draws from recorded answers; the full matrix is the truth."""
+"""Checks intervals, gates, calibrations and scores on questions drawn from recorded answers.
+
+A matrix holds the recorded answers of all methods to all questions of a set (see `benchmarks.decisions_recorded`). What
+was computed from the drawn questions is compared with the true value, which is computed from the full matrix.
+"""
 
 from collections.abc import Mapping, Sequence
 
@@ -12,12 +16,16 @@ from quorum.algorithms.cross_fit import compute_cross_fitted_score
 from quorum.algorithms.paired import compute_margin_p_value, compute_paired_interval, compute_superiority_p_value
 from quorum.evaluation.metrics.statistics import compute_bootstrap_interval
 
-GATE_MARGIN, ERROR = 0.03, 0.05
+GATE_MARGIN = 0.03  # the loss that a change which passes must stay below
+ERROR = 0.05  # the probability that a gate or a calibration may be wrong
 ROUNDING_SLACK = 1e-9
 
 
 def measure_coverage(matrix: Matrix, draws: int, questions: int, seed: int = 3) -> dict[str, float]:
-    """The share of 95% intervals of two random methods' difference that contain the difference in the full matrix."""
+    """For each kind of 95% interval: the share of the intervals that contain the true difference of two random methods.
+
+    Each interval is computed from `questions` drawn questions.
+    """
     table, rng = matrix.right, np.random.default_rng(seed)
     is_covered: dict[str, list[bool]] = {
         "Tango (ours for fewer than 100 questions)": [],
@@ -25,8 +33,8 @@ def measure_coverage(matrix: Matrix, draws: int, questions: int, seed: int = 3) 
         "percentile bootstrap": [],
     }
     for _ in range(draws):
-        first, second = rng.choice(table.shape[1], size=2, replace=False)
-        all_differences = table[:, first] - table[:, second]
+        method, other_method = rng.choice(table.shape[1], size=2, replace=False)
+        all_differences = table[:, method] - table[:, other_method]
         drawn_differences = all_differences[rng.integers(len(all_differences), size=questions)]
         intervals = (
             compute_paired_interval(drawn_differences),
@@ -65,8 +73,11 @@ def judge_calibrations(
     matrix: Matrix, draws: int, limits: Sequence[float], seed: int = 6
 ) -> dict[float, dict[str, float]]:
     """Calibrate a random method on QUESTIONS_PER_DRAW drawn questions, `draws` times for each promised share of wrong
-    answers. Returns how often a threshold is found, how often no promise is broken in the full matrix (without a
-    threshold nothing is promised), and the mean share of questions that are answered with a threshold.
+    answers. Returns for each of these shares: how often a threshold was found ("given"); how often the promise was kept
+    in the full matrix, where a draw without a threshold counts as kept, because it promises nothing ("promise_kept");
+    and the mean share of questions that are answered, over the draws with a threshold ("answered").
+
+    limits: the promised shares.
     """
     rng, judgements = np.random.default_rng(seed), {}
     arrays = {name: matrix.arrays[name].astype(np.float64) for name in ("right", "unknown", "confidence")}
@@ -76,11 +87,11 @@ def judge_calibrations(
         for _ in range(draws):
             method = rng.choice(methods_with_confidence)
             right, unknown, confidence = (table[method] for table in arrays.values())
-            drawn = rng.integers(len(right), size=QUESTIONS_PER_DRAW)
+            drawn_questions = rng.integers(len(right), size=QUESTIONS_PER_DRAW)
             is_known = (unknown == 0) & np.isfinite(confidence)
-            known_draws = drawn[is_known[drawn]]
+            drawn_and_known = drawn_questions[is_known[drawn_questions]]
             threshold = find_threshold(
-                confidence[known_draws], right[known_draws] == 0, QUESTIONS_PER_DRAW, limit, ERROR
+                confidence[drawn_and_known], right[drawn_and_known] == 0, QUESTIONS_PER_DRAW, limit, ERROR
             )
             if isinstance(threshold, Threshold):
                 is_answered = is_known & (confidence >= threshold.value - ROUNDING_SLACK)
@@ -95,15 +106,17 @@ def judge_calibrations(
 
 
 def judge_scores(matrix: Matrix, draws: int, questions: int, seed: int = 5) -> dict[str, float]:
-    """How many points the winner's own score and its cross-fitted score are above its score in the full matrix."""
+    """How many points the winner's score is too high on average: its score on the drawn questions, which also chose
+    the winner, and its cross-fitted score, each less its score in the full matrix.
+    """
     table, rng = matrix.right, np.random.default_rng(seed)
-    truth, own_scores, cross_fitted_scores = table.mean(axis=0), [], []
+    true_scores, own_excesses, cross_fitted_excesses = table.mean(axis=0), [], []
     for _ in range(draws):
         drawn = table[rng.integers(len(table), size=questions)]
         best = int(drawn.mean(axis=0).argmax())
-        own_scores.append(float(drawn[:, best].mean() - truth[best]))
-        cross_fitted_scores.append(compute_cross_fitted_score(drawn) - float(truth[best]))
+        own_excesses.append(float(drawn[:, best].mean() - true_scores[best]))
+        cross_fitted_excesses.append(compute_cross_fitted_score(drawn) - float(true_scores[best]))
     return {
-        "winner's own score": 100 * float(np.mean(own_scores)),
-        "cross-fitted": 100 * float(np.mean(cross_fitted_scores)),
+        "winner's own score": 100 * float(np.mean(own_excesses)),
+        "cross-fitted": 100 * float(np.mean(cross_fitted_excesses)),
     }

@@ -1,8 +1,9 @@
 """How fast documents of each type are read, and the memory for many files: python -m benchmarks.documents [--files N]
 
-Reading goes from file to passages, without embedding. The unit is passages per second of processor time, for one
-document of about 60,000 words of each type. Memory: N small files (10,000) are indexed with vectors that cost nothing;
-the figures are this process's resident memory before and its maximum during indexing.
+Speed: for each type, one document of about 60,000 words is read and split into passages, without embedding them. The
+unit is passages per second of processor time. Memory: N small files (10,000 by default) are indexed with vectors that
+cost nothing. The figures are this process's resident memory before indexing and its maximum during indexing, and the
+seconds that indexing takes.
 """
 
 import argparse
@@ -26,7 +27,7 @@ DOCX_HEAD = '<w:document xmlns:w="http://schemas.openxmlformats.org/wordprocessi
 
 
 class FreeEmbeddings(Embeddings):
-    """Embeddings that compute nothing."""
+    """Embeddings that take almost no time: four numbers without a meaning for each text."""
 
     def embed_documents(self, texts: list[str]) -> list[list[float]]:
         return [self.embed_query(text) for text in texts]
@@ -63,6 +64,7 @@ def write_all(folder: Path) -> None:
 
 
 def write_office(folder: Path, rows: list[tuple[str, str]]) -> None:
+    """Write the types that are made from rows (number, text): Excel, PowerPoint, Word and EPUB."""
     from openpyxl import Workbook
     from pptx import Presentation
 
@@ -106,7 +108,7 @@ def write_office(folder: Path, rows: list[tuple[str, str]]) -> None:
 
 
 def write_pdf(path: Path, texts: list[str]) -> None:
-    """Write a PDF of five paragraphs a page and one sentence a line."""
+    """Write a PDF with five paragraphs on a page and one sentence in a line."""
     lines = [line for text in texts for line in text.replace(". ", ".\n").split("\n")]
     pages = [lines[begin : begin + 15] for begin in range(0, len(lines), 15)]
     page_references = " ".join(f"{4 + 2 * number} 0 R" for number in range(len(pages)))
@@ -135,7 +137,9 @@ def write_pdf(path: Path, texts: list[str]) -> None:
 
 
 def measure_reading(path: Path) -> tuple[int, float]:
-    """(passages, passages per second of processor time) of the second reading; the first imports the library."""
+    """(passages, passages per second of processor time) of the second reading. The first reading imports the library
+    for the type, and is not measured.
+    """
     list(read_file_passages(path))
     begin = time.process_time()
     count = len(list(read_file_passages(path)))
@@ -148,13 +152,14 @@ def measure_memory() -> float:
 
 
 def measure_indexing(folder: Path, files: int) -> tuple[float, float, float]:
-    """(megabytes before, maximum during indexing, seconds) for that many files."""
+    """(megabytes before indexing, maximum of megabytes during indexing, seconds of indexing) for that many files."""
     docs = folder / "many"
     docs.mkdir()
     texts = make_paragraphs()
     for number in range(files):
         part = [texts[(number + place) % PARAGRAPHS] for place in range(3)]
         (docs / f"{number}.md").write_text(f"# Text {number}\n\n" + "\n\n".join(part), encoding="utf-8")
+    # One file is indexed before the measurement, so that the libraries are loaded.
     index_documents([docs / "0.md"], collection="warm", store=folder / "store", embeddings=FreeEmbeddings())
     before, maximum = measure_memory(), [0.0]
     begin = time.perf_counter()
@@ -165,7 +170,7 @@ def measure_indexing(folder: Path, files: int) -> tuple[float, float, float]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--files", type=int, default=10_000)
+    parser.add_argument("--files", type=int, default=10_000, help="files indexed to measure memory; 0: none")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)

@@ -1,4 +1,4 @@
-"""How well the offline reader answers from people's own documents: python -m benchmarks.own_documents [--method NAME]
+"""How well the built-in reader answers from people's own documents: python -m benchmarks.own_documents [--method NAME]
 
 Indexes data/own_documents, asks its questions, and prints a table and a JSON line. "sentence": the share of answerable
 questions for which the right sentence is shown; "span": for which, in addition, the marked span is a right answer;

@@ -1,10 +1,17 @@
-"""What the exact savings, which change no answer, save on your data: python -m benchmarks.savings DATA [--k 10]
+"""Measures what Quorum's savings, which must change no answer, save on your data: python -m benchmarks.savings DATA
 
-Asks every question both ways, first with every call and then with the saving. Both use one journal, so a prompt that
-both send has one reply. The savings: lazy ranking (sure); staged votes (post_fusion, and the fallback of concat_pf,
-also with several samples); both rounds of concat_pf at once; equal calls, of repeated passages or several methods,
-asked once. A different answer fails the run. Calls and tokens are counted as if each way had run alone. The rounds of a
-question are the supersteps in which the model is called.
+Every question is asked without a saving, which needs every call, and with it. The two share one journal, so a prompt
+that both send gets the same reply. The run fails if an answer differs. The savings are:
+
+lazy ranking           the method sure
+staged votes           post_fusion, with one sample and with several
+staged fallback        concat_pf, with one sample and with several
+both rounds at once    concat_pf; saves rounds, not calls
+equal passages         a prompt for a passage that a question repeats is sent once
+equal calls            a prompt that several methods share is sent once
+
+Calls and tokens are counted as if each method had run alone. The rounds of a question are the supersteps in which the
+model is called.
 """
 
 import argparse
@@ -30,7 +37,7 @@ from quorum.evaluation.run.spending import Spending
 from quorum.graphs import answer
 
 SAMPLED = "samples={samples};temperature=0.7"
-# Saving -> the method without and with it.
+# Saving -> (the method without it, the method with it). {samples} is the option --samples.
 PAIRS = {
     "lazy ranking": ("sure", "sure[ranking=lazy]"),
     "staged votes": ("post_fusion", "post_fusion[vote=staged]"),
@@ -40,12 +47,12 @@ PAIRS = {
     # concat_pf's rounds: one prompt with all passages, and one prompt for each passage
     "both rounds at once": ("concat_pf", "concat_pf[speculative=true]"),
 }
-# Methods, without any saving, some of whose calls are the same.
+# Methods without a saving. They send some of the same prompts.
 METHODS_WITH_EQUAL_CALLS = ("post_fusion", "concat", "concat_pf", "pf_concat", "sure")
 
 
 class RoundCounter(AsyncCallbackHandler):
-    """The supersteps of one question in which a model was asked."""
+    """Collects the supersteps of one question in which a model was asked, as `steps`."""
 
     def __init__(self) -> None:
         self.steps: set[int] = set()
@@ -64,52 +71,57 @@ class RoundCounter(AsyncCallbackHandler):
 
 @dataclass
 class Cost:
-    """The cost of one way, as if it had run alone; answers: by question."""
+    """The cost of one method with its settings, as if it had run alone.
+
+    answers: question id -> (answer, whether it is unknown).
+    """
 
     calls: int = 0
     tokens: int = 0
     rounds: int = 0
     answers: dict[str, tuple[str, bool]] = field(default_factory=dict)
 
-    def add(self, question: str, result: Result, rounds: int) -> None:
+    def add(self, question_id: str, result: Result, rounds: int) -> None:
         usage = (result.get("usage") or {}).values()
         self.calls += sum(item["calls"] for item in usage)
         self.tokens += sum(item["input_tokens"] + item["output_tokens"] for item in usage)
         self.rounds += rounds
-        self.answers[question] = result["answer"], result["unknown"]
+        self.answers[question_id] = result["answer"], result["unknown"]
 
 
 async def ask_all(dataset: DataSet, columns: Sequence[Column], at_once: int, spent: Spending) -> dict[str, Cost]:
-    """Ask every question by every column. `at_once` questions run at the same time; each goes through the columns in
-    order.
+    """Ask every question by every column: column name -> cost.
+
+    `at_once` questions run at the same time; each is asked by one column after the other. spent: counts the calls that
+    are really made.
     """
     cost_of_column: dict[str, Cost] = {column.name: Cost() for column in columns}
-    waiting = dataset.read_records()
+    records = dataset.read_records()  # one iterator for all workers: each takes the next question from it
 
     async def work() -> None:
-        for record in waiting:
+        for record in records:
             for column in columns:
-                rounds = RoundCounter()
-                result = await ask_question(record, column, dataset, [rounds, spent])
-                cost_of_column[column.name].add(record["id"], result, len(rounds.steps))
+                round_counter = RoundCounter()
+                result = await ask_question(record, column, dataset, [round_counter, spent])
+                cost_of_column[column.name].add(record["id"], result, len(round_counter.steps))
 
     await asyncio.gather(*(work() for _ in range(at_once)))
     return cost_of_column
 
 
 async def ask_question(
-    record: Record, column: Column, dataset: DataSet, watching: list[AsyncCallbackHandler]
+    record: Record, column: Column, dataset: DataSet, callbacks: list[AsyncCallbackHandler]
 ) -> Result:
     context = column.make_context(dataset.get_task(record))
     passages = record["passages"] or None
-    return await answer(record["question"], column.method, context, given=passages, config={"callbacks": [*watching]})
+    return await answer(record["question"], column.method, context, given=passages, config={"callbacks": [*callbacks]})
 
 
 def make_pair_row(full_cost: Cost, cost_with_saving: Cost) -> dict[str, Any]:
-    """The answers and the costs of both ways, side by side."""
+    """How many answers are the same without and with a saving, and the costs: [without it, with it]."""
     return {
         "same_answers": sum(
-            full_cost.answers[question] == answer for question, answer in cost_with_saving.answers.items()
+            full_cost.answers[question_id] == answer for question_id, answer in cost_with_saving.answers.items()
         ),
         "questions": len(full_cost.answers),
         "calls": [full_cost.calls, cost_with_saving.calls],
@@ -119,17 +131,19 @@ def make_pair_row(full_cost: Cost, cost_with_saving: Cost) -> dict[str, Any]:
 
 
 def make_sharing_row(
-    names: Sequence[str], spent: Spending, cost_without_journal: dict[str, Cost], cost_of_column: dict[str, Cost]
+    column_names: Sequence[str], spent: Spending, cost_without_journal: dict[str, Cost], cost_of_column: dict[str, Cost]
 ) -> dict[str, Any]:
-    """The cost of these columns as if each had run alone, and that of the calls that were really made. Answers are
-    compared with those without a journal.
+    """How many answers are the same with and without a journal, and the costs: [those of the columns as if each had run
+    alone, that of the calls that were really made].
     """
-    alone_costs = [cost_of_column[name] for name in names]
-    compared_pairs = [(name, question) for name in names for question in cost_without_journal[name].answers]
+    alone_costs = [cost_of_column[name] for name in column_names]
+    compared_pairs = [
+        (name, question_id) for name in column_names for question_id in cost_without_journal[name].answers
+    ]
     return {
         "same_answers": sum(
-            cost_without_journal[name].answers[asked_question] == cost_of_column[name].answers[asked_question]
-            for name, asked_question in compared_pairs
+            cost_without_journal[name].answers[question_id] == cost_of_column[name].answers[question_id]
+            for name, question_id in compared_pairs
         ),
         "questions": len(compared_pairs),
         "calls": [sum(item.calls for item in alone_costs), spent.calls],
@@ -139,11 +153,12 @@ def make_sharing_row(
 
 
 async def measure_savings(dataset: DataSet, context: Context, samples: int, at_once: int) -> dict[str, dict[str, Any]]:
-    """All rows. The context's journal must be empty."""
+    """The rows of the table: saving -> measurements. The context's journal must be empty."""
 
     def make_columns(names: Iterable[str], context: Context) -> list[Column]:
         return parse_columns(",".join(dict.fromkeys(name.format(samples=samples) for name in names)), context)
 
+    # The first method, post_fusion, is measured alone: only equal passages can save calls in it.
     spent_by_first, spent_by_others = Spending(), Spending()
     cost_of_column = await ask_all(
         dataset, make_columns(METHODS_WITH_EQUAL_CALLS[:1], context), at_once, spent_by_first
@@ -155,19 +170,19 @@ async def measure_savings(dataset: DataSet, context: Context, samples: int, at_o
         dataset, make_columns(METHODS_WITH_EQUAL_CALLS, replace(context, journal="off")), at_once, Spending()
     )
     cost_of_column |= await ask_all(
-        dataset, make_columns([way for pair in PAIRS.values() for way in pair], context), at_once, Spending()
+        dataset, make_columns([name for pair in PAIRS.values() for name in pair], context), at_once, Spending()
     )
-    figures = {
-        name.format(samples=samples): make_pair_row(*(cost_of_column[way.format(samples=samples)] for way in pair))
-        for name, pair in PAIRS.items()
+    rows = {
+        saving.format(samples=samples): make_pair_row(*(cost_of_column[name.format(samples=samples)] for name in pair))
+        for saving, pair in PAIRS.items()
     }
-    figures["equal passages asked once"] = make_sharing_row(
+    rows["equal passages asked once"] = make_sharing_row(
         METHODS_WITH_EQUAL_CALLS[:1], spent_by_first, cost_without_journal, cost_of_column
     )
-    figures["equal calls asked once"] = make_sharing_row(
+    rows["equal calls asked once"] = make_sharing_row(
         METHODS_WITH_EQUAL_CALLS, add_spending(spent_by_first, spent_by_others), cost_without_journal, cost_of_column
     )
-    return figures
+    return rows
 
 
 def add_spending(spending: Spending, more_spending: Spending) -> Spending:
@@ -178,7 +193,7 @@ def add_spending(spending: Spending, more_spending: Spending) -> Spending:
 
 
 def format_row(name: str, row: dict[str, Any]) -> list[str]:
-    """One line of the table."""
+    """The cells of one line of the table."""
     numbers = [f"{row['same_answers']} of {row['questions']}"]
     for part in ("calls", "tokens"):
         full_count, count_with_saving = row[part]
@@ -189,25 +204,28 @@ def format_row(name: str, row: dict[str, Any]) -> list[str]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("data", type=Path)
-    parser.add_argument("--k", type=int, default=10)
-    parser.add_argument("--limit", type=int)
+    parser.add_argument(
+        "data", type=Path, help="a data set; for a question without passages of its own, QUORUM_COLLECTION is searched"
+    )
+    parser.add_argument("--k", type=int, default=10, help="passages per question")
+    parser.add_argument("--limit", type=int, help="ask only this many questions")
     parser.add_argument("--model", default="embedded")
-    parser.add_argument("--samples", type=int, default=3, help="outputs per prompt where several are drawn")
-    parser.add_argument("--at-once", type=int, default=8, help="questions at once")
+    parser.add_argument("--samples", type=int, default=3, help="replies to each prompt, in the rows of several samples")
+    parser.add_argument("--at-once", type=int, default=8, help="questions asked at the same time")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         try:
             context = Context(model=options.model, k=options.k, journal=str(Path(folder) / "journal.sqlite"))
             dataset = read_data(options.data, options.limit)
-            figures = asyncio.run(measure_savings(dataset, context, options.samples, options.at_once))
+            rows = asyncio.run(measure_savings(dataset, context, options.samples, options.at_once))
         except SetupError as error:
             raise SystemExit(str(error)) from None
+    # "with it": with the saving; the column without a title is the difference in percent.
     header = ("saving", "same answer", "calls", "with it", "", "tokens", "with it", "", "rounds", "with it")
-    same = judge_targets({name: row["same_answers"] == row["questions"] for name, row in figures.items()})
-    report("savings", header, [format_row(*item) for item in figures.items()], savings=figures, **same)
-    if not same["met"]:
-        raise SystemExit(f"An answer changed: {', '.join(same['missed'])}.")
+    verdict = judge_targets({name: row["same_answers"] == row["questions"] for name, row in rows.items()})
+    report("savings", header, [format_row(*item) for item in rows.items()], savings=rows, **verdict)
+    if not verdict["met"]:
+        raise SystemExit(f"These savings changed an answer: {', '.join(verdict['missed'])}.")
 
 
 if __name__ == "__main__":

@@ -3,6 +3,7 @@
 Measures two corpora: the passages of a file of JSON lines (without one, passages made from the sample), and 100,000
 passages made from the first corpus. Measures passages per second of the BM25 index, and milliseconds per query by
 chroma, bm25 and hybrid (the median of 100 after a first one). Targets: 20,000 passages per second; 10, 10 and 20 ms.
+Also states the seconds in which a new collection is written, and the 95th percentile of the queries.
 A query's time includes embedding the question with the embedded model. The stored vectors are random, because that does
 not change the time of a search; with --embed the embedded model makes them, which takes minutes (for its speed see
 benchmarks.embedded).
@@ -34,10 +35,10 @@ from quorum.retrievers.bm25 import BM25Index
 from quorum.retrievers.index import index_passages
 from quorum.retrievers.store import open_store
 
-GENERATED_COUNT, LARGER_COUNT = 45_527, 100_000
-TARGETS = {"chroma": 10.0, "bm25": 10.0, "hybrid": 20.0}
-TARGET_RATE = 20_000
-DIMENSION = 384
+GENERATED_COUNT, LARGER_COUNT = 45_527, 100_000  # passages of the two corpora, if --passages is not given
+TARGETS = {"chroma": 10.0, "bm25": 10.0, "hybrid": 20.0}  # by retriever, the most milliseconds of a median query
+TARGET_RATE = 20_000  # passages per second of the BM25 index
+DIMENSION = 384  # of the embedded model's vectors
 
 
 class RandomEmbeddings(Embeddings):
@@ -57,7 +58,9 @@ class RandomEmbeddings(Embeddings):
 
 
 def generate_passages(count: int, passages: list[Passage]) -> Iterator[Passage]:
-    """The given passages, then texts of a hundred words drawn from two of them each."""
+    """`count` passages: the given ones first, then new ones. Each new one has a hundred words, drawn from the texts of
+    two random given passages.
+    """
     rng = random.Random(0)
     words = [passage["text"].split() for passage in passages]
     yield from passages[:count]
@@ -75,7 +78,7 @@ def make_queries(passages: list[Passage], count: int) -> list[str]:
 
 
 async def time_searches(context: Context, queries: list[str]) -> list[float]:
-    """Milliseconds of each search. The first, which opens and loads the index, does not count."""
+    """Milliseconds of each search but the first, which also opens and loads the index."""
     milliseconds = []
     for query in queries:
         begin = time.perf_counter()
@@ -84,10 +87,13 @@ async def time_searches(context: Context, queries: list[str]) -> list[float]:
     return milliseconds[1:]
 
 
-def measure_size(
+def measure_corpus(
     passages: list[Passage], queries: list[str], store: str, chosen_embeddings: str | Embeddings
 ) -> dict[str, Any]:
-    """Time the BM25 index, the writing of the collection (unless the store holds it already) and the queries."""
+    """Time the BM25 index, the writing of the collection (unless the store holds it already) and the queries.
+
+    Returns the figures by their names: a row of the table.
+    """
     BM25Index(passages[:10])  # imports what it needs, which must not be timed
     begin = time.perf_counter()
     BM25Index(passages)
@@ -95,17 +101,17 @@ def measure_size(
     figures: dict[str, Any] = {"passages": len(passages), "bm25_per_second": round(rate), "index_s": None}
     name = f"{'embedded' if isinstance(chosen_embeddings, str) else 'random'}-{len(passages)}"
     info = open_store(store).find_info(name)
-    if info is None or info.writing:
+    if info is None or info.writing:  # there is no such collection, or an earlier run was stopped while writing it
         begin = time.perf_counter()
         index_passages(passages, collection=name, store=store, embeddings=chosen_embeddings)
         figures["index_s"] = round(time.perf_counter() - begin, 1)
-    for kind in TARGETS:
+    for retriever in TARGETS:
         context = Context(
-            store=store, collection=name, embeddings=chosen_embeddings, retriever=kind, k=5, journal="off"
+            store=store, collection=name, embeddings=chosen_embeddings, retriever=retriever, k=5, journal="off"
         )
         times = asyncio.run(time_searches(context, queries))
-        figures[f"{kind}_ms"] = round(statistics.median(times), 2)
-        figures[f"{kind}_p95_ms"] = round(sorted(times)[int(len(times) * 0.95)], 2)
+        figures[f"{retriever}_ms"] = round(statistics.median(times), 2)
+        figures[f"{retriever}_p95_ms"] = round(sorted(times)[int(len(times) * 0.95)], 2)
     return figures
 
 
@@ -117,7 +123,7 @@ def main() -> None:
         default="",
         help=f"sizes of the corpora in passages, separated by commas; default: the first corpus, and {LARGER_COUNT}",
     )
-    parser.add_argument("--queries", type=int, default=101)
+    parser.add_argument("--queries", type=int, default=101, help="at least 2; the first query is not counted")
     parser.add_argument("--store", help="a folder that keeps the collections for another run")
     parser.add_argument("--embed", action="store_true", help="embed the passages instead of storing random vectors")
     options = parser.parse_args()
@@ -128,21 +134,23 @@ def main() -> None:
     )
     sizes = [int(size) for size in options.sizes.split(",") if size] or [len(first_passages), LARGER_COUNT]
     chosen_embeddings: str | Embeddings = "embedded" if options.embed else RandomEmbeddings()
-    figures = []
+    runs = []
     with nullcontext(options.store) if options.store else tempfile.TemporaryDirectory() as store:
         for size in sizes:
             passages = list(generate_passages(size, first_passages))
-            figures.append(
-                measure_size(passages, make_queries(first_passages, options.queries), store, chosen_embeddings)
+            runs.append(
+                measure_corpus(passages, make_queries(first_passages, options.queries), store, chosen_embeddings)
             )
-    rows = [list(item.values()) for item in figures]
+    rows = [list(figures.values()) for figures in runs]
     conditions = {
-        f"{kind} at {item['passages']}": item[f"{kind}_ms"] <= max_ms
-        for item in figures
-        for kind, max_ms in TARGETS.items()
+        f"{retriever} at {figures['passages']}": figures[f"{retriever}_ms"] <= max_ms
+        for figures in runs
+        for retriever, max_ms in TARGETS.items()
     }
-    conditions |= {f"bm25 index of {item['passages']}": item["bm25_per_second"] >= TARGET_RATE for item in figures}
-    report("searching", list(figures[0]), rows, runs=figures, **judge_targets(conditions))
+    conditions |= {
+        f"bm25 index of {figures['passages']}": figures["bm25_per_second"] >= TARGET_RATE for figures in runs
+    }
+    report("searching", list(runs[0]), rows, runs=runs, **judge_targets(conditions))
 
 
 if __name__ == "__main__":

@@ -1,9 +1,9 @@
 """A loopback server that speaks the OpenAI protocol, in a process of its own: python -m benchmarks.server --port 8000
 
 It serves chat completions (also streamed), completions that return the prompt with its log-probabilities, embeddings
-and models. A `Behaviour` controls it: latency, slots, faults by seeded probability, replies by prompt
-(`benchmarks.replies`), and a model of a prefix cache (`benchmarks.prefixes`). POST /control sets the behaviour and
-resets the counts; GET /stats returns the counts. The first line on stdout is the address.
+and models. A `Behaviour` controls it: latency, slots, the probability of faults, and whether a prefix cache is
+simulated (`benchmarks.prefixes`). `benchmarks.replies` writes the reply to each prompt. POST /control sets the
+behaviour and resets the counts; GET /stats returns the counts. The first line on stdout is the address.
 """
 
 import argparse
@@ -22,6 +22,7 @@ from benchmarks.prefixes import PrefixCache
 from benchmarks.replies import GARBAGE, REFUSAL, recognise_prompt, write_reply
 from benchmarks.server_bodies import make_completion, make_echo, make_embeddings, make_error, make_events
 
+# An HTTP status; "drop": the connection is closed without a reply; "truncated": the first half of the reply's JSON.
 TRANSPORT_FAULTS = ("429", "500", "502", "drop", "hang", "slow", "truncated")
 CONTENT_FAULTS = ("empty", "refusal", "malformed")
 STATUS_TEXTS = {200: "OK", 400: "Bad Request", 401: "Unauthorized", 404: "Not Found", 429: "Too Many Requests"}
@@ -29,14 +30,17 @@ STATUS_TEXTS = {200: "OK", 400: "Bad Request", 401: "Unauthorized", 404: "Not Fo
 
 @dataclass(frozen=True)
 class Behaviour:
-    """latency: seconds for a chat reply, the median if `spread` (sigma of a log-normal) is not 0; slots: how many
-    replies the server makes at once, 0 for no limit. transport, content: the share of calls with a fault of the named
-    kinds. Which calls have one depends on the seed and the message; for a transport fault, also on how often this
-    message came. retry_after: the seconds that a 429 names in its Retry-After header; hang_seconds: how long `hang`
-    keeps the client waiting; slow_seconds: how long `slow` takes to send the reply. key: the only accepted API key.
-    share_unknown_from_several_passages, share_unknown_from_one_passage: shares of "Unknown" among answers from several
-    passages and from one. prefix: report cached_tokens by the model of a prefix cache. foreign: {words: name}; a prompt
-    of another tool that contains the words gets the reply to Quorum's prompt of that name.
+    """How the server behaves.
+
+    latency: seconds for a chat reply, the median if `spread` (sigma of a log-normal) is not 0; slots: how many
+    replies the server makes at once, 0 for no limit. transport, content: the share of calls with a fault of the
+    transport_kinds and of the content_kinds. Which calls have a fault depends on the seed and the message; for a
+    transport fault, also on how often this message came. retry_after: the seconds that a 429 names in its Retry-After
+    header; hang_seconds: how long `hang` keeps the client waiting; slow_seconds: how long `slow` takes to send the
+    reply. key: the only accepted API key; if it is empty, every key is accepted. share_unknown_from_several_passages,
+    share_unknown_from_one_passage: the share of "Unknown" among the answers from several passages, and among those from
+    one. prefix: simulate a prefix cache and report its cached_tokens. foreign: {words: name}; a prompt of another tool
+    that contains the words gets the reply to Quorum's prompt of that name.
     """
 
     latency: float = 0.0
@@ -61,7 +65,7 @@ class Behaviour:
 class Counts:
     """What was counted since the behaviour was set. calls: chat calls by prompt; transport: faults by kind; content:
     faults by the prompt's name and the fault's kind, with a space between them ("answer empty"); tokens: of all prompts
-    ("prompt"), served by the modelled cache ("cached"), and that it could have served at most ("cacheable"); denied:
+    ("prompt"), served by the simulated cache ("cached"), and that it could have served at most ("cacheable"); denied:
     calls with a wrong key; at_once, most_at_once: chat calls received and not yet answered, now and at most; those that
     wait for a slot count as well.
     """
@@ -98,7 +102,7 @@ class Server:
         )
 
     async def serve_connection(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        """Serve one client's requests in order, until the client leaves or is dropped."""
+        """Serve one client's requests in order, until the client leaves or a fault closes the connection."""
         with suppress(ConnectionError, asyncio.IncompleteReadError):
             while await self.answer(await read_request(reader), reader, writer):
                 await writer.drain()
@@ -127,7 +131,7 @@ class Server:
     async def serve_chat(
         self, body: dict[str, Any], reader: asyncio.StreamReader, writer: asyncio.StreamWriter
     ) -> bool:
-        """Serve one chat completion, or its fault."""
+        """Serve one chat completion, or a fault. Returns whether the connection stays open."""
         counts, behaviour = self.counts, self.behaviour
         text, seed = str(body["messages"][-1]["content"]), body.get("seed") or 0
         message_hash = sha256(f"{behaviour.seed} {seed} {text}".encode("utf-8", "replace")).hexdigest()
@@ -181,7 +185,7 @@ class Server:
         )
 
     def count_usage(self, text: str, reply: str, prompt: str, variables: dict[str, str]) -> dict[str, Any]:
-        """The token counts. If the model of a prefix cache is on, it gives the cached tokens."""
+        """The token counts of a reply, with the cached tokens if a prefix cache is simulated."""
         if not self.behaviour.prefix:
             prompt_tokens, cached_tokens = len(text) // 4, 0
         else:
@@ -199,7 +203,10 @@ class Server:
     async def send_fault(
         self, fault: str, completion: dict[str, Any], reader: asyncio.StreamReader, writer: asyncio.StreamWriter
     ) -> bool:
-        """Serve a transport fault. `hang` ends early when the client leaves; `slow` sends the completion in pieces."""
+        """Serve a transport fault. Returns whether the connection stays open.
+
+        `hang` ends early when the client leaves; `slow` sends the completion in pieces.
+        """
         if fault == "429":
             headers = {"Retry-After": f"{self.behaviour.retry_after:g}"}
             return send_response(writer, 429, make_error("Rate limit reached.", "rate_limit_exceeded"), headers)
@@ -219,14 +226,14 @@ class Server:
 
 def recognise_foreign(text: str, foreign: Mapping[str, str]) -> tuple[str, dict[str, str]]:
     """Like `recognise_prompt`, for a prompt of another tool, whose whole text stands for the passages."""
-    name = next((ours for words, ours in foreign.items() if words in text), "")
+    name = next((prompt for words, prompt in foreign.items() if words in text), "")
     # The key '' holds the prompt's fixed head, which is empty here. "It" stands for the candidate that a summary
     # supports.
     return name, {"": "", "passages": text, "prediction": "It"} if name else {}
 
 
 def draw_fault(seed_text: str, share: float, kinds: tuple[str, ...]) -> str:
-    """A fault of these kinds with the probability `share`, else ''. The same `seed_text` always gives the same."""
+    """A fault of these kinds with the probability `share`, else ''. The same `seed_text` gives the same result."""
     if not share:
         return ""
     draw = random.Random(seed_text)
@@ -243,7 +250,7 @@ async def read_request(reader: asyncio.StreamReader) -> Request:
 
 
 def send_response(writer: asyncio.StreamWriter, status: int, body: Any, headers: dict[str, str] | None = None) -> bool:
-    """Write one response. The connection stays open."""
+    """Write one response. Returns True: the connection stays open."""
     data = body if isinstance(body, bytes) else json.dumps(body).encode()
     content_type = "text/html" if data.startswith(b"<") else "application/json"
     more_headers = "".join(f"{name}: {value}\r\n" for name, value in (headers or {}).items())
@@ -254,7 +261,7 @@ def send_response(writer: asyncio.StreamWriter, status: int, body: Any, headers:
 
 
 async def send_slowly(writer: asyncio.StreamWriter, data: bytes, seconds: float) -> bool:
-    """Send the body in ten pieces over `seconds`."""
+    """Send the body in ten pieces over `seconds`. Returns True: the connection stays open."""
     writer.write(f"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: {len(data)}\r\n\r\n".encode())
     size = len(data) // 10 + 1
     for start in range(0, len(data), size):
@@ -265,7 +272,7 @@ async def send_slowly(writer: asyncio.StreamWriter, data: bytes, seconds: float)
 
 
 def send_stream(writer: asyncio.StreamWriter, body: dict[str, Any], reply: str, usage: dict[str, Any]) -> bool:
-    """Write the reply as server-sent events, one for each word."""
+    """Write the reply as server-sent events, one for each word. Returns True: the connection stays open."""
     head = "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n"
     writer.write(head.encode())
     for event in make_events(body, reply, usage):
@@ -285,7 +292,7 @@ async def serve(port: int, behaviour: Behaviour) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--port", type=int, default=0, help="0: any free one")
+    parser.add_argument("--port", type=int, default=0, help="0: any free port")
     parser.add_argument("--behaviour", type=json.loads, default={}, help="JSON of the fields of Behaviour")
     options = parser.parse_args()
     with suppress(KeyboardInterrupt):

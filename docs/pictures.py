@@ -13,8 +13,8 @@ from openai_bodies import Response, make_error  # noqa: E402
 from page_server import serve_page  # noqa: E402
 
 QUESTION = "Who led the first expedition to reach the South Pole?"
-# JavaScript: the cards of the methods, and conditions to wait for: all methods have ended, all graphs are drawn, a
-# badge such as 2/5 says how many branches of a node have ended, every graph shows the state of a node.
+# JavaScript: CARDS lists the cards of the methods; the others are conditions to wait for. A badge such as 2/5 says how
+# many of a node's parallel runs have ended. A graph shows states when one of its nodes has a state, such as running.
 CARDS = "[...document.querySelectorAll('.card')]"
 ALL_METHODS_ENDED = f"{CARDS}.length && {CARDS}.every((card) => card.dataset.phase !== 'running')"
 ALL_GRAPHS_DRAWN = f"document.querySelectorAll('.graph svg').length === {CARDS}.length"
@@ -52,6 +52,7 @@ def main() -> None:
         page.set_size(390)
         take_picture(page, "page-narrow")
         page.set_size(1360)
+        # Hold the replies to prompts with a single passage, so that post-fusion is still at work in the picture.
         server.model.reply(lambda request: Response("unknown", hold="[2]" not in request.text))
         open_question(
             page,

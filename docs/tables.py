@@ -58,7 +58,7 @@ def make_diagram(name: str) -> str:
 
 
 def find_method_sections() -> dict[str, list[str]]:
-    """{page of a method family: the methods with a section on it}."""
+    """{page of a method family: the names of the methods that have a section on the page}."""
     pages = sorted((ROOT / "docs" / "methods").glob("*.md"))
     return {
         f"docs/methods/{page.name}": re.findall(r"^## (\w+)$", page.read_text(encoding="utf-8"), re.MULTILINE)
@@ -67,7 +67,7 @@ def find_method_sections() -> dict[str, list[str]]:
 
 
 def make_langgraph_json() -> str:
-    """langgraph.json: the module of every method and of the conversation, each with a sentence that agents read."""
+    """langgraph.json: the module of every method and of the conversation, each with a description for agents."""
     graphs = {
         name: {"path": method.import_path, "description": f"Answer a question from documents. {method.summary}"}
         for name, method in list_methods().items()
@@ -80,8 +80,8 @@ def make_langgraph_json() -> str:
     )
 
 
-def make_parts() -> dict[str, dict[str, str]]:
-    """{file: {mark: generated text}}."""
+def make_generated_parts() -> dict[str, dict[str, str]]:
+    """{file: {mark: generated text}}; the text goes between <!-- mark --> and <!-- /mark --> in the file."""
     return {
         "docs/api.md": {"api": write_api_page()},
         "docs/methods.md": {"methods": make_methods_table()},
@@ -93,17 +93,22 @@ def make_parts() -> dict[str, dict[str, str]]:
 
 
 def fill_marks(text: str, parts: Mapping[str, str]) -> str:
-    """Put every part between its marks in the text. A LookupError if a mark is missing."""
-    for name, part in parts.items():
-        pattern = re.compile(rf"(<!-- {name} -->\n).*?(<!-- /{name} -->)", re.DOTALL)
+    """The text with every part put between its two marks. parts: {mark: generated text}.
+
+    Raises LookupError if a mark is missing.
+    """
+    for mark, part in parts.items():
+        pattern = re.compile(rf"(<!-- {mark} -->\n).*?(<!-- /{mark} -->)", re.DOTALL)
         if not pattern.search(text):
-            raise LookupError(f"there is no place for {name}: add the marks <!-- {name} --> and <!-- /{name} -->")
+            raise LookupError(
+                f"the page has no marks for {mark!r}; add the lines <!-- {mark} --> and <!-- /{mark} --> to it"
+            )
         text = pattern.sub(lambda match, part=part: match[1] + part + "\n" + match[2], text)
     return text
 
 
 if __name__ == "__main__":
-    for file, generated in make_parts().items():
+    for file, generated in make_generated_parts().items():
         path = ROOT / file
         path.write_text(fill_marks(path.read_text(encoding="utf-8"), generated), encoding="utf-8")
     (ROOT / "langgraph.json").write_text(make_langgraph_json(), encoding="utf-8")

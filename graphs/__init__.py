@@ -1,6 +1,6 @@
 """The methods: one state machine per file, built from shared nodes.
 
-Begin with `catalogue`, which lists them, and `concat_pf`. Imports nodes and core.
+Begin with `catalogue`, which lists them, and `concat_pf`. The graphs import only nodes and core.
 
 `await answer(...)` and `answer_sync(...)` run a method; `quorum.graphs.NAME.graph` is the compiled graph of a method.
 """
@@ -11,16 +11,15 @@ from typing import TYPE_CHECKING, Any, cast
 from quorum.graphs.catalogue import DEFAULT_METHOD, METHODS, Method, list_methods
 from quorum.graphs.find_method import find_method
 
-if TYPE_CHECKING:  # imported when a graph is used: LangGraph is slow to import
+if TYPE_CHECKING:  # LangGraph is slow to import, so it is imported only when a graph is used
     from langchain_core.runnables import RunnableConfig
     from langgraph.graph.state import CompiledStateGraph
 
     from quorum.core.context import Context
     from quorum.core.state import Passage, Question, Result
 
-    Graph = CompiledStateGraph[
-        Any, Any, Any, Any
-    ]  # the graph of a method, or a compiled graph that a user wrote, whose first node is quorum.nodes.begin
+    # The graph of a method, or a compiled graph that a user wrote and whose first node is quorum.nodes.begin.
+    Graph = CompiledStateGraph[Any, Any, Any, Any]
 
 __all__ = ["DEFAULT_METHOD", "METHODS", "Method", "answer", "answer_sync", "find_method", "list_methods"]
 
@@ -37,10 +36,10 @@ async def answer(
 ) -> "Result":
     """Answer one question. method: the name of a method, or a compiled graph of your own.
 
-    given: passages to answer from instead of retrieval, best first; gold_answers: for filter_mode="silver" only, never
-    shown to a model; history: the earlier messages, {"role": "user" or "assistant", "content": text}; config:
-    LangGraph's (callbacks, tags, thread). With a history, one model call rewrites the question so that it stands alone,
-    and the result has one more key, `question`: the rewritten question.
+    given: passages to answer from, best first; the store is then not searched. gold_answers: for filter_mode="silver"
+    only, never shown to a model. history: the earlier messages, {"role": "user" or "assistant", "content": text}.
+    config: a config of LangGraph, with callbacks, tags or a thread. With a history, one model call rewrites the
+    question so that it stands alone, and the result has one more key, `question`: the rewritten question.
     Raises SetupError for a mistake in input or configuration, CallError when a model call failed after its retries.
 
     >>> import asyncio, quorum

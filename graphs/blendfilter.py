@@ -4,9 +4,10 @@ retrieve -> write_external_knowledge, write_internal_knowledge, name_topic -> bl
 search_and_filter x 3 -> merge_passages -> reason -> extract_answer
 
 search_and_filter: retrieve -> judge_passages -> choose_passages. With the setting filter_union, the node filter_union
-filters the passages of all queries at once, after merge_passages, and search_and_filter does not. With filter_turns=1,
-one call does the work of judge_passages and choose_passages, and another that of reason and extract_answer; name_topic
-is skipped, because only the prompts of judge_passages and choose_passages show the topic.
+filters the passages of all queries at once, after merge_passages, and search_and_filter does not filter. With
+filter_turns=1, one call does the work of judge_passages and choose_passages, and one call, in the node cot_answer, does
+the work of reason and extract_answer. In this case name_topic is skipped, because only the prompts of judge_passages
+and choose_passages show the topic.
 """
 
 from quorum.core.context import Context

@@ -95,7 +95,7 @@ METHODS = {
             "2",
         ),
         Method("no_retrieval", SURE, "The question alone, from what the model knows.", "n", "1"),
-        Method("base", SURE, "One prompt over all passages, at most three words.", "n", "1"),
+        Method("base", SURE, "One prompt over all passages; the answer has at most three words.", "n", "1"),
         Method("rerank", RERANK, "Every passage answers alone; votes are weighted by TF-IDF similarity.", "k*n", "1"),
         Method(
             "replug", REPLUG, "Every passage answers alone; votes are weighted by embedding similarity.", "k*n", "1"

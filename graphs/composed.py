@@ -1,6 +1,6 @@
 """A cascade of methods, from the file that `quorum compose` writes.
 
-begin -> first stage -> its test passes: end | second stage -> its test passes: end | third stage
+begin -> first stage -> end if its test passes, else second stage -> end if its test passes, else third stage
 """
 
 from collections.abc import Mapping
@@ -19,7 +19,7 @@ from quorum.nodes.routes import accept_or_go_on
 
 
 def composed_graph(file: str, systems: Mapping[str, str] | None = None) -> Any:
-    """The compiled graph of the cascade in a file; `quorum.graphs.answer` and Studio take it like any other.
+    """The compiled graph of the cascade in a file; `quorum.graphs.answer` and Studio take it like any other graph.
 
     systems: {name: spec} of your own systems that are stages. The caller must name them, because a file must not make a
     program open an address or load code. Raises `SetupError` if the spec of a system is missing, or differs from the
@@ -32,7 +32,7 @@ def composed_graph(file: str, systems: Mapping[str, str] | None = None) -> Any:
 
 @dataclass(frozen=True)
 class ComposedMethod(Method):
-    """A cascade as a method. `name` is the path of its file; systems: see `composed_graph`."""
+    """A cascade as a method. name: the path of the cascade's file; systems: see `composed_graph`."""
 
     systems: Mapping[str, str] = field(default_factory=dict)
 
@@ -82,7 +82,7 @@ def build_graph(cascade: ComposedCascade, systems: Mapping[str, str]) -> Any:
 
 
 def find_stage_method(stage: ComposedStage) -> Method:
-    """The method of a stage that is no system of the user's: a listed one, or a cascade in a file."""
+    """The method of a stage that is not a user's own system: a listed method, or a cascade in a file."""
     return (
         make_composed_method(stage.method) if is_composed_file_name(stage.method) else find_listed_method(stage.method)
     )
@@ -102,8 +102,8 @@ def find_stage_graph(cascade: ComposedCascade, stage: ComposedStage, systems: Ma
     graph = own_system_graph(stage.method, systems[stage.method])
     if stage.own_system_hash not in (None, graph.spec_hash):
         raise SetupError(
-            f"{cascade.file} was measured with another system {stage.method!r}; give that one, or compare and compose "
-            "again."
+            f"{cascade.file} was measured with another system {stage.method!r} than the one given; give the spec of "
+            "the measured system, or compare and compose again."
         )
     return graph
 
@@ -114,7 +114,7 @@ def get_composed_cascade(graph: Any) -> ComposedCascade | None:
 
 
 def name_stage_node(cascade: ComposedCascade, number: int) -> str:
-    """Name the node of a stage: the method, with a number if an earlier stage has the same method."""
+    """Name the node of stage `number`, from 0: its method, followed by _2, _3 ... if earlier stages have it, too."""
     method = cascade.stages[number].method
     earlier_count = sum(stage.method == method for stage in cascade.stages[:number])
     return f"{method}_{earlier_count + 1}" if earlier_count else method

@@ -1,6 +1,6 @@
 """A conversation: a follow-up question becomes one that stands alone, and any method answers it.
 
-begin_turn -> earlier turns: stand_alone -> the method | none: the method -> end_turn
+begin_turn -> with earlier turns: stand_alone -> the method | without: the method -> end_turn
 """
 
 from collections.abc import Mapping, Sequence
@@ -19,9 +19,10 @@ from quorum.nodes.stand_alone import stand_alone
 
 
 def build_conversation_graph(name: str, method_node: str, method: Any, context_schema: type[Context]) -> Any:
-    """The compiled graph of a conversation around a method.
+    """The compiled graph of a conversation that asks a method.
 
-    method: a compiled graph, or a node function that runs one. It becomes the node with the name `method_node`.
+    name: the graph's name. method: a compiled graph, or a node function that runs one. It becomes the node with the
+    name `method_node`.
     """
     builder: Any = MethodGraph(
         ConversationState,
@@ -48,10 +49,10 @@ def build_conversation_graph(name: str, method_node: str, method: Any, context_s
 def conversation_graph(method: Any) -> Any:
     """The graph that answers the last message of a conversation. method: the name of a method, or a compiled graph.
 
-    It takes {"messages": [...]} and keeps them on a thread. It bears the method's name, because a calibration is
-    checked against the name of the graph.
+    The graph takes {"messages": [...]}; with a checkpointer it keeps the messages of each thread. It has the method's
+    name, because a calibration is checked against the name of the graph.
 
-    graph = conversation_graph("sure")
+    Example: `conversation_graph("sure")`.
     """
     graph = find_method(method).graph if isinstance(method, str) else method
     name = graph.get_name()

@@ -1,4 +1,4 @@
-"""Few-shot answering (Brown et al. 2020), over the passages or from memory.
+"""Few-shot answering (Brown et al. 2020), over the passages or, with retrieve=false, from the model's memory.
 
 (retrieve -> direct_answer) | direct_from_memory
 """

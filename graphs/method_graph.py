@@ -25,11 +25,12 @@ from quorum.core.sync import iterate_sync, run_sync
 from quorum.graphs.visible_messages import VisibleMessages
 from quorum.nodes.abstain import check_calibration, read_calibration, suppress_unsure_answer
 
-RUNTIME_KEY = "__pregel_runtime"  # LangGraph's key in the config of a graph inside another
+RUNTIME_KEY = "__pregel_runtime"  # LangGraph puts this key into the config of a graph that runs inside another graph
 
 
 class MethodGraph(StateGraph[StateT, ContextT, InputT, OutputT]):
-    """A StateGraph of asynchronous nodes. Compiled, it has `invoke`, `stream` and `batch`, too.
+    """A StateGraph of asynchronous nodes. Its compiled graph also has working synchronous methods (`invoke`, `stream`,
+    `batch`); that of LangGraph's own StateGraph raises an error there, because the nodes are asynchronous.
 
     Use it for a graph of your own as you would use StateGraph:
 
@@ -37,7 +38,7 @@ class MethodGraph(StateGraph[StateT, ContextT, InputT, OutputT]):
     """
 
     def compile(self, *args: Any, **settings: Any) -> "CompiledMethodGraph[StateT, ContextT, InputT, OutputT]":
-        """As `StateGraph.compile`, whose parameters it takes."""
+        """Compile the graph. The parameters are those of `StateGraph.compile`."""
         compiled_graph: Any = super().compile(*args, **settings)
         compiled_graph.__class__ = CompiledMethodGraph  # `StateGraph.compile` always makes a CompiledStateGraph
         return cast("CompiledMethodGraph[StateT, ContextT, InputT, OutputT]", compiled_graph)
@@ -68,12 +69,12 @@ class CompiledMethodGraph(CompiledStateGraph[StateT, ContextT, InputT, OutputT])
     ) -> AsyncIterator[Any]:
         """Stream as LangGraph does, but leave the thoughts of models out of the messages.
 
-        Raises `SetupError` for a calibration, because a stream shows an answer before its confidence is known.
+        Raises `SetupError` if a calibration is set, because a stream shows an answer before its confidence is known.
         """
-        calibration, context = take_calibration(context, config)
-        if calibration is not None:
+        calibration_file, context = take_calibration(context, config)
+        if calibration_file is not None:
             raise SetupError(
-                f"The calibration {calibration} cannot be applied to a stream, which shows an answer before its "
+                f"The calibration {calibration_file} cannot be applied to a stream, which shows an answer before its "
                 "confidence is known. LangGraph Studio streams: leave the calibration empty there, or use invoke or "
                 "ainvoke."
             )
@@ -84,26 +85,28 @@ class CompiledMethodGraph(CompiledStateGraph[StateT, ContextT, InputT, OutputT])
                 yield messages.clean(item)
 
     def invoke(self, input: Any, config: RunnableConfig | None = None, **settings: Any) -> Any:
-        """As `ainvoke`."""
+        """Run the graph as `ainvoke` does, and wait for the result."""
         with wrap_surrounding_saver():
             return run_sync(self.with_saver_in_threads().ainvoke(input, wrap_config_saver(config), **settings))
 
     def stream(self, input: Any, config: RunnableConfig | None = None, **settings: Any) -> Iterator[Any]:
-        """As `astream`: each item is computed when the caller asks for it."""
+        """Stream as `astream` does. Each item is computed when the caller asks for it."""
         with wrap_surrounding_saver():
             return iterate_sync(self.with_saver_in_threads().astream(input, wrap_config_saver(config), **settings))
 
     def batch(
         self, inputs: list[Any], config: RunnableConfig | list[RunnableConfig] | None = None, **settings: Any
     ) -> list[Any]:
-        """As `abatch`: all inputs at once, or as many as `max_concurrency` of the config allows."""
+        """Run the graph on each input, as `abatch` does: on all at once, or on as many as `max_concurrency` of the
+        config allows. Returns the results in the order of the inputs.
+        """
         with wrap_surrounding_saver():
             return run_sync(self.with_saver_in_threads().abatch(inputs, wrap_config_saver(config), **settings))
 
     def batch_as_completed(
         self, inputs: Sequence[Any], config: RunnableConfig | Sequence[RunnableConfig] | None = None, **settings: Any
     ) -> Iterator[tuple[int, Any]]:
-        """As `abatch_as_completed`."""
+        """(index of the input, result) for each input, in the order in which the runs end, as `abatch_as_completed`."""
         with wrap_surrounding_saver():
             graph = self.with_saver_in_threads()
             return iterate_sync(graph.abatch_as_completed(inputs, wrap_config_saver(config), **settings))
@@ -116,7 +119,7 @@ class CompiledMethodGraph(CompiledStateGraph[StateT, ContextT, InputT, OutputT])
 
 
 class SaverInThreads(BaseCheckpointSaver[Any]):
-    """A checkpointer for an asynchronous run, made from one with synchronous methods, each of which runs in a thread.
+    """Gives the asynchronous methods to a checkpointer that has only the synchronous ones, and runs these in threads.
 
     `invoke`, `stream` and `batch` need it, because they run the graph asynchronously, and some checkpointers
     (SqliteSaver) have only synchronous methods.
@@ -158,7 +161,9 @@ class SaverInThreads(BaseCheckpointSaver[Any]):
 
 
 def wrap_config_saver(config: Any) -> Any:
-    """The config, or a list of them, with the checkpointer of a surrounding run wrapped in `SaverInThreads`."""
+    """The config (of a list: each config) with the checkpointer of a surrounding run, if it holds one, wrapped in
+    `SaverInThreads`.
+    """
     if isinstance(config, Sequence):
         return [wrap_config_saver(part) for part in config]
     configurable = (config or {}).get("configurable") or {}
@@ -183,22 +188,25 @@ def wrap_surrounding_saver() -> Iterator[None]:
 
 
 def take_calibration(context: Any, config: RunnableConfig | None) -> tuple[str | None, Any]:
-    """(the calibration file that the context or the environment names, the context without it).
+    """(the calibration file that the context or else the environment names, the context without it). The file is None
+    if neither names one.
 
-    A graph inside another graph has no context of its own; it takes no calibration and withholds no answer.
+    A graph that runs inside another graph without a context of its own ignores the environment's calibration, so it
+    withholds no answer.
     """
     if context is None:
         is_nested = RUNTIME_KEY in ((config or {}).get("configurable") or {})
-        calibration = None if is_nested else read_environment("calibration", None)
-        return (calibration, Context(calibration=None)) if calibration else (None, None)
+        calibration_file = None if is_nested else read_environment("calibration", None)
+        return (calibration_file, Context(calibration=None)) if calibration_file else (None, None)
     if isinstance(context, Mapping):
         if "calibration" in context:
             return context["calibration"], {**context, "calibration": None}
-        calibration = read_environment("calibration", None)
-        return calibration, {**context, "calibration": None} if calibration else context
-    calibration = getattr(context, "calibration", None)
-    return calibration, replace(context, calibration=None) if calibration else context
+        calibration_file = read_environment("calibration", None)
+        return calibration_file, {**context, "calibration": None} if calibration_file else context
+    calibration_file = getattr(context, "calibration", None)
+    return calibration_file, replace(context, calibration=None) if calibration_file else context
 
 
 def make_context(context: Any) -> Context:
+    """The context as a `Context`. LangGraph's callers may also give a mapping of its fields."""
     return Context(**context) if isinstance(context, Mapping) else cast(Context, context)

@@ -1,4 +1,4 @@
-"""The base prompt without passages (Kim et al. 2024, section 4.1, listing 10 with N = 0).
+"""The base prompt without passages (Kim et al. 2024, section 4.1, listing 10 with N = 0 passages).
 
 closed_book_answer
 """

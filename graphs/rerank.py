@@ -1,5 +1,7 @@
 """Votes weighted by TF-IDF (Lazaridou et al. 2022, as in Kim et al. 2024, section 4.1).
 
+Despite its name, the method does not sort the passages again: it weighs the votes.
+
 retrieve -> passage_answer x k -> weigh_by_words -> vote
 """
 

@@ -15,7 +15,7 @@ from quorum.nodes.describe_settings import (
     describe_settings,
 )
 
-FILE_KIND = "quorum calibration"
+CALIBRATION_FILE_KIND = "quorum calibration"
 UNCOMPARED_SETTINGS = SETTINGS_THAT_CHANGE_NO_ANSWER | {"collection", "answer_type", "calibration"}
 
 
@@ -33,7 +33,7 @@ def read_calibration(file: str) -> Calibration:
     """Read a calibration file. Raises `SetupError` for a file that holds no calibration."""
     try:
         value = json.loads(Path(file).read_text(encoding="utf-8"))
-        if value["kind"] != FILE_KIND:
+        if value["kind"] != CALIBRATION_FILE_KIND:
             raise ValueError(value["kind"])
         # Older versions wrote the threshold as "answer_from".
         lowest_confidence = value["lowest_confidence"] if "lowest_confidence" in value else value["answer_from"]

@@ -17,7 +17,7 @@ from quorum.parsing.answers import parse_reasoned_answer
 
 
 async def concat_answer(state: State, runtime: Runtime[Context]) -> State:
-    """question, passages -> answer (the most frequent of the samples), passages (all if unknown, else those shown)."""
+    """question, passages -> answer (the most frequent of the samples), passages (unknown: all; else: those in the prompt)."""
     update = await answer_from_all("answer", state, runtime)
     return update | {"passages": state["passages"]} if update["unknown"] else update
 
@@ -68,7 +68,10 @@ async def summarized_answer(state: State, runtime: Runtime[Context]) -> State:
 async def answer_from_all(
     prompt: str, state: State, runtime: Runtime[Context], candidates: list[str] | None = None
 ) -> State:
-    """Ask one prompt over all passages. The most frequent answer of the samples wins (Wang et al. 2022)."""
+    """Ask one prompt over all passages. The most frequent answer of the samples wins (Wang et al. 2022).
+
+    With several samples, the confidence is the share of the samples that gave this answer.
+    """
     question, samples = state["question"], get_context(runtime).samples
     prompt, parse = choose_prompt(prompt, question, runtime)
     replies = await ask(
@@ -91,7 +94,7 @@ async def answer_from_all(
 
 
 async def answer_with_reasoning(prompt: str, state: State, runtime: Runtime[Context]) -> State:
-    """Ask for a chain of thought that ends in a short fact, yes or no. Other answer types are a SetupError."""
+    """Ask for a chain of thought that ends in the answer. Answer types other than short and yes_no: a SetupError."""
     question, convert_answer = state["question"], get_answer_converter(prompt, runtime)
     replies = await ask(
         prompt,
@@ -112,6 +115,9 @@ async def answer_with_reasoning(prompt: str, state: State, runtime: Runtime[Cont
 
 
 def make_answer(answer: str, unknown: bool | None = None) -> State:
-    """The update of `answer` and `unknown`. An answer that says unknown in any wording becomes "unknown"."""
+    """The update of `answer` and `unknown`. An unknown answer, in whatever wording, becomes "unknown".
+
+    unknown: whether the answer is unknown; None: `is_unknown` finds this out.
+    """
     unknown = is_unknown(answer) if unknown is None else unknown
     return {"answer": UNKNOWN if unknown else answer, "unknown": unknown}

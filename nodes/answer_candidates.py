@@ -1,4 +1,4 @@
-"""Nodes of SuRe's ablations: they answer from candidates or summaries, and neither check validity nor rank."""
+"""Nodes of SuRe's ablations: they answer from candidates or summaries, but do not check or rank the candidates."""
 
 from functools import partial
 
@@ -16,7 +16,7 @@ from quorum.parsing.choices import parse_choice
 
 
 async def answer_from_summaries(state: State, runtime: Runtime[Context]) -> State:
-    """question, passages, summaries -> answer. The prompt shows the summaries after the passages."""
+    """question, passages, summaries (shown after the passages) -> answer, evidence, passages (those shown)."""
     question, convert_answer = state["question"], get_answer_converter("answer_summaries", runtime)
     replies = await ask(
         "answer_summaries",
@@ -31,7 +31,7 @@ async def answer_from_summaries(state: State, runtime: Runtime[Context]) -> Stat
 
 
 async def answer_from_choices(state: State, runtime: Runtime[Context]) -> State:
-    """question, passages, candidates -> answer. The prompt offers the candidates as choices."""
+    """question, passages, candidates (shown as choices) -> answer, evidence, passages (those shown)."""
     candidates, convert_answer = state["candidates"] or [], get_answer_converter("answer_choices", runtime)
     replies = await ask(
         "answer_choices",
@@ -46,7 +46,10 @@ async def answer_from_choices(state: State, runtime: Runtime[Context]) -> State:
 
 
 async def answer_from_summary(state: State, runtime: Runtime[Context]) -> State:
-    """question, passages, summaries (one) -> answer, rationale. The prompt shows the summary, not the passages."""
+    """question, passages, summaries (one) -> answer, evidence, rationale (the summary).
+
+    The prompt shows the summary only; the evidence is looked for in the passages.
+    """
     question, (summary,), convert_answer = (
         state["question"],
         state["summaries"] or [],

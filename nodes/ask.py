@@ -27,7 +27,11 @@ DEFAULT_WINDOW = 8192  # tokens, if neither the setting nor the model's profile 
 
 @dataclass(frozen=True)
 class ParsedReplies(Generic[T]):
-    """values: one per sample; shown: the passages that fitted; state_update: the counters, as keys of the state."""
+    """The parsed replies to one prompt.
+
+    values: one parsed value per reply; shown: the passages that the prompt showed, because they fitted into the window;
+    state_update: the counters of calls and replies, as keys of the state.
+    """
 
     values: list[T]
     shown: list[Passage]
@@ -49,9 +53,10 @@ async def ask(
 ) -> ParsedReplies[T]:
     """Ask one prompt n times and parse the replies.
 
-    inputs: the prompt's variables; a list becomes one line per item. passages: None for a prompt without passages.
+    prompt: its name. inputs: the prompt's variables; a list becomes one line per item. passages: None for a prompt
+    without passages.
     layout: turns the passages that fit into text; the default numbers them, and writes '(none)' for an empty list.
-    call_subject: what this call is about, for traces. temperature, model: used instead of the context's.
+    call_subject: what this call is about, for traces. temperature, model: replace those of the context.
 
     Drops the lowest-ranked passages until the prompt fits the window, both by our estimate and by the server's reply.
     If the prompt asks for a short answer, a reply of too many words is counted as wordy and shortened
@@ -59,7 +64,7 @@ async def ask(
     """
     context = get_context(runtime)
     json_form = get_form(prompt, inputs) if context.structured == "auto" else None
-    overrides = await read_prompts(context)
+    overrides = await read_prompt_overrides(context)
 
     async def send(rendered_prompt: RenderedPrompt, shown: list[Passage]) -> Sequence[Reply]:
         return await call(
@@ -75,11 +80,11 @@ async def ask(
             schema=json_form.schema if json_form else None,
         )
 
-    slots = {name: value if isinstance(value, str) else format_list(value) for name, value in inputs.items()}
+    variables = {name: value if isinstance(value, str) else format_list(value) for name, value in inputs.items()}
     window = await find_window(context, context.model if model is None else model)
     replies, shown = await send_what_fits(
         lambda shown: render_prompt(
-            prompt, overrides, **slots, **({} if passages is None else {"passages": layout(shown)})
+            prompt, overrides, **variables, **({} if passages is None else {"passages": layout(shown)})
         ),
         send,
         passages or (),
@@ -102,6 +107,7 @@ async def send_what_fits(
 ) -> tuple[Sequence[Reply], list[Passage]]:
     """The replies, and the passages that the prompt showed. The lowest-ranked are dropped until the prompt fits.
 
+    write: renders the prompt with these passages; send: sends the rendered prompt.
     window: the most tokens that a prompt may have. Our estimate is compared with it; the server may also refuse a
     prompt as too long. Raises TooLong if not even one passage fits.
     """
@@ -118,8 +124,11 @@ async def send_what_fits(
             shown.pop()
 
 
-async def read_prompts(context: Context) -> Mapping[str, str] | None:
-    """The prompts that the user overrides. A folder is read on a thread, because it would block the event loop."""
+async def read_prompt_overrides(context: Context) -> Mapping[str, str] | None:
+    """The prompts with which the user replaces ours, by name; None if there are none.
+
+    If they lie in a folder, it is read in a thread, because reading files would block the event loop.
+    """
     if isinstance(context.prompts, str):
         return await asyncio.to_thread(load_overrides, context.prompts)
     return context.prompts

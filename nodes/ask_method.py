@@ -19,9 +19,11 @@ FindGraph = Callable[[str], "CompiledStateGraph[Any, Any, Any, Any]"]
 
 @dataclass(frozen=True, kw_only=True)
 class ChatContext(Context):
-    """The settings of a conversation: those of every method, and the method."""
+    """The settings of a conversation: the settings that all methods share, and the name of the method that answers."""
 
-    method: Annotated[str, Field(description="Method that answers; quorum methods lists them")] = "concat_pf"
+    method: Annotated[str, Field(description="Method that answers; the command `quorum methods` lists all methods")] = (
+        "concat_pf"
+    )
 
 
 def make_method_node(find_graph: FindGraph) -> Callable[[State, Runtime[ChatContext]], Awaitable[State]]:
@@ -30,12 +32,12 @@ def make_method_node(find_graph: FindGraph) -> Callable[[State, Runtime[ChatCont
     async def ask_method(state: State, runtime: Runtime[ChatContext]) -> State:
         """question, given, gold_answers -> the method's whole result."""
         chat_context = runtime.context or ChatContext()
-        context = Context(**{part.name: getattr(chat_context, part.name) for part in fields(Context)})
+        context = Context(**{setting.name: getattr(chat_context, setting.name) for setting in fields(Context)})
         question_state = Question(
             question=state["question"], given=state.get("given"), gold_answers=state.get("gold_answers")
         )
         result: Any = await find_graph(chat_context.method).ainvoke(question_state, context=context)
-        # Without Overwrite, the reducer turns None into a list.
+        # Without Overwrite, the reducer of the key `votes` turns None into a list.
         update = {**result, "votes": Overwrite(result.get("votes"))}
         return cast(State, update)
 

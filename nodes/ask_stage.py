@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 StageNode = Callable[[State, Runtime[Context]], Awaitable[State]]
 
-# Settings whose values a stage takes from the context, not from what was recorded.
+# Settings whose values a stage takes from the context, not from the cascade's file.
 CONTEXT_SETTINGS = SETTINGS_THAT_CHANGE_NO_ANSWER | {"collection", "answer_type", "prompts", "calibration"}
 MODEL_SETTINGS = {"model", "verifier"}
 # Settings for which config.json holds a hash, a name or the content of a file. The value that the user gave, such as a
@@ -66,7 +66,7 @@ def make_stage_node(
         update = {**result, "cascade_run_id": run_id, "stage_vote_keys": stage_vote_keys}
         if stage.accept is None or is_accepted(cast(State, update), stage.accept):
             forget_run(run_id)
-        # The type checker does not know Overwrite.
+        # Overwrite, because the state's reducer would append to the votes of the stage before. Its type is not State's.
         return cast(State, {**update, "votes": Overwrite(result.get("votes"))})
 
     return ask_stage
@@ -84,7 +84,7 @@ def is_accepted(state: State, accept: Acceptance) -> bool:
     if accept.test == "same":
         *earlier_vote_keys, _ = state.get("stage_vote_keys") or [""]
         return vote_key(state["answer"]) in earlier_vote_keys
-    return True
+    return True  # the test "known"
 
 
 def make_stage_context(context: Context, cascade: ComposedCascade, stage: ComposedStage) -> Context:
@@ -97,21 +97,21 @@ def make_stage_context(context: Context, cascade: ComposedCascade, stage: Compos
     """
     rehearsing = IS_REHEARSAL.get()
     recorded_settings = add_unset_silver_settings(stage.settings)
-    default, chosen_settings = Context(), {}
-    for part in fields(Context):
-        recorded_value = recorded_settings.get(part.name, MISSING_VALUE)
-        value = find_model_spec(recorded_value) if part.name in MODEL_SETTINGS else recorded_value
+    default_context, chosen_settings = Context(), {}
+    for setting in fields(Context):
+        recorded_value = recorded_settings.get(setting.name, MISSING_VALUE)
+        value = find_model_spec(recorded_value) if setting.name in MODEL_SETTINGS else recorded_value
         if (
             value is MISSING_VALUE
-            or part.name in CONTEXT_SETTINGS | IDENTITY_SETTINGS
-            or (rehearsing and part.name in MODEL_SETTINGS)
+            or setting.name in CONTEXT_SETTINGS | IDENTITY_SETTINGS
+            or (rehearsing and setting.name in MODEL_SETTINGS)
         ):
             continue
-        present_value = getattr(context, part.name)
-        allowed_values = (getattr(default, part.name), *collect_recorded_values(cascade, part.name))
+        present_value = getattr(context, setting.name)
+        allowed_values = (getattr(default_context, setting.name), *collect_recorded_values(cascade, setting.name))
         if not rehearsing and present_value not in allowed_values:
-            raise make_changed_error(cascade, stage, part.name, value, present_value)
-        chosen_settings[part.name] = value
+            raise make_changed_error(cascade, stage, setting.name, value, present_value)
+        chosen_settings[setting.name] = value
     stage_context = replace(context, **chosen_settings, calibration=None)
     if not rehearsing:
         check_unchanged(stage_context, cascade, stage)
@@ -125,7 +125,10 @@ def collect_recorded_values(cascade: ComposedCascade, name: str) -> list[Any]:
 
 
 def find_model_spec(recorded_value: Any) -> Any:
-    """The spec of a model from its entry in config.json; MISSING_VALUE if the entry does not name the model."""
+    """The spec of a model, such as "openai:NAME", from its entry in the settings of config.json.
+
+    None if no model was set; MISSING_VALUE if the entry does not say from where the model can be loaded.
+    """
     if not isinstance(recorded_value, Mapping):
         return None if recorded_value is None else MISSING_VALUE
     if recorded_value["provider"] == "embedded":
@@ -150,7 +153,7 @@ def check_unchanged(context: Context, cascade: ComposedCascade, stage: ComposedS
 
 
 def check_collection(cascade: ComposedCascade, context: Context) -> None:
-    """Raise a `SetupError` if the collection has changed since the cascade was measured on it. Blocks."""
+    """Raise a `SetupError` if the collection has changed since the cascade was measured on it. The call blocks."""
     recorded_collection = cascade.collection or {}
     if recorded_collection.get("revision") is None or recorded_collection.get("name") != context.collection:
         return

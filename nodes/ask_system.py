@@ -17,18 +17,20 @@ from quorum.nodes.evidence import find_evidence
 
 
 def make_system_node(name: str, spec: str) -> tuple[Callable[[State, Runtime[Context]], Awaitable[State]], str]:
-    """Make the node that asks the system that `spec` names.
+    """Make the node that asks the user's system `name`. spec: as in `read_system`, for example "http://HOST/v1#MODEL".
 
     Returns the node, and the spec of the model whose price applies to the system's tokens.
-    A rehearsal for an estimate does not ask the system, because a question may cost money or have effects.
+    In a rehearsal (the run that estimates a comparison) the node answers "unknown" without asking the system, because
+    asking it may cost money or have side effects.
     """
     system = read_system(name, spec)
 
     async def ask_system(state: State, runtime: Runtime[Context]) -> State:
-        """question, given_passages -> answer, passages, usage."""
+        """question, given_passages -> answer, passages, evidence, usage; in a rehearsal only answer."""
         context, question = get_context(runtime), state["question"]
         if IS_REHEARSAL.get():
-            return make_answer(UNKNOWN, True)
+            return make_answer(UNKNOWN, unknown=True)
+        # Without the journal: the system may have changed since it gave an earlier reply.
         reply = await system.ask(question, state.get("given_passages"), replace(context, journal="off"))
         _, parse = choose_prompt("answer", question, runtime)
         answer = parse(reply.text).value

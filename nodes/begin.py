@@ -14,9 +14,9 @@ from quorum.models.tracing import describe_run
 
 
 async def begin(state: State, runtime: Runtime[Context]) -> State:
-    """given, gold_answers -> given_passages, given_gold_answers, and every other key but the question emptied.
+    """given, gold_answers -> given_passages, given_gold_answers; every other key except the question is emptied.
 
-    So nothing of an earlier question of the thread is left.
+    So nothing is left of the thread's earlier question.
     """
     describe_run(get_context(runtime))
     check_question(state.get("question"))
@@ -35,7 +35,7 @@ async def begin(state: State, runtime: Runtime[Context]) -> State:
 def check_question(question: object) -> None:
     """Raise a `SetupError` unless the question is a text that a server can take."""
     if not isinstance(question, str) or not question.strip():
-        raise SetupError(f"The question is empty ({question!r}); give a question as text.")
+        raise SetupError(f"The question is empty or not a text ({question!r}); give a question as text.")
     if replace_lone_surrogates(question) != question:
         raise SetupError(
             f"The question holds half a character (a lone surrogate: {question!a:.80}); give complete characters."
@@ -43,7 +43,10 @@ def check_question(question: object) -> None:
 
 
 def make_empty_state() -> dict[str, Any]:
-    """Every key of the state with an empty value. Overwrite replaces a value that a reducer would add to."""
+    """Every key of the state with an empty value, except `question` and the keys of a fan-out (`rank`, `pair`).
+
+    Overwrite replaces the value of a key to which a reducer would otherwise add.
+    """
     return {
         "given": None,
         "given_passages": None,

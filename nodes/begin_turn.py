@@ -11,7 +11,7 @@ from quorum.core.errors import SetupError
 from quorum.nodes.begin import check_question, make_empty_state
 
 SPEAKER_OF_TYPE = {"human": "user", "ai": "assistant"}
-# `quorum serve` appends the sources to an answer; they are not part of the conversation.
+# `quorum serve` appends this heading and the sources to an answer. `read_turn` removes both.
 SOURCES_HEADING = "\n\nSources:\n"
 
 
@@ -21,23 +21,23 @@ async def begin_turn(state: ConversationState, runtime: Runtime[Context]) -> Con
     messages, given and gold_answers stay; all other keys are reset.
     """
     messages = state.get("messages") or []
-    place = next((i for i in reversed(range(len(messages))) if messages[i].type == "human"), None)
-    if place is None:
-        raise SetupError("The messages hold no question; the last message of the user is the question.")
-    question = messages[place].text.strip()
+    question_index = next((i for i in reversed(range(len(messages))) if messages[i].type == "human"), None)
+    if question_index is None:
+        raise SetupError("The messages hold no question; add a message of the user (the last one is the question).")
+    question = messages[question_index].text.strip()
     check_question(question)
-    history = [turn for turn in map(read_turn, messages[:place]) if turn["role"] and turn["content"]]
+    history = [turn for turn in map(read_turn, messages[:question_index]) if turn["role"] and turn["content"]]
     given_values = {"given": state.get("given"), "gold_answers": state.get("gold_answers")}
     reset: Any = {**make_empty_state(), **given_values, "question": question, "history": history}
     return cast(ConversationState, reset)
 
 
 def read_turn(message: AnyMessage) -> Turn:
-    """A message as a turn. Its role is empty unless a user or an assistant speaks."""
+    """A message as a turn. The turn's role is empty unless the message is from the user or the assistant."""
     text = str(message.text).partition(SOURCES_HEADING)[0]
     return Turn(role=SPEAKER_OF_TYPE.get(message.type, ""), content=" ".join(text.split()))
 
 
 async def end_turn(state: ConversationState, runtime: Runtime[Context]) -> ConversationState:
-    """answer -> messages (with the answer), given and gold_answers cleared: they belonged to this turn."""
+    """answer -> messages (adds the answer), given, gold_answers (clears both: they belonged to this turn)."""
     return {"messages": [AIMessage(state["answer"])], "given": None, "gold_answers": None}

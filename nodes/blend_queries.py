@@ -1,6 +1,7 @@
 """Nodes that write BlendFilter's queries.
 
-A query is generated knowledge, from passages or from the model's memory, followed by the question.
+A query is the question alone ("q"), or generated knowledge followed by the question. The model generates the knowledge
+from passages ("ex", external) or from its memory ("in", internal).
 """
 
 from functools import partial
@@ -51,7 +52,7 @@ async def blend_queries(state: State, runtime: Runtime[Context]) -> State:
 def blend_query(generated_text: str | None, question: str) -> str:
     """The generated text, then the question (Wang et al. 2024, section 3.2).
 
-    If all of the text says that the answer is unknown, it is left out: the query is the question alone.
+    If every sentence of the text says that the answer is unknown, the query is the question alone.
     """
     text = generated_text or ""
     says_unknown = all(is_unknown(text[start:end]) for start, end in find_sentences(text))

@@ -1,4 +1,4 @@
-"""Describes a run's settings as plain data for config.json and composed.json: all that may change an answer."""
+"""Describes settings as plain data: for config.json, for composed.json, and to compare present with recorded ones."""
 
 from collections.abc import Collection, Mapping
 from dataclasses import fields
@@ -20,15 +20,16 @@ SETTINGS_THAT_CHANGE_NO_ANSWER = {
     "tokens_per_minute",
 }
 SILVER_SETTINGS = ("silver_measure", "scorer")  # they change an answer only with filter_mode=silver
-OPTIONAL_SETTINGS = {"calibration", *SILVER_SETTINGS}  # described only if set
+OPTIONAL_SETTINGS = {"calibration", *SILVER_SETTINGS}  # described only if they are set
 
 
 def describe_settings(context: Context, excluded_names: Collection[str]) -> dict[str, Any]:
     """The settings, except the excluded ones, as plain data.
 
-    A model is described by what identifies it. A prompt that the user overrides is described by its version.
+    Those in OPTIONAL_SETTINGS are left out if they are None. A model is described by what identifies it. A prompt that
+    the user overrides is described by its version.
     """
-    values = {part.name: getattr(context, part.name) for part in fields(context) if part.name not in excluded_names}
+    values = {field.name: getattr(context, field.name) for field in fields(context) if field.name not in excluded_names}
     return {
         name: to_json_value(name, value, context)
         for name, value in values.items()

@@ -15,17 +15,20 @@ from quorum.parsing.yes_no import parse_yes_no
 
 
 async def direct_answer(state: State, runtime: Runtime[Context]) -> State:
-    """question, passages -> answer, evidence, passages (shown)."""
+    """question, passages -> answer, evidence, passages (those that the prompt showed)."""
     return await answer_directly(state, runtime, state["passages"])
 
 
 async def direct_from_memory(state: State, runtime: Runtime[Context]) -> State:
-    """question -> answer, and passages and evidence (none)."""
+    """question -> answer, evidence and passages (two empty lists)."""
     return await answer_directly(state, runtime, None)
 
 
 async def answer_directly(state: State, runtime: Runtime[Context], passages: list[Passage] | None) -> State:
-    """Ask the few-shot prompt over the passages, or from memory if they are None."""
+    """Ask the few-shot prompt, and return the update of the state.
+
+    passages: what the prompt shows; None for the prompt that asks the model to answer from memory.
+    """
     question = state["question"]
     prompt = choose_variant("direct_from_memory" if passages is None else "direct", runtime)
     demonstrations = await format_demonstrations(runtime, with_reasoning=False, with_passages=passages is not None)

@@ -1,4 +1,4 @@
-"""Finds the passages that contain an answer, and its characters in them."""
+"""Finds the passages that contain an answer, and where in their texts it stands."""
 
 import re
 from collections.abc import Iterable, Sequence
@@ -14,8 +14,9 @@ UNQUOTABLE_TYPES = ("yes_no", "label", "long", "dialogue")  # types of answers t
 def find_evidence(answer: str, passages: Sequence[Passage]) -> list[Evidence]:
     """The passages that contain the answer, in their order, each with the span of its first verbatim occurrence.
 
-    The span is null if the passage contains the answer only in its title, or only after the normalisation that a vote
-    uses. A verdict (yes, no or a label) has no evidence, because no passage contains it word for word.
+    The span is null if the passage contains the answer only in its title, or only after both are normalised as for a
+    vote. The list is empty for an unknown answer, and for a verdict (yes, no or a label), because no passage contains a
+    verdict word for word.
     """
     if is_unknown(answer) or is_unquotable(answer):
         return []
@@ -27,8 +28,9 @@ def split_voters(
 ) -> tuple[list[Evidence], list[str]]:
     """Split the passages that voted for the answer: (evidence, ids of the voters that do not contain the answer).
 
-    voters: each passage with its own wording of the answer. No passage contains a verdict or a long answer
-    literally. For such an answer nothing but the votes supports it, so every voter is evidence, without a span.
+    voters: pairs (the answer in the wording that the model gave for this passage, the passage). No passage contains a
+    verdict or a long answer literally. Only the votes support such an answer, so every voter is evidence, without a
+    span.
     """
     evidence: list[Evidence] = []
     unsupported_ids: list[str] = []
@@ -43,7 +45,7 @@ def split_voters(
 
 
 def has_only_votes_as_evidence(result: Result) -> bool:
-    """Whether the evidence is votes only: its passages voted for the answer, but none of them contains it."""
+    """Whether votes are the only evidence: the cited passages voted for the answer, but none of them contains it."""
     passages = {passage["id"]: passage for passage in result.get("passages") or []}
     cited_passages = [passages[item["passage"]] for item in result.get("evidence") or [] if item["passage"] in passages]
     return bool(cited_passages) and (
@@ -87,7 +89,8 @@ def find_span(answer: str, text: str) -> tuple[int, int] | None:
 def make_word_boundary(character: str, boundary: str) -> str:
     """`boundary` if the character is a letter or digit with a code point below U+0E00, else "".
 
-    From there on, where Thai begins, stand the scripts that put no spaces between words. So do a few that put
-    spaces, such as Georgian and Hangul, and the accented letters of Vietnamese; they get no boundary either.
+    Thai begins at U+0E00. Thai and several scripts after it put no spaces between words, so an answer may begin or end
+    inside a run of letters. The scripts after U+0E00 that do put spaces, such as Georgian and Hangul, and the accented
+    letters of Vietnamese get no boundary either.
     """
     return boundary if character.isalnum() and ord(character) < 0x0E00 else ""

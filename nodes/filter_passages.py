@@ -81,11 +81,14 @@ def name_query(state: State, runtime: Runtime[Context]) -> str:
 
 
 def select_passages(numbers: list[int], shown: list[Passage]) -> list[Passage]:
-    """The passages with these numbers, in the order of the numbers. Numbers beyond the passages shown are ignored."""
+    """The passages with these numbers, in the order of the numbers. Numbers beyond the passages shown are ignored.
+
+    numbers: from 1; shown: the passages that fitted into the prompt.
+    """
     return [shown[number - 1] for number in numbers if number <= len(shown)]
 
 
 def get_retrieved_ids(state: State) -> list[str]:
-    """The ids of the passages before filtering, also if an earlier filter has shortened the list."""
+    """The ids of the passages before any filter, also if an earlier filter has shortened the list of passages."""
     retrieved_ids = state.get("retrieved")
     return [passage["id"] for passage in state["passages"]] if retrieved_ids is None else retrieved_ids

@@ -5,7 +5,7 @@ from quorum.core.state import State
 
 
 async def keep_answered(state: State) -> State:
-    """votes, passages -> passages that gave an answer, candidates. If all are unknown: all passages, no candidates."""
+    """votes, passages -> passages with an answer, candidates. If all votes are unknown: all passages, no candidates."""
     votes_of_answer = group_votes(state.get("votes") or [])
     answering_ranks = {vote["rank"] for votes in votes_of_answer.values() for vote in votes}
     answered_passages = [passage for rank, passage in enumerate(state["passages"]) if rank in answering_ranks]

@@ -1,4 +1,4 @@
-"""Nodes in which the model orders passages: all at once, or in windows that slide from the last to the first."""
+"""Nodes in which the model orders passages: all at once, or in windows that move from the last passage to the first."""
 
 from functools import partial
 
@@ -10,7 +10,7 @@ from quorum.core.state import Passage, State
 from quorum.nodes.ask import ask
 from quorum.parsing.rankings import parse_ranking
 
-WINDOW, WINDOW_STEP = 5, 3  # passages
+WINDOW, WINDOW_STEP = 5, 3  # passages in a window; ranks between the beginnings of two consecutive windows
 
 
 async def rank_passages(state: State, runtime: Runtime[Context]) -> State:
@@ -31,9 +31,10 @@ async def rank_window(state: State, runtime: Runtime[Context]) -> State:
 
 
 def find_window_start(passage_count: int, window_number: int) -> int:
-    """The rank at which a window begins; windows are numbered from 0. The last window begins at rank 0.
+    """The rank, from 0, at which a window begins. Window 0 holds the last passages; the final window begins at rank 0.
 
-    Window and step are those of the listwise reranker that SuRe's paper compares with SuRe (Kim et al. 2024, table 4).
+    WINDOW and WINDOW_STEP are those of the listwise reranker that SuRe's paper compares with SuRe (Kim et al. 2024,
+    table 4).
     """
     return max(0, passage_count - WINDOW - WINDOW_STEP * window_number)
 
@@ -41,9 +42,10 @@ def find_window_start(passage_count: int, window_number: int) -> int:
 async def rank_by_model(
     question: str, passages: list[Passage], runtime: Runtime[Context], call_subject: str = ""
 ) -> tuple[list[Passage], State]:
-    """The passages in the model's order, and the state update with usage, dropped passages and malformed replies.
+    """The passages in the model's order, and a state update that counts usage, dropped passages and malformed replies.
 
-    Passages that the reply does not name, or that did not fit into the prompt, follow in their old order.
+    Passages that the reply does not name, or that did not fit into the prompt, follow in their old order. If not even
+    one passage fits, all keep their old order.
     """
     try:
         replies = await ask(

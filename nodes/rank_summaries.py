@@ -9,17 +9,20 @@ from quorum.parsing.preferences import parse_preference
 
 
 async def rank_pair(state: State, runtime: Runtime[Context]) -> State:
-    """question, pair, summaries (of the pair, in its order) -> preferences (one). The prompt shows no candidates."""
-    (first, second), pair = state["summaries"] or [], state["pair"]
+    """question, pair, summaries (of the two candidates of the pair, in the pair's order) -> preferences (one).
+
+    The prompt shows the summaries, but not the candidates that they are about.
+    """
+    (first_summary, second_summary), pair = state["summaries"] or [], state["pair"]
     replies = await ask(
         "ranking",
         runtime,
         parse=parse_preference,
-        inputs={"question": state["question"], "first": first, "second": second},
+        inputs={"question": state["question"], "first": first_summary, "second": second_summary},
         passages=None,
         call_subject=f"candidates {pair[0] + 1} and {pair[1] + 1}",
         model=get_context(runtime).verifier,
     )
-    place = replies.values[0]
+    place = replies.values[0]  # of the preferred summary: 0, 1 or None
     preference = Preference(first=pair[0], second=pair[1], preferred=None if place is None else pair[place])
     return {"preferences": [preference], **replies.state_update}

@@ -18,24 +18,24 @@ from quorum.nodes.steps import (
 from quorum.parsing.steps import parse_step
 from quorum.prompts import format_passages
 
-Place = tuple[int, int]  # a passage's step and its rank in that step, both from 0
+PassagePosition = tuple[int, int]  # the number of a passage's step and its rank in that step, both from 0
 
 
 async def think(state: State, runtime: Runtime[Context]) -> State:
-    """question, steps -> steps (one more: a thought and its action, null if the reply has none), query."""
+    """question, steps -> steps (one more: a thought; query or answer is its action, or both are null), query."""
     return await take_step("react", state["steps"], state["question"], runtime)
 
 
 async def ask_action(state: State, runtime: Runtime[Context]) -> State:
-    """question, steps -> steps (the last one with an action, which this prompt asks for), query."""
-    *before, last = state["steps"]
-    return await take_step("react_action", before, state["question"], runtime, last["thought"])
+    """question, steps -> steps (the last one with an action: the prompt asks for the action to its thought), query."""
+    *earlier_steps, last = state["steps"]
+    return await take_step("react_action", earlier_steps, state["question"], runtime, last["thought"])
 
 
 async def observe(state: State) -> State:
     """steps, passages -> steps (the last one with the passages of its search)."""
-    *before, last = state["steps"]
-    return {"steps": [*before, {**last, "passages": state["passages"]}]}
+    *earlier_steps, last = state["steps"]
+    return {"steps": [*earlier_steps, {**last, "passages": state["passages"]}]}
 
 
 async def finish(state: State) -> State:
@@ -50,10 +50,12 @@ async def take_step(
 ) -> State:
     """Ask one prompt over the steps so far and add a step. The prompt's $passages holds these steps and their passages.
 
-    If the steps do not fit the window, the worst-ranked passages are dropped, those of the oldest step first. A
-    passage that never fitted does not count as shown.
+    thought: the new step's thought, if the prompt asks only for its action; None if the prompt asks for both.
+
+    If the prompt does not fit the window, passages are dropped: the worst rank first and, of equal ranks, the oldest
+    step first. A passage that fitted into no prompt is removed from its step.
     """
-    order = order_places(steps)
+    positions = order_positions(steps)
     number = len(steps) + 1
     inputs = {
         "demonstrations": await format_step_demonstrations(runtime, format_demonstration),
@@ -66,31 +68,32 @@ async def take_step(
         runtime,
         parse=lambda reply: normalize_yes_no_answer(parse_step(reply), runtime),
         inputs=inputs if thought is None else inputs | {"thought": thought},
-        passages=[steps[step]["passages"][rank] for step, rank in order],
-        layout=lambda shown: "".join(f"{part}\n\n" for part in format_steps(steps, order[: len(shown)])),
+        passages=[steps[step]["passages"][rank] for step, rank in positions],
+        layout=lambda shown: "".join(f"{part}\n\n" for part in format_steps(steps, positions[: len(shown)])),
         call_subject=f"step {number}",
     )
-    parsed_step, before = replies.values[0], drop_unshown_passages(steps, order[: len(replies.shown)])
+    parsed_step = replies.values[0]
+    earlier_steps = drop_unshown_passages(steps, positions[: len(replies.shown)])
     new_step = Step(
         thought=thought or parsed_step.thought, query=parsed_step.query, passages=[], answer=parsed_step.answer
     )
     return {
-        "steps": [*before, new_step],
+        "steps": [*earlier_steps, new_step],
         "query": omit_query_equal_to_question(parsed_step.query, question),
         **replies.state_update,
     }
 
 
-def order_places(steps: Sequence[Step]) -> list[Place]:
-    """The places of all steps' passages, the most important first: by rank, of equal ranks the newest step first."""
-    places = [(number, rank) for number, step in enumerate(steps) for rank in range(len(step["passages"]))]
-    return sorted(places, key=lambda place: (place[1], -place[0]))
+def order_positions(steps: Sequence[Step]) -> list[PassagePosition]:
+    """The positions of all steps' passages, sorted by rank; of equal ranks, the newest step comes first."""
+    positions = [(number, rank) for number, step in enumerate(steps) for rank in range(len(step["passages"]))]
+    return sorted(positions, key=lambda position: (position[1], -position[0]))
 
 
-def drop_unshown_passages(steps: Sequence[Step], shown: Sequence[Place]) -> list[Step]:
-    """The steps, the last one with only those of its passages that the prompt showed.
+def drop_unshown_passages(steps: Sequence[Step], shown: Sequence[PassagePosition]) -> list[Step]:
+    """The steps; the last one keeps only the passages that the prompt showed.
 
-    Earlier prompts showed the passages of the older steps.
+    The other steps keep theirs, because earlier prompts have shown them. shown: the positions that the prompt showed.
     """
     if not steps:
         return []
@@ -99,8 +102,8 @@ def drop_unshown_passages(steps: Sequence[Step], shown: Sequence[Place]) -> list
     return [*steps[:last], {**steps[last], "passages": last_shown}]
 
 
-def format_steps(steps: Sequence[Step], shown: Sequence[Place]) -> list[str]:
-    """Each step as a prompt shows it: the thought, the action and the passages that fit."""
+def format_steps(steps: Sequence[Step], shown: Sequence[PassagePosition]) -> list[str]:
+    """Each step as a prompt shows it: the thought, the action and the passages at the positions in `shown`."""
     parts = []
     for number, step in enumerate(steps):
         fitting_passages = [passage for rank, passage in enumerate(step["passages"]) if (number, rank) in shown]
@@ -121,6 +124,6 @@ def format_step(number: int, step: Step) -> str:
 def format_demonstration(example: Example) -> str:
     """An example as a complete run of ReAct, whose last thought is the example's rationale."""
     searches = [Step(**{**step, "answer": None}) for step in example["steps"]]
-    end = Step(thought=example.get("rationale", "").strip(), query=None, passages=[], answer=example["answer"])
-    parts = format_steps(searches, order_places(searches))
-    return "\n\n".join([f"Question: {example['question']}", *parts, format_step(len(searches) + 1, end)])
+    last_step = Step(thought=example.get("rationale", "").strip(), query=None, passages=[], answer=example["answer"])
+    parts = format_steps(searches, order_positions(searches))
+    return "\n\n".join([f"Question: {example['question']}", *parts, format_step(len(searches) + 1, last_step)])

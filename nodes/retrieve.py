@@ -8,9 +8,10 @@ from quorum.retrievers import search
 
 
 async def retrieve(state: State, runtime: Runtime[Context]) -> State:
-    """question or query -> passages (k, best first).
+    """question or query, given_passages -> passages (at most k).
 
-    If there is no query, given passages keep their order; if there is one, BM25 ranks them.
+    Retrieved passages stand best first. Given passages keep their order if there is no query; with a query, BM25 ranks
+    them.
     """
     context, given_passages, query = get_context(runtime), state.get("given_passages"), state.get("query")
     if given_passages is not None and query is None:

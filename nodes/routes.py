@@ -1,7 +1,8 @@
 """Every branch of every graph. A router reads the state and decides where the graph goes on; nothing else decides.
 
-A router returns the next node's name. Two return a label that the graph maps to a node: `rewrite_follow_up` and the
-router that `accept_or_go_on` makes.
+A router returns the next node's name, "__end__" to end the graph or subgraph, or a list of nodes and `Send`s that run
+in parallel. Two routers return a label that the graph maps to a node: `rewrite_follow_up`, and the router that
+`accept_or_go_on` makes.
 """
 
 from collections.abc import Callable, Hashable, Sequence
@@ -47,7 +48,9 @@ def refine_or(next_step: str | Router) -> Router:
 def choose_filter(
     state: State, runtime: Runtime[Context]
 ) -> Literal["filter_by_scores", "filter_by_prompt", "filter_by_answers", "__end__"]:
-    """Filter by the gold answers, by a model that writes or one that scores; filter_mode=full or no passages: end."""
+    """Filter by the gold answers (filter_mode=silver), by the prompt of a model that copies out what to keep, or by a
+    model's scores. If filter_mode is full, or if there are no passages: end.
+    """
     context = get_context(runtime)
     if context.filter_mode == "full" or not state["passages"]:
         return "__end__"
@@ -57,17 +60,19 @@ def choose_filter(
 
 
 def filter_if_chosen(state: State, runtime: Runtime[Context]) -> Literal["filter_context", "__end__"]:
-    """The filter that the user chose, if any."""
+    """Go to the filter if the user chose one; else end."""
     return "filter_context" if get_context(runtime).context_filter else "__end__"
 
 
 def ask_passages_then_keep_answered(state: State, runtime: Runtime[Context]) -> list[Send] | Literal["keep_answered"]:
-    """Fan out: one `passage_answer` per passage."""
+    """Fan out: one `passage_answer` per passage. Without passages: `keep_answered`."""
     return send_passages("passage_answer", state, range(len(state["passages"]))) or "keep_answered"
 
 
 def ask_passages(state: State, runtime: Runtime[Context]) -> list[Send] | Literal["vote"]:
-    """Fan out: one `passage_answer` per passage or, in a staged vote, for as many passages as could decide it."""
+    """Fan out: one `passage_answer` per passage or, in a staged vote, for as many passages as could decide it. Without
+    passages: `vote`.
+    """
     return send_passages("passage_answer", state, list_ranks_to_ask(state, get_context(runtime))) or "vote"
 
 
@@ -77,21 +82,25 @@ def continue_vote(state: State, runtime: Runtime[Context]) -> list[Send] | Liter
 
 
 def start_one_or_both_rounds(state: State, runtime: Runtime[Context]) -> list[Send | Literal["concat_answer"]]:
-    """Start the first round; if speculative is set, start the fallback round at the same time."""
+    """Start the first round (`concat_answer`). If speculative is set, start the fallback round at the same time: one
+    `passage_answer_early` for each passage that `ask_passages` would ask about.
+    """
     context = get_context(runtime)
     early_ranks = list_ranks_to_ask(state, context) if context.speculative else []
     return ["concat_answer", *send_passages("passage_answer_early", state, early_ranks)]
 
 
 def fall_back_if_unknown(state: State, runtime: Runtime[Context]) -> list[Send] | Literal["vote", "__end__"]:
-    """Known answer: end. Unknown: ask every passage, or vote at once if they were asked in advance."""
+    """Known answer: end. Unknown: continue as `ask_passages` says, or vote at once if the passages were asked about at
+    the same time as the first round.
+    """
     if not state["unknown"]:
         return "__end__"
     return "vote" if state.get("votes") else ask_passages(state, runtime)
 
 
 def act_on_thought(state: State, runtime: Runtime[Context]) -> Literal["ask_action", "retrieve", "finish"]:
-    """A thought without an action: ask for the action. With one: search or finish."""
+    """A thought without an action: ask for the action. A thought with an action: search or finish."""
     step = state["steps"][-1]
     return "ask_action" if step["query"] is None and step["answer"] is None else search_or_finish(state, runtime)
 
@@ -121,7 +130,7 @@ def answer_follow_up_or_question(
 
 
 def continue_follow_ups(state: State, runtime: Runtime[Context]) -> Literal["follow_up", "forced_answer"]:
-    """Continue while fewer than max_steps follow-up questions were asked."""
+    """Continue while fewer than max_steps follow-up questions were asked; then force a final answer."""
     return "follow_up" if len(state["steps"]) < get_context(runtime).max_steps else "forced_answer"
 
 
@@ -136,7 +145,7 @@ def ask_all_passages(state: State, runtime: Runtime[Context]) -> list[Send] | Li
 
 
 def continue_reading(state: State) -> Literal["infer", "cite"]:
-    """Continue while passages are left."""
+    """Read the next passage (`infer`) while passages are left; then `cite`."""
     return "infer" if state["finished_rounds"] < len(state["passages"]) else "cite"
 
 
@@ -148,22 +157,22 @@ def verify_if_candidates_differ(state: State) -> list[Send] | Literal["choose_ve
 
 
 def recover_if_masked(state: State) -> Literal["recover_condition", "__end__"]:
-    """Recover the hidden words of the statement. Without a statement the candidate scores 0."""
+    """Recover the hidden words of the statement. If there is no statement: end; the candidate scores 0."""
     return "recover_condition" if state["masked_statement"] else "__end__"
 
 
 def rerank_if_chosen(state: State, runtime: Runtime[Context]) -> Literal["rerank", "__end__"]:
-    """The reranker that the user chose, if any, for two passages or more."""
+    """Go to the reranker if the user chose one and there are two passages or more; else end."""
     return "rerank" if get_context(runtime).reranker and len(state["passages"]) > 1 else "__end__"
 
 
 def rerank_if_chosen_then_filter(state: State, runtime: Runtime[Context]) -> Literal["rerank", "filter_context"]:
-    """The reranker, if it has work to do; else go directly to the method's own filter."""
+    """Go to the reranker if the user chose one and there are two passages or more; else to the method's own filter."""
     return "filter_context" if rerank_if_chosen(state, runtime) == "__end__" else "rerank"
 
 
 def rerank_or_filter(state: State, runtime: Runtime[Context]) -> Literal["rerank", "filter_context", "__end__"]:
-    """The reranker, if it has work to do; else the filter, if one is chosen; else end."""
+    """Go to the reranker if the user chose one and there are two passages or more; else as `filter_if_chosen` says."""
     next_node = rerank_if_chosen(state, runtime)
     return filter_if_chosen(state, runtime) if next_node == "__end__" else next_node
 
@@ -171,7 +180,7 @@ def rerank_or_filter(state: State, runtime: Runtime[Context]) -> Literal["rerank
 def choose_reranker(
     state: State, runtime: Runtime[Context]
 ) -> Literal["reorder", "rationalize", "summarize_passages", "rank_window"]:
-    """Order the passages in the way that the setting reranker names."""
+    """Go to the first node of the reranker that the setting reranker names; for reranker=question it is `reorder`."""
     node_of_reranker: dict[str | None, Literal["rationalize", "summarize_passages", "rank_window"]] = {
         "rationale": "rationalize",
         "summary": "summarize_passages",
@@ -208,7 +217,8 @@ def summarize_candidates(state: State, runtime: Runtime[Context]) -> list[Send] 
 def judge_summaries(
     state: State, runtime: Runtime[Context]
 ) -> list[Send] | Literal["answer_from_summaries", "select_candidate"]:
-    """Fan out: validity checks and comparisons, as SuRe's settings say; or answer from the summaries (ablation).
+    """Fan out: validity checks and comparisons, as SuRe's settings say; if sure_parts=summaries, neither: answer from
+    the summaries.
 
     With ranking="lazy" the comparisons wait until the validity is known.
     """
@@ -236,7 +246,7 @@ def choose_if_candidates_differ(state: State) -> Literal["answer_from_choices", 
 
 
 def continue_windows(state: State) -> Literal["rank_window", "__end__"]:
-    """Continue until a window has begun at rank 0."""
+    """Rank the next window, until a window that begins at rank 0 was ranked."""
     return "rank_window" if find_window_start(len(state["passages"]), state["finished_rounds"] - 1) else "__end__"
 
 
@@ -291,12 +301,16 @@ def needs_topic(context: Context) -> bool:
 def search_each_query(state: State) -> list[Send]:
     """Fan out: one `search_and_filter` per query. The query that is the question itself already has its passages."""
     question = state["question"]
-    common = {key: state.get(key) for key in ("question", "given_passages", "given_gold_answers", "topic")}
-    retrieval = {"query": None, "passages": state["passages"], "retrieved": state.get("retrieved")}
+    shared_state = {key: state.get(key) for key in ("question", "given_passages", "given_gold_answers", "topic")}
+    result_for_question = {"query": None, "passages": state["passages"], "retrieved": state.get("retrieved")}
     return [
         Send(
             "search_and_filter",
-            {**common, "rank": rank, **(retrieval if query == question else {"query": query, "passages": []})},
+            {
+                **shared_state,
+                "rank": rank,
+                **(result_for_question if query == question else {"query": query, "passages": []}),
+            },
         )
         for rank, query in enumerate(state.get("queries") or [])
     ]
@@ -305,7 +319,7 @@ def search_each_query(state: State) -> list[Send]:
 def search_unless_found(
     state: State, runtime: Runtime[Context]
 ) -> Literal["retrieve", "filter_knowledge", "collect_passages"]:
-    """Retrieve for a query that has no passages yet."""
+    """Retrieve for a query that has no passages yet; else go on as `filter_or_collect` says."""
     return filter_or_collect(state, runtime) if state.get("passages") else "retrieve"
 
 
@@ -315,12 +329,13 @@ def filter_or_collect(state: State, runtime: Runtime[Context]) -> Literal["filte
 
 
 def judge_in_one_or_two_turns(state: State, runtime: Runtime[Context]) -> Literal["judge_passages", "judge_and_choose"]:
-    """Judge and then choose, or do both in one call."""
+    """Judge the passages and then choose among them in a second call (filter_turns=2), or do both in one call."""
     return "judge_passages" if get_context(runtime).filter_turns == 2 else "judge_and_choose"
 
 
 def filter_or_reason(state: State, runtime: Runtime[Context]) -> Literal["filter_union", "reason", "cot_answer"]:
-    """Filter the merged passages if filter_union is set. Otherwise they were filtered query by query; go on.
+    """Filter the merged passages if the setting filter_union is on. If it is off, they were already filtered query by
+    query. Then, and without passages, go on as `reason_in_one_or_two_turns` says.
 
     The node `filter_union` is BlendFilter's own filter, not the one that the setting context_filter names.
     """
@@ -332,7 +347,10 @@ def filter_or_reason(state: State, runtime: Runtime[Context]) -> Literal["filter
 
 
 def reason_in_one_or_two_turns(state: State, runtime: Runtime[Context]) -> Literal["reason", "cot_answer"]:
-    """Reason and then extract the answer, or do both in one call. The setting filter_turns decides this, too."""
+    """Reason and then extract the answer in a second call (filter_turns=2), or do both in one call.
+
+    The setting filter_turns decides this, although nothing is filtered here.
+    """
     return "reason" if get_context(runtime).filter_turns == 2 else "cot_answer"
 
 

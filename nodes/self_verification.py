@@ -15,14 +15,14 @@ from quorum.nodes.evidence import find_evidence
 from quorum.parsing.answers import parse_reasoned_answer
 from quorum.parsing.statements import parse_masked_statement, parse_missing_words
 
-CHAINS, CHAIN_TEMPERATURE = 5, 0.3  # chains of thought, and their temperature
-RECOVERY_CALLS, RECOVERY_TEMPERATURE = 10, 0.2  # for each candidate
+CHAINS, CHAIN_TEMPERATURE = 5, 0.3  # the number of chains of thought, and their temperature
+RECOVERY_CALLS, RECOVERY_TEMPERATURE = 10, 0.2  # the number of calls for each candidate, and their temperature
 
 
 async def sample_answers(state: State, runtime: Runtime[Context]) -> State:
-    """question, passages -> candidates (distinct, without unknown), rationales, confidence.
+    """question, passages -> candidates (distinct, without unknown), rationales, confidence, passages (shown).
 
-    confidence: the share of samples that gave the candidate, if it is the only one; otherwise null.
+    confidence: if there is only one candidate, the share of samples that gave it; otherwise null.
     """
     question, convert_answer = state["question"], get_answer_converter("zero_shot_cot", runtime)
     replies = await ask(
@@ -49,7 +49,11 @@ async def sample_answers(state: State, runtime: Runtime[Context]) -> State:
 
 
 async def mask_condition(state: State, runtime: Runtime[Context]) -> State:
-    """question, answer (a candidate), rank -> masked_statement (of both, with a name, date or other detail hidden)."""
+    """question, answer (a candidate), rank -> masked_statement.
+
+    The statement joins question and answer, and [MASK] hides a condition of the question: a name, a date or another
+    detail. null if the reply gives no such statement.
+    """
     question, answer = state["question"], state["answer"]
     replies = await ask(
         "mask_condition",
@@ -63,7 +67,7 @@ async def mask_condition(state: State, runtime: Runtime[Context]) -> State:
 
 
 async def recover_condition(state: State, runtime: Runtime[Context]) -> State:
-    """masked_statement, passages, rank -> verified_candidates (one: how many samples recover the hidden words)."""
+    """masked_statement, passages, rank -> verified_candidates (one: how many replies recover the hidden words)."""
     masked_statement, rank = state["masked_statement"], state["rank"]
     assert masked_statement is not None  # recover_if_masked routes here only with a statement
     replies = await ask(
@@ -82,7 +86,12 @@ async def recover_condition(state: State, runtime: Runtime[Context]) -> State:
 
 
 async def choose_verified(state: State) -> State:
-    """candidates, verified_candidates -> answer (most recoveries; in a tie the first), scores, confidence (lead)."""
+    """candidates, rationales, verified_candidates, passages -> answer, rationale, evidence, scores, confidence.
+
+    The answer is the candidate whose hidden words were recovered most often; in a tie, the first of these candidates.
+    scores: how often, for each candidate. confidence: the difference between the two highest scores, divided by
+    RECOVERY_CALLS. A single candidate is the answer without a check, with the confidence from `sample_answers`.
+    """
     candidates, rationales = state["candidates"] or [UNKNOWN], state["rationales"] or [None]
     recovered_counts = {check["rank"]: check["recovered"] for check in state["verified_candidates"]}
     scores = [float(recovered_counts.get(rank, 0)) for rank in range(len(candidates))]

@@ -1,7 +1,7 @@
 """Counts short answers of too many words, and asks the model to cut each of them down to the answer it contains.
 
-A shortened answer has only words of the reply that it was cut from, and depends on no other reply, so a vote stays
-certified.
+A shortened answer has only words of the reply that it was cut from, and depends on no other reply. Each vote thus still
+depends on one passage only, which the certificate of a vote requires.
 """
 
 import asyncio
@@ -25,7 +25,8 @@ T = TypeVar("T")
 
 PROMPT = "shorten"
 MAX_WORDS = 12  # of a short answer; a title, or a date with a place, has fewer
-LONGEST_SHOWN_REPLY = 6000  # characters of a reply that are shown: the short answer stands at one of its ends
+# Characters. The prompt shows only the beginning and the end of a longer reply, because its short answer stands there.
+LONGEST_SHOWN_REPLY = 6000
 SHORT_ANSWER_PROMPTS = frozenset(
     {
         *("answer", "answer_candidates"),
@@ -40,18 +41,18 @@ WORD = re.compile(r"\w+")
 
 @dataclass(frozen=True)
 class ShortenedAnswer:
-    """answer: the cut answer, or None if the wordy one stays; reply: the reply to the prompt that asks for the cut."""
+    """answer: the shortened answer, or None if the wordy one stays; reply: the reply to the prompt `shorten`."""
 
     answer: str | None
     reply: Reply
 
 
 def wants_short_answer(prompt: str, context: Context) -> bool:
-    """Whether the prompt asks for a short answer."""
+    """Whether the prompt asks for a short answer, and the setting `answer_type` does, too."""
     return context.answer_type == "short" and prompt in SHORT_ANSWER_PROMPTS | REASONING_PROMPTS
 
 
-def is_verbose(answer: str) -> bool:
+def is_wordy(answer: str) -> bool:
     """Whether a short answer has too many words. A wordy "unknown" is fine: it is parsed as unknown anyway."""
     return len(WORD.findall(answer)) > MAX_WORDS and not is_unknown(answer)
 
@@ -67,30 +68,31 @@ async def shorten(
     overrides: Overrides,
     model: str | BaseChatModel | None,
 ) -> tuple[list[T], State]:
-    """Cut the answers of too many words, if `shorten` is "auto".
+    """Shorten the wordy answers among the replies to a prompt, if the setting `shorten` is "auto".
 
-    Returns (the parsed values, some of them cut; the state update that counts wordy answers and the calls that cut
-    them).
+    question: nothing is shortened if it is not a text. parse: the parser that gave `parsed_replies`. Returns the parsed
+    values, in which shortened answers replace wordy ones, and a state update that counts the wordy answers and the
+    calls of the prompt `shorten`.
     """
-    values = [reading.value for reading in parsed_replies]
+    values = [parsed.value for parsed in parsed_replies]
     wants_short = wants_short_answer(prompt, context)
-    verbose_places = [place for place, value in enumerate(values) if wants_short and is_verbose(get_answer(value))]
-    if not verbose_places:
+    wordy_indexes = [index for index, value in enumerate(values) if wants_short and is_wordy(get_answer(value))]
+    if not wordy_indexes:
         return values, {}
-    raw_replies = [replies[place].raw for place in verbose_places]
+    raw_replies = [replies[index].raw for index in wordy_indexes]
     update = State(wordy_answers={prompt: CountedReplies(count=len(raw_replies), replies=raw_replies)})
     if context.shorten == "off" or not isinstance(question, str) or not await follows_shorten_prompt(context, model):
         return values, update
-    texts = {place: choose_text_to_cut(replies[place], values[place]) for place in verbose_places}
+    texts = {index: choose_text_to_cut(replies[index], values[index]) for index in wordy_indexes}
     distinct_texts = list(dict.fromkeys(texts.values()))
     shortened_answers = await asyncio.gather(
         *(ask_for_cut(question, text, context, overrides, model) for text in distinct_texts)
     )
     cuts = dict(zip(distinct_texts, shortened_answers, strict=True))
-    for place, text in texts.items():
+    for index, text in texts.items():
         cut = cuts[text]
         if cut is not None and cut.answer is not None:
-            values[place] = replace_answer(values[place], cut.answer, parse)
+            values[index] = replace_answer(values[index], cut.answer, parse)
     return values, cast(State, {**update, **count_cuts([cuts[text] for text in texts.values()])})
 
 
@@ -103,7 +105,7 @@ async def follows_shorten_prompt(context: Context, model: str | BaseChatModel | 
 async def ask_for_cut(
     question: str, text: str, context: Context, overrides: Overrides, model: str | BaseChatModel | None
 ) -> ShortenedAnswer | None:
-    """Ask for the short answer in a text; None if the text does not fit the window."""
+    """Ask for the short answer in a text; None if the text does not fit into the model's window."""
     rendered_prompt = render_prompt(PROMPT, overrides, question=question, answer=text)
     try:
         (reply,) = await call(
@@ -121,7 +123,7 @@ async def ask_for_cut(
 
 
 def is_excerpt(answer: str, text: str) -> bool:
-    """Whether an answer is short and adds nothing to the text: all its words stand there, in the same order.
+    """Whether an answer is short and adds nothing to the text: the text has all words of the answer, in this order.
 
     >>> text = "It was built in Oslo, by Ida Brenn."
     >>> [is_excerpt(answer, text) for answer in ("Ida Brenn", "Brenn, Oslo", "unknown")]
@@ -133,12 +135,15 @@ def is_excerpt(answer: str, text: str) -> bool:
 
 
 def get_answer(value: object) -> str:
-    """The answer in a parsed value."""
+    """The answer in a parsed value; "" if the value is no answer."""
     return value.answer if isinstance(value, ReasonedAnswer) else value if isinstance(value, str) else ""
 
 
 def choose_text_to_cut(reply: Reply, value: object) -> str:
-    """The text to cut: the reply, or only the answer of a chain of thought."""
+    """The text to cut: the reply or, after a chain of thought, only its answer.
+
+    The middle of a long text is left out.
+    """
     text = value.answer if isinstance(value, ReasonedAnswer) else reply.text
     return (
         text

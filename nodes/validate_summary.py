@@ -9,7 +9,7 @@ from quorum.parsing.verdicts import parse_validity
 
 
 async def validate(state: State, runtime: Runtime[Context]) -> State:
-    """question, rank, candidates (one), summaries (its own) -> summary_validities (one). The prompt has no passages."""
+    """question, rank, candidates (one), summaries (the candidate's) -> summary_validities (one). Sends no passages."""
     (candidate,), (summary,), rank = state["candidates"] or [], state["summaries"] or [], state["rank"]
     replies = await ask(
         "validity",

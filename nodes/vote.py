@@ -11,12 +11,15 @@ from quorum.nodes.evidence import split_voters
 
 
 async def vote(state: State, runtime: Runtime[Context]) -> State:
-    """votes, passages -> answer, unknown, confidence (null if vote=staged), evidence, voters_without_evidence."""
+    """votes, passages -> answer, unknown, confidence, evidence, voters_without_evidence.
+
+    The confidence is the winner's share of the votes that are not unknown. It is null if there is no winner, and if
+    vote=staged, because then not every passage is asked.
+    """
     passages, votes, context = state["passages"], state.get("votes") or [], get_context(runtime)
     outcome = count_votes(votes)
-    winning_answers = {
-        vote["rank"]: vote["answer"] for vote in votes if vote_key(vote["answer"]) == vote_key(outcome.answer)
-    }
+    # The rank of a passage that voted for the winner -> the answer in the wording of this passage.
+    winning_answers = {v["rank"]: v["answer"] for v in votes if vote_key(v["answer"]) == vote_key(outcome.answer)}
     voters = [(winning_answers[rank], passages[rank]) for rank in outcome.ranks]
     evidence, unsupported_ids = split_voters(outcome.answer, voters, context.answer_type)
     return {
@@ -29,7 +32,11 @@ async def vote(state: State, runtime: Runtime[Context]) -> State:
 
 
 async def certified_vote(state: State, runtime: Runtime[Context]) -> State:
-    """votes, passages -> as `vote`, and certified (null if a vote may depend on more than its own passage)."""
+    """votes, passages -> the keys that `vote` returns, and certified.
+
+    A certificate needs the votes of all passages. Each vote must depend on its own passage only, and must be the same
+    if the question is asked again. Otherwise `certified` is not returned, and stays null as the node `begin` set it.
+    """
     context, outcome = get_context(runtime), await vote(state, runtime)
     if context.vote == "staged" or context.reranker or context.context_filter or state.get("temperature_refused"):
         return outcome

@@ -1,4 +1,4 @@
-"""Runs the command `quorum` for `python -m quorum`, which also works if the script is not on the path."""
+"""Runs the command `quorum` for `python -m quorum`, which also works if the script `quorum` is not on the PATH."""
 
 from quorum.cli.main import main
 

@@ -1,6 +1,6 @@
 """Retrieves the k best passages for a query, from a collection or from given passages.
 
-Begin with `search`. Imports documents, models, datasets and core.
+Begin with `search`. This package imports only documents, models, datasets and core.
 """
 
 import asyncio
@@ -18,23 +18,24 @@ if TYPE_CHECKING:
 
     from quorum.core.context import Context
 
-__all__ = ["find_retriever", "retriever", "search"]
+__all__ = ["find_retriever", "get_retriever", "search"]
 
 
-def retriever(context: "Context") -> "BaseRetriever":
-    """The context's retriever over its collection. A retriever object in the context is returned unchanged.
+def get_retriever(context: "Context") -> "BaseRetriever":
+    """The retriever that the context names, over the context's collection.
 
-    Names are looked up in `quorum.retrievers.registry`. If the collection is the sample and it is missing or outdated,
-    this creates it first, so the call blocks.
+    The name is looked up in `quorum.retrievers.registry`. If the context holds a retriever object in place of a name,
+    this object is returned unchanged. If the collection is the sample, and is missing or outdated, this function
+    creates it first, and blocks until that is done.
     """
     if not isinstance(context.retriever, str):
         return context.retriever
     from quorum.retrievers.collection_names import SAMPLE, check_collection_name
     from quorum.retrievers.collections import ensure_sample
 
-    name = check_collection_name(context.collection)
+    collection = check_collection_name(context.collection)
     kind, argument = find_retriever(context.retriever)
-    if name == SAMPLE:
+    if collection == SAMPLE:
         ensure_sample(context)
     return kind.make(context, argument)
 
@@ -44,7 +45,8 @@ async def search(
 ) -> list[Passage]:
     """The best `context.k` passages for a query, best first, with scores; fewer if the collection has fewer.
 
-    given: passages to rank by BM25; None searches the context's collection with its retriever.
+    given: passages to rank by BM25. If it is None, the context's retriever searches the context's collection.
+    In a cascade, a search that an earlier stage has made is not made again (`quorum.core.cascade_cache`).
     """
     check_question(query)
     cache = CASCADE_CACHE.get()
@@ -60,16 +62,18 @@ async def search(
 
 
 def make_search_key(query: str, context: "Context", given: list[Passage] | None) -> tuple[Hashable, ...]:
-    """The key of a search in a cascade's cache: the query, the number of passages, and what is searched."""
+    """The key of a search in a cascade's cache: the query, the number of passages, what chooses the retriever and the
+    collection, and the ids of the given passages.
+    """
     parts = (context.retriever, context.collection, context.store, context.embeddings)
     store_key = tuple(part if isinstance(part, str) else id(part) for part in parts)
     return query, context.k, store_key, None if given is None else tuple(passage["id"] for passage in given)
 
 
 def choose_retriever(context: "Context", given: list[Passage] | None) -> "BaseRetriever":
-    """BM25 over the given passages, or the context's retriever if none are given."""
+    """BM25 over the given passages, or the context's retriever if `given` is None."""
     if given is None:
-        return retriever(context)
+        return get_retriever(context)
     from quorum.retrievers.langchain_retrievers import GivenRetriever
 
     return GivenRetriever(k=context.k, passages=given)

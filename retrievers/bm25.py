@@ -17,14 +17,14 @@ from quorum.retrievers.passages import copy_with_score, make_indexed_text
 from quorum.retrievers.token_scores import TokenScores
 
 K1, B = 0.9, 0.4
-HANGUL = "\uac00-\ud7a3"
+HANGUL = "\uac00-\ud7a3"  # Korean has spaces, but is split like the unspaced scripts
 MARKED_SCRIPTS = "\u0900-\u0963\u0966-\u0dff"  # scripts of India, whose vowel signs are not letters to Python
 STEMMERS = threading.local()  # a Stemmer must not be shared between threads
 WORD_RUN = re.compile(
     rf"(?P<unspaced>[{UNSPACED_SCRIPTS}{HANGUL}]+)|(?:[^\W_{UNSPACED_SCRIPTS}{HANGUL}]|[{MARKED_SCRIPTS}])+"
 )
 SPECIAL_CHARACTER = re.compile(rf"[{UNSPACED_SCRIPTS}{HANGUL}{MARKED_SCRIPTS}]")
-WORD = re.compile(r"[^\W_]+")  # the same as WORD_RUN in texts without special characters
+WORD = re.compile(r"[^\W_]+")  # finds the same as WORD_RUN in texts without special characters
 NOT_ASCII = re.compile(r"[^\x00-\x7f]+")
 # A table for str.translate: each ASCII character that is no letter or digit becomes a space.
 ASCII_WORD_TABLE = "".join(chr(code) if chr(code).isalnum() else " " for code in range(128))
@@ -45,6 +45,8 @@ def tokenize_text(text: str) -> list[str]:
 def split_words(text: str) -> list[str]:
     """The words of a text, folded but not stemmed, with the characters and bigrams of unspaced scripts."""
     folded_text = fold_text(text)
+    # Two quicker ways for texts that need no WORD_RUN: without any word character outside ASCII, then without any
+    # special character. Both give the words that the loop below would give.
     non_ascii = "" if folded_text.isascii() else "".join(NOT_ASCII.findall(folded_text))
     if not WORD.search(non_ascii) and not SPECIAL_CHARACTER.search(non_ascii):
         return (NOT_ASCII.sub(" ", folded_text) if non_ascii else folded_text).translate(ASCII_WORD_TABLE).split()
@@ -61,7 +63,9 @@ def split_words(text: str) -> list[str]:
 
 
 def tokenize_query(text: str) -> list[str]:
-    """The tokens of a question without its stop words, unless it has nothing else ("Who are The Who?")."""
+    """The tokens of a question without its stop words. A question that has only stop words ("Who are The Who?") keeps
+    them.
+    """
     tokens = tokenize_text(text)
     return [token for token in tokens if token not in STOP_WORDS] or tokens
 
@@ -85,7 +89,7 @@ def stem_words(words: list[str]) -> list[str]:
 
 
 class BM25Index:
-    """Searches passages by BM25. token_scores: those of the passages; None computes them."""
+    """Searches passages by BM25. token_scores: the scores of the tokens in the passages; if None, they are computed."""
 
     def __init__(self, passages: Sequence[Passage], token_scores: TokenScores | None = None) -> None:
         self.passages = passages
@@ -94,7 +98,9 @@ class BM25Index:
         self.token_scores = token_scores
 
     def find_best(self, query: str, k: int) -> list[Passage]:
-        """The best k passages, or all if there are fewer. Passages with equal scores stay in their own order."""
+        """The best k passages, or all if there are fewer. Passages with equal scores stay in the order of
+        `self.passages`.
+        """
         scores = self.compute_scores(query)
         k = min(k, len(scores))
         if k < 1:
@@ -112,7 +118,7 @@ class BM25Index:
 
 
 def compute_token_scores(texts: Iterable[str]) -> TokenScores | None:
-    """The BM25 scores of the tokens of texts; None if they have no token."""
+    """The BM25 score of each token in each text; None if no text has a token."""
     lengths, word_numbers = array("i"), WordNumbers()
 
     def split_and_count(text: str) -> list[str]:
@@ -120,12 +126,17 @@ def compute_token_scores(texts: Iterable[str]) -> TokenScores | None:
         lengths.append(len(words))
         return words
 
-    numbers = np.fromiter(map(word_numbers.__getitem__, chain.from_iterable(map(split_and_count, texts))), np.int32)
+    text_word_numbers = np.fromiter(
+        map(word_numbers.__getitem__, chain.from_iterable(map(split_and_count, texts))), np.int32
+    )
     if not word_numbers:
         return None
-    stems = WordNumbers()
-    stem_numbers = np.fromiter(map(stems.__getitem__, stem_words(list(word_numbers))), np.int32)
-    return TokenScores.build(stem_numbers[numbers], np.frombuffer(lengths, np.int32), dict(stems), k1=K1, b=B)
+    stem_numbers = WordNumbers()
+    # Each distinct word is stemmed only once.
+    stem_number_of_word = np.fromiter(map(stem_numbers.__getitem__, stem_words(list(word_numbers))), np.int32)
+    return TokenScores.build(
+        stem_number_of_word[text_word_numbers], np.frombuffer(lengths, np.int32), dict(stem_numbers), k1=K1, b=B
+    )
 
 
 class WordNumbers(dict[str, int]):

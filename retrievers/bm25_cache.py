@@ -20,19 +20,25 @@ from quorum.retrievers.token_scores import TokenScores
 FORMAT_VERSION = "2"  # increase it when tokens, parameters or files change: indexes of another format are rebuilt
 INDEXES_IN_MEMORY = 8
 LOG = logging.getLogger("quorum")
+# (location of the store, name of the collection) -> (revision, index); the one used last is at the end.
 LOADED_INDEXES: OrderedDict[tuple[str, str], tuple[str, BM25Index]] = OrderedDict()
 LOADING_LOCK = threading.Lock()
 
 
 def load_bm25_index(store: Store, name: str) -> BM25Index:
-    """The BM25 index of the collection's present revision. It blocks: call it on a thread."""
+    """The BM25 index of the present revision of the collection `name`. It blocks: call it on a thread.
+
+    While the collection is being changed, the index is built in memory only, because the next change makes it useless.
+    """
     info = store.fetch_info(name)
     key = (store.location, name)
     with LOADING_LOCK:
         revision, index = LOADED_INDEXES.get(key, ("", None))
         if index is None or revision != info.revision:
             revision, index = (
-                build_bm25_index(store, name) if info.is_being_changed else load_or_build(store, name, info.revision)
+                build_bm25_index(store, name)
+                if info.is_being_changed
+                else load_or_build_index(store, name, info.revision)
             )
             LOADED_INDEXES[key] = (revision, index)
         LOADED_INDEXES.move_to_end(key)
@@ -47,14 +53,19 @@ def build_bm25_index(store: Store, name: str) -> tuple[str, BM25Index]:
     return revision, BM25Index(passages)
 
 
-def load_or_build(store: Store, name: str, revision: str) -> tuple[str, BM25Index]:
-    """(revision, index) from disk. An index that is not there is built and saved."""
+def load_or_build_index(store: Store, name: str, revision: str) -> tuple[str, BM25Index]:
+    """(revision, index) from the disk. If the index is not there, it is built from the collection's present passages
+    and saved; the returned revision is then that of these passages.
+    """
     location_hash = sha256(f"{store.location}\n{name}".encode()).hexdigest()[:8]
     folder = store.folder / "bm25" / f"{name[:80]}-{location_hash}"
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise SetupError(f"The folder {folder} cannot be made ({error.strerror}); give another store.") from None
+        raise SetupError(
+            f"The folder {folder} cannot be made ({error.strerror}); make the folder above it writable or give another "
+            "store with --store."
+        ) from None
     with FileLock(folder / "lock"):
         index = load_index(folder / f"{revision}.{FORMAT_VERSION}")
         if index is not None:
@@ -77,21 +88,22 @@ def load_index(folder: Path) -> BM25Index | None:
 
 
 def save_index(index: BM25Index, folder: Path) -> None:
-    """Write an index to a temporary folder, remove indexes of other revisions, and rename the folder.
+    """Write an index to a temporary folder, remove the older indexes of the collection, and rename the temporary folder
+    to `folder`.
 
     If this fails, for example on a full disk, the index stays in memory, and the next process builds it again.
     """
-    if index.token_scores is None:
+    if index.token_scores is None:  # the passages have no tokens
         return
     try:
-        temporary = Path(tempfile.mkdtemp(prefix="new-", dir=folder.parent))
+        temporary_folder = Path(tempfile.mkdtemp(prefix="new-", dir=folder.parent))
         lines = [json.dumps(passage) for passage in index.passages]
-        (temporary / "passages.jsonl").write_text("\n".join(lines), encoding="utf-8")
-        index.token_scores.save(temporary / "index")
-        for other in folder.parent.iterdir():
-            if other.is_dir() and other != temporary:
-                shutil.rmtree(other)
-        temporary.rename(folder)
+        (temporary_folder / "passages.jsonl").write_text("\n".join(lines), encoding="utf-8")
+        index.token_scores.save(temporary_folder / "index")
+        for path in folder.parent.iterdir():
+            if path.is_dir() and path != temporary_folder:
+                shutil.rmtree(path)
+        temporary_folder.rename(folder)
     except OSError as error:
         LOG.warning("The BM25 index cannot be saved in %s (%s); each process builds it again.", folder.parent, error)
         for leftover in folder.parent.glob("new-*"):

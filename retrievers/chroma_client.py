@@ -59,7 +59,7 @@ def explain_failures(store: str) -> Iterator[None]:
         raise SetupError(f"The Chroma server {store} refused access ({shorten_message(error)}).") from error
     except InternalError as error:
         if "disk is full" in str(error):
-            raise SetupError(f"The disk of the store {store} is full; make room, then run the same again.") from error
+            raise SetupError(f"The disk of the store {store} is full; make room on it, then try again.") from error
         if is_index_error(error):
             raise make_damaged_index_error(store, shorten_message(error)) from error
         raise SetupError(

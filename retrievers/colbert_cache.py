@@ -23,20 +23,21 @@ from quorum.retrievers.passages import make_indexed_text
 from quorum.retrievers.store import Store
 
 FORMAT_VERSION = "1"  # increase it when the files change: indexes of another format are rebuilt
-INDEXES_IN_MEMORY = 4
-ENCODED_AT_ONCE = 256
+INDEXES_IN_MEMORY = 4  # at most
+ENCODED_AT_ONCE = 256  # passages
+# (location of the store, collection, fingerprint of the encoder) -> (revision, index), the last used at the end
 LOADED_INDEXES: OrderedDict[tuple[str, str, str], tuple[str, TokenIndex]] = OrderedDict()
 LOADING_LOCK = threading.Lock()
 
 
 def load_token_index(store: Store, name: str, encoder: TokenEncoder) -> TokenIndex:
-    """The token vectors of the collection's present revision. It blocks: call it on a thread."""
+    """The token vectors of the present revision of the collection `name`. It blocks: call it on a thread."""
     info = store.fetch_info(name)
     key = (store.location, name, encoder.fingerprint)
     with LOADING_LOCK:
         revision, index = LOADED_INDEXES.get(key, ("", None))
         if index is None or revision != info.revision:
-            revision, index = load_or_build(store, name, info.revision, encoder)
+            revision, index = load_or_build_index(store, name, info.revision, encoder)
             LOADED_INDEXES[key] = (revision, index)
         LOADED_INDEXES.move_to_end(key)
         while len(LOADED_INDEXES) > INDEXES_IN_MEMORY:
@@ -44,14 +45,20 @@ def load_token_index(store: Store, name: str, encoder: TokenEncoder) -> TokenInd
     return index
 
 
-def load_or_build(store: Store, name: str, revision: str, encoder: TokenEncoder) -> tuple[str, TokenIndex]:
-    """(revision, index) from disk. An index that is not there is computed and saved."""
+def load_or_build_index(store: Store, name: str, revision: str, encoder: TokenEncoder) -> tuple[str, TokenIndex]:
+    """(revision, index) from disk. An index that is not there is computed and saved.
+
+    The revision is a newer one than `revision` if the collection has changed in the meantime.
+    """
     location_hash = sha256(f"{store.location}\n{name}\n{encoder.fingerprint}".encode()).hexdigest()[:8]
     folder = store.folder / "colbert" / f"{name[:80]}-{location_hash}"
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise SetupError(f"The folder {folder} cannot be made ({error.strerror}); give another store.") from None
+        raise SetupError(
+            f"The folder {folder} cannot be made ({error.strerror}); make the folder above it writable or give another "
+            "store with --store."
+        ) from None
     with FileLock(folder / "lock"):
         index = load_index(folder / f"{revision}.{FORMAT_VERSION}")
         if index is None:
@@ -75,29 +82,33 @@ def load_index(folder: Path) -> TokenIndex | None:
 
 
 def find_older_index(folder: Path) -> TokenIndex | None:
-    """An index of another revision, if there is one."""
+    """An index of another revision; None if there is none."""
     return next((index for path in folder.glob(f"*.{FORMAT_VERSION}") if (index := load_index(path)) is not None), None)
 
 
-def build_index(passages: list[Passage], encoder: TokenEncoder, older: TokenIndex | None, folder: Path) -> TokenIndex:
-    """Compute an index in a temporary folder, remove indexes of other revisions, rename the folder, load the index."""
+def build_index(
+    passages: list[Passage], encoder: TokenEncoder, older_index: TokenIndex | None, folder: Path
+) -> TokenIndex:
+    """Compute an index in a temporary folder, remove all other indexes of the collection, rename that folder to
+    `folder`, and load the index from there.
+    """
     for leftover in folder.parent.glob("new-*"):  # left by a process that was killed
         shutil.rmtree(leftover)
-    temporary = Path(tempfile.mkdtemp(prefix="new-", dir=folder.parent))
+    temporary_folder = Path(tempfile.mkdtemp(prefix="new-", dir=folder.parent))
     try:
-        write_index(temporary, passages, encoder, older)
-        for other in folder.parent.iterdir():
-            if other.is_dir() and other != temporary:
-                shutil.rmtree(other)
-        temporary.rename(folder)
+        write_index(temporary_folder, passages, encoder, older_index)
+        for other_folder in folder.parent.iterdir():
+            if other_folder.is_dir() and other_folder != temporary_folder:
+                shutil.rmtree(other_folder)
+        temporary_folder.rename(folder)
     except OSError as error:
-        shutil.rmtree(temporary, ignore_errors=True)
+        shutil.rmtree(temporary_folder, ignore_errors=True)
         raise SetupError(
-            f"The token vectors cannot be written to {folder.parent} ({error.strerror or error}); make room, then"
-            " run the same again."
+            f"The token vectors cannot be written to {folder.parent} ({error.strerror or error}); make room on the"
+            " disk, then try again."
         ) from None
     except BaseException:
-        shutil.rmtree(temporary, ignore_errors=True)
+        shutil.rmtree(temporary_folder, ignore_errors=True)
         raise
     index = load_index(folder)
     if index is None:
@@ -105,23 +116,25 @@ def build_index(passages: list[Passage], encoder: TokenEncoder, older: TokenInde
     return index
 
 
-def write_index(temporary: Path, passages: list[Passage], encoder: TokenEncoder, older: TokenIndex | None) -> None:
-    """Compute the files of an index without holding all vectors in memory."""
+def write_index(
+    temporary_folder: Path, passages: list[Passage], encoder: TokenEncoder, older_index: TokenIndex | None
+) -> None:
+    """Compute the files of an index in a folder without holding all vectors in memory."""
     lengths, dimension = [0], 1
-    with (temporary / "rows").open("wb") as rows:
-        for vectors in compute_token_vectors(passages, encoder, older):
+    with (temporary_folder / "rows").open("wb") as rows:
+        for vectors in compute_token_vectors(passages, encoder, older_index):
             lengths.append(len(vectors))
             dimension = vectors.shape[1]
             rows.write(vectors.tobytes())
     starts = np.cumsum(np.array(lengths, dtype=np.int64))
-    convert_rows_to_npy(temporary, int(starts[-1]), dimension)
-    np.save(temporary / "starts.npy", starts)
+    convert_rows_to_npy(temporary_folder, int(starts[-1]), dimension)
+    np.save(temporary_folder / "starts.npy", starts)
     lines = [json.dumps(passage) for passage in passages]
-    (temporary / "passages.jsonl").write_text("\n".join(lines), encoding="utf-8")
+    (temporary_folder / "passages.jsonl").write_text("\n".join(lines), encoding="utf-8")
 
 
 def convert_rows_to_npy(folder: Path, count: int, dimension: int) -> None:
-    """Turn the file "rows" into vectors.npy, which can be read without loading it into memory.
+    """Turn the file "rows" into vectors.npy, which numpy can map into memory instead of loading it.
 
     The rows are copied as a file: on a full disk that raises an error, while writing to a memory map would kill the
     process.
@@ -134,16 +147,24 @@ def convert_rows_to_npy(folder: Path, count: int, dimension: int) -> None:
 
 
 def compute_token_vectors(
-    passages: list[Passage], encoder: TokenEncoder, older: TokenIndex | None
+    passages: list[Passage], encoder: TokenEncoder, older_index: TokenIndex | None
 ) -> Iterator[Vectors]:
-    """The token vectors of each passage in order: (tokens, dimension). Texts of the older index keep their vectors."""
-    row_of_text = {make_indexed_text(passage): row for row, passage in enumerate(older.passages)} if older else {}
+    """The token vectors of each passage, in order, as an array of the shape (tokens, dimension).
+
+    Texts that the older index contains keep their vectors.
+    """
+    older_number_of_text = (
+        {make_indexed_text(passage): number for number, passage in enumerate(older_index.passages)}
+        if older_index
+        else {}
+    )
     for first in range(0, len(passages), ENCODED_AT_ONCE):
         texts = [make_indexed_text(passage) for passage in passages[first : first + ENCODED_AT_ONCE]]
-        new_texts = list(dict.fromkeys(text for text in texts if text not in row_of_text))
+        new_texts = list(dict.fromkeys(text for text in texts if text not in older_number_of_text))
         computed_vectors = dict(zip(new_texts, encoder.encode_passages(new_texts) if new_texts else [], strict=True))
         for text in texts:
-            if older is not None and text in row_of_text:
-                yield older.vectors[older.starts[row_of_text[text]] : older.starts[row_of_text[text] + 1]]
+            if older_index is not None and text in older_number_of_text:
+                number = older_number_of_text[text]
+                yield older_index.vectors[older_index.starts[number] : older_index.starts[number + 1]]
             else:
                 yield computed_vectors[text].astype(np.float16)

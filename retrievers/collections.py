@@ -1,4 +1,4 @@
-"""Lists collections and their passages, and creates the sample collection."""
+"""Lists collections and their passages, deletes collections, and creates the sample collection."""
 
 from functools import lru_cache
 from hashlib import sha256
@@ -15,33 +15,38 @@ from quorum.retrievers.index_report import ProgressCallback
 from quorum.retrievers.store import DEFAULT_FOLDER, Store, open_store
 
 FORMAT_VERSION = "2"  # increase it when the splitter or a passage's metadata change
+# The pairs (store's location, name of the embeddings) for which this process has found or made the sample collection.
 READY_SAMPLES: set[tuple[str, str]] = set()
 
 
 def list_collections(store: str | Path = DEFAULT_FOLDER) -> list[str]:
-    """The collections of a store. Blocks."""
+    """The collections of a store. The call blocks."""
     return open_store(store).list_collections()
 
 
 def list_passages(context: Context) -> list[Passage]:
-    """All passages of the context's collection, sorted by document, and within a document by position. Blocks."""
+    """All passages of the context's collection, sorted by document, and within a document by position.
+
+    The call blocks.
+    """
     if check_collection_name(context.collection) == SAMPLE:
         ensure_sample(context)
     return open_store(context.store).fetch_passages(context.collection)[1]
 
 
 def delete_collection(collection: str, store: str | Path = DEFAULT_FOLDER) -> None:
-    """Remove a collection. Raises `SetupError` if it does not exist. Blocks."""
+    """Remove a collection. Raises `SetupError` if it does not exist. The call blocks."""
     opened_store = open_store(store)
     with opened_store.hold_writer_lock():
         opened_store.delete(check_collection_name(collection))
 
 
 def ensure_sample(context: Context, progress: ProgressCallback | None = None) -> None:
-    """Create the collection "sample" in the context's store if it is missing or made from other files or embeddings.
+    """Create the collection "sample" in the context's store if it is missing, and again if it is outdated.
 
-    Blocks, for a few seconds the first time. `progress(done, total, path)` counts files. A user's own collection
-    with that name stays unchanged.
+    It is outdated if it is unfinished, or was made from other files than the sample's present ones, or with other
+    embeddings than the context's. A user's own collection with the name "sample" stays unchanged. The call blocks, for
+    a few seconds if it creates the collection. `progress(done, total, path)` counts files.
     """
     store, embedding = open_store(context.store), get_embedding_name(context.embeddings)
     key = (store.location, embedding)
@@ -52,13 +57,16 @@ def ensure_sample(context: Context, progress: ProgressCallback | None = None) ->
             # Check again: another process may just have made the collection.
             if is_outdated(store, embedding) and SAMPLE in store.list_collections():
                 store.delete(SAMPLE)
+        # An installed sample may lie in a folder that Git ignores, such as .venv.
         options = IndexOptions(choice=FileChoice(gitignore=False), sample_hash=hash_sample())
         add_documents([get_sample_folder()], SAMPLE, context.store, context.embeddings, options, progress)
     READY_SAMPLES.add(key)
 
 
 def is_outdated(store: Store, embedding: str) -> bool:
-    """Whether the sample collection is missing, unfinished, or made from other files or embeddings."""
+    """Whether the sample collection is missing, unfinished, or made from other files than the sample's present ones, or
+    with other embeddings. False for a user's own collection with the name "sample", which stores no hash of a sample.
+    """
     info = store.find_info(SAMPLE)
     if info is None:
         return True

@@ -1,4 +1,4 @@
-"""Finds a stored passage that contains all words of a new passage (see `quorum.documents.duplicates`)."""
+"""Finds a stored passage of which a new passage is only a copy (see `quorum.documents.duplicates`)."""
 
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
@@ -19,14 +19,17 @@ from quorum.retrievers.metadata import PassageEntry
 
 T = TypeVar("T")
 
-MAX_COMPARED = 5  # stored passages that are compared with a new one
+MAX_COMPARED = 5  # stored passages whose words are compared with those of one new passage
 MIN_SHARED_HASHES = 2  # two passages are compared if their sketches share this many hashes
 MAX_PASSAGES_PER_HASH = 64  # passages that are counted for one hash; thousands of filled-in forms share their hashes
 MAX_CACHED = 2000  # stored passages that are kept in memory; the words of as many passages are kept as well
 
 
 class CopyFinder:
-    """Finds copies by the sketches of a collection's passages. fetch: returns the stored passages of given ids."""
+    """Finds copies by the sketches of a collection's passages.
+
+    entries: passage id -> entry; fetch: returns the stored passages with these ids.
+    """
 
     def __init__(self, entries: Mapping[str, PassageEntry], fetch: Callable[[list[str]], list[Passage]]) -> None:
         self.entries, self.fetch = entries, fetch
@@ -38,8 +41,8 @@ class CopyFinder:
 
     def add(self, id_: str, entry: PassageEntry) -> None:
         """Add a passage's sketch."""
-        for number in entry.sketch:
-            self.ids_of_hash.setdefault(number, []).append(id_)
+        for hash_ in entry.sketch:
+            self.ids_of_hash.setdefault(hash_, []).append(id_)
 
     def remember(self, passages: Mapping[str, Passage]) -> None:
         """Cache passages that have just been stored, because similar ones often follow."""
@@ -70,19 +73,19 @@ class CopyFinder:
         sketch = make_sketch(passage)
         if not sketch:
             return []
-        *run_hashes, whole_hash = sketch
+        *run_hashes, whole_hash = sketch  # hashes of runs of five words, and the hash of all words
         shared_counts: dict[str, int] = {}
-        for number in run_hashes:
-            for id_ in self.ids_of_hash.get(number, ())[:MAX_PASSAGES_PER_HASH]:
+        for hash_ in run_hashes:
+            for id_ in self.ids_of_hash.get(hash_, ())[:MAX_PASSAGES_PER_HASH]:
                 shared_counts[id_] = shared_counts.get(id_, 0) + 1
-        # These passages have exactly the new passage's words, so they come first.
+        # Passages with the same hash of all words have exactly the new passage's words, so they come first.
         for id_ in self.ids_of_hash.get(whole_hash, ())[:MAX_PASSAGES_PER_HASH]:
             shared_counts[id_] = len(run_hashes) + 1
         likely_ids = [id_ for id_, count in shared_counts.items() if count >= MIN_SHARED_HASHES and id_ in self.entries]
         return sorted((id_ for id_ in likely_ids if id_ != passage["id"]), key=lambda id_: -shared_counts[id_])
 
     def load_words(self, ids: list[str], new_passages: Mapping[str, Passage]) -> dict[str, PassageWords]:
-        """The words of passages, by id. Ids of passages that are neither stored nor new are left out."""
+        """passage id -> the passage's words. Ids of passages that are neither stored nor new are left out."""
         words_of_id = {id_: self.words[id_] for id_ in ids if id_ in self.words}
         uncached_ids = [id_ for id_ in ids if id_ not in words_of_id]
         found_passages = [
@@ -97,11 +100,11 @@ class CopyFinder:
 
 
 def is_possible_original(entry: PassageEntry, words: PassageWords, source: str) -> bool:
-    """Whether a stored passage may contain all these words of a new one.
+    """Whether a new passage may be a copy of a stored passage. entry: that of the stored one; words: of the new one.
 
-    It must have the new passage's title and headings, if the new passage has any. And a document
-    other than `source` must hold exactly the stored text: documents that share a stored passage may hold slightly
-    different texts.
+    The stored passage must have the new passage's title and headings, if the new passage has any. And a document other
+    than `source`, the new passage's document, must hold exactly the stored text: documents that share a stored passage
+    may hold slightly different texts.
     """
     return (
         words.title in ("", normalize_title(entry.title))

@@ -1,4 +1,4 @@
-"""Creates the embedding model of a spec once per process."""
+"""Creates each embedding model once per process. A spec names the model, for example "openai:NAME"."""
 
 from functools import lru_cache, partial
 from pathlib import Path
@@ -10,15 +10,18 @@ from quorum.models.model_spec import read_spec
 
 
 def get_embedder(spec: str | Embeddings) -> Embeddings:
-    """Like `quorum.models.embeddings`, but the same object for the same spec and server. The first call blocks."""
+    """The embedding model of a spec, created once for each spec and server address; an object is returned as it is.
+
+    Creating the model takes time, so an event loop must call this function on a thread.
+    """
     return create_embedder(spec, read_spec(spec, "embeddings").base_url) if isinstance(spec, str) else spec
 
 
 def get_indexing_embedder(spec: str | Embeddings, name: str, folder: Path) -> Embeddings:
-    """The embeddings for passages that are indexed; if `spec` is a text, their vectors are cached in `folder`.
+    """The embeddings for passages that are indexed. Vectors that they compute are cached in `folder`.
 
-    Nothing is cached if `spec` is an `Embeddings` object or a model's folder, because neither name identifies the
-    model.
+    name: what `get_embedding_name` gives for `spec`; the cache finds vectors by it. Nothing is cached if `spec` is an
+    `Embeddings` object or the folder of a model, because their names do not change when the model's weights change.
     """
     if not isinstance(spec, str):
         return spec
@@ -34,4 +37,8 @@ def get_indexing_embedder(spec: str | Embeddings, name: str, folder: Path) -> Em
 
 @lru_cache(maxsize=16)
 def create_embedder(spec: str, base_url: str | None) -> Embeddings:
+    """The embedding model of a spec.
+
+    base_url: the server's address, which comes from the environment; here it is only a part of the cache's key.
+    """
     return embeddings(spec)

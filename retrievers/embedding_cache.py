@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from quorum.core.private_files import make_private_file
 
 CACHE_FILE = "embeddings.sqlite3"
-MAX_CACHE_BYTES = 4_000_000_000  # if the file is larger, the oldest half of the vectors is removed
+MAX_CACHE_BYTES = 4_000_000_000  # if the file holds more, the next write removes the oldest half of the vectors first
 KEYS_PER_QUERY = 500  # keys that one SQL query looks up
 LOG = logging.getLogger("quorum")
 
@@ -59,7 +59,7 @@ class CachedEmbeddings(Embeddings):
         return blake2b(f"{self.name}\0{text}".encode(errors="surrogatepass"), digest_size=16).digest()
 
     def read(self, keys: Sequence[bytes]) -> dict[bytes, NDArray[np.float32]]:
-        """The vectors of the keys that the cache holds."""
+        """{key: vector} for those of the keys that the cache holds; empty if it cannot be used."""
         vectors: dict[bytes, NDArray[np.float32]] = {}
         if not self.is_usable or not self.file.exists():
             return vectors
@@ -76,7 +76,7 @@ class CachedEmbeddings(Embeddings):
         return vectors
 
     def write(self, vectors: dict[bytes, NDArray[np.float32]]) -> None:
-        """Add vectors to the cache."""
+        """Add vectors to the cache, and make room for them first if it holds more than MAX_CACHE_BYTES."""
         if not self.is_usable:
             return
         try:
@@ -100,9 +100,13 @@ class CachedEmbeddings(Embeddings):
         return database
 
     def disable_cache(self, error: Exception) -> None:
-        """Stop using the cache."""
+        """Stop using the cache, and log a warning with the reason."""
         self.is_usable = False
-        LOG.warning("The cache of vectors %s cannot be used (%s); if it is damaged, remove it.", self.file, error)
+        LOG.warning(
+            "The cache of vectors %s cannot be used (%s), so every text is embedded; if it is damaged, remove it.",
+            self.file,
+            error,
+        )
 
 
 def count_used_bytes(database: sqlite3.Connection) -> int:

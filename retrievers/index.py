@@ -41,7 +41,7 @@ def index_documents(
     made_from: str | None = None,
     time_limit: float = TIME_LIMIT,
 ) -> IndexReport:
-    """Index files and folders into a collection, which is created if it does not exist. Blocks.
+    """Index files and folders into a collection, which is created if it does not exist. The call blocks.
 
     Documents of the types in `quorum.documents.readers` are split into passages of at most `words` words (see
     `quorum.documents.pieces`). The id of such a passage is a hash of its content. In jsonl and jsonl.gz every line
@@ -166,7 +166,7 @@ def add_documents(
                         report.skipped.append((escape_name(str(path)), "its name is not UTF-8; rename it"))
                     counter.finish_file(path, sizes[path])
                     if not is_passage_file(path):
-                        counter.add(path)
+                        counter.count_step(path)
             if options.prune:
                 present_paths = [*map(str, files.files), *(path for path, _ in report.skipped)]
                 report.removed = remove_missing(ledger, roots, present_paths)
@@ -264,7 +264,7 @@ def read_line_passages(path: Path, words: int, report: IndexReport, counter: "Pr
             report.skipped.append((f"{path}, line {number}", passage))
         else:
             yield from split_passage(passage, words)
-        counter.add(path)
+        counter.count_step(path)
 
 
 def count_change(report: IndexReport, change: Change) -> None:

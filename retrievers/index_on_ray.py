@@ -184,7 +184,7 @@ def take_passages(
             if passage["id"] not in ledger.new_passages:
                 precomputed_embeddings.vectors.pop(text, None)  # the passage is stored by now, or needs no vector
         for _ in range(read_part.lines):
-            counter.add(read_part.path)
+            counter.count_step(read_part.path)
         if read_part.stop_reason:
             raise Unreadable(read_part.stop_reason)
 

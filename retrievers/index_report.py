@@ -13,10 +13,10 @@ ProgressCallback = Callable[[int, int, str], None]  # it is called with (done, t
 class IndexReport:
     """The number of files that were added, unchanged, replaced and removed. A file of JSON lines counts once.
 
-    passages: all passages of the collection. copies: passages that are not stored because another file has the same
-    passage.
-    ignored: files and folders left out by .gitignore. skipped: pairs of a file (or a line of a file) that was
-    not read, and the reason. notes: pairs of a file, or of the collection, and a remark, such as an assumed encoding.
+    passages: how many passages the collection now has. copies: how many passages are not stored because another file
+    has the same passage. ignored: how many files and folders .gitignore leaves out. skipped: pairs (what was not read,
+    reason); the first part names a file or a line of a file. notes: pairs (name, remark), where the name is that of a
+    file or of the collection; the remark is, for example, that an encoding was assumed.
     """
 
     added: int = 0
@@ -34,8 +34,8 @@ class IndexReport:
 class IndexProgress:
     """The progress of indexing.
 
-    passages: those stored or found unchanged; files: those done, of all_files; share: of the bytes, 0 to 1; path: the
-    file that is being read.
+    passages: how many passages are stored or were found unchanged; files: how many of all_files are done; share: the
+    share of all bytes that is done, from 0 to 1; path: the file that is being read.
     """
 
     passages: int
@@ -49,7 +49,10 @@ WatchCallback = Callable[[IndexProgress], None]
 
 
 class ProgressCounter:
-    """Reports indexing progress to two callbacks: `progress` by files and lines, `watch` by passages and bytes."""
+    """Reports indexing progress to two callbacks: `progress` by files and lines, `watch` by passages and bytes.
+
+    total: how many files, lines of JSON or passages `progress` counts; sizes: the bytes of each file.
+    """
 
     def __init__(
         self,
@@ -63,7 +66,7 @@ class ProgressCounter:
         self.passages, self.bytes_done = 0, 0
         self.expected_passages: int | None = None  # passages of the file that is being read, if their number is known
 
-    def add(self, path: str | Path) -> None:
+    def count_step(self, path: str | Path) -> None:
         """Count one more file, line of JSON or passage as done, and tell `progress`."""
         self.done = min(self.done + 1, self.total)
         if self.progress:
@@ -73,7 +76,7 @@ class ProgressCounter:
         """Yield the passages, and tell `progress` after each. For passages that come from no file."""
         for passage in passages:
             yield passage
-            self.add(path)
+            self.count_step(path)
 
     def count_file(
         self, passages: Iterable[Passage], path: Path, size: int, expected_passages: int | None
@@ -86,11 +89,13 @@ class ProgressCounter:
             yield passage
 
     def finish_file(self, path: Path, size: int) -> None:
+        """Count a file of `size` bytes as done, and tell `watch`."""
         self.files += 1
         self.bytes_done += size
         self.report(path, 0)
 
     def report(self, path: Path, bytes_read: float) -> None:
+        """Tell `watch` the progress. bytes_read: about how much of the file is read that is not yet counted as done."""
         if self.watch:
             share = min(1.0, (self.bytes_done + bytes_read) / self.all_bytes)
             self.watch(IndexProgress(self.passages, self.files, self.all_files, share, str(path)))

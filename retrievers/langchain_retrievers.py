@@ -1,4 +1,4 @@
-"""LangChain retrievers: dense (Chroma), BM25, ColBERT, dense and BM25 fused, and BM25 over given passages.
+"""LangChain retrievers: dense (Chroma), BM25, ColBERT, hybrid (dense and BM25, fused), and BM25 over given passages.
 
 The documents that they return carry the passage's id, its text, and `title`, `score` and, if known, `places` as
 metadata. Asynchronous calls embed with the embeddings' own asynchronous method and run Chroma and BM25 on threads.
@@ -25,7 +25,7 @@ from quorum.retrievers.embedder import get_embedder
 from quorum.retrievers.passages import check_question, copy_with_score, make_document
 from quorum.retrievers.store import open_store
 
-RRF_K = 60
+RRF_K = 60  # the constant of reciprocal rank fusion; it has nothing to do with the setting k
 
 
 def choose_ranking_depth(k: int) -> int:
@@ -107,7 +107,7 @@ class ColbertRetriever(Retriever):
 
     collection: str
     store: str
-    model: str
+    model: str  # the name of the token encoder
 
     def find(self, query: str) -> list[Passage]:
         encoder = get_token_encoder(self.model)
@@ -116,7 +116,10 @@ class ColbertRetriever(Retriever):
 
 
 class HybridRetriever(Retriever):
-    """Reciprocal rank fusion of dense and lexical retrieval (Cormack et al. 2009): sum of 1 / (60 + rank)."""
+    """Reciprocal rank fusion (Cormack et al. 2009) of dense and lexical retrieval.
+
+    The score is the sum of 1 / (60 + rank) over the rankings that contain the passage.
+    """
 
     dense: ChromaRetriever
     lexical: BM25Retriever
@@ -125,12 +128,12 @@ class HybridRetriever(Retriever):
         return fuse_rankings([self.dense.find(query), keep_matching_passages(self.lexical.find(query))])[: self.k]
 
     async def afind(self, query: str) -> list[Passage]:
-        dense, lexical = await asyncio.gather(self.dense.afind(query), self.lexical.afind(query))
-        return fuse_rankings([dense, keep_matching_passages(lexical)])[: self.k]
+        dense_ranking, lexical_ranking = await asyncio.gather(self.dense.afind(query), self.lexical.afind(query))
+        return fuse_rankings([dense_ranking, keep_matching_passages(lexical_ranking)])[: self.k]
 
 
 def keep_matching_passages(passages: list[Passage]) -> list[Passage]:
-    """The passages that share a word with the question. The ranks of the other passages have no meaning."""
+    """The passages that share a word with the question. All others have the score 0, so their ranks mean nothing."""
     return [passage for passage in passages if passage["score"] > 0]
 
 

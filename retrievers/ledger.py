@@ -20,8 +20,9 @@ from quorum.retrievers.store import Store
 from quorum.retrievers.write_behind import WriteBehind
 
 LOG = logging.getLogger("quorum")
-EMBEDDED_AT_ONCE = 128
-WRITTEN_AT_ONCE = 5000
+PASSAGES_PER_BATCH = 128  # new passages that are embedded and stored together
+ENTRIES_PER_BATCH = 5000  # changed entries that are stored together
+# What `Ledger.replace` did with a document; "empty": a document without passages, which was not stored before either.
 Change = Literal["added", "unchanged", "replaced", "empty"]
 
 
@@ -32,8 +33,8 @@ class Ledger:
     passages after all new ones are stored. So a run that is killed loses no passage, and the next run completes the
     work. A batch is stored while the next one is embedded: `close` the ledger before the writer lock is released.
 
-    embedding: the name of the embeddings; get_model: returns them. sample_hash, made_for, made_from: as in
-    `CollectionInfo`.
+    name: the name of the collection. embedding: the name of its embeddings; get_model: returns the embeddings. A
+    `source` is the name of a document. sample_hash, made_for, made_from: as in `CollectionInfo`.
     """
 
     def __init__(
@@ -55,7 +56,7 @@ class Ledger:
         if self.info and self.info.embedding != embedding:
             raise SetupError(
                 f"The collection {name!r} was made with the embeddings {self.info.embedding!r}, but {embedding!r} is "
-                "set; set embeddings to the former, or give another collection."
+                f"set; set embeddings to {self.info.embedding!r}, or give another collection."
             )
         self.new_passages: dict[str, Passage] = {}
         self.changed_entries: dict[str, None] = {}
@@ -69,7 +70,8 @@ class Ledger:
                 raise
             self.entries = store.fetch_entries(name)
         self.has_older_format = self.info is not None and (self.info.format or 1) < FORMAT_VERSION
-        self.read_sources: set[str] = set()
+        self.sources_in_this_run: set[str] = set()
+        # document -> passage id -> the passage's number in the document
         self.numbers_by_source: dict[str, dict[str, int]] = {}
         for id_, entry in self.entries.items():
             for source, number in entry.number_by_document.items():
@@ -87,8 +89,8 @@ class Ledger:
         message = "The vector index of %r was damaged by a crash; its %d passages are embedded again."
         LOG.warning(message, self.name, len(passages))
         self.entries = self.store.fetch_entries(self.name)
-        for begin in range(0, len(passages), EMBEDDED_AT_ONCE):
-            self.new_passages = {passage["id"]: passage for passage in passages[begin : begin + EMBEDDED_AT_ONCE]}
+        for begin in range(0, len(passages), PASSAGES_PER_BATCH):
+            self.new_passages = {passage["id"]: passage for passage in passages[begin : begin + PASSAGES_PER_BATCH]}
             self.flush()
         self.info = replace(self.info, is_rebuilding_vectors=None)
         self.start_write(is_being_changed=True)
@@ -96,12 +98,13 @@ class Ledger:
 
     @property
     def sources(self) -> list[str]:
-        """The documents of the collection."""
+        """The names of the documents of the collection."""
         return list(self.numbers_by_source)
 
     def replace(self, source: str, passages: Iterable[Passage], skipped_items: list[tuple[str, str]]) -> Change:
-        """Replace the passages of a document. Adds (document, reason) to `skipped_items` for passages that cannot be
-        stored.
+        """Replace the passages of a document, and return what changed.
+
+        Adds (document, reason) to `skipped_items` for each passage that cannot be stored.
         """
         old_numbers, new_numbers, has_changed = self.numbers_by_source.get(source, {}), dict[str, int](), False
         earlier_copies = self.find_earlier_copies(source, old_numbers)
@@ -115,13 +118,13 @@ class Ledger:
                 if id_ not in new_numbers:
                     new_numbers[id_] = number
                     has_changed |= self.record_passage(source, number, passage, id_)
-        except BaseException:
+        except BaseException:  # the old passages stay, beside the new ones that were already recorded
             self.numbers_by_source[source] = old_numbers | new_numbers
             raise
         for id_ in old_numbers.keys() - new_numbers.keys():
             has_changed = True
             self.release_passage(source, id_)
-        self.read_sources.add(source)
+        self.sources_in_this_run.add(source)
         if not new_numbers:
             self.numbers_by_source.pop(source, None)
             return "replaced" if old_numbers else "empty"
@@ -129,17 +132,20 @@ class Ledger:
         return "added" if not old_numbers else "replaced" if has_changed else "unchanged"
 
     def find_conflict(self, source: str, passage: Passage, new_numbers: dict[str, int]) -> str:
-        """Why the passage cannot be stored: another text already has its id. Empty if there is no such text."""
+        """Why the passage cannot be stored: another text already has its id. Empty if there is no such text.
+
+        new_numbers: the ids of the passages of the same document that this run has already recorded.
+        """
         entry = self.entries.get(passage["id"])
         if entry is None or entry.hash == hash_passage(passage):
             return ""
         others = [document for document in entry.number_by_document if document != source]
         if passage["id"] in new_numbers:
-            return f"two texts in it have the id {passage['id']!r}; the first stays"
+            return f"two texts in this document have the id {passage['id']!r}; only the first is stored"
         return f"the id {passage['id']!r} already belongs to a text of {others[0]}; that text stays" if others else ""
 
     def find_earlier_copies(self, source: str, old_ids: Iterable[str]) -> dict[str, str]:
-        """Hash of a passage of this document -> id of the nearly equal stored passage that the last run used instead.
+        """{hash of a passage of this document: id of the nearly equal stored passage that the last run used instead}.
 
         Leaves out stored passages whose exact text no other document holds any more. old_ids: the stored passages that
         the document held in that run.
@@ -166,7 +172,10 @@ class Ledger:
         return self.copy_finder.find_containing_passage(passage, source, self.new_passages) or passage["id"]
 
     def record_passage(self, source: str, number: int, passage: Passage, id_: str) -> bool:
-        """Record a passage of a document under `id_`. Returns whether it is new in the document or has moved."""
+        """Record a passage of a document under `id_`. Returns whether it is new in the document or has another number.
+
+        number: the passage's number in the document.
+        """
         hash_, entry, location = hash_passage(passage), self.entries.get(id_), get_location(passage)
         if location is not None and id_ != passage["id"]:
             location[OWN_HASH_KEY] = hash_  # the stored text differs a little
@@ -189,7 +198,7 @@ class Ledger:
             self.new_passages[id_] = passage
             if self.copy_finder is not None:
                 self.copy_finder.add(id_, self.entries[id_])
-        if len(self.new_passages) >= EMBEDDED_AT_ONCE or len(self.changed_entries) >= WRITTEN_AT_ONCE:
+        if len(self.new_passages) >= PASSAGES_PER_BATCH or len(self.changed_entries) >= ENTRIES_PER_BATCH:
             self.flush()
         return has_changed
 
@@ -225,7 +234,7 @@ class Ledger:
         self.changed_entries.clear()
 
     def embed_new_passages(self) -> list[tuple[Passage, PassageEntry, Sequence[float]]]:
-        """The new passages with their entries and vectors."""
+        """The new passages with their entries and vectors. Creates the collection if it does not exist yet."""
         if not self.new_passages:
             return []
         model = self.get_model()
@@ -266,16 +275,20 @@ class Ledger:
 
     @property
     def copy_count(self) -> int:
-        """The number of passages that are not stored because they are copies of another document's."""
+        """The number of passages that are not stored because another document has (nearly) the same passage."""
         return sum(len(entry.number_by_document) - 1 for entry in self.entries.values())
 
     def finish(self, sample_hash: str | None = None) -> int:
-        """Store the rest, remove old passages, mark the collection as finished. Returns how many passages it has."""
+        """Store the rest, remove old passages, mark the collection as finished. Returns how many passages it has.
+
+        sample_hash: the one to store (see `CollectionInfo`).
+        """
         self.flush(removed_ids=self.removed_ids)
         if self.info is None:
             return 0
-        is_all_read = self.numbers_by_source.keys() <= self.read_sources
-        format_ = FORMAT_VERSION if is_all_read else self.info.format
+        # The collection has the new format only if this run has read all its documents again.
+        has_read_all = self.numbers_by_source.keys() <= self.sources_in_this_run
+        format_ = FORMAT_VERSION if has_read_all else self.info.format
         finished_info = replace(self.info, sample_hash=sample_hash, files=len(self.numbers_by_source), format=format_)
         if self.made_for is None:  # the collection is the user's own from now on
             finished_info = replace(finished_info, made_for=None, made_from=None)

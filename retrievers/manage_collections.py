@@ -50,13 +50,13 @@ class CollectionSummary:
 
 
 def list_collection_summaries(store: str | Path) -> list[CollectionSummary]:
-    """All collections of a store, in alphabetical order. Blocks."""
+    """All collections of a store, in alphabetical order. The call blocks."""
     opened_store = open_store(store)
     return [summarize_collection(opened_store, name) for name in opened_store.list_collections()]
 
 
 def check_collection_exists(collection: str, store: str | Path) -> None:
-    """Raise a `SetupError` that names the collections of the store if this one is not among them. Blocks."""
+    """Raise a `SetupError` that names the collections of the store if this one is not among them. The call blocks."""
     names = open_store(store).list_collections()
     if check_collection_name(collection) not in names:
         available = f"it has: {', '.join(names[:20])}" if names else "it has none yet"
@@ -64,13 +64,13 @@ def check_collection_exists(collection: str, store: str | Path) -> None:
 
 
 def summarize_collection(store: Store, name: str) -> CollectionSummary:
-    """The summary of a collection. Blocks."""
+    """The summary of a collection. The call blocks."""
     info = store.fetch_info(check_collection_name(name))
     made_for = info.made_for or (
         "evaluation" if EVALUATION_COLLECTION.fullmatch(name) and info.format is None else None
     )
     made_for = "sample" if info.sample_hash is not None else made_for
-    size = None if store.remote else measure_bytes(store, name)
+    size = None if store.is_remote else measure_bytes(store, name)
     return CollectionSummary(
         name,
         store.count_passages(name),
@@ -101,7 +101,7 @@ def measure_bytes(store: Store, name: str) -> int:
 
 
 def count_passages_by_document(collection: str, store: str | Path) -> dict[str, int]:
-    """Document -> how many of its passages the collection holds, sorted by the documents' names. Blocks."""
+    """Document -> how many of its passages the collection holds, sorted by the documents' names. The call blocks."""
     counts: Counter[str] = Counter()
     for entry in open_store(store).fetch_entries(check_collection_name(collection)).values():
         counts.update(entry.number_by_document.keys())
@@ -109,7 +109,7 @@ def count_passages_by_document(collection: str, store: str | Path) -> dict[str, 
 
 
 def rename_collection(collection: str, new_name: str, store: str | Path) -> None:
-    """Rename a collection. Raises `SetupError` if the new name is taken. Blocks."""
+    """Rename a collection. Raises `SetupError` if the new name is taken. The call blocks."""
     opened_store = open_store(store)
     if SAMPLE in (collection, check_collection_name(new_name)):
         raise SetupError(f"The collection {SAMPLE!r} is kept for the sample; it keeps its name.")
@@ -121,7 +121,7 @@ def rename_collection(collection: str, new_name: str, store: str | Path) -> None
 
 
 def delete_evaluation_collections(store: str | Path) -> list[str]:
-    """Remove the collections that evaluations made for their own use; returns their names. Blocks."""
+    """Remove the collections that evaluations made for their own use; returns their names. The call blocks."""
     opened_store, removed_names = open_store(store), []
     with opened_store.hold_writer_lock():
         for summary in list_collection_summaries(store):
@@ -132,7 +132,7 @@ def delete_evaluation_collections(store: str | Path) -> list[str]:
 
 
 def export_lines(collection: str, store: str | Path) -> Iterator[str]:
-    """The passages of a collection as JSON lines {"id", "title", "text", "places"}, in order. Blocks."""
+    """The passages of a collection as JSON lines {"id", "title", "text", "places"}, in order. The call blocks."""
     for passage in open_store(store).fetch_passages(check_collection_name(collection))[1]:
         yield json.dumps(passage, ensure_ascii=False)
 
@@ -155,7 +155,7 @@ def write_export(collection: str, store: str | Path, file: Path) -> int:
 
 
 def import_lines(file: Path, collection: str, store: str | Path, embeddings: str | Embeddings) -> IndexReport:
-    """Index exported passages with their ids and places. Blocks.
+    """Index exported passages with their ids and places. The call blocks.
 
     The passages are embedded by `embeddings`, which need not be those of the exported collection. Earlier passages of
     the same documents are removed.

@@ -17,7 +17,8 @@ if TYPE_CHECKING:
 FORMAT_VERSION = 2  # how files are read; version 1 stored no places and left formatting marks in the text
 # Other fields are stored under their own names.
 STORED_NAMES = {"is_being_changed": "writing", "is_rebuilding_vectors": "torn", "sample_hash": "sample"}
-OWN_HASH_KEY = "own"  # in a location (see PassageEntry): the hash of the document's version, if the stored text differs
+# A key in a location (see PassageEntry): the hash of the passage's text in that document, if it is not the stored text.
+OWN_HASH_KEY = "own"
 MAX_PLACES = 50  # how many places a passage lists at most
 
 
@@ -46,6 +47,7 @@ class CollectionInfo:
     made_from: str | None = None
 
     def make_metadata(self) -> dict[str, str | int | bool]:
+        """The metadata as Chroma stores it."""
         return {STORED_NAMES.get(name, name): value for name, value in vars(self).items() if value is not None}
 
     def with_new_revision(self, is_being_changed: bool) -> "CollectionInfo":
@@ -73,6 +75,7 @@ class PassageEntry:
     sketch: Sequence[int] = field(default=(), compare=False)
 
     def make_metadata(self) -> dict[str, str]:
+        """The metadata as Chroma stores it. `read_entry` reads it back."""
         stored_values = {
             "title": self.title,
             "hash": self.hash,
@@ -87,12 +90,15 @@ class PassageEntry:
         return stored_values
 
     def read_locations(self) -> dict[str, dict[str, Any]]:
-        """Document -> where in it the passage stands, and `OWN_HASH_KEY` (see `PassageEntry`)."""
+        """{document: location} as described in `PassageEntry`; empty if the collection is of an older version."""
         locations: dict[str, dict[str, Any]] = json.loads(self.locations_json) if self.locations_json else {}
         return locations
 
     def add_document(self, source: str, number: int, location: Mapping[str, Any] | None) -> "PassageEntry":
-        """A copy of this entry that also names the document `source`. number: the passage's number in that document."""
+        """A copy of this entry that also names the document `source`.
+
+        number: the passage's number in that document. location: see `get_location`.
+        """
         locations = self.read_locations() | ({source: dict(location)} if location is not None else {})
         return replace(
             self,
@@ -119,9 +125,9 @@ def format_locations(locations: Mapping[str, Any]) -> str:
 
 
 def get_location(passage: Passage) -> dict[str, Any] | None:
-    """Where in its document a passage stands: its first place; None if it has no place.
+    """Where in its document a passage stands, from the first of its places; None if it has no place.
 
-    Without the keys "file" and "headings", which a `PassageEntry` stores separately.
+    The keys "file" and "headings" are left out, because a `PassageEntry` stores them separately.
     """
     places = passage.get("places")
     if not places:
@@ -154,7 +160,7 @@ def read_info(collection: "Collection") -> CollectionInfo:
 
 
 def read_passage(id_: str, text: str, metadata: Mapping[str, Any]) -> Passage:
-    """A stored passage with its places. The places where its text is exactly the same come first."""
+    """A stored passage with its places. The places in documents with exactly this text come first."""
     passage = Passage(id=id_, title=str(metadata["title"]), text=text)
     if places := read_places(read_entry(metadata)):
         passage["places"] = places
@@ -162,15 +168,19 @@ def read_passage(id_: str, text: str, metadata: Mapping[str, Any]) -> Passage:
 
 
 def read_places(entry: PassageEntry) -> list[Place]:
-    """The places of a passage. Collections of older versions only name files."""
+    """The places of a passage, at most MAX_PLACES.
+
+    If the entry has no locations, as in collections of older versions, a place is only a file. A document whose name is
+    not an absolute path is then left out, because it is not a file.
+    """
     if not entry.locations_json:
         return [Place(file=source) for source in sorted(entry.number_by_document) if Path(source).is_absolute()][
             :MAX_PLACES
         ]
     locations = entry.read_locations()
-    order = sorted(locations, key=lambda source: (OWN_HASH_KEY in locations[source], source))
+    sources = sorted(locations, key=lambda source: (OWN_HASH_KEY in locations[source], source))
     places = []
-    for source in order[:MAX_PLACES]:
+    for source in sources[:MAX_PLACES]:
         place: dict[str, Any] = {"file": source} | {k: v for k, v in locations[source].items() if k != OWN_HASH_KEY}
         if entry.headings:
             place["headings"] = list(entry.headings)
@@ -179,6 +189,7 @@ def read_places(entry: PassageEntry) -> list[Place]:
 
 
 def read_entry(metadata: Mapping[str, Any]) -> PassageEntry:
+    """The entry from the stored metadata of a passage."""
     return PassageEntry(
         str(metadata["title"]),
         str(metadata["hash"]),

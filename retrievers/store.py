@@ -34,12 +34,12 @@ if TYPE_CHECKING:
 DEFAULT_FOLDER = ".quorum"
 # Accuracy is more important than speed here; a query still takes only milliseconds.
 HNSW_SETTINGS = {"ef_construction": 200, "ef_search": 200, "max_neighbors": 32}
-SPACE_OF_SIMILARITY = {"cosine": "cosine", "dot": "ip"}
-WRITER_WAIT_SECONDS = 600.0
+SPACE_OF_SIMILARITY = {"cosine": "cosine", "dot": "ip"}  # our name of a similarity -> Chroma's name
+WRITER_WAIT_SECONDS = 600.0  # how long a process waits for another one that is changing the store
 
 
 def open_store(path: str | Path) -> "Store":
-    """The store in a folder or at a URL; the same object for the same place."""
+    """The store in a folder or at a URL. A later call with the same folder or URL returns the same object."""
     text = str(path).strip()
     if not text:
         raise SetupError("The store's name is empty; give a folder such as .quorum, or http://host:8000.")
@@ -55,24 +55,27 @@ class Store:
 
     def __init__(self, path: str) -> None:
         self.location = path
-        self.remote = "://" in path
-        self.folder = Path(DEFAULT_FOLDER).resolve() if self.remote else Path(path)  # for locks and caches
+        self.is_remote = "://" in path
+        # The folder of the locks and caches. A store on a server keeps them in the default folder of this machine.
+        self.folder = Path(DEFAULT_FOLDER).resolve() if self.is_remote else Path(path)
         self.client: ClientAPI | None = None
         self.read_revisions: dict[str, str] = {}  # collection -> its revision when this client read it
-        self.checked_embeddings: set[tuple[str, str]] = set()  # (collection, embeddings) that belong together
-        self.undamaged_names: set[str] = set()  # collections whose vector index this client has checked
+        # (collection, name of embeddings): the collection was made with these embeddings
+        self.checked_embeddings: set[tuple[str, str]] = set()
+        self.undamaged_names: set[str] = set()  # collections whose vector index this client has found undamaged
+        # `mutex` keeps out other threads of this process, `access_lock` other processes.
         self.mutex = threading.RLock()
         self.access_lock = FileLock(self.folder / "access.lock", poll_interval=0.005)
 
     @property
     def is_missing(self) -> bool:
-        return not self.remote and not (self.folder / "chroma").exists()
+        return not self.is_remote and not (self.folder / "chroma").exists()
 
     @contextmanager
     def open_client(self) -> Iterator["ClientAPI"]:
-        """The client, while the lock is held. Hold the lock only for one short operation."""
+        """Yield the client. For a folder, the lock is held until the block ends: do only one short operation in it."""
         with explain_failures(self.location):
-            if self.remote:
+            if self.is_remote:
                 yield self.get_client()
                 return
             make_folder(self.folder)
@@ -82,14 +85,16 @@ class Store:
     def get_client(self) -> "ClientAPI":
         with self.mutex:
             if self.client is None:
-                self.client = open_chroma_client(self.location if self.remote else str(self.folder / "chroma"))
+                self.client = open_chroma_client(self.location if self.is_remote else str(self.folder / "chroma"))
             return self.client
 
     def fetch_current_collection(self, name: str) -> "Collection":
-        """The collection as it is now. Call this only inside `open_client`."""
+        """The collection, as `fetch_undamaged_collection` returns it. If it has changed since this client read it, the
+        client is opened again first. Call this only inside `open_client`.
+        """
         collection = self.fetch_undamaged_collection(name)
         info = read_info(collection)
-        if not self.remote and self.read_revisions.setdefault(name, info.revision) != info.revision:
+        if not self.is_remote and self.read_revisions.setdefault(name, info.revision) != info.revision:
             client: Any = self.get_client()
             client.close()
             self.client, self.read_revisions, self.undamaged_names = None, {name: info.revision}, set()
@@ -111,7 +116,7 @@ class Store:
         only inside `open_client`.
         """
         collection = self.fetch_collection(name)
-        if not self.remote and name not in self.undamaged_names:
+        if not self.is_remote and name not in self.undamaged_names:
             if has_incomplete_files(collection, self.folder / "chroma"):
                 raise make_damaged_index_error(
                     self.location, f"the index of the collection {name!r}: its last write did not finish"
@@ -122,27 +127,32 @@ class Store:
 
     @contextmanager
     def hold_writer_lock(self) -> Iterator[None]:
-        """Hold the lock of the one process on this machine that may change the store."""
+        """Hold the writer lock: only one process of this machine at a time may change the store.
+
+        Waits for another process that holds it. Raises `SetupError` after WRITER_WAIT_SECONDS.
+        """
         make_folder(self.folder)
         lock = FileLock(self.folder / "writer.lock", poll_interval=0.05)
         try:
             lock.acquire(timeout=WRITER_WAIT_SECONDS)
         except Timeout:
-            raise SetupError(f"Another process is adding to {self.location}; run this again when it is done.") from None
+            raise SetupError(
+                f"Another process is changing the store {self.location}; run this again when it is done."
+            ) from None
         try:
             yield
         finally:
             lock.release()
 
     def list_collections(self) -> list[str]:
-        """The collections in alphabetical order."""
+        """The names of the collections in alphabetical order."""
         if self.is_missing:
             return []
         with self.open_client() as client:
             return list_collection_names(client)
 
     def fetch_info(self, name: str) -> CollectionInfo:
-        """The metadata of a collection. Raises a `SetupError` that lists the collections if there is no such one."""
+        """The metadata of a collection. For an unknown one, raises a `SetupError` that lists the collections."""
         if self.is_missing:
             raise make_unknown_collection_error(name, self.location, [])
         with self.open_client():
@@ -153,15 +163,18 @@ class Store:
         return self.fetch_info(name) if name in self.list_collections() else None
 
     def check_embedding(self, name: str, embedding: str) -> None:
-        """Raise `SetupError` if the collection was made with other embeddings. The result is cached; `query` checks
-        again.
+        """Raise `SetupError` if the collection was made with other embeddings than those named `embedding`.
+
+        A collection that passes is not checked again here. `query` checks each time, because another process may have
+        made the collection anew.
         """
         if (name, embedding) not in self.checked_embeddings:
             check_embedding_name(name, self.fetch_info(name), embedding)
             self.checked_embeddings.add((name, embedding))
 
     def query(self, name: str, vector: Sequence[float], k: int, embedding: str | None = None) -> list[Passage]:
-        """The k passages nearest to a vector, or all if there are fewer. The score is the cosine or the inner product.
+        """The k passages nearest to a vector, or all if there are fewer. A passage's score is its cosine with the
+        vector, or the inner product if the collection was created with the similarity "dot".
 
         embedding: the name of the embeddings that made the vector. If the collection was made with other embeddings,
         a `SetupError` is raised.
@@ -180,8 +193,8 @@ class Store:
                 )
             if len(vector) != dimension:
                 raise SetupError(
-                    f"The collection {name!r} holds vectors of {dimension} numbers, the question's has {len(vector)}; "
-                    "the embeddings have changed: index the documents into a new collection."
+                    f"The collection {name!r} holds vectors of {dimension} numbers, but the question's vector "
+                    f"has {len(vector)}; the embeddings have changed: index the documents into a new collection."
                 )
             matches: Any = collection.query(
                 query_embeddings=vectors, n_results=k, include=["documents", "metadatas", "distances"]
@@ -196,18 +209,19 @@ class Store:
         with self.open_client():
             collection = self.fetch_undamaged_collection(name)
             revision, rows = read_info(collection).revision, list(read_rows(collection, ["metadatas", "documents"]))
+        # By the first document (in alphabetical order) that holds the passage, and the passage's number in it.
         rows.sort(key=lambda row: (*min(json.loads(row["metadata"]["places"]).items(), default=("", 0)), row["id"]))
         return revision, [read_passage(row["id"], row["document"], row["metadata"]) for row in rows]
 
     def fetch_passages_by_id(self, name: str, ids: list[str]) -> list[Passage]:
-        """The stored passages of these ids."""
+        """The stored passages with these ids, in no particular order. Ids that are not stored are left out."""
         with self.open_client():
             stored_rows: Any = self.fetch_undamaged_collection(name).get(ids=ids, include=["metadatas", "documents"])
         rows = zip(stored_rows["ids"], stored_rows["documents"], stored_rows["metadatas"], strict=True)
         return [read_passage(id_, text, metadata) for id_, text, metadata in rows]
 
     def fetch_entries(self, name: str) -> dict[str, PassageEntry]:
-        """id -> entry of every passage, without the texts."""
+        """The id of each passage -> its metadata. The texts are not read."""
         with self.open_client():
             rows = list(read_rows(self.fetch_undamaged_collection(name), ["metadatas"]))
         return {row["id"]: read_entry(row["metadata"]) for row in rows}
@@ -226,18 +240,18 @@ class Store:
             self.read_revisions[name] = info.revision
 
     def write(self, name: str, info: CollectionInfo, changes: Changes | None = None) -> None:
-        """Store `info` with the collection and apply changes to it."""
+        """Store `info` as the collection's metadata, and apply the changes to the collection."""
         with self.open_client():
             collection = self.fetch_current_collection(name)
             collection.modify(metadata=info.make_metadata())
             self.read_revisions[name] = info.revision
             if changes:
-                with nullcontext() if self.remote else keep_write_mark(collection, self.folder / "chroma"):
+                with nullcontext() if self.is_remote else keep_write_mark(collection, self.folder / "chroma"):
                     changes.apply(collection)
 
     def has_damaged_vectors(self, name: str) -> bool:
-        """Whether the vectors of a collection of this folder must be computed again."""
-        if self.remote:
+        """Whether the vectors of a collection must be computed again. Always False for a store on a server."""
+        if self.is_remote:
             return False
         with self.open_client():
             collection = self.fetch_collection(name)
@@ -246,9 +260,10 @@ class Store:
             )
 
     def drop_vectors(self, name: str, info: CollectionInfo) -> list[Passage]:
-        """Remove a damaged vector index and store `info`. Returns the passages, which have no vectors now.
+        """Store `info`, then remove a damaged vector index. Returns the passages, which have no vectors now.
 
-        If the process is killed in between, the index remains damaged.
+        If the process is killed between the two steps, the index remains damaged, so the next process that changes the
+        collection begins again.
         """
         with self.open_client():
             collection = self.fetch_collection(name)
@@ -260,7 +275,7 @@ class Store:
         return self.fetch_passages(name)[1]
 
     def rename(self, name: str, new_name: str, info: CollectionInfo) -> None:
-        """Rename a collection and store `info` with it; its content is unchanged."""
+        """Rename a collection and store `info` as its metadata. The passages and vectors are unchanged."""
         with self.open_client():
             self.fetch_collection(name).modify(name=new_name, metadata=info.make_metadata())
             self.read_revisions.pop(name, None)
@@ -271,6 +286,7 @@ class Store:
             self.fetch_collection(name)
             client.delete_collection(name)
             self.read_revisions.pop(name, None)
+            self.undamaged_names.discard(name)
 
 
 @lru_cache(maxsize=64)
@@ -282,7 +298,7 @@ def check_embedding_name(name: str, info: CollectionInfo, embedding: str) -> Non
     if info.embedding != embedding:
         raise SetupError(
             f"The collection {name!r} was made with the embeddings {info.embedding!r}, but {embedding!r} is set; "
-            "set embeddings to the former, or index the documents into a new collection."
+            f"set embeddings to {info.embedding!r}, or index the documents into a new collection."
         )
 
 

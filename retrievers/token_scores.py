@@ -22,8 +22,9 @@ ARRAY_NAMES = ("scores", "texts", "starts")
 class TokenScores:
     """The BM25 scores of tokens in texts, ordered by token and then by text.
 
-    vocabulary: token -> its number. scores, texts: one element for each token in each text that has it. starts: the
-    elements of token i are starts[i] to starts[i + 1]. text_count: the number of texts.
+    vocabulary: token -> its number. scores and texts have one element for each pair of a token and a text that contains
+    it: the score of the token in this text, and the number of the text. starts: the elements of token i are those from
+    starts[i] to starts[i + 1], without the latter. text_count: the number of texts.
     """
 
     vocabulary: dict[str, int]
@@ -36,9 +37,10 @@ class TokenScores:
     def build(
         cls, token_numbers: Integers, lengths: Integers, vocabulary: dict[str, int], k1: float, b: float
     ) -> "TokenScores":
-        """The scores for tokenized texts.
+        """Compute the scores of tokenized texts.
 
-        token_numbers: those of all texts, one text after the other. lengths: the number of tokens of each text.
+        token_numbers: the numbers of all tokens, one text after the other. lengths: the number of tokens of each text.
+        k1, b: the parameters of BM25.
         """
         tokens, text_numbers, counts = count_tokens(token_numbers, lengths)
         text_counts = np.bincount(tokens, minlength=len(vocabulary))
@@ -53,7 +55,7 @@ class TokenScores:
         )
 
     def compute_scores(self, tokens: Sequence[str]) -> NDArray[np.float32]:
-        """The score of each text for the tokens of a query; 0 for a text without any of them."""
+        """The score of each text for the tokens of a query; 0 for a text that contains none of the tokens."""
         scores = np.zeros(self.text_count, dtype=np.float32)
         for token in tokens:
             if (number := self.vocabulary.get(token)) is not None:
@@ -80,10 +82,14 @@ class TokenScores:
 
 
 def count_tokens(token_numbers: Integers, lengths: Integers) -> tuple[Integers, Integers, Integers]:
-    """Three arrays, (token, text, count) of each token in each text, ordered by token and then by text."""
+    """Count how often each token occurs in each text that contains it.
+
+    Returns three arrays of equal length: token numbers, text numbers and counts, ordered by token and then by text.
+    """
     text_count, ends = len(lengths), np.cumsum(lengths)
     keys, counts, begin = [], [], 0
-    while begin < text_count:  # some texts at a time, because sorting needs several times their memory
+    # Some texts at a time: np.unique sorts, which needs several times the memory of the tokens.
+    while begin < text_count:
         first = ends[begin - 1] if begin else 0
         end = max(begin + 1, int(np.searchsorted(ends, first + TOKENS_AT_ONCE, side="right")))
         text_numbers = np.repeat(np.arange(begin, end), lengths[begin:end])

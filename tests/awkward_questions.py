@@ -1,10 +1,10 @@
-"""Forty questions about the folder of awkward documents."""
+"""Forty questions about the folder of documents that `awkward_documents.write_documents` writes."""
 
 from typing import NamedTuple
 
 
 class DocumentQuestion(NamedTuple):
-    """A question, the file that answers it, and words that the passage must contain literally."""
+    """file: the file that answers the question; text: what a passage found in that file must contain literally."""
 
     question: str
     file: str
@@ -81,5 +81,5 @@ QUESTIONS = [
     DocumentQuestion("How many retries does the pump driver make?", "driver.py", "RETRIES = 6"),
     DocumentQuestion("What is the interval of the heartbeat?", "beat.toml", "heartbeat_interval = 45"),
 ]
-# Texts that must not reach a passage: readers leave out scripts, menus, templates and directives.
+# Texts that no passage may contain, because readers leave out scripts, menus, templates and directives.
 UNWANTED_TEXTS = ("Enable scripts", "Home Contact", "tracking", "placeholder row", "include")

@@ -32,7 +32,8 @@ EXTERNAL_REPLY = "SuperMansion has the voice of Jillian Bell. So the answer is U
 INTERNAL_REPLY = "The comedy Workaholics is about three friends; Jillian Bell played a colleague."
 REASONING_REPLY = "SuperMansion starred Jillian Bell. Jillian Bell played Jillian Belk. So the answer is Jillian Belk."
 
-
+# Call -> its reply. A call is a prompt's name, in some cases with the query that it is about: q is the question, ex the
+# query with external knowledge, in the query with internal knowledge.
 REPLIES = {
     "reason: external": EXTERNAL_REPLY,
     "internal": INTERNAL_REPLY,
@@ -51,7 +52,8 @@ REPLIES = {
 def make_blend_model(replaced_replies: dict[str, str] | None = None) -> ScriptedModel:
     """A model that has a reply for every step of BlendFilter.
 
-    It keeps the passage on SuperMansion for the question, and the one on Jillian Bell for the two other queries.
+    Of the two passages that each query finds, it keeps the first for the question and for the query with internal
+    knowledge, and both for the query with external knowledge.
 
     replaced_replies: {call: its reply instead of the one in `REPLIES`}.
     """
@@ -67,7 +69,7 @@ async def run_blendfilter(model: ScriptedModel, question: str = QUESTION, **sett
 
 
 async def trace_blendfilter(model: ScriptedModel, **settings: Any) -> list[tuple[str, dict[str, Any]]]:
-    """The run as (node, update) pairs, each update in short. Steps that ran at the same time are sorted."""
+    """The run as (node, shortened update) pairs. Steps that ran at the same time are sorted."""
     context = Context(model=model, **{"k": 2, **settings})
     inputs: Any = {"question": QUESTION, "given": PASSAGES}
     updates: list[tuple[str, dict[str, Any]]] = []

@@ -20,8 +20,8 @@ StageAcceptance = dict[str, Any] | None  # None: every answer of the stage is ac
 
 
 def write_cascade(folder: Path, *stages: tuple[str, StageAcceptance, dict[str, Any]]) -> str:
-    """Write a composed method's file. Each stage: its method, the test that its answer must pass to be accepted, and
-    its settings that differ from the context's.
+    """Write a composed method's file and return its path. Each stage: its method, the test that its answer must pass to
+    be accepted, and those of its settings that differ from CONTEXT.
     """
     settings = describe_settings(CONTEXT, SETTINGS_THAT_CHANGE_NO_ANSWER | {"retriever", "collection"})
     stage_fields = [

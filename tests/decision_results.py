@@ -1,4 +1,4 @@
-"""Writes invented result folders for tests of decisions: any number of questions, any accuracy."""
+"""Writes invented result folders for the tests of `quorum compose`, `quorum calibrate` and `quorum gate`."""
 
 import json
 import random
@@ -10,7 +10,7 @@ from quorum.core.context import Context
 from quorum.nodes.describe_settings import SETTINGS_THAT_CHANGE_NO_ANSWER, describe_settings
 from quorum.prompts import BUILT_IN, get_version
 
-CALLS = {"concat": 1, "concat_pf": 3, "post_fusion": 2, "sure": 7}
+CALLS_OF_METHOD = {"concat": 1, "concat_pf": 3, "post_fusion": 2, "sure": 7}
 
 
 def write_results(
@@ -24,13 +24,13 @@ def write_results(
     shared_difficulty_probability: float = 0.85,
     **config_fields: Any,
 ) -> Path:
-    """Write a folder as `quorum compare` does.
+    """Write a folder of results as `quorum compare` does, and return it.
 
     accuracies: each method's share of right answers; unknown_share_of_not_right: how many of the answers that are not
     right are "unknown"; shared_difficulty_probability: the probability that an answer is decided by its question's
     difficulty, which all methods share; any other answer is decided by a random number of its own; config_fields:
     fields of config.json. A right answer has a confidence of 0.5 or more, a wrong one of less than 0.7.
-    The answers of concat and the answers "unknown" have none.
+    The answers of concat and the answers "unknown" have no confidence.
     """
     rng = random.Random(seed)
     folder.mkdir(parents=True, exist_ok=True)
@@ -67,21 +67,21 @@ def group_questions(folder: Path, size: int) -> Path:
     return folder
 
 
-def make_row(number: int, method: str, right: bool, unknown: bool, rng: random.Random) -> dict[str, Any]:
-    """A line of results.jsonl."""
-    calls = CALLS[method]
-    confidence = rng.randint(5, 10) / 10 if right else rng.randint(1, 6) / 10
+def make_row(number: int, method: str, is_right: bool, says_unknown: bool, rng: random.Random) -> dict[str, Any]:
+    """A line of results.jsonl: the method's answer to the question with this number."""
+    calls = CALLS_OF_METHOD[method]
+    confidence = rng.randint(5, 10) / 10 if is_right else rng.randint(1, 6) / 10
     return {
         "id": f"q{number}",
         "method": method,
         "question": f"What is {number}?",
         "task": "short",
-        "answer": f"right {number}" if right else "unknown" if unknown else f"wrong {number} {method}",
+        "answer": f"right {number}" if is_right else "unknown" if says_unknown else f"wrong {number} {method}",
         "gold": [f"right {number}"],
-        "em": float(right),
-        "f1": float(right),
-        "unknown": unknown,
-        "confidence": None if method == "concat" or unknown else confidence,
+        "em": float(is_right),
+        "f1": float(is_right),
+        "unknown": says_unknown,
+        "confidence": None if method == "concat" or says_unknown else confidence,
         "calls": calls,
         "input_tokens": 100 * calls,
         "output_tokens": 2 * calls,
@@ -93,7 +93,7 @@ def make_row(number: int, method: str, right: bool, unknown: bool, rng: random.R
 
 
 def make_detail(number: int, method: str, answer: str) -> dict[str, Any]:
-    """A line of details.jsonl. The first call of concat and of concat_pf is the same."""
+    """A line of details.jsonl: the calls behind the answer. concat and concat_pf make the same first call."""
     calls = [
         {
             "step": 1,
@@ -104,12 +104,14 @@ def make_detail(number: int, method: str, answer: str) -> dict[str, Any]:
             "seconds": 0.1,
             "reused": False,
         }
-        for call in range(CALLS[method])
+        for call in range(CALLS_OF_METHOD[method])
     ]
     return {
         "id": f"q{number}",
         "method": method,
         "votes": None,
-        "usage": {"answer": {"calls": CALLS[method], "input_tokens": 100, "output_tokens": 2, "cached_tokens": 0}},
+        "usage": {
+            "answer": {"calls": CALLS_OF_METHOD[method], "input_tokens": 100, "output_tokens": 2, "cached_tokens": 0}
+        },
         "calls": calls,
     }

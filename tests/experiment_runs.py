@@ -25,9 +25,13 @@ async def run_experiment_over(
     out: Path,
     **more_options: Any,
 ) -> tuple[Scores, list[AnalysisTable]]:
-    """Run the experiment. all_options: fields of `ExperimentOptions` and of `Options` together."""
-    choices = {name: value for name, value in all_options.items() if name in EXPERIMENT_OPTIONS}
+    """Run the experiment on the questions in `data`. Returns its scores and the tables of its analyses.
+
+    all_options: fields of `ExperimentOptions` and of `Options` in one mapping; more_options: more fields of
+    `Options`.
+    """
+    experiment_values = {name: value for name, value in all_options.items() if name in EXPERIMENT_OPTIONS}
     option_values = {name: value for name, value in all_options.items() if name not in EXPERIMENT_OPTIONS}
     options = Options(data=data, context=context, out=out, **option_values, **more_options)
-    outcome = await run_experiment(experiment, options, ExperimentOptions(**choices))
+    outcome = await run_experiment(experiment, options, ExperimentOptions(**experiment_values))
     return outcome.scores, outcome.analysis_tables

@@ -1,5 +1,5 @@
-"""For tests that train a reader from a tiny encoder and export it: the number of its layers with low-rank updates, the
-type of the fixture `get_export`, and options of the commands.
+"""For tests that train a reader from a tiny encoder and export it: the number of the reader's layers with low-rank
+updates, the type of the fixture `get_export`, and a function that writes options as words of a command line.
 """
 
 from pathlib import Path
@@ -10,11 +10,11 @@ LOW_RANK_LAYER_COUNT = 2
 
 
 class GetExport(Protocol):
-    """Gives the folder of an export whose weights are integers from -levels to levels (0: float weights)."""
+    """A function that returns the folder of an export. Its weights are integers from -levels to levels (0: floats)."""
 
     def __call__(self, levels: int) -> Path: ...
 
 
 def list_options(**options: object) -> list[str]:
-    """The options as a command line has them."""
+    """The options as words of a command line: `list_options(steps=2)` gives ["--steps", "2"]."""
     return [word for name, value in options.items() for word in (f"--{name}", str(value))]

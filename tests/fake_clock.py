@@ -7,8 +7,10 @@ from quorum.models.clock import Clock
 
 
 class FakeClock(Clock):
-    """slept: the seconds of every sleep. jitter: what `draw_jitter` returns; 1 gives the longest wait. on_sleep: called
-    after each sleep.
+    """A clock whose sleeps take no time.
+
+    slept: the seconds of every sleep so far. jitter: what `draw_jitter` returns; 1 gives the longest wait. on_sleep:
+    called at each sleep, after the clock has advanced.
     """
 
     def __init__(self, jitter: float = 1.0) -> None:

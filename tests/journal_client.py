@@ -1,4 +1,7 @@
-"""A script that asks questions with a journal, run as a second process: python journal_client.py JOURNAL QUESTION..."""
+"""A script for tests of a journal that two processes share: python journal_client.py JOURNAL QUESTION...
+
+For each question it prints a line: the question, the reply, and whether the reply came from the journal.
+"""
 
 import asyncio
 import sys

@@ -13,6 +13,8 @@ from uuid import NAMESPACE_URL, uuid5
 
 from loopback_server import LoopbackServer
 
+# What LangSmith tells its client about uploads of runs: a plain JSON batch (not multipart) of at most 100 runs, which
+# one thread sends.
 BATCH_CONFIG = {
     "use_multipart_endpoint": False,
     "scale_up_qsize_trigger": 1000,
@@ -26,7 +28,9 @@ SERVER_INFO = {"version": "0.13.0", "batch_ingest_config": BATCH_CONFIG}
 
 @dataclass
 class Run:
-    """One run. fields: all that the client sent about it, at its start and at its end."""
+    """A run as LangSmith means it: one step of a trace. fields: all that the client sent about it, at its start and at
+    its end. children: the steps that it started.
+    """
 
     fields: dict[str, Any]
     children: list["Run"] = field(default_factory=list)
@@ -41,17 +45,17 @@ class Run:
 
     @property
     def metadata(self) -> dict[str, Any]:
-        collected_values: dict[str, Any] = self.fields["extra"]["metadata"]
-        return collected_values
+        metadata: dict[str, Any] = self.fields["extra"]["metadata"]
+        return metadata
 
     def get_name_tree(self) -> tuple[str, list[Any]]:
         """(name, the children's name trees in the order in which the children began)."""
         return self.name, [child.get_name_tree() for child in self.children]
 
     def get_child(self, name: str) -> "Run":
-        """The child of that name."""
-        (result,) = [child for child in self.children if child.name == name]
-        return result
+        """The only child of that name."""
+        (child,) = [child for child in self.children if child.name == name]
+        return child
 
     def list_subtree(self) -> list["Run"]:
         """This run and all its descendants."""
@@ -59,7 +63,9 @@ class Run:
 
 
 class Collector:
-    """Collects traces. `url` is the value for LANGSMITH_ENDPOINT; `text` joins the bodies of all requests."""
+    """Collects traces. url: the value for LANGSMITH_ENDPOINT; runs: by id, the fields that were sent about each run;
+    text: the joined bodies of all requests.
+    """
 
     def __init__(self) -> None:
         self.runs: dict[str, dict[str, Any]] = {}
@@ -69,6 +75,7 @@ class Collector:
         self.url = f"http://127.0.0.1:{self.http.server_address[1]}"
 
     def store_batch(self, path: str, body: bytes) -> None:
+        """Add the body to `text`, and store the runs in it if it is a batch of runs."""
         with self.lock:
             self.text += body.decode()
             if path.endswith("/runs/batch"):
@@ -103,7 +110,8 @@ class Collector:
 
 
 class Workspace(Collector):
-    """A LangSmith account. It stores an item once, even if it arrives twice.
+    """A LangSmith account. It stores an item once, even if it arrives twice. `sessions` are its experiments, which
+    LangSmith's API calls sessions.
 
     multipart: accept multipart requests, as LangSmith does; older servers take runs in batches and feedback one by one.
     refused_paths: a request gets 403 if its path ends in one of these.
@@ -134,6 +142,7 @@ class Workspace(Collector):
             return 200, self.store(url.path, body, content_type)
 
     def find_items(self, path: str, filters: dict[str, list[str]]) -> Any:
+        """Answer a GET: the server's information, or the stored items with the wanted ids or names."""
         if path == "/info":
             batch_config = BATCH_CONFIG | {"use_multipart_endpoint": self.multipart}
             flags = {"dataset_examples_multipart_enabled": self.multipart}
@@ -145,6 +154,7 @@ class Workspace(Collector):
         return list(items.values())
 
     def store(self, path: str, body: bytes, content_type: str) -> Any:
+        """Store what a POST or PATCH sent; returns the reply's JSON."""
         if path.endswith("/multipart") or content_type.startswith("multipart"):
             return self.store_parts(path, split_form(body, content_type))
         sent = json.loads(body)
@@ -168,23 +178,23 @@ class Workspace(Collector):
         return {"id": str(uuid5(NAMESPACE_URL, name)), "created_at": self.TIME, "tenant_id": self.ANY_ID}
 
     def store_parts(self, path: str, parts: dict[str, Any]) -> Any:
-        """Store the parts of a form: runs ("post.ID", "post.ID.outputs"), feedback ("feedback.ID") and examples ("ID",
-        "ID.inputs").
+        """Store the parts of a form, whose names say what they are: a run ("post.ID" or "patch.ID") or one field of it
+        ("post.ID.outputs"), feedback ("feedback.ID"), an example ("ID") or one field of it ("ID.inputs").
         """
         for name, value in parts.items():
-            kind, *rest_of_name = name.split(".")
-            if kind == "feedback":
+            kind_or_id, *rest_of_name = name.split(".")
+            if kind_or_id == "feedback":
                 self.feedback[rest_of_name[0]] = value
-            elif kind in ("post", "patch"):
+            elif kind_or_id in ("post", "patch"):
                 self.merge_run(rest_of_name[0], {rest_of_name[1]: value} if rest_of_name[1:] else value)
             else:
-                example = self.examples.setdefault(kind, {"id": kind, "dataset_id": path.split("/")[-2]})
+                example = self.examples.setdefault(kind_or_id, {"id": kind_or_id, "dataset_id": path.split("/")[-2]})
                 example.update({rest_of_name[0]: value} if rest_of_name else value)
         return {"count": len(parts), "example_ids": []}
 
 
 def split_form(body: bytes, content_type: str) -> dict[str, Any]:
-    """The parts of a form by name, read as JSON."""
+    """{name of a part: its value, parsed as JSON} for the parts of a multipart form."""
     form: Any = message_from_bytes(f"Content-Type: {content_type}\r\n\r\n".encode() + body)
     parts_by_name = {part.get_param("name", header="content-disposition"): part for part in form.get_payload()}
     return {str(name): json.loads(part.get_payload(decode=True)) for name, part in parts_by_name.items()}

@@ -1,4 +1,4 @@
-"""The HTTP server under the loopback servers of the tests."""
+"""The HTTP server on which the tests' loopback servers (openai_server.py, langsmith_server.py) are built."""
 
 import socket
 import ssl
@@ -12,10 +12,11 @@ CERTIFICATE, KEY = (Path(__file__).with_name(f"loopback_{name}.pem") for name in
 
 
 class LoopbackServer(ThreadingHTTPServer):
-    """A threading HTTP server for many clients at once, which serves as soon as it is made. port: 0 for a free one.
+    """A threading HTTP server for many clients at once, which serves as soon as it is made. port: 0 for any free port.
 
-    Python's standard server queues five waiting connections, and a client that finds the queue full tries again only a
-    second later. Its `shutdown` waits until the server next looks whether it should stop; `stop` does not wait.
+    It differs from Python's ThreadingHTTPServer in two ways. That server queues only five waiting connections, and a
+    client that finds the queue full tries again only a second later; this one queues 1000. That server looks only twice
+    a second whether it should stop, so its `shutdown` may take half a second; `stop` of this one stops at once.
     """
 
     daemon_threads = True
@@ -39,7 +40,9 @@ class LoopbackServer(ThreadingHTTPServer):
             self.process_request(connection, address)
 
     def get_request(self) -> tuple[Any, Any]:
-        """The next connection. The thread that answers its requests makes the TLS handshake, with the first read."""
+        """The next connection. With TLS, the handshake is made later, by the thread that answers the connection's
+        requests, so that a slow client does not keep others waiting.
+        """
         connection, address = super().get_request()
         if self.tls is not None:
             connection = self.tls.wrap_socket(connection, server_side=True, do_handshake_on_connect=False)

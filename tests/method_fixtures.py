@@ -29,6 +29,7 @@ def make_runtime(model: ScriptedModel | None = None, **settings: Any) -> Runtime
 
 
 def make_votes(*answers: str) -> list[Vote]:
+    """A vote for each answer, by the passages p1, p2 and so on. "?" stands for unknown."""
     return [Vote(rank=i, passage=f"p{i + 1}", answer=a, unknown=a == "?") for i, a in enumerate(answers)]
 
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-DIMENSION = 32
+DIMENSION = 32  # of the embeddings
 
 
 @dataclass(frozen=True)
@@ -34,26 +34,27 @@ class Response:
 
 
 def make_error(status: int, message: str, code: str | None = None, **headers: str) -> Response:
-    """An error as OpenAI words it; header names are written with underscores (Retry_After="2")."""
+    """An error in the form that OpenAI sends. headers: with underscores in their names, as in Retry_After="2"."""
     body = {"error": {"message": message, "type": "error", "param": None, "code": code}}
     return Response(
         status=status, body=body, headers={name.replace("_", "-"): value for name, value in headers.items()}
     )
 
 
-def make_too_long_error(words: int = 9000, limit: int = 8192) -> Response:
+def make_too_long_error(prompt_tokens: int = 9000, limit: int = 8192) -> Response:
     """The error for a prompt that is longer than the model's window."""
     message = (
-        f"This model's maximum context length is {limit} tokens. However, your messages resulted in {words} tokens."
+        f"This model's maximum context length is {limit} tokens. "
+        f"However, your messages resulted in {prompt_tokens} tokens."
     )
     return make_error(400, message, "context_length_exceeded")
 
 
-def count_usage(response: Response, body: dict[str, Any]) -> dict[str, Any] | None:
-    """Token counts: those that the test set, or an estimate of four bytes a token."""
+def count_usage(response: Response, request_body: dict[str, Any]) -> dict[str, Any] | None:
+    """The `usage` to send: the one that the test set, or an estimate of four bytes a token; None: send none."""
     if response.usage != "auto":
         return response.usage  # type: ignore[return-value]
-    prompt_tokens = sum(len(str(message["content"]).encode()) for message in body["messages"]) // 4
+    prompt_tokens = sum(len(str(message["content"]).encode()) for message in request_body["messages"]) // 4
     completion_tokens = len(response.text.encode()) // 4 + 1
     return {
         "prompt_tokens": prompt_tokens,
@@ -62,38 +63,41 @@ def count_usage(response: Response, body: dict[str, Any]) -> dict[str, Any] | No
     }
 
 
-def make_completion(response: Response, body: dict[str, Any]) -> Response:
-    """A chat completion in one piece."""
+def make_completion(response: Response, request_body: dict[str, Any]) -> Response:
+    """A chat completion in one piece, which answers the request."""
     message = {"role": "assistant", "content": response.text} | response.message
     choice = {"index": 0, "message": message, "finish_reason": response.finish_reason, "logprobs": None}
-    reply = {"id": "chatcmpl-1", "object": "chat.completion", "created": 0, "model": body["model"], "choices": [choice]}
-    usage = count_usage(response, body)
+    head = {"id": "chatcmpl-1", "object": "chat.completion", "created": 0, "model": request_body["model"]}
+    completion = head | {"choices": [choice]}
+    usage = count_usage(response, request_body)
     return Response(
-        body=reply if usage is None else reply | {"usage": usage}, headers=response.headers, truncate=response.truncate
+        body=completion if usage is None else completion | {"usage": usage},
+        headers=response.headers,
+        truncate=response.truncate,
     )
 
 
-def make_chunks(response: Response, body: dict[str, Any]) -> Iterator[dict[str, Any] | str]:
-    """The events of a streamed completion, one word each."""
-    base = {"id": "chatcmpl-1", "object": "chat.completion.chunk", "created": 0, "model": body["model"]}
+def make_chunks(response: Response, request_body: dict[str, Any]) -> Iterator[dict[str, Any] | str]:
+    """The events of a streamed completion: one for each word, then the finish reason, the usage and "[DONE]"."""
+    base = {"id": "chatcmpl-1", "object": "chat.completion.chunk", "created": 0, "model": request_body["model"]}
     if response.message:
         yield base | {"choices": [{"index": 0, "delta": {"role": "assistant"} | response.message}]}
     for word in re.findall(r"\S+\s*|\s+", response.text) or [""]:
         delta = {"role": "assistant", "content": word}
         yield base | {"choices": [{"index": 0, "delta": delta, "finish_reason": None}]}
     yield base | {"choices": [{"index": 0, "delta": {}, "finish_reason": response.finish_reason}]}
-    usage = count_usage(response, body)
-    if usage is not None and (body.get("stream_options") or {}).get("include_usage"):
+    usage = count_usage(response, request_body)
+    if usage is not None and (request_body.get("stream_options") or {}).get("include_usage"):
         yield base | {"choices": [], "usage": usage}
     yield "[DONE]"
 
 
-def make_echo(body: dict[str, Any]) -> dict[str, Any]:
+def make_echo(request_body: dict[str, Any]) -> dict[str, Any]:
     """A completion that repeats each prompt with log-probabilities: -0.1 for a word that occurred before, -2 for a new
-    one, none for the first token. If max_tokens is set, it generates " end" at -5.
+    one, None for the first word. If max_tokens is above 0, the token " end" with log-probability -5 follows.
     """
-    prompts = body["prompt"] if isinstance(body["prompt"], list) else [body["prompt"]]
-    endings = ["" if not body.get("max_tokens") else " end" for _ in prompts]
+    prompts = request_body["prompt"] if isinstance(request_body["prompt"], list) else [request_body["prompt"]]
+    endings = [" end" if request_body.get("max_tokens") else "" for _ in prompts]
     choices = [
         {
             "index": index,
@@ -103,14 +107,17 @@ def make_echo(body: dict[str, Any]) -> dict[str, Any]:
         }
         for index, (prompt, ending) in enumerate(zip(prompts, endings, strict=True))
     ]
-    usage = {"prompt_tokens": sum(len(prompt.split()) for prompt in prompts), "completion_tokens": len(endings)}
+    usage = {
+        "prompt_tokens": sum(len(prompt.split()) for prompt in prompts),
+        "completion_tokens": sum(ending != "" for ending in endings),
+    }
     usage["total_tokens"] = usage["prompt_tokens"] + usage["completion_tokens"]
-    base = {"id": "cmpl-1", "object": "text_completion", "created": 0, "model": body["model"]}
+    base = {"id": "cmpl-1", "object": "text_completion", "created": 0, "model": request_body["model"]}
     return base | {"choices": choices, "usage": usage}
 
 
 def list_log_probabilities(prompt: str, ending: str) -> dict[str, Any]:
-    """The log-probabilities of an echo: tokens (a word with the white space before it), scores, offsets in the text."""
+    """The field `logprobs` of an echo: tokens (a word with the white space before it), their scores and offsets."""
     matches = list(re.finditer(r"\s*\S+|\s+$", prompt))
     words = [match.group() for match in matches]
     scores: list[float | None] = [
@@ -128,7 +135,7 @@ def list_log_probabilities(prompt: str, ending: str) -> dict[str, Any]:
 
 
 def hash_words(text: Any) -> list[float]:
-    """A bag of hashed words, normalised: texts that share words are close."""
+    """The embedding of a text: counts of its hashed words, normalised, so that texts that share words are close."""
     counts = [0.0] * DIMENSION
     for word in re.findall(r"\w+", str(text).lower()):
         counts[hashlib.sha256(word.encode()).digest()[0] % DIMENSION] += 1
@@ -136,16 +143,17 @@ def hash_words(text: Any) -> list[float]:
     return [count / length for count in counts]
 
 
-def make_embeddings(body: dict[str, Any]) -> dict[str, Any]:
-    """Vectors as numbers, or base64 of float32 when the client asks for it."""
-    texts = body["input"] if isinstance(body["input"], list) else [body["input"]]
+def make_embeddings(request_body: dict[str, Any]) -> dict[str, Any]:
+    """One vector for each input: a list of numbers, or base64 of float32 if the client asks for it."""
+    texts = request_body["input"] if isinstance(request_body["input"], list) else [request_body["input"]]
 
     def encode_vector(values: list[float]) -> list[float] | str:
         packed_vector = base64.b64encode(struct.pack(f"<{len(values)}f", *values)).decode()
-        return packed_vector if body.get("encoding_format") == "base64" else values
+        return packed_vector if request_body.get("encoding_format") == "base64" else values
 
     data = [
         {"object": "embedding", "index": i, "embedding": encode_vector(hash_words(text))}
         for i, text in enumerate(texts)
     ]
-    return {"object": "list", "data": data, "model": body["model"], "usage": {"prompt_tokens": 1, "total_tokens": 1}}
+    usage = {"prompt_tokens": 1, "total_tokens": 1}
+    return {"object": "list", "data": data, "model": request_body["model"], "usage": usage}

@@ -41,15 +41,19 @@ Script = Answer | list[Answer] | Callable[[Request], Answer]
 
 
 class OpenAIServer:
-    """`url` ends in /v1. Until `reply` is called, every chat request is answered with "unknown", and every completion
-    request with an echo of its prompt. has_tls: whether it speaks HTTPS, with the certificate that all tests trust.
+    """The server, which runs until `close`. Until `reply` is called, it answers every chat request with "unknown" and
+    every completion request with an echo of the prompt.
+
+    has_tls: whether it speaks HTTPS, with the certificate that all tests trust. url: its address, which ends in /v1.
+    most_open_requests: the highest number of requests that were being answered at the same time. models: the names that
+    GET /v1/models lists.
     """
 
     def __init__(self, port: int = 0, *, has_tls: bool = False) -> None:
         self.requests: list[Request] = []
         self.most_open_requests = 0
         self.models = ["test"]
-        self.changed = threading.Condition()
+        self.state_changed = threading.Condition()  # the lock of this state; notified when a request begins or ends
         self.release_event = threading.Event()
         self.script: Script = "unknown"
         self.open_requests = 0
@@ -59,17 +63,17 @@ class OpenAIServer:
         self.url = f"http{'s' if has_tls else ''}://127.0.0.1:{self.port}/v1"
 
     def reply(self, script: Script) -> None:
-        """Set the reply to chat and completion requests: always the same one, the next of a list, or the result of a
-        function.
+        """Set the reply to chat and completion requests: one reply for all requests, a list with a reply for each
+        request in turn, or a function from a request to its reply.
 
-        A completion request gets an echo of its prompt in place of the reply's text, finish_reason, usage, message and
-        headers. It gets no echo if the reply sets a status or a body, or closes the connection.
+        A completion request gets an echo of its prompt; the reply's text, finish_reason, usage, message and headers are
+        ignored. A reply with a status or a body is sent in place of the echo; `drop` and `truncate` work.
         """
-        with self.changed:
+        with self.state_changed:
             self.script = list(script) if isinstance(script, list) else script
 
     def release_held_replies(self) -> None:
-        """Send every held reply, and hold no later one."""
+        """Send every reply that waits because of `hold` (see `Response`), and hold no later one."""
         self.release_event.set()
 
     def chats(self) -> list[Request]:
@@ -78,20 +82,20 @@ class OpenAIServer:
 
     def wait_for_requests(self, count: int, seconds: float = 120) -> None:
         """Block until `count` requests have arrived (call it through asyncio.to_thread)."""
-        with self.changed:
-            if not self.changed.wait_for(lambda: len(self.requests) >= count, seconds):
+        with self.state_changed:
+            if not self.state_changed.wait_for(lambda: len(self.requests) >= count, seconds):
                 raise TimeoutError(f"{len(self.requests)} of {count} requests arrived")
 
     def wait_idle(self, seconds: float = 30) -> None:
         """Block until no request is being answered."""
-        with self.changed:
-            if not self.changed.wait_for(lambda: self.open_requests == 0, seconds):
+        with self.state_changed:
+            if not self.state_changed.wait_for(lambda: self.open_requests == 0, seconds):
                 raise TimeoutError(f"{self.open_requests} requests are still being answered")
 
     @contextmanager
-    def answering(self, request: Request) -> Iterator[Answer]:
+    def record_open_request(self, request: Request) -> Iterator[Answer]:
         """Record the request, count it as open until the `with` block ends, and yield the script's answer to it."""
-        with self.changed:
+        with self.state_changed:
             self.requests.append(request)
             self.open_requests += 1
             self.most_open_requests = max(self.most_open_requests, self.open_requests)
@@ -100,13 +104,13 @@ class OpenAIServer:
                 script = (
                     script.pop(0) if script else make_error(418, "The script of the test server has no more replies")
                 )
-            self.changed.notify_all()
+            self.state_changed.notify_all()
         try:
             yield script(request) if callable(script) and request.path in (CHAT_PATH, COMPLETIONS_PATH) else script  # type: ignore[misc]
         finally:
-            with self.changed:
+            with self.state_changed:
                 self.open_requests -= 1
-                self.changed.notify_all()
+                self.state_changed.notify_all()
 
     def close(self) -> None:
         self.release_held_replies()
@@ -115,12 +119,13 @@ class OpenAIServer:
 
     def close_connections(self) -> None:
         """Close every open connection, as a server does that restarts."""
-        with self.changed:
+        with self.state_changed:
             for connection in self.connections:
                 hang_up(connection)
 
 
 def hang_up(connection: socket.socket) -> None:
+    """Close the connection in both directions without an answer."""
     with suppress(OSError):  # the client closed it first
         connection.shutdown(socket.SHUT_RDWR)
 
@@ -137,11 +142,11 @@ def make_handler(server: OpenAIServer) -> type[BaseHTTPRequestHandler]:
 
         def setup(self) -> None:
             super().setup()
-            with server.changed:
+            with server.state_changed:
                 server.connections.add(self.connection)
 
         def finish(self) -> None:
-            with server.changed:
+            with server.state_changed:
                 server.connections.discard(self.connection)
             with suppress(OSError):  # the client has gone
                 super().finish()
@@ -160,7 +165,7 @@ def make_handler(server: OpenAIServer) -> type[BaseHTTPRequestHandler]:
 
         def answer(self, body: dict[str, Any]) -> None:
             request = Request(self.path, {name.lower(): value for name, value in self.headers.items()}, body)
-            with server.answering(request) as scripted_reply:
+            with server.record_open_request(request) as scripted_reply:
                 if self.path == EMBEDDINGS_PATH:
                     return self.send(Response(body=make_embeddings(body)))
                 if self.path == MODELS_PATH:
@@ -191,7 +196,7 @@ def make_handler(server: OpenAIServer) -> type[BaseHTTPRequestHandler]:
             self.end_headers()
             self.wfile.write(data[: len(data) // 2] if response.truncate else data)
             if response.truncate:
-                self.cut()
+                self.cut_connection()
 
         def stream(self, response: Response, body: dict[str, Any]) -> None:
             self.send_response(200)
@@ -203,11 +208,12 @@ def make_handler(server: OpenAIServer) -> type[BaseHTTPRequestHandler]:
                 line = f"data: {event if isinstance(event, str) else json.dumps(event)}\n\n".encode()
                 self.wfile.write(f"{len(line):x}\r\n".encode() + line + b"\r\n")
             if response.truncate:
-                self.cut()
+                self.cut_connection()
             else:
                 self.wfile.write(b"0\r\n\r\n")
 
-        def cut(self) -> None:
+        def cut_connection(self) -> None:
+            """Send what is written so far, then close the connection."""
             self.wfile.flush()
             self.close_connection = True
             hang_up(self.connection)

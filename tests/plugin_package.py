@@ -17,8 +17,8 @@ def install_plugin(
 ) -> None:
     """Write package `name` into `folder`, and put the folder on the path until the test ends.
 
-    code: the text of its module, which has the package's name with underscores; entry_points: {group: {name:
-    "module:object"}}.
+    code: the text of the package's only module, whose name is the package's name with underscores; entry_points: for
+    each group, such as "quorum.methods", a mapping from the entry point's name to "module:object".
     """
     module = name.replace("-", "_")
     (folder / f"{module}.py").write_text(code, encoding="utf-8")
@@ -26,7 +26,7 @@ def install_plugin(
     dist_info.mkdir()
     (dist_info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: 1.0\n", encoding="utf-8")
     sections = (
-        f"[{group}]\n" + "".join(f"{key} = {value}\n" for key, value in points.items())
+        f"[{group}]\n" + "".join(f"{point_name} = {target}\n" for point_name, target in points.items())
         for group, points in entry_points.items()
     )
     (dist_info / "entry_points.txt").write_text("\n".join(sections), encoding="utf-8")
@@ -38,7 +38,7 @@ def install_plugin(
 
 @pytest.fixture
 def example_plugin(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Install the example package into a folder on the path, without a network."""
+    """Install the package of examples/plugin into a folder on the path until the test ends, without a network."""
     project = tomllib.loads((EXAMPLE_PACKAGE / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     (site := tmp_path / "site").mkdir()
     code = (EXAMPLE_PACKAGE / "quorum_example.py").read_text(encoding="utf-8")

@@ -1,4 +1,4 @@
-"""Invented records in the shape of each published data format, for tests."""
+"""Invented records for tests, in the shape of each published data format and of Quorum's own format."""
 
 TOWER = "The tower of Vell was built in 1412. It is 80 metres high."
 SQUAD = {

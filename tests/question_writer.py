@@ -14,6 +14,7 @@ FILLER_TEXT = (
 )
 TOWER_TEXT = "Tower number {n} in the town of Vell{n} was finished by the mason Orm{n}. " + FILLER_TEXT
 LAMP_TEXT = "The lamp of Vell{n} holds {n} litres of oil and was lit by the keeper Ida{n}. " + FILLER_TEXT
+# By the name of a prompt: its text before the first variable. A message is recognised by how it begins.
 PROMPT_BEGINNINGS = {
     name: BUILT_IN[name].partition("$")[0] for name in BUILT_IN if name.startswith(("question", "answer_base"))
 }
@@ -21,7 +22,9 @@ ReplaceReply = Callable[[str, int, str], str | None]
 
 
 def write_corpus(path: Path, count: int) -> str:
-    """Write a document for each tower (t1, t2, ...), each in a town of its own, and one for its lamp (l1, ...)."""
+    """Write a corpus of `count` towns: a document for each town's tower (t1, t2, ...) and for its lamp (l1, l2, ...);
+    and one more document, too short to ask about. Returns the path.
+    """
     lines = [{"id": f"t{n}", "title": f"Tower {n}", "text": TOWER_TEXT.format(n=n)} for n in range(1, count + 1)]
     lines += [{"id": f"l{n}", "title": f"Lamp {n}", "text": LAMP_TEXT.format(n=n)} for n in range(1, count + 1)]
     lines.append({"id": "short", "title": "", "text": "Too short to ask about."})
@@ -30,7 +33,7 @@ def write_corpus(path: Path, count: int) -> str:
 
 
 def find_prompt(text: str) -> str:
-    """The name of the prompt that a message was rendered from; "answer" if it is none of the others."""
+    """The name of the prompt that a message was rendered from; "answer" if it is none of PROMPT_BEGINNINGS."""
     return next((name for name, beginning in PROMPT_BEGINNINGS.items() if text.startswith(beginning)), "answer")
 
 
@@ -53,8 +56,9 @@ def make_question_writer(replace_reply: ReplaceReply | None = None) -> Callable[
 
 
 def write_correct_reply(prompt: str, n: int, text: str) -> str:
+    """The correct reply to a prompt about tower or lamp `n`. text: the message after the prompt's beginning."""
     if prompt == "question_single":
-        return write_single_question(n, lamp=f"lamp of Vell{n} holds" in text)
+        return write_single_question(n, is_about_lamp=f"lamp of Vell{n} holds" in text)
     if prompt == "question_two":
         return f"Question: Who lit the lamp of the town whose tower Orm{n} finished?\nAnswer: Ida{n}"
     if prompt == "question_unanswerable":
@@ -62,13 +66,15 @@ def write_correct_reply(prompt: str, n: int, text: str) -> str:
     return "Unknown" if prompt == "answer_base_closed" else answer_from_passages(n, text)
 
 
-def write_single_question(n: int, lamp: bool) -> str:
-    question, answer = ("Who lit the lamp", f"Ida{n}") if lamp else ("Which mason finished the tower", f"Orm{n}")
+def write_single_question(n: int, is_about_lamp: bool) -> str:
+    question, answer = (
+        ("Who lit the lamp", f"Ida{n}") if is_about_lamp else ("Which mason finished the tower", f"Orm{n}")
+    )
     return f"{question} of Vell{n}?\nAnswer: {answer}\nAlso: the {answer}"
 
 
 def answer_from_passages(n: int, text: str) -> str:
-    """The answer that the passages give."""
+    """The answer that the passages in `text` give to the question after them; "Unknown" if they give none."""
     passages, _, question = text.rpartition("\n\nQuestion: ")
     has_tower, has_lamp = TOWER_TEXT.format(n=n) in passages, LAMP_TEXT.format(n=n) in passages
     if "whose tower" in question:

@@ -1,8 +1,9 @@
-"""Races between methods that differ only in how many passages they read, over questions made by a rule, for tests."""
+"""For tests: races between methods that differ only in how many passages they read, over generated questions."""
 
 import json
 import random
 import re
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -19,28 +20,32 @@ METHODS = "concat,concat[k=2],concat[k=3]"
 SHARE_RIGHT_OF_K = {1: 0.05, 2: 0.5, 3: 1.0}  # passages that a method reads -> its share of right answers
 
 
-def write_questions(path: Path, count: int, **fields: Any) -> None:
+def write_questions(path: Path, count: int, **fields: Callable[[int], Any]) -> None:
+    """Write `count` questions, each with three passages.
+
+    fields: more fields of a question, each as a function of the question's number that returns the field's value.
+    """
     lines = [
         {
             "id": f"q{n}",
             "question": f"Who found thing {n}?",
             "answers": [f"person {n}"],
             "passages": [{"id": f"p{n}-{i}", "title": "", "text": f"Passage {i} of thing {n}."} for i in range(3)],
-            **{name: make(n) for name, make in fields.items()},
+            **{name: make_value(n) for name, make_value in fields.items()},
         }
         for n in range(count)
     ]
     path.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
 
 
-def read_number(request: Request) -> int:
+def read_question_number(request: Request) -> int:
     return int(request.text.rpartition("found thing ")[2].partition("?")[0])
 
 
 def reply_right_more_often_with_more_passages(request: Request) -> Response:
     """Give right answers as often as SHARE_RIGHT_OF_K says, always to the same questions."""
     passage_count = request.text.count("Passage ")
-    number = read_number(request)
+    number = read_question_number(request)
     right = random.Random(f"{passage_count}:{number}").random() < SHARE_RIGHT_OF_K[passage_count]
     usage = {"prompt_tokens": 100 * passage_count, "completion_tokens": 2, "total_tokens": 100 * passage_count + 2}
     return Response(f"person {number}" if right else "unknown", usage=usage)
@@ -49,7 +54,10 @@ def reply_right_more_often_with_more_passages(request: Request) -> Response:
 async def run_race(
     data: Path, out: str = "out", mode: str | None = "questions", k: int = 1, **options: Any
 ) -> Decision:
-    """The methods differ only in how many passages they read."""
+    """Compare METHODS on the questions in the file `data`. Results go to the folder `out` beside it.
+
+    mode: the kind of race; None asks every method every question. options: fields of `Options`.
+    """
     all_options = {"methods": METHODS, "corpus": "given", "out": data.parent / out, "race": mode, **options}
     context = Context(model="openai:test", k=k, attempts=1, journal="off")
     return await compare(await plan_comparison(Options(data=data, context=context, **all_options)))
@@ -65,7 +73,7 @@ def read_outcome(folder: Path) -> dict[str, Any]:
     summary_without_times = {
         name: {key: item for key, item in row.items() if "second" not in key} for name, row in summary.items()
     }
-    content = json.loads((folder / "recommendation.json").read_text(encoding="utf-8"))
-    content["sentences"] = [re.sub(r", [\d.]+ s \(p95\)", "", text) for text in content["sentences"]]
+    recommendation = json.loads((folder / "recommendation.json").read_text(encoding="utf-8"))
+    recommendation["sentences"] = [re.sub(r", [\d.]+ s \(p95\)", "", text) for text in recommendation["sentences"]]
     comparison = json.loads((folder / "comparison.json").read_text(encoding="utf-8"))
-    return {"summary": summary_without_times, "recommendation": content, "comparison": comparison}
+    return {"summary": summary_without_times, "recommendation": recommendation, "comparison": comparison}

@@ -105,7 +105,7 @@ def make_detail(number: int, method: str, hostile_text: str) -> dict[str, Any]:
 def make_decision(
     folder: Path, count: int, hostile_text: str = HTML_ATTACK, budget: dict[str, float] | None = None
 ) -> Decision:
-    """Write the folder of a comparison with `count` questions, and return what `decide` makes of its scores."""
+    """Write the folder of a comparison with `count` questions, and return the decision that `decide` makes from it."""
     rng = random.Random(count)
     folder.mkdir(parents=True, exist_ok=True)
     with (folder / "results.jsonl").open("w") as results, (folder / "details.jsonl").open("w") as details:
@@ -122,8 +122,8 @@ def make_decision(
     options, dataset = Options(data=data, budget=budget or {}), DataSet(data, None, "", count, count)
     plan = Plan(options, dataset, Source(None, None, None), columns, config, folder)
     scores = Scores(plan, written_results.scores, summary, comparisons, 0, Spending())
-    used = {"calls": 9, "input_tokens": 900, "output_tokens": 90, "cached_tokens": 0}
-    spent = TotalSpent(models={f"openai:{hostile_text}": used}, searches=3 * count, searches_made=count, cost=None)
+    usage = {"calls": 9, "input_tokens": 900, "output_tokens": 90, "cached_tokens": 0}
+    spent = TotalSpent(models={f"openai:{hostile_text}": usage}, searches=3 * count, searches_made=count, cost=None)
     return decide(scores, spent)
 
 

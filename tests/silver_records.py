@@ -1,6 +1,6 @@
 """Questions with passages for tests of silver data.
 
-Silver data are the sentences or passages that one of FILCO's measures chooses for the answers.
+Silver data are the sentences or passages that one of FILCO's measures chooses by the accepted answers.
 """
 
 import gzip
@@ -13,6 +13,7 @@ from quorum.datasets.silver import read_silver
 
 
 def make_record(number: int, answers: list[str], *texts: str, **fields: Any) -> dict[str, Any]:
+    """A question with one passage for each text. fields: further keys of the record."""
     passages = [{"id": f"{number}-{rank}", "title": "T", "text": text} for rank, text in enumerate(texts)]
     return {"id": f"q{number}", "question": f"Which, {number}?", "answers": answers, "passages": passages, **fields}
 
@@ -27,6 +28,7 @@ RECORDS = [
 
 
 def write_records(path: Path, records: Sequence[dict[str, Any]] = RECORDS) -> Path:
+    """Write the records as JSON lines and return the path. A file whose name ends in .gz is compressed."""
     lines = "".join(json.dumps(record) + "\n" for record in records)
     open_file = gzip.open if path.suffix == ".gz" else open
     with open_file(path, "wt", encoding="utf-8") as file:
@@ -35,5 +37,5 @@ def write_records(path: Path, records: Sequence[dict[str, Any]] = RECORDS) -> Pa
 
 
 def list_silver_texts(out: Path) -> list[list[str]]:
-    """For each question, the texts of the sentences or passages that were chosen."""
+    """For each question of the silver file `out`, the texts of the sentences or passages that were chosen."""
     return [[span["text"] for span in line["silver"]] for line in read_silver(out)]

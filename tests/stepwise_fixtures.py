@@ -55,6 +55,7 @@ def join_ids(passages: list[Passage]) -> str:
 
 
 def make_step(query: str | None = None, answer: str | None = None, *passages: Passage) -> Step:
+    """A step without a thought. query: None if the step gives the final answer; answer: None if it has none yet."""
     return Step(thought="", query=query, passages=list(passages), answer=answer)
 
 

@@ -19,7 +19,7 @@ START_TIMEOUT_S = 180
 OFFLINE_SCRIPT = f"""
 import sys
 sys.path.insert(0, {str(ROOT / "tests")!r})
-import conftest  # from here on this process reaches this machine alone
+import conftest  # from here on, conftest refuses every connection to another machine
 from langgraph_cli.cli import cli
 cli()
 """
@@ -27,7 +27,7 @@ cli()
 
 @dataclass(frozen=True)
 class Server:
-    """A running `langgraph dev`. log: the file of its output; model: the chat model behind "openai:..."."""
+    """A running `langgraph dev`. log: the file of its output; model: the test server that replies for "openai:..."."""
 
     url: str
     log: Path
@@ -41,18 +41,22 @@ def start_studio(
     """Run the server in `folder`.
 
     Of this process's environment variables it gets only PATH, HOME, LANG and TMPDIR. environment: more variables for
-    the server; python: an interpreter with LangGraph's server.
+    the server; config: the file that lists the graphs; python: an interpreter with LangGraph's server.
     """
     model, port, log = OpenAIServer(), find_free_port(), folder / "server.log"
-    model.reply(guess_reply)
+    model.reply(search_or_answer)
     inherited_variables = {name: os.environ[name] for name in ("PATH", "HOME", "LANG", "TMPDIR") if name in os.environ}
-    quiet = {"LANGGRAPH_CLI_NO_ANALYTICS": "1", "LANGGRAPH_NO_VERSION_CHECK": "true", "LANGSMITH_TRACING": "false"}
+    quiet_variables = {
+        "LANGGRAPH_CLI_NO_ANALYTICS": "1",
+        "LANGGRAPH_NO_VERSION_CHECK": "true",
+        "LANGSMITH_TRACING": "false",
+    }
     command = ["dev", "--config", str(config), "--port", str(port), "--no-browser", "--no-reload"]
     with log.open("w") as out:
         process = subprocess.Popen(
             [python, "-c", OFFLINE_SCRIPT, *command],
             cwd=folder,
-            env=inherited_variables | quiet | {"OPENAI_BASE_URL": model.url} | environment,
+            env=inherited_variables | quiet_variables | {"OPENAI_BASE_URL": model.url} | environment,
             stdout=out,
             stderr=subprocess.STDOUT,
         )
@@ -84,6 +88,6 @@ def wait_until_up(server: Server, process: "subprocess.Popen[bytes]") -> None:
     raise RuntimeError(f"The server did not start:\n{server.log.read_text()[-4000:]}")
 
 
-def guess_reply(request: Request) -> str:
-    """Reply to any prompt: with a search if the prompt offers one, else with an answer."""
+def search_or_answer(request: Request) -> str:
+    """The reply to any prompt: a search if the prompt offers this action, else an answer."""
     return "I need to look.\nAction: Search[tower]" if "Search[" in request.text else "So it is.\nAnswer: 1931"

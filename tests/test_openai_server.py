@@ -1,4 +1,4 @@
-"""Tests of the loopback server itself, through a plain HTTP client."""
+"""Tests of `OpenAIServer`, the loopback server that other tests use as a model, through a plain HTTP client."""
 
 import json
 
@@ -20,6 +20,7 @@ def test_the_server_gives_its_replies_in_order_and_records_the_requests(openai_s
         assert (error_response.status_code, error_response.headers["Retry-After"]) == (429, "2")
         with pytest.raises(httpx.RemoteProtocolError):
             client.post("/chat/completions", json=CHAT_BODY)
+        # No reply is left.
         assert client.post("/chat/completions", json=CHAT_BODY).status_code == 418
         assert client.get("/models").json()["data"][0]["id"] == "test"
     assert [request.text for request in openai_server.chats()] == ["Who wrote it?"] * 4
@@ -43,9 +44,10 @@ def test_the_server_drops_connections_and_sends_streams_and_embeddings(openai_se
         assert events[-1]["usage"]["completion_tokens"] == 3
         assert client.post("/chat/completions", json=CHAT_BODY).json()["error"]["code"] == "context_length_exceeded"
         vectors = client.post("/embeddings", json={"model": "e", "input": ["a b", "b a"]}).json()["data"]
-        assert vectors[0]["embedding"] == vectors[1]["embedding"]
+        assert vectors[0]["embedding"] == vectors[1]["embedding"]  # the order of the words does not matter
 
 
-def test_the_network_is_refused() -> None:
+def test_no_test_can_reach_another_machine() -> None:
+    """See `refuse_network` in conftest.py."""
     with pytest.raises(RuntimeError, match="this machine only"):
         httpx.get("http://192.0.2.1/")

@@ -1,9 +1,10 @@
 """Times FlashRAG's SuRe over given passages; `benchmarks.peers.flashrag_sure` runs it in FlashRAG's own environment.
 
 Reads {"url", "slots", "questions": [{"id", "question", "passages": [{"title", "text"}]}]} from stdin and writes
-{"seconds", "version", "answers"} as the last line of stdout. FlashRAG takes the passages from its retrieval
-cache. Its wheel has no default configuration, so this file gives the settings that this run needs; FlashRAG reads all
-others as null.
+{"seconds", "version", "answers"} as the last line of stdout. url: the server's; slots: how many calls the server
+answers at once; seconds: the time for all questions but the first; version: FlashRAG's; answers: those to the timed
+questions. FlashRAG takes the passages from its retrieval cache. Its wheel has no default configuration, so this file
+gives the settings that this run needs; FlashRAG reads all others as null.
 """
 
 import asyncio
@@ -17,20 +18,24 @@ from typing import Any
 
 
 class Settings(dict[str, Any]):
-    """FlashRAG's configuration. A setting without a value is null, as in its own class."""
+    """FlashRAG's configuration. A setting without a value is null, as in FlashRAG's own class of settings."""
 
     def __missing__(self, key: str) -> None:
         return None
 
 
 def make_settings(task: dict[str, Any], folder: Path) -> Settings:
-    """Settings for OpenAI's API, with one concurrent prompt per slot and the passages in the cache of retrievals."""
+    """Write the passages to a retrieval cache in `folder`, and return FlashRAG's settings.
+
+    FlashRAG speaks OpenAI's protocol with the server, sends as many prompts at once as the server has slots, and takes
+    the passages from the cache.
+    """
     (folder / "cache.json").write_text(
         json.dumps({question["question"]: make_documents(question) for question in task["questions"]})
     )
     return Settings(
         framework="openai",
-        generator_model="gpt-4o",  # a name that its tokenizer knows; the server accepts any name
+        generator_model="gpt-4o",  # a name that FlashRAG's tokenizer knows; the server accepts any name
         generator_batch_size=task["slots"],
         generator_max_input_len=1_000_000,
         generation_params={},
@@ -48,6 +53,7 @@ def make_settings(task: dict[str, Any], folder: Path) -> Settings:
 
 
 def make_documents(question: dict[str, Any]) -> list[dict[str, Any]]:
+    """The passages of a question in the form of FlashRAG's retrieval cache."""
     return [
         {**passage, "contents": f"{passage['title']}\n{passage['text']}", "score": 1.0}
         for passage in question["passages"]
@@ -71,7 +77,7 @@ def prepare_tokenizer() -> None:
 
     try:
         tiktoken.encoding_for_model("gpt-4o")
-    except Exception:  # noqa: BLE001  whatever a download raises
+    except Exception:  # noqa: BLE001  a failed download may raise anything
         bytes_only = tiktoken.Encoding(
             "o200k_base", pat_str=r"[\s\S]", mergeable_ranks={bytes([byte]): byte for byte in range(256)},
             special_tokens={},
@@ -80,7 +86,11 @@ def prepare_tokenizer() -> None:
 
 
 def make_pipeline(configuration: Settings) -> Any:
-    """FlashRAG's SuRe. Its generator puts a single prompt into a list of lists, which servers refuse; we unwrap it."""
+    """FlashRAG's SuRe.
+
+    For a single prompt, FlashRAG's generator sends the messages in one list too many, which servers refuse; we remove
+    this list.
+    """
     from flashrag.generator import OpenaiGenerator  # type: ignore[import-not-found]
     from flashrag.pipeline import SuRePipeline  # type: ignore[import-not-found]
 
@@ -99,16 +109,16 @@ def main() -> None:
 
     task = json.load(sys.stdin)
     prepare_tokenizer()
-    asyncio.set_event_loop(asyncio.new_event_loop())
-    with tempfile.TemporaryDirectory() as name:
-        configuration = make_settings(task, Path(name))
+    asyncio.set_event_loop(asyncio.new_event_loop())  # FlashRAG calls asyncio.get_event_loop()
+    with tempfile.TemporaryDirectory() as folder:
+        configuration = make_settings(task, Path(folder))
         sure = make_pipeline(configuration)
         items = [
             Item({"id": question["id"], "question": question["question"], "output": {}})
             for question in task["questions"]
         ]
-        first, timed_items = items[:1], items[1:]
-        sure.run(Dataset(configuration, data=first), do_eval=False)  # opens the connection; not timed
+        warm_up_items, timed_items = items[:1], items[1:]
+        sure.run(Dataset(configuration, data=warm_up_items), do_eval=False)  # opens the connection; not timed
         begin = time.perf_counter()
         answered_data = sure.run(Dataset(configuration, data=timed_items), do_eval=False)
         seconds = time.perf_counter() - begin

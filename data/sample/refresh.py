@@ -1,6 +1,6 @@
-"""Fill `gold` in the sample's question files: the ids of the passages that hold the evidence.
+"""Fill the field `gold` in the sample's question files: the ids of the passages that hold the evidence.
 
-Run it after a change of the corpus, the questions or the splitter: python data/sample/refresh.py
+Run this script after a change of the corpus, the questions or the splitter: python data/sample/refresh.py
 """
 
 import json
@@ -14,32 +14,35 @@ SAMPLE_FOLDER = Path(__file__).resolve().parent
 QUESTION_FILES = ("questions.jsonl", "claims.jsonl", "dialogue.jsonl", "long.jsonl")
 
 
-def passages_by_document(corpus: Path) -> dict[str, dict[str, str]]:
-    """Document name -> passage id -> text, for every document of the corpus."""
+def read_passages_by_document(corpus: Path) -> dict[str, dict[str, str]]:
+    """{file name: {passage id: text}} for every document in the folder `corpus`."""
     return {path.name: {p["id"]: p["text"] for p in read_file_passages(path)} for path in sorted(corpus.glob("*.md"))}
 
 
-def gold_of(record: dict[str, object], passages: dict[str, dict[str, str]]) -> list[str]:
-    """The ids of the passages that hold the record's evidence, in its order; a quote in no passage is an error."""
+def find_gold_ids(record: dict[str, object], passages: dict[str, dict[str, str]]) -> list[str]:
+    """The ids of the passages that hold the quotes of a record's evidence, in the order of the quotes.
+
+    Raises `LookupError` for a quote that no passage holds.
+    """
     meta = record["meta"]
     assert isinstance(meta, dict)
-    found: dict[str, None] = {}
+    gold_ids: dict[str, None] = {}
     for evidence in meta["evidence"]:
-        holding = [id_ for id_, text in passages[evidence["document"]].items() if evidence["quote"] in text]
-        if not holding:
+        ids_with_quote = [id_ for id_, text in passages[evidence["document"]].items() if evidence["quote"] in text]
+        if not ids_with_quote:
             raise LookupError(f"{record['id']}: no passage of {evidence['document']} holds {evidence['quote']!r}")
-        found |= dict.fromkeys(holding)
-    return list(found)
+        gold_ids |= dict.fromkeys(ids_with_quote)
+    return list(gold_ids)
 
 
 def refresh_text(path: Path, passages: dict[str, dict[str, str]]) -> str:
     """The text of a question file with `gold` up to date."""
-    records = [record | {"gold": gold_of(record, passages)} for _, record in read_json_lines(path)]
+    records = [record | {"gold": find_gold_ids(record, passages)} for _, record in read_json_lines(path)]
     return "".join(json.dumps(record, ensure_ascii=False) + "\n" for record in records)
 
 
 def main() -> None:
-    passages = passages_by_document(SAMPLE_FOLDER / "corpus")
+    passages = read_passages_by_document(SAMPLE_FOLDER / "corpus")
     for name in QUESTION_FILES:
         path = SAMPLE_FOLDER / name
         path.write_text(refresh_text(path, passages), encoding="utf-8")

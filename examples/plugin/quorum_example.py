@@ -7,7 +7,7 @@ from langchain_core.retrievers import BaseRetriever
 from quorum import Context, Method
 from quorum.core.state import Question, Result, State
 from quorum.documents.document import Block
-from quorum.documents.document import Document as ReadFile
+from quorum.documents.document import Document as FileDocument
 from quorum.evaluation.metrics.answers import Reference
 from quorum.graphs.method_graph import MethodGraph
 from quorum.nodes.answer import concat_answer
@@ -28,7 +28,7 @@ graph = (
     .set_entry_point("begin")
     .compile(name="shout")
 )
-# calls="n": as many calls as samples; depth="1": none follows another
+# calls="n": one call for each sample (the setting `samples`); depth="1": no call waits for the reply to another
 method = Method(
     "shout", "Example", "One prompt over all passages; the answer in capitals.", calls="n", depth="1", module=__name__
 )
@@ -40,7 +40,7 @@ def brevity(outputs: Result, reference_outputs: Reference) -> float | None:
 
 
 class TitleRetriever(BaseRetriever):
-    """The passages whose titles share the most words with the question."""
+    """Finds the passages whose titles share the most words with the question."""
 
     context: Context
 
@@ -55,7 +55,7 @@ def make_title_retriever(context: Context) -> BaseRetriever:
     return TitleRetriever(context=context)
 
 
-def read_note(data: bytes, name: str) -> ReadFile:
-    """Read a .note file: its first line is the title, and each other line is a block."""
+def read_note(data: bytes, name: str) -> FileDocument:
+    """Read a .note file (`name` is its file name): the first line is the title, and each other line is a block."""
     title, *lines = data.decode(errors="replace").splitlines()
-    return ReadFile(title, [Block(line) for line in lines])
+    return FileDocument(title, [Block(line) for line in lines])

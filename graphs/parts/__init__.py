@@ -1,4 +1,5 @@
 """The subgraphs that methods share, each with its input and output types.
 
-Begin with `refinement`, which reranks and filters what `retrieve` found, if a user chose that. Imports nodes and core.
+Begin with `refinement`, which reranks and filters the passages that `retrieve` found, if the user set a reranker or a
+filter. The subgraphs import only nodes and core.
 """

@@ -1,7 +1,9 @@
-"""SuRe's steps up to the choice of a candidate. The candidate's summary is the rationale (Kim et al. 2024, section 3).
+"""SuRe's steps up to the choice of a candidate. The chosen candidate's summary is the rationale.
 
-propose_candidates -> summarize_candidate x K -> collect_summaries -> validate x K, rank_pair x K(K-1) ->
-select_candidate
+Kim et al. 2024, section 3.
+
+With K candidates: propose_candidates -> summarize_candidate x K -> collect_summaries -> validate x K,
+rank_pair x K(K-1) -> select_candidate
 """
 
 from typing_extensions import TypedDict
@@ -18,14 +20,14 @@ from quorum.nodes.validate_summary import validate
 
 
 class RationaleInput(TypedDict, total=False):
-    """question: what the passages were searched with, which is the question or a query."""
+    """question: the text with which the passages were searched: the user's question, or a query made from it."""
 
     question: str
     passages: list[Passage]
 
 
 class RationaleOutput(Counters, total=False):
-    """The chosen candidate's summary, null without a candidate."""
+    """rationale: the summary of the chosen candidate; missing if there is no candidate."""
 
     rationale: str | None
 

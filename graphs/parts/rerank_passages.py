@@ -1,9 +1,11 @@
-"""The node `rerank` of filco, `refinement` and `retrieval`: passages in a new order (Kim et al. 2024, table 4).
+"""The node `rerank` of the method filco and of the subgraphs `refinement` and `retrieval`: it reorders the passages
+(Kim et al. 2024, table 4).
 
 use_query_as_question -> reorder (reranker=question)
 
-The other values of the setting reranker take other ways after use_query_as_question. rationale: rationalize -> reorder.
-summary: summarize_passages -> reorder. listwise: rank_window, again and again from the end of the list to its front.
+With another value of the setting reranker, other nodes follow use_query_as_question. reranker=rationale: rationalize ->
+reorder. reranker=summary: summarize_passages -> reorder. reranker=listwise: rank_window, repeated from the end of the
+list of passages to its front.
 """
 
 from typing_extensions import TypedDict
@@ -18,7 +20,7 @@ from quorum.nodes.routes import choose_reranker, continue_windows, reorder_if_ex
 
 
 class RerankInput(TypedDict, total=False):
-    """query: the query that found the passages; null if it was the question."""
+    """query: the query that found the passages; null if the question was the query."""
 
     question: str
     query: str | None

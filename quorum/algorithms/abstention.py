@@ -45,8 +45,8 @@ class NoThreshold:
 
     answered, wrong: how many of the recorded questions are answered, and how many of these wrongly, at one threshold:
     the one that would need the fewest questions to keep the promise. questions_needed: about how many questions that
-    threshold would need; None if more questions do not help at any threshold. Then answered and wrong count all answers
-    with a confidence.
+    threshold would need; None if more questions do not help at any threshold. In that case answered and wrong count all
+    answers with a confidence.
     """
 
     answered: int
@@ -66,11 +66,11 @@ def count_fewest_answers(at_most: float, error: float) -> int:
 def find_threshold(
     confidence: ArrayLike, wrong: ArrayLike, questions: int, at_most: float, error: float
 ) -> Threshold | NoThreshold:
-    """The lowest threshold that keeps the promise.
+    """The lowest threshold that keeps the promise (see this module's docstring), or why there is none.
 
     confidence: in [0, 1], of every answer that has one; wrong: whether each of these answers is wrong; questions: how
     many were asked. at_most: the largest share of wrong answers that is promised, 0 < at_most < 1; error: the
-    probability that the promise is not kept.
+    largest allowed probability that the promise is not kept.
 
     >>> find_threshold([0.9] * 100 + [0.2] * 50, [False] * 100 + [True] * 50, 150, 0.05, 0.05).value
     0.21
@@ -94,12 +94,12 @@ def explain_no_threshold(
     confidences: np.ndarray, is_wrong: np.ndarray, questions: int, at_most: float, error: float
 ) -> NoThreshold:
     """How many questions would be enough at the best threshold, if the share of wrong answers there stays the same."""
-    best: tuple[int, int, int] | None = None
+    best: tuple[int, int, int] | None = None  # (questions needed, answers, wrong answers) at the best threshold so far
     for value in np.unique(confidences):
         is_answered = confidences >= value
         answer_count, mistakes = int(is_answered.sum()), int(is_wrong[is_answered].sum())
         share = mistakes / answer_count
-        # A threshold that needs more questions than the best so far is not better: count no further than that.
+        # A threshold that needs more questions than the best so far is not better, so larger numbers are not tried.
         most_answers = MOST_ANSWERS if best is None else min(MOST_ANSWERS, best[0] * answer_count // questions)
         answers_needed = count_answers_needed(share, at_most, error, most_answers)
         if answers_needed is not None:

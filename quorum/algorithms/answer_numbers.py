@@ -65,7 +65,7 @@ NUMBER_OF_ORDINAL = {word: n for n, word in enumerate(ORDINALS_TO_NINETEENTH, 1)
 }
 SCALES = {"thousand": 10**3, "million": 10**6, "billion": 10**9, "trillion": 10**12}
 
-UNIT_SPELLINGS = {
+UNIT_SPELLINGS = {  # a unit: its other spellings
     "km": "kilometer kilometers kilometre kilometres kms",
     "m": "meter meters metre metres",
     "cm": "centimeter centimeters centimetre centimetres",
@@ -125,6 +125,7 @@ def rewrite_numbers(words: Sequence[str]) -> list[str]:
             position += 1
             continue
         currency = CURRENCIES.get(rewritten_words[-1]) if rewritten_words and is_number(number) else None
+        # The sign of a currency stands before its number; the currency's name is written after it.
         rewritten_words[len(rewritten_words) - bool(currency) :] = [number, *([currency] if currency else [])]
         position = end
     return rewritten_words
@@ -139,10 +140,13 @@ def is_number(word: str) -> bool:
 
 
 def read_number(words: Sequence[str], position: int) -> tuple[str | None, int]:
-    """The number that begins at a word, in digits, and the place after it. The number is None if none begins there."""
+    """The number or ordinal that begins at `position`, in digits, and the position after it.
+
+    If none begins there: None, and `position` itself.
+    """
     first = words[position]
     if first in NUMBER_OF_ORDINAL:
-        return ("2nd" if first == "second" else format_ordinal(NUMBER_OF_ORDINAL[first])), position + 1
+        return format_ordinal(NUMBER_OF_ORDINAL[first]), position + 1
     if is_number(first):
         return read_scaled_number(first, words, position + 1)
     if first not in NUMBER_OF_WORD and not (
@@ -167,7 +171,7 @@ def read_scaled_number(digits: str, words: Sequence[str], position: int) -> tupl
 
 def read_number_words(words: Sequence[str], position: int) -> tuple[str, int]:
     """Read a number in words, such as "two thousand and five". Each scale must be smaller than the one before."""
-    total, part, last_scale = 0, 0, 10**15  # part: the number that the next scale word multiplies
+    total, part, last_scale = 0, 0, 10**15  # part: what a following scale word multiplies; it is not in total yet
     room = 100  # the next word may add a number below this to the part
     start = position
     while position < len(words):

@@ -19,7 +19,8 @@ class CascadeCertificate:
     """The test of a cascade on the certifying questions.
 
     p_value: of the hypothesis "some single method is better by `lose_at_most` or more". hardest_rival: the single
-    method with the largest p-value. loss: the mean lead of that method over the cascade.
+    method with the largest p-value; None if the cascade is the only method. loss: the mean lead of that method over the
+    cascade. is_passed: whether the test rejects the hypothesis, so that the cascade is certified.
     """
 
     candidate: CascadeCandidate
@@ -32,7 +33,8 @@ class CascadeCertificate:
 def compute_losses(recorded_answers: RecordedAnswers, cascade: Cascade, wrong_cost: float) -> dict[str, Floats]:
     """For each single method, its worth minus the cascade's: the mean of each group of questions, scaled to [-1, 1].
 
-    A group holds the questions of the same document or conversation (`RecordedAnswers.question_groups`).
+    A group holds the questions of the same document or conversation (`RecordedAnswers.question_groups`). A cascade that
+    is itself a single method is not compared with that method.
 
     Where a call failed, the single method counts with its highest possible worth, and the cascade with its lowest.
     wrong_cost: what a wrong answer costs, if a right one is worth 1.
@@ -50,8 +52,8 @@ def compute_losses(recorded_answers: RecordedAnswers, cascade: Cascade, wrong_co
 
 def average_by_group(values: Floats, question_groups: NDArray[np.int64]) -> Floats:
     """The mean of each group of questions. question_groups: the group number of each question."""
-    _, place = np.unique(question_groups, return_inverse=True)
-    averages: Floats = np.bincount(place, weights=values) / np.bincount(place)
+    _, group_places = np.unique(question_groups, return_inverse=True)
+    averages: Floats = np.bincount(group_places, weights=values) / np.bincount(group_places)
     return averages
 
 
@@ -67,6 +69,9 @@ def certify_cascades(
     A candidate's p-value is the largest over all single methods: an intersection-union test, which needs no correction
     (Berger 1982). Because the order of the tests is fixed, the number of candidates needs no correction either (Maurer
     et al. 1995).
+
+    error: the largest allowed probability that a cascade is certified although it loses `lose_at_most` or more; a
+    candidate passes if its p-value is at most this. wrong_cost: see `compute_losses`.
     """
     certificates: list[CascadeCertificate] = []
     margin = lose_at_most / (1 + wrong_cost)

@@ -1,4 +1,4 @@
-"""Designs cascades on a third of the recorded questions: the Pareto front of score and cost."""
+"""Designs cascades: finds the Pareto front of score and cost on a third of the recorded questions."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -16,9 +16,9 @@ from quorum.algorithms.cascades import (
     find_accepted_questions,
 )
 
-MOST_THRESHOLDS = 8
+MOST_THRESHOLDS = 8  # thresholds of confidence that are tried for one stage
 DESIGN_DIVISOR = 3  # the design uses one third of the questions
-SMALLEST_GAIN = 1e-12
+SMALLEST_GAIN = 1e-12  # smaller differences between scores, or between costs, count as rounding errors
 
 
 def split_questions(question_groups: NDArray[np.int64], seed: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -34,14 +34,17 @@ def split_questions(question_groups: NDArray[np.int64], seed: int) -> tuple[NDAr
 
 
 def list_acceptance_tests(recorded_answers: RecordedAnswers, method: int, *, first: bool) -> list[AcceptanceTest]:
-    """The acceptance tests to try for this method, by its recorded answers. first: whether it is the first stage."""
+    """The acceptance tests to try for a stage that asks this method, chosen by the method's recorded answers.
+
+    first: whether the stage is the cascade's first. The test "same" needs an earlier stage.
+    """
     tests = [AcceptanceTest("known")]
     is_known = recorded_answers.is_known[method]
     confidence = recorded_answers.confidence[method]
-    values = np.unique(confidence[is_known & np.isfinite(confidence)])
-    if len(values) > MOST_THRESHOLDS:
-        values = np.unique(np.quantile(values, np.linspace(0, 1, MOST_THRESHOLDS), method="nearest"))
-    tests += [AcceptanceTest("confidence", float(value)) for value in values]
+    thresholds = np.unique(confidence[is_known & np.isfinite(confidence)])
+    if len(thresholds) > MOST_THRESHOLDS:
+        thresholds = np.unique(np.quantile(thresholds, np.linspace(0, 1, MOST_THRESHOLDS), method="nearest"))
+    tests += [AcceptanceTest("confidence", float(threshold)) for threshold in thresholds]
     if recorded_answers.is_certified[method].any():
         tests.append(AcceptanceTest("certified"))
     if not first:
@@ -86,13 +89,14 @@ def list_cascades(recorded_answers: RecordedAnswers) -> Iterator[CascadeCandidat
     A cascade of three stages is left out if another one with the same first two stages costs no more and has the same
     score or a higher one.
     """
-    names, count, n = recorded_answers.methods, len(recorded_answers.methods), max(recorded_answers.question_count, 1)
-    for method in range(count):
+    names, method_count = recorded_answers.methods, len(recorded_answers.methods)
+    question_count = max(recorded_answers.question_count, 1)
+    for method in range(method_count):
         score, cost = recorded_answers.lowest_worth[method].mean(), recorded_answers.cost[method].mean()
         yield CascadeCandidate((Stage(names[method], None),), float(score), float(cost))
     lowest = float(recorded_answers.lowest_worth.min()) if recorded_answers.lowest_worth.size else 0.0
     worth = np.where(recorded_answers.has_failed, lowest, recorded_answers.lowest_worth)
-    for first_method in range(count):
+    for first_method in range(method_count):
         for accept in list_acceptance_tests(recorded_answers, first_method, first=True):
             is_accepted = (
                 find_accepted_questions(recorded_answers, first_method, accept, ())
@@ -102,14 +106,16 @@ def list_cascades(recorded_answers: RecordedAnswers) -> Iterator[CascadeCandidat
             first_stage = Stage(names[first_method], accept)
             if not is_open.any():
                 continue
-            for second_method in (method for method in range(count) if method != first_method):
+            for second_method in (method for method in range(method_count) if method != first_method):
                 added_cost = (
                     recorded_answers.cost[second_method] - recorded_answers.shared_cost[first_method, second_method]
                 )
                 cost_so_far = recorded_answers.cost[first_method] + np.where(is_open, added_cost, 0.0)
                 last_stage = Stage(names[second_method], None)
                 total = (score_so_far + np.where(is_open, worth[second_method], 0.0)).sum()
-                yield CascadeCandidate((first_stage, last_stage), float(total) / n, float(cost_so_far.sum()) / n)
+                yield CascadeCandidate(
+                    (first_stage, last_stage), float(total) / question_count, float(cost_so_far.sum()) / question_count
+                )
                 yield from list_three_stage_cascades(
                     recorded_answers,
                     worth,
@@ -132,10 +138,11 @@ def list_three_stage_cascades(
 ) -> Iterator[CascadeCandidate]:
     """The three-stage cascades that begin with the two methods `first_two_methods`.
 
-    worth: of each answer; score_so_far: the score of the first stage, by question; cost_so_far: the cost of the first
-    two stages, by question; is_open: whether a question reaches the second stage.
+    worth: the worth of each answer, by method and question; score_so_far: the worth of the first stage's answer to each
+    question that ends there, else 0; cost_so_far: the cost of the first two stages, by question; is_open: whether a
+    question reaches the second stage.
     """
-    names, n = recorded_answers.methods, recorded_answers.question_count
+    names, question_count = recorded_answers.methods, recorded_answers.question_count
     first_method, second_method = first_two_methods
     third_methods = [method for method in range(len(names)) if method not in first_two_methods]
     if not third_methods:
@@ -158,9 +165,9 @@ def list_three_stage_cascades(
     )
     scores = (
         (score_so_far + is_accepted * worth[second_method]).sum(axis=1)[:, None] + is_passed_on @ worth[third_methods].T
-    ) / n
-    costs = (cost_so_far.sum() + is_passed_on @ added_cost.T) / n
-    for row, accept in enumerate(accepts):
+    ) / question_count
+    costs = (cost_so_far.sum() + is_passed_on @ added_cost.T) / question_count
+    for row, accept in enumerate(accepts):  # scores and costs: a row per test, a column per third method
         if not is_passed_on[row].any() or not is_accepted[row].any():
             continue
         best_score: float | None = None

@@ -27,16 +27,21 @@ def certify_votes(votes: Sequence[Vote]) -> int | None:
     votes: the complete vote, the same number from each passage. Two answers that are equal after normalisation are one
     winner. The result is 0 if every vote is unknown, because one replaced passage would decide, and None without votes.
     """
-    by_passage = [count_answers(votes, rank) for rank in sorted({vote["rank"] for vote in votes})]
-    if not by_passage:
+    counts_by_passage = [count_answers(votes, rank) for rank in sorted({vote["rank"] for vote in votes})]
+    if not counts_by_passage:
         return None
-    total = sum(by_passage, Counter())
-    if not total:
+    total_counts = sum(counts_by_passage, Counter())
+    if not total_counts:
         return 0
-    winner, most = total.most_common(1)[0]
-    samples = len(votes) // len(by_passage)
-    rivals = [*(total.keys() - {winner}), None]  # None: an answer that nobody gave
-    return min(count_survived_replacements(by_passage, winner, rival, most - total[rival], samples) for rival in rivals)
+    winner, winner_votes = total_counts.most_common(1)[0]
+    votes_per_passage = len(votes) // len(counts_by_passage)
+    rivals = [*(total_counts.keys() - {winner}), None]  # None: an answer that nobody gave
+    return min(
+        count_survived_replacements(
+            counts_by_passage, winner, rival, winner_votes - total_counts[rival], votes_per_passage
+        )
+        for rival in rivals
+    )
 
 
 def count_answers(votes: Sequence[Vote], rank: int) -> Counter[str | None]:
@@ -45,10 +50,14 @@ def count_answers(votes: Sequence[Vote], rank: int) -> Counter[str | None]:
 
 
 def count_survived_replacements(
-    by_passage: Sequence[Counter[str | None]], winner: str | None, rival: str | None, lead: int, samples: int
+    counts_by_passage: Sequence[Counter[str | None]],
+    winner: str | None,
+    rival: str | None,
+    lead: int,
+    votes_per_passage: int,
 ) -> int:
     """How many replaced passages the winner's lead over one rival survives."""
-    gains = sorted((counts[winner] - counts[rival] + samples for counts in by_passage), reverse=True)
+    gains = sorted((counts[winner] - counts[rival] + votes_per_passage for counts in counts_by_passage), reverse=True)
     replacements = 0
     while replacements < len(gains) and lead > gains[replacements]:
         lead -= gains[replacements]

@@ -2,7 +2,8 @@
 
 All p-values are exact for any number of questions: a true hypothesis is rejected with probability alpha at most.
 `losses`: for each question, the score of the other method minus that of the tested method, in [-1, 1]. A positive loss
-means that the tested method did worse.
+means that the tested method did worse. `differences`: for each question, the score of one method minus that of another,
+in [-1, 1]. `plus`, `minus`: of `n` questions, how many have a loss (or difference) of 1, and how many of -1.
 """
 
 import math
@@ -14,11 +15,13 @@ from numpy.typing import ArrayLike, NDArray
 from quorum.algorithms import betting
 from quorum.algorithms.binomial import binomial_cdf, clopper_pearson_upper, compute_log_factorials
 
-NUISANCE_ERROR = 0.001  # added to the p-value: the error of the bound on the share of questions where the two differ
-GRID_STEPS = 40
-PROBABILITIES_AT_ONCE = 20_000  # computed together; as many fit into a processor's cache
-COMPARED_DIGITS = 9
-MOST_QUESTIONS = 20_000  # we estimate no larger number of questions
+NUISANCE_ERROR = (
+    0.001  # added to the p-value: the error of the bound on the share of questions where the methods differ
+)
+GRID_STEPS = 40  # the number of shares on a grid
+PROBABILITIES_AT_ONCE = 20_000  # how many are computed in one array, which then fits into a processor's cache
+COMPARED_DIGITS = 9  # decimal digits to which losses are rounded before they are compared with 1, 0 and -1
+MOST_QUESTIONS = 20_000  # an estimate of how many questions are needed is None above this number
 
 Floats = NDArray[np.float64]
 Counts = NDArray[np.int64]
@@ -31,7 +34,7 @@ def are_signs(losses: ArrayLike) -> bool:
 
 
 def compute_margin_p_value(losses: ArrayLike, margin: float) -> float:
-    """The p-value of "the mean loss is at least `margin`", 0 < margin. If it is small, the mean loss is below `margin`.
+    """The p-value of "the mean loss is at least `margin`", which must be positive. If the p-value is small, the mean loss is below `margin`.
 
     A test of non-inferiority. For right or wrong answers it is the exact unconditional test of
     `compute_margin_p_value_of_counts`, for graded answers the test by betting.
@@ -49,9 +52,9 @@ def compute_margin_p_value(losses: ArrayLike, margin: float) -> float:
 
 @lru_cache(maxsize=65536)
 def compute_margin_p_value_of_counts(n: int, plus: int, minus: int, margin: float) -> float:
-    """`compute_margin_p_value` of n questions, of which `plus` have a loss of 1 and `minus` a loss of -1.
+    """`compute_margin_p_value` for n questions, of which `plus` have a loss of 1, `minus` a loss of -1, the others 0.
 
-    The p-value is the probability of a score statistic (Tango 1998) that is at most the observed one. It depends on the
+    The p-value is the probability that the score statistic (Tango 1998) is at most the observed one. It depends on the
     share of questions on which the answers are unequal, which is not known. So we take the maximum over a confidence
     set for that share and add the set's error, NUISANCE_ERROR (Berger and Boos 1994; for matched pairs Berger and Sidik
     2003). Of all mean losses of `margin` or more, `margin` itself gives the largest probability.
@@ -65,6 +68,7 @@ def compute_margin_p_value_of_counts(n: int, plus: int, minus: int, margin: floa
     log_ways = logs[n] - logs[plus_counts] - logs[minus_counts] - logs[equal_counts]
 
     def compute_tails(shares: Floats) -> Floats:
+        """For each share of unequal answers, the probability of all extreme tables, if the mean loss is `margin`."""
         log_losses, log_gains, log_equals = (
             np.log(np.maximum(chances, 1e-300))[:, None]
             for chances in ((shares + margin) / 2, (shares - margin) / 2, 1 - shares)
@@ -76,26 +80,27 @@ def compute_margin_p_value_of_counts(n: int, plus: int, minus: int, margin: floa
         tails: Floats = np.exp(log_chances, out=log_chances).sum(axis=1)
         return tails
 
-    blocks = min(GRID_STEPS, math.ceil(GRID_STEPS * len(plus_counts) / PROBABILITIES_AT_ONCE) or 1)
+    block_count = min(GRID_STEPS, math.ceil(GRID_STEPS * len(plus_counts) / PROBABILITIES_AT_ONCE) or 1)
     low, high, largest_tail = margin, largest_share, 0.0
     for _ in range(2):  # a grid, then a finer grid around its maximum
         shares = np.linspace(low, high, GRID_STEPS)
-        tails = np.concatenate([compute_tails(some) for some in np.array_split(shares, blocks)])
-        place, largest_tail = int(np.argmax(tails)), max(largest_tail, float(tails.max()))
-        low, high = shares[max(place - 1, 0)], shares[min(place + 1, GRID_STEPS - 1)]
+        tails = np.concatenate([compute_tails(block) for block in np.array_split(shares, block_count)])
+        index, largest_tail = int(np.argmax(tails)), max(largest_tail, float(tails.max()))
+        low, high = shares[max(index - 1, 0)], shares[min(index + 1, GRID_STEPS - 1)]
     return min(1.0, NUISANCE_ERROR + largest_tail)
 
 
 def list_extreme_tables(
     n: int, largest_share: float, observed_statistic: float, margin: float
 ) -> tuple[Counts, Counts]:
-    """All tables (number of losses, number of gains) whose score statistic is at most the observed one, as two arrays.
+    """All possible pairs (plus, minus) whose score statistic is at most the observed one, as two arrays.
 
-    Leaves out tables with so many unequal answers that they have almost no probability if `largest_share` is right.
+    largest_share: an upper bound of the share of questions on which the answers are unequal. Pairs with so many unequal
+    answers that they have almost no probability under this bound are left out.
     """
-    widest = min(n, math.ceil(n * largest_share + 9 * math.sqrt(n * largest_share * (1 - largest_share) + 1) + 9))
-    plus_counts, minus_counts = np.meshgrid(np.arange(widest + 1), np.arange(widest + 1), indexing="ij")
-    inside = plus_counts + minus_counts <= widest
+    highest = min(n, math.ceil(n * largest_share + 9 * math.sqrt(n * largest_share * (1 - largest_share) + 1) + 9))
+    plus_counts, minus_counts = np.meshgrid(np.arange(highest + 1), np.arange(highest + 1), indexing="ij")
+    inside = plus_counts + minus_counts <= highest
     plus_counts, minus_counts = plus_counts[inside], minus_counts[inside]
     extreme = compute_tango_statistic(plus_counts, minus_counts, n, margin) <= observed_statistic + 1e-9
     return plus_counts[extreme], minus_counts[extreme]
@@ -104,8 +109,9 @@ def list_extreme_tables(
 def compute_tango_statistic(plus: ArrayLike, minus: ArrayLike, n: int, difference: float) -> Floats:
     """Tango's score statistic of a hypothetical difference; about standard normal if that is the true difference.
 
-    It is the observed minus the hypothetical difference, divided by the standard deviation. The standard deviation
-    supposes the share of unequal answers that is most likely under the hypothesis.
+    The statistic is the observed minus the hypothetical difference, divided by the standard deviation. The standard
+    deviation supposes the share of unequal answers that is most likely under the hypothesis. `b`, `c`: coefficients of
+    the quadratic equation for this share.
     """
     plus_counts, minus_counts = np.asarray(plus, dtype=np.float64), np.asarray(minus, dtype=np.float64)
     b = -plus_counts - minus_counts + (2 * n - plus_counts + minus_counts) * difference
@@ -117,7 +123,7 @@ def compute_tango_statistic(plus: ArrayLike, minus: ArrayLike, n: int, differenc
 
 
 def compute_superiority_p_value(differences: ArrayLike) -> float:
-    """The p-value of "the mean difference is at most 0". If it is small, the mean difference is positive.
+    """The p-value of "the mean difference is at most 0". If the p-value is small, the mean difference is positive.
 
     A test of superiority. For right or wrong answers it is the exact sign test on the questions on which the two
     methods differ: if the means are equal, each method wins such a question with probability 1/2. For graded answers it
@@ -149,9 +155,10 @@ def compute_paired_interval(differences: ArrayLike, *, level: float = 0.95) -> t
 
 
 def compute_tango_interval(plus: int, minus: int, n: int, *, level: float = 0.95) -> tuple[float, float]:
-    """The score interval of a difference of paired shares (Tango 1998, Statistics in Medicine 17: 891-908).
+    """The score interval of the difference between two methods' shares of right answers to the same n questions.
 
-    plus: the questions of n that only the first method answers rightly; minus: those that only the second does.
+    plus: how many of the questions only the first method answers rightly; minus: how many only the second method. The
+    difference is the first method's share minus the second's (Tango 1998, Statistics in Medicine 17: 891-908).
 
     >>> [round(end, 4) for end in compute_tango_interval(12, 2, 50)]
     [0.0611, 0.3447]
@@ -159,6 +166,7 @@ def compute_tango_interval(plus: int, minus: int, n: int, *, level: float = 0.95
     z, observed_difference = compute_normal_quantile((1 + level) / 2), (plus - minus) / n
 
     def find_end(outside: float) -> float:
+        """The end of the interval between the observed difference and a value outside the interval, by bisection."""
         inner = observed_difference
         for _ in range(60):
             middle = (inner + outside) / 2
@@ -171,17 +179,18 @@ def compute_tango_interval(plus: int, minus: int, n: int, *, level: float = 0.95
     return find_end(-1.0), find_end(1.0)
 
 
-def compute_normal_quantile(share: float) -> float:
+def compute_normal_quantile(probability: float) -> float:
+    """The quantile of the standard normal distribution."""
     from statistics import NormalDist
 
-    return NormalDist().inv_cdf(share)
+    return NormalDist().inv_cdf(probability)
 
 
 def estimate_questions_to_certify(losses: ArrayLike, margin: float, error: float, *, power: float = 0.8) -> int | None:
     """About how many questions would show that the mean loss is below `margin`, if mean and variance stay as observed.
 
-    An estimate: the sample size of a one-sided z-test. None if the observed loss is not below the margin, or if more
-    than MOST_QUESTIONS would be needed.
+    An estimate: the sample size of a one-sided z-test at level `error` that succeeds with probability `power`. None if
+    the observed loss is not below the margin, or if more than MOST_QUESTIONS would be needed.
     """
     values = np.asarray(losses, dtype=np.float64)
     distance = margin - float(values.mean()) if len(values) else 0.0
@@ -196,7 +205,7 @@ def estimate_questions_to_certify(losses: ArrayLike, margin: float, error: float
 
 
 def count_fewest_questions(margin: float, error: float) -> int:
-    """The fewest questions that show a mean loss below `margin` if the methods never differ.
+    """The fewest questions that show, at level `error`, a mean loss below `margin` if the methods never differ.
 
     If the tested method wins some questions, fewer can be enough. error: must be greater than NUISANCE_ERROR, because
     no p-value for answers that are right or wrong is smaller than that.

@@ -13,8 +13,9 @@ from quorum.core.text import UNKNOWN
 class Tally:
     """The outcome of a vote.
 
-    answer: the winner in the wording of its highest-ranked passage, or "unknown"; share: the winner's share of the
-    votes that are not unknown, in 0..1, None if all are; ranks: the passages that voted for the winner, best first.
+    answer: the winner in the wording of its highest-ranked passage, or "unknown"; unknown: whether all votes are
+    unknown; share: the winner's share of the weights of the votes that are not unknown, in 0..1, None if these weights
+    sum to 0; ranks: the ranks of the passages that voted for the winner, best first.
     """
 
     answer: str
@@ -24,7 +25,10 @@ class Tally:
 
 
 def group_votes(votes: Iterable[Vote]) -> dict[str, list[Vote]]:
-    """The votes that are not unknown, grouped by answer. Groups and their votes are in rank order."""
+    """The votes that are not unknown, by the key of their answer (`vote_key`).
+
+    The votes of a group are in rank order, and the groups are in the order of their best ranks.
+    """
     groups: dict[str, list[Vote]] = {}
     for vote in sorted(votes, key=lambda vote: vote["rank"]):
         if not vote["unknown"]:
@@ -33,12 +37,12 @@ def group_votes(votes: Iterable[Vote]) -> dict[str, list[Vote]]:
 
 
 def sum_weights(votes: Iterable[Vote]) -> float:
-    """The sum of the votes' weights; a vote without a weight counts 1."""
+    """The sum of the votes' weights; a vote without a weight counts as 1."""
     return fsum(vote.get("weight", 1.0) for vote in votes)
 
 
 def count_votes(votes: Iterable[Vote]) -> Tally:
-    """Count a vote. The answer with most votes wins; in a tie, the answer of the highest-ranked passage wins."""
+    """Count the votes. The answer with the largest weight wins; in a tie, the answer of the highest-ranked passage."""
     groups = group_votes(votes)
     if not groups:
         return Tally(UNKNOWN, True, None, ())
@@ -49,9 +53,9 @@ def count_votes(votes: Iterable[Vote]) -> Tally:
 
 
 def is_decided(votes: Iterable[Vote], remaining_votes: float) -> bool:
-    """Whether the remaining votes cannot change the winner any more.
+    """Whether the votes that are still to come cannot change the winner any more.
 
-    All remaining votes come from passages that rank after those that have voted.
+    remaining_votes: how many they are. They must come from passages that rank after those that have voted.
     """
     counts = [sum_weights(group) for group in group_votes(votes).values()]
     if not counts:
@@ -68,16 +72,20 @@ def is_decided(votes: Iterable[Vote], remaining_votes: float) -> bool:
 
 
 def size_next_stage(votes: Sequence[Vote], remaining_passages: int, samples: int) -> int:
-    """How many of the remaining passages to ask next: the smallest number that could decide the vote; 0 if decided."""
+    """How many of the remaining passages to ask next: the smallest number that could decide the vote; 0 if decided.
+
+    samples: how many votes each passage gives.
+    """
     if is_decided(votes, remaining_passages * samples):
         return 0
-    rank = max((vote["rank"] for vote in votes), default=-1) + 1
+    next_rank = max((vote["rank"] for vote in votes), default=-1) + 1
+    # Without a known answer so far, any answer could win: one stands for all.
     answers = [group[0]["answer"] for group in group_votes(votes).values()] or ["any"]
 
     def could_decide(count: int) -> bool:
         remaining_votes = (remaining_passages - count) * samples
         return any(
-            is_decided([*votes, *make_equal_votes(answer, count * samples, rank)], remaining_votes)
+            is_decided([*votes, *make_equal_votes(answer, count * samples, next_rank)], remaining_votes)
             for answer in answers
         )
 
@@ -85,7 +93,7 @@ def size_next_stage(votes: Sequence[Vote], remaining_passages: int, samples: int
 
 
 def make_equal_votes(answer: str, count: int, rank: int) -> list[Vote]:
-    """`count` votes for the same answer."""
+    """`count` votes for the same answer, all with this rank."""
     return [Vote(rank=rank, passage="", answer=answer, unknown=False) for _ in range(count)]
 
 

@@ -107,18 +107,19 @@ def compare(
 
     corpus: a folder of documents or a file of passages; "given": each question's own passages; "pool": the passages of
     all questions. data, context, limit, out, baseline, judge, skip_bad, concurrency, progress: as for `evaluate`.
-    methods: as for `evaluate`; by default five common ones. models, retrievers, k: each value is combined with each
-    method. budget: the most that a method may use per question, such as "calls=3" or "cost=0.01"; calls, tokens and
-    cost are compared by their means, seconds by their 95th percentile. wrong_cost: what a wrong answer costs, where a
-    right one is worth 1; "unknown" costs nothing. max_cost: dollars that this run may spend; prices: your own file of
-    prices (docs/compare.md). race: stop asking methods that cannot win. "exact" drops a method that can no longer win
-    on these questions; "questions", one that is unlikely to be the best on them; "future", one that is unlikely to be
-    the best on new questions (docs/decisions.md). engine: "local", or "ray" for many processes (docs/scale.md).
+    methods: as for `evaluate`; by default five common ones. models, retrievers, k: every combination of a method, a
+    model, a retriever and a k is compared. budget: the most that a method may use per question, such as "calls=3" or
+    "cost=0.01"; calls, tokens and cost are compared by their means, seconds by their 95th percentile. wrong_cost: what
+    a wrong answer costs, where a right one is worth 1; "unknown" costs nothing. max_cost: the dollars that this call
+    may spend; prices: a file with your own prices (docs/compare.md). race: stop asking methods that cannot win. "exact"
+    drops a method that can no longer win on these questions; "questions", one that is unlikely to be the best on them;
+    "future", one that is unlikely to be the best on new questions (docs/decisions.md). engine: "local", or "ray" for
+    many processes (docs/scale.md).
 
-    Works in a script and inside a running event loop, where it blocks; there, `await compare_async(...)` does not.
+    Works in a script and inside a running event loop. It blocks the loop; `await compare_async(...)` does not.
 
-    Returns a `Comparison`. Raises SetupError as `evaluate` does, and if the estimate exceeds `max_cost`
-    or the run has spent more; a race ends at `max_cost` instead.
+    Returns a `Comparison`. Raises SetupError as `evaluate` does, and also if the estimate exceeds `max_cost` or more
+    than `max_cost` has been spent. A race raises no error in these two cases: it ends when `max_cost` is spent.
 
     >>> import quorum
     >>> passages = [{"id": "1", "title": "Vell", "text": "The lighthouse of Vell was built by Ada Korn in 1874."}]

@@ -89,7 +89,7 @@ def evaluate(
     that is not an exact match is right. skip_bad: skip broken records. concurrency: questions at once. progress: called
     with (stage, steps done, steps in total).
 
-    Works in a script and inside a running event loop, where it blocks; there, `await evaluate_async(...)` does not.
+    Works in a script and inside a running event loop. It blocks the loop; `await evaluate_async(...)` does not.
 
     Returns an `Evaluation`. A question whose calls failed is counted under `errors` in its method's row of
     `table`; the next call asks it again.

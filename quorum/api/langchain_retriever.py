@@ -19,7 +19,7 @@ REPEATED_SEARCH_METHODS = ("blendfilter", "iter_retgen", "react", "self_ask")  #
 
 
 class MethodRetriever(BaseRetriever):
-    """The passages that a method would read, as documents."""
+    """Retrieves the passages that a method would read, as LangChain documents."""
 
     method: str
     context: SkipValidation[Context]
@@ -35,7 +35,12 @@ class MethodRetriever(BaseRetriever):
 
 
 async def find_passages(method: str, question: str, context: Context) -> list[Passage]:
-    """The passages that a method would read. A calibration is not applied: it is about answers, not about passages."""
+    """The passages that a method would read.
+
+    A method that searches once is not run: its search, reranker and filter are enough. A method that searches
+    repeatedly, or whose graph has no node "retrieve", answers the question, and the passages come from its result. A
+    calibration is not applied: it is about answers, not about passages.
+    """
     context = replace(context, calibration=None)
     if method in REPEATED_SEARCH_METHODS or "retrieve" not in find_method(method).graph.nodes:
         return list((await answer(question, method, context)).get("passages") or [])

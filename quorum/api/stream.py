@@ -38,7 +38,8 @@ class AnswerText(Event):
     """The next piece of the answer. All pieces together are the answer of the result.
 
     A long answer and a turn of a dialogue arrive while the model writes them. A short answer and the answer of a vote
-    arrive in one piece, when they are final. replaces: discard all earlier pieces; the answer begins with this one.
+    arrive in one piece, when they are final. replaces: if True, discard all earlier pieces: the answer begins with this
+    one.
     """
 
     text: str
@@ -55,8 +56,9 @@ class RunFinished(Event):
 class AnswerReader:
     """Finds the answer in the messages that a graph streams.
 
-    shown_answer: the text of the answer so far; visible_reply: the current reply so far, without its thoughts;
-    is_withdrawn: earlier pieces were no part of the answer, so that the next piece replaces them.
+    shown_answer: the text of the answer that the returned pieces make so far; visible_reply: the current reply so far,
+    without its thoughts; is_withdrawn: the pieces returned before are no part of the answer, and the next piece must
+    replace them; replies: by message id, what the newest message holds so far.
     """
 
     def __init__(self, question: str) -> None:
@@ -66,7 +68,7 @@ class AnswerReader:
         self.next_length = 0
 
     def read(self, message: Any, metadata: Mapping[str, Any]) -> AnswerText | None:
-        """The text that a piece of a message adds to the answer; None if its call does not write the answer."""
+        """The text that a piece of a message adds to the answer; None if it adds none yet, or belongs to no answer."""
         from quorum.core.json_text import replace_lone_surrogates
         from quorum.core.visible_text import find_visible
         from quorum.graphs.visible_messages import BEGINS_ANEW
@@ -107,7 +109,7 @@ class AnswerReader:
         self.is_withdrawn, self.shown_answer = self.is_withdrawn or bool(self.shown_answer), ""
 
     def finish(self, answer: str) -> AnswerText:
-        """The last piece of the answer, which is now final."""
+        """The last piece of `answer`, the whole answer; it replaces earlier pieces that do not begin the answer."""
         if answer.startswith(self.shown_answer):
             return self.show(answer) or AnswerText("", replaces=self.is_withdrawn)
         return AnswerText(answer, replaces=True)
@@ -128,7 +130,7 @@ async def stream(
     The parameters are those of `answer`. Yields a `NodeFinished` for every node, in the order in which they finish
     (several times for a node that runs once per passage), an `AnswerText` for every piece of the answer, and last a
     `RunFinished`, whose `result` is what `answer` returns. Leaving the loop early cancels the run; close the iterator
-    (`contextlib.aclosing`) to wait for that.
+    (`contextlib.aclosing`) to wait until the run has stopped.
 
     Raises SetupError for a mistake in input or configuration, CallError when a model call failed after its retries.
 
@@ -172,7 +174,7 @@ async def stream(
             final_state = final_state if namespace else chunk
         else:
             for node, update in chunk.items():
-                if not node.startswith("__"):  # LangGraph's own updates, such as an interrupt, begin so
+                if not node.startswith("__"):  # LangGraph's own updates, such as __interrupt__, come from no node
                     yield NodeFinished(
                         node, unwrap_overwrites(update or {}), tuple(name.partition(":")[0] for name in namespace)
                     )

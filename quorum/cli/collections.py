@@ -43,7 +43,7 @@ def list_by_default(context: typer.Context, store: Store = None) -> None:
     """List, show, rename, remove, export and import collections. Without a command: list them."""
     if context.invoked_subcommand is None:
         list_collections(store)
-    elif store is not None:  # the command's own --store has this one as its default
+    elif store is not None:  # this --store, before the command, becomes the default of the command's own --store
         context.default_map = {context.invoked_subcommand: {"store": store}}
 
 
@@ -71,7 +71,7 @@ def list_collections(store: Store = None, json: AsJson = False) -> None:
 
 
 def make_summary_row(summary: "CollectionSummary") -> list[str]:
-    """The row of a collection in the table."""
+    """The row of a collection in the table of `list_collections`."""
     remarks = [
         *(["unfinished"] if summary.unfinished else []),
         *([f"made by {describe_maker(summary)}"] if summary.made_for else []),
@@ -88,6 +88,7 @@ def make_summary_row(summary: "CollectionSummary") -> list[str]:
 
 
 def describe_maker(summary: "CollectionSummary") -> str:
+    """What made a collection that is not the user's own, such as "an evaluation from corpus"."""
     from quorum.core.files import escape_name
 
     if summary.made_for == "sample":
@@ -171,7 +172,7 @@ def export(
     out: Annotated[Path | None, typer.Option("--out", metavar="FILE", help="File to write; by default stdout.")] = None,
     store: Store = None,
 ) -> None:
-    """Write the passages as JSON lines, with their places in the documents."""
+    """Write the passages of a collection as JSON lines, with their places in the documents."""
     from quorum.core.text import format_count
     from quorum.retrievers.manage_collections import export_lines, write_export
 

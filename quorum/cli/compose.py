@@ -46,7 +46,7 @@ def compose(
     from quorum.evaluation.decisions.compose import (
         Guarantee,
         compose,
-        describe_composed,
+        describe_composition,
     )
     from quorum.evaluation.decisions.recorded_results import check_wrong_cost, compute_failure_probability, read_results
     from quorum.evaluation.decisions.write_composed import make_composed_file, write_composed
@@ -63,6 +63,6 @@ def compose(
 
         typer.echo(dumps(composed_content, ensure_ascii=False, indent=2))
     else:
-        for sentence in describe_composed(composition, guarantee):
+        for sentence in describe_composition(composition, guarantee):
             typer.echo(sentence)
     typer.echo(f"quorum: ask it with: quorum ask QUESTION --method {path}", err=True)

@@ -72,7 +72,11 @@ class Conversation:
         self.graph = self.method.graph
 
     async def ask(self, question: str) -> None:
-        """Answer a question: print how a follow-up question was understood, then the answer as it arrives."""
+        """Answer a question, print the answer, and add the exchange to the conversation.
+
+        Prints how a follow-up question was understood, the answer as it arrives, and then its note, how certain it is,
+        and its sources.
+        """
         from quorum.api.stream import answer_and_report
         from quorum.evaluation.support import add_support_and_note
 
@@ -88,6 +92,7 @@ class Conversation:
         result = await answer_and_report(question, self.graph, self.context, printer.print_event, history=history)
         exchange = Exchange(question, self.method.name, await add_support_and_note(question, result, self.context))
         self.exchanges.append(exchange)
+        # If the answer has been printed already, only its line must be ended.
         console.print("" if printer.has_answer else format_headline(exchange.result))
         if note := exchange.result.get("note"):
             console.print(Text(note, style="dim"))
@@ -155,10 +160,10 @@ class Conversation:
         if path.exists() and path.resolve() not in self.saved_files:
             raise SetupError(f"{path} exists; give another name.")
         text = self.render_json() if path.suffix.lower() == ".json" else self.render_markdown()
-        draft = path.with_name(f"{path.name}.part")
+        partial_file = path.with_name(f"{path.name}.part")
         try:
-            draft.write_text(text, encoding="utf-8")
-            draft.replace(path)
+            partial_file.write_text(text, encoding="utf-8")
+            partial_file.replace(path)
         except OSError as error:
             raise SetupError(f"{path} cannot be written ({error.strerror}); give another name.") from None
         self.saved_files.add(path.resolve())
@@ -194,7 +199,10 @@ class Conversation:
 
 @dataclass
 class AnswerPrinter:
-    """Prints the pieces of an answer as they arrive. has_answer: a piece of the answer was printed."""
+    """Prints the pieces of an answer as they arrive.
+
+    question: as the user typed it. has_answer: whether a piece of the answer has been printed.
+    """
 
     question: str
     has_answer: bool = False
@@ -203,12 +211,14 @@ class AnswerPrinter:
         """Print how a follow-up question was understood, and each piece of the answer."""
         from quorum.api.stream import AnswerText, NodeFinished
 
+        # The node stand_alone rewrites a follow-up question so that it can be understood without the conversation.
         if isinstance(event, NodeFinished) and (event.node, event.inside) == ("stand_alone", ()):
             understood = event.update.get("question", self.question)
             if understood != self.question:
                 make_stdout_console().print(Text(f"({understood})", style="dim"))
         elif isinstance(event, AnswerText):
             self.has_answer = True
+            # A piece that replaces the earlier ones begins the answer anew, on a new line.
             text = f"\n{event.text}" if event.replaces else event.text
             make_stdout_console().print(Text(text, style="bold"), end="", soft_wrap=True)
 
@@ -222,7 +232,7 @@ def split_setting(text: str) -> tuple[str, str]:
 
 
 def list_sources(result: "Result") -> list[str]:
-    """The title and the place of each passage that supports the answer."""
+    """The title (or the id) and the place of each passage that supports the answer; equal ones are listed once."""
     passages = {passage["id"]: passage for passage in result.get("passages") or []}
     supporting_passages = (
         passages[item["passage"]] for item in result.get("evidence") or [] if item["passage"] in passages

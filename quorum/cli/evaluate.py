@@ -29,20 +29,23 @@ if TYPE_CHECKING:
 
     from rich.console import RenderableType
 
-    from quorum.evaluation.run.options import Options
     from quorum.evaluation.run.score import Scores
 
-FAILURE_COUNTS = ("errors", "judge_errors")
+FAILURE_COUNTS = ("errors", "judge_errors")  # keys of summary.json: failed answers, and failures of the judge
 Corpus: TypeAlias = Annotated[
     str | None,
     typer.Option(
-        "--corpus", metavar="PATH|pool", help="Retrieve from this folder or file, or from all questions' passages."
+        "--corpus",
+        metavar="PATH|pool",
+        help="Retrieve from this folder or file; 'pool': from the passages of all questions.",
     ),
 ]
 Measure: TypeAlias = Annotated[
     list[str] | None,
     typer.Option(
-        "--measure", metavar="NAME=MODULE:FUNCTION", help="A measure of your own: a function of (answers, golds)."
+        "--measure",
+        metavar="NAME=MODULE:FUNCTION",
+        help="A measure of your own: a function that computes a number from all answers and their gold answers.",
     ),
 ]
 
@@ -68,7 +71,7 @@ def evaluate(
     engine: Engine = "local",
     settings: Settings = None,
 ) -> None:
-    """Ask several methods the questions of a data set and print tables. To continue a stopped run, run it again."""
+    """Ask several methods the questions of a data set and print tables. Repeat a stopped command to continue it."""
     import asyncio
 
     from quorum.cli.progress import explain_resuming, progress_bar
@@ -100,15 +103,17 @@ def evaluate(
     check_langsmith(langsmith)
     with explain_resuming(), progress_bar() as progress:
         scores = asyncio.run(evaluate(options, progress=progress))
-    warn_about_unused_retriever(retriever, options)
+    warn_about_unused_retriever(retriever, scores)
     with upload_after_printing(langsmith, scores.folder):
         print_scores(scores)
 
 
-def warn_about_unused_retriever(retriever: str | None, options: "Options") -> None:
-    """Warn if the user named a retriever but nothing was searched."""
-    is_searched = options.corpus is not None or options.collection is not None
-    if retriever not in (None, "given") and not is_searched:
+def warn_about_unused_retriever(retriever: str | None, scores: "Scores") -> None:
+    """Warn on stderr if the user named a retriever but the run searched nothing.
+
+    "given" is not a retriever: it says that each question's own passages are read.
+    """
+    if retriever not in (None, "given") and not scores.plan.source.retrieves:
         typer.echo(
             f"quorum: --retriever {retriever} was not used, because the questions have their own passages; "
             "to search these, give --corpus pool.",
@@ -117,7 +122,7 @@ def warn_about_unused_retriever(retriever: str | None, options: "Options") -> No
 
 
 def print_scores(scores: "Scores") -> None:
-    """Print the tables on stdout with a blank line between them, then the spending on stderr."""
+    """Print the tables on stdout, and the spending on stderr (see `print_spending`)."""
     from quorum.cli.tables import make_score_tables
 
     measures = scores.plan.options.measures
@@ -137,9 +142,8 @@ def print_tables(tables: "Iterable[RenderableType]") -> None:
 
 
 def describe_common_failure(scores: "Scores") -> str:
-    """The most frequent error message of the failed answers, in brackets; "" if none failed.
-
-    scores: `scores_by_column` holds the scores of each column, which is a method with all its settings.
+    """The most frequent error message of the failed answers, in brackets, and how many of them have it, unless all do;
+    "" if no answer failed.
     """
     from collections import Counter
 
@@ -156,8 +160,8 @@ def describe_common_failure(scores: "Scores") -> str:
 
 
 def print_spending(scores: "Scores") -> None:
-    """Print on stderr the folder of the results, the spending and the failures. Exits with code 1 if answers failed, or
-    if the judge failed on answers.
+    """Print on stderr the folder of the results, the spending and the failures. Exits with code 1 if an answer or the
+    judge failed.
     """
     from quorum.core.text import format_count
 
@@ -183,6 +187,6 @@ def print_spending(scores: "Scores") -> None:
         )
     if unjudged_count:
         failure = f"the judge failed on {format_count(unjudged_count, 'answer')}"
-        typer.echo(f"quorum: {failure}; the same command again asks it only about those.", err=True)
+        typer.echo(f"quorum: {failure}; the same command again asks the judge only about those.", err=True)
     if error_count or unjudged_count:
         raise typer.Exit(1)

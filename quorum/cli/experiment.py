@@ -80,7 +80,9 @@ GoldFile: TypeAlias = Annotated[
 ]
 Corpus: TypeAlias = Annotated[
     str | None,
-    typer.Option("--corpus", metavar="FILE|pool", help="Retrieve from this file, or from all questions' passages."),
+    typer.Option(
+        "--corpus", metavar="FILE|pool", help="Retrieve from this file; 'pool': from the passages of all questions."
+    ),
 ]
 
 
@@ -113,7 +115,7 @@ def experiment(
     as_json: AsJson = False,
     settings: Settings = None,
 ) -> None:
-    """List the papers' tables and figures, or run one. To continue a stopped run, run the command again."""
+    """List the papers' tables and figures, or run one. Repeat a stopped command to continue it."""
     if name is None:
         print_experiments(as_json=as_json)
         return
@@ -124,7 +126,7 @@ def experiment(
 
     from quorum.cli.evaluate import warn_about_unused_retriever
     from quorum.cli.progress import explain_resuming, progress_bar
-    from quorum.cli.settings import is_stated, list_stated, read_context
+    from quorum.cli.settings import is_stated, list_stated_settings, read_context
     from quorum.cli.upload import check_langsmith, upload_after_printing
     from quorum.evaluation.experiments.experiment_options import ExperimentOptions
     from quorum.evaluation.experiments.run_experiment import run_experiment
@@ -157,14 +159,14 @@ def experiment(
         variants=tuple(variant or ()),
         drop_known=drop_known,
         quick=quick,
-        stated_settings=list_stated(settings)
+        stated_settings=list_stated_settings(settings)
         | {key for key, value in options_over_paper_settings.items() if value is not None},
         paper_number_words=paper_number_words,
     )
     check_langsmith(langsmith)
     with explain_resuming(), progress_bar() as progress:
         outcome = asyncio.run(run_experiment(chosen_experiment, options, choices, progress=progress))
-    warn_about_unused_retriever(retriever, options)
+    warn_about_unused_retriever(retriever, outcome.scores)
     with upload_after_printing(langsmith, outcome.scores.folder):
         print_experiment(chosen_experiment, outcome, as_json=as_json)
 

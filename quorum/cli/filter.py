@@ -38,18 +38,21 @@ def silver(
         typer.Option(
             "--out",
             metavar="FILE",
-            help="File to write (.jsonl): questions with their silver, the sentences that helped.",
+            help="File to write (.jsonl): questions with their silver, the sentences that the measure chose.",
         ),
     ],
     tokens: Annotated[
         Literal["words", "characters"],
         typer.Option(
-            "--tokens", help="What lexical counts: words, as in the paper, or characters, as in its authors' code."
+            "--tokens",
+            help="What the measure lexical counts: words, as in the paper, or characters, as in its authors' code.",
         ),
     ] = "words",
     threshold: Annotated[
         float | None,
-        typer.Option("--threshold", metavar="X", help="Choose only above this score, for example 0.3 for lexical."),
+        typer.Option(
+            "--threshold", metavar="X", help="Choose only what scores higher than X, for example 0.3 for lexical."
+        ),
     ] = None,
     top: Annotated[
         Literal["one", "per_passage"],
@@ -64,7 +67,7 @@ def silver(
         typer.Option(
             "--scorer",
             metavar="SPEC",
-            help="Model of log-probabilities, for cxmi: transformers:PATH or completions:MODEL.",
+            help="Model that gives log-probabilities, for cxmi: transformers:PATH or completions:MODEL.",
         ),
     ] = None,
     limit: Annotated[int | None, typer.Option("--limit", metavar="N", help="Only the first N questions.")] = None,
@@ -74,7 +77,7 @@ def silver(
     embeddings: Embeddings = None,
     settings: Settings = None,
 ) -> None:
-    """Find the sentences that answers are based on, to train a filter. To continue a stopped run, run it again."""
+    """Find the sentences that answers are based on, to train a filter. Repeat a stopped command to continue it."""
     import asyncio
 
     from quorum.cli.progress import progress_bar
@@ -88,13 +91,15 @@ def silver(
             "--measure cxmi needs a model that gives log-probabilities; add --scorer transformers:PATH or "
             "--scorer completions:MODEL."
             if scorer is None
-            else f"--scorer {scorer} is for --measure cxmi; {measure} asks no model."
+            else f"--scorer {scorer} is for --measure cxmi, but {measure} asks no model; remove --scorer."
         )
     context = read_context(
         settings, k=k, collection=collection, retriever=retriever, store=store, embeddings=embeddings
     )
-    if tokens != "words" and measure not in ("lexical", "auto"):  # auto takes lexical for dialogue
-        raise SetupError(f"--tokens {tokens} is for --measure lexical; {measure} counts no tokens.")
+    if tokens != "words" and measure not in ("lexical", "auto"):  # auto chooses lexical if the answer type is dialogue
+        raise SetupError(
+            f"--tokens {tokens} is for --measure lexical, but {measure} counts no tokens; remove --tokens."
+        )
     recipe = Recipe(
         measure=measure,
         unit=unit,
@@ -139,8 +144,8 @@ def print_statistics(statistics: "Statistics", out: Path) -> None:
         )
     if share < MIN_SHARE_WITH_SILVER:
         typer.echo(
-            f"quorum: {1 - share:.0%} of the questions have no silver; a filter would mostly learn to keep nothing: "
-            "lower --threshold, or take another --measure.",
+            f"quorum: {1 - share:.0%} of the questions have no silver, so that a filter would mostly learn to "
+            "keep nothing; lower --threshold, or choose another --measure.",
             err=True,
         )
     typer.echo(f"quorum: silver lines in {out}", err=True)

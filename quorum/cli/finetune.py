@@ -27,7 +27,7 @@ Rate: TypeAlias = Annotated[float, typer.Option("--rate", metavar="R", help="Lea
 Epochs: TypeAlias = Annotated[int, typer.Option("--epochs", metavar="N", help="Passes through the data.")]
 Batch: TypeAlias = Annotated[int, typer.Option("--batch", metavar="N", help="Examples per training step.")]
 ExamplesAtOnce: TypeAlias = Annotated[
-    int, typer.Option("--at-once", metavar="N", help="Examples in memory at once; results differ only by rounding.")
+    int, typer.Option("--at-once", metavar="N", help="Examples in memory at once; changes results only by rounding.")
 ]
 Length: TypeAlias = Annotated[int, typer.Option("--length", metavar="N", help="Largest number of tokens in a prompt.")]
 Output: TypeAlias = Annotated[int, typer.Option("--output", metavar="N", help="Largest number of tokens in a reply.")]
@@ -35,7 +35,7 @@ Lora: TypeAlias = Annotated[
     bool | None,
     typer.Option(
         "--lora/--no-lora",
-        help="Train low-rank adapters, or all weights; default: adapters for causal models.",
+        help="Train low-rank adapters, or all weights; default: adapters for causal models, all weights for others.",
         show_default=False,
     ),
 ]
@@ -44,11 +44,12 @@ Seed: TypeAlias = Annotated[
     int, typer.Option("--seed", metavar="N", help="Seed of the order of the examples and of dropout.")
 ]
 Mode: TypeAlias = Annotated[
-    Literal["filco", "psg"], typer.Option("--mode", help="Learn to copy sentences, or to name whole passages.")
+    Literal["filco", "psg"],
+    typer.Option("--mode", help="filco: learn to copy sentences; psg: learn to name whole passages."),
 ]
 GeneratorContext: TypeAlias = Annotated[
     Literal["silver", "full"],
-    typer.Option("--context", help="Learn to answer from the silver, or from the whole passages."),
+    typer.Option("--context", help="silver: learn to answer from the silver sentences; full: from the whole passages."),
 ]
 
 generator_training = typer.Typer(
@@ -62,7 +63,8 @@ def train_filter(
     base: Base,
     mode: Mode = "filco",
     rate: Annotated[
-        float | None, typer.Option("--rate", metavar="R", help="Learning rate [default: 5e-5; embedded: 5e-4].")
+        float | None,
+        typer.Option("--rate", metavar="R", help="Learning rate [default: 5e-5; with --base embedded: 5e-4]."),
     ] = None,
     epochs: Epochs = 3,
     batch: Batch = 32,
@@ -73,13 +75,15 @@ def train_filter(
     limit: Limit = None,
     seed: Seed = 0,
 ) -> None:
-    """Train a filter. Use it as --set context_filter=transformers:DIR. To continue, run the command again.
+    """Train a filter. Use it as --set context_filter=transformers:DIR. To continue an interrupted training, run the
+    command again.
 
-    --base embedded trains the sentence filter on the embedded model, without checkpoints; use it as
-    context_filter=embedded:DIR.
+    --base embedded trains a sentence filter on the embedded model; use it as --set context_filter=embedded:DIR. It
+    writes no checkpoints, so an interrupted training begins anew. --limit N then takes N questions at random. --mode,
+    --at-once, --length, --output and --lora have no effect.
     """
     if base == "embedded":
-        train_embedded(silver, out, epochs, 5e-4 if rate is None else rate, batch, limit, seed)
+        train_embedded_filter(silver, out, epochs, 5e-4 if rate is None else rate, batch, limit, seed)
         return
     from quorum.training.finetune import Settings
     from quorum.training.pairs import Task
@@ -94,11 +98,13 @@ def train_filter(
         lora=lora,
         seed=seed,
     )
-    report = train(Task("filter", mode=mode), silver, base, out, settings, limit)
+    report = train_with_progress(Task("filter", mode=mode), silver, base, out, settings, limit)
     print_report(report, out, f"--method filco --set context_filter=transformers:{out}")
 
 
-def train_embedded(silver: Path, out: Path, epochs: int, rate: float, batch: int, limit: int | None, seed: int) -> None:
+def train_embedded_filter(
+    silver: Path, out: Path, epochs: int, rate: float, batch: int, limit: int | None, seed: int
+) -> None:
     """Train the sentence filter on the embedded model and print its scores."""
     try:
         from quorum.training.sentence_filter import train_sentence_filter
@@ -143,7 +149,7 @@ def train_generator(
 ) -> None:
     """Train a model that answers from filtered context.
 
-    Use it as --model transformers:DIR. To continue, run it again.
+    Use it as --model transformers:DIR. To continue an interrupted training, run the command again.
     """
     from quorum.training.finetune import Settings
     from quorum.training.pairs import Task
@@ -151,7 +157,7 @@ def train_generator(
     settings = Settings(
         rate=rate, epochs=epochs, batch=batch, at_once=at_once, length=length, output=output, lora=lora, seed=seed
     )
-    report = train(Task("generator", context=context), silver, base, out, settings, limit)
+    report = train_with_progress(Task("generator", context=context), silver, base, out, settings, limit)
     print_report(report, out, f"--model transformers:{out} --method " + ("filco" if context == "silver" else "concat"))
 
 
@@ -160,7 +166,10 @@ def describe_generator_group() -> None:
     """Make answering models from silver data (FILCO)."""
 
 
-def train(task: "Task", silver: Path, base: str, out: Path, settings: "Settings", limit: int | None) -> "Report":
+def train_with_progress(
+    task: "Task", silver: Path, base: str, out: Path, settings: "Settings", limit: int | None
+) -> "Report":
+    """Train the model with a progress bar on stderr. limit: how many questions of the silver file to use; None: all."""
     from quorum.cli.progress import progress_bar
     from quorum.training.finetune import finetune_model
     from quorum.training.pairs import read_lines
@@ -197,8 +206,8 @@ def export_silver(
 ) -> None:
     """Write silver data in the format of a fine-tuning service.
 
-    Use the model that it trains as --set context_filter=llm:openai:NAME, or, with --for generator, as --model
-    openai:NAME.
+    Use the model that the service trains as --set context_filter=llm:openai:NAME, or, with --for generator, as
+    --model openai:NAME.
     """
     from quorum.core.text import format_count
     from quorum.training.finetune_jsonl import export_examples

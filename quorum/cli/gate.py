@@ -29,7 +29,7 @@ def gate(
     margin: Annotated[
         float,
         typer.Option(
-            "--margin", metavar="X", help="The loss that would matter: 0.03 is three points.", show_default=False
+            "--margin", metavar="X", help="The loss that would matter: 0.03 is three points of 100.", show_default=False
         ),
     ],
     wrong_cost: WrongCost = 0.0,
@@ -41,8 +41,8 @@ def gate(
 ) -> None:
     """Decide whether NEW may replace BASELINE.
 
-    Exit code: 0 if NEW surely loses less than --margin to BASELINE; else 1 if NEW is surely worse; else 3 (cannot
-    tell). 2 is bad input.
+    Exit code: 0 if the loss from BASELINE to NEW is significantly below --margin; else 1 if NEW is significantly worse;
+    else 3 (cannot tell). 2 means that the input is wrong.
     """
     from quorum.evaluation.decisions.gate import EXIT_CODES, decide_gate, describe_gate
     from quorum.evaluation.decisions.recorded_results import check_wrong_cost
@@ -67,11 +67,11 @@ def gate(
     raise typer.Exit(EXIT_CODES[decision.verdict])
 
 
-def read_method_results(text: str, measure: str | None) -> "tuple[RecordedResults, str | None]":
-    """The results in FOLDER, and the method where the text is FOLDER:METHOD."""
+def read_method_results(argument: str, measure: str | None) -> "tuple[RecordedResults, str | None]":
+    """The results in the folder that the argument names, and its method (None if the argument is only FOLDER)."""
     from quorum.evaluation.decisions.recorded_results import read_results
 
-    if Path(text).is_dir():
-        return read_results(Path(text), measure), None
-    folder, colon, method = text.partition(":")
+    if Path(argument).is_dir():
+        return read_results(Path(argument), measure), None
+    folder, colon, method = argument.partition(":")
     return read_results(Path(folder), measure), (method or None) if colon else None

@@ -8,7 +8,7 @@ from quorum.cli.options import AsJson
 from quorum.core.errors import SetupError
 
 NOTE_ON_CALLS = (
-    "The numbers of calls are those of the papers and of --set shorten=off. With shorten=auto, one more call is made "
+    "The numbers of calls hold with --set shorten=off, as in the papers. With shorten=auto, one more call is made "
     "if the question needs a short answer and the chat model's answer has more than 12 words: the call shortens it."
 )
 
@@ -20,14 +20,17 @@ def methods(
 ) -> None:
     """List the methods, or draw the graph of one.
 
-    calls: the number of model calls for a question; depth: how many of them follow one another. k is the number of
-    passages.
+    calls: the number of model calls for a question; depth: how many of them must be made one after the other. k is the
+    number of passages, n of samples, K of candidates, s of searches, T of rounds, d of different answers. [condition] x
+    means x more calls, but only if the condition holds; 1..x means between 1 and x calls.
     """
     from quorum.graphs import find_method, list_methods
 
     if diagram:
         if name is None:
-            raise SetupError("A diagram needs a method; write for example: quorum methods concat_pf --diagram.")
+            raise SetupError(
+                "--diagram draws the graph of one method, and no method is named; write for example: quorum methods concat_pf --diagram."
+            )
         typer.echo(find_method(name).graph.get_graph().draw_mermaid(), nl=False)
         return
     chosen_methods = [find_method(name)] if name is not None else list(list_methods().values())

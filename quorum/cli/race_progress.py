@@ -1,4 +1,6 @@
-"""Shows a running race: a live table on a terminal, lines of JSON with --json, else a line for each dropped method."""
+"""Shows a running race: a live table on a terminal; lines of JSON with --json; without both, a line for each dropped
+method.
+"""
 
 import json
 import math
@@ -41,8 +43,8 @@ def show_race(
 ) -> Iterator[tuple[ProgressCallback, "RaceWatcher"]]:
     """Make two callbacks: the first shows the progress of the comparison, the second the progress of its race."""
     console = make_stderr_console()
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    with RaceBars(*columns, console=console, transient=True, disable=not console.is_terminal) as bars:
+    bar_columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    with RaceBars(*bar_columns, console=console, transient=True, disable=not console.is_terminal) as bars:
         last_drawn_at, shown_state = -math.inf, ShownState()
 
         def watch(race: "RunningRace") -> None:
@@ -73,14 +75,17 @@ class ShownState:
         self.last_twentieth = -1
 
     def find_newly_dropped(self, race: "RunningRace") -> list[str]:
-        """The methods that were dropped since `watch` last ran."""
+        """The methods that were dropped since `watch` last ran. Each run of `watch` calls this once."""
         newly_dropped = [name for name in race.asked_when_dropped if name not in self.dropped]
-        # compare repeats a race if a method exceeded the budget; one that was dropped before may then be in it again
+        # If a method exceeded the budget, `quorum compare` runs the race again. A method that was dropped in the first
+        # race may then not be dropped.
         self.dropped = set(race.asked_when_dropped)
         return newly_dropped
 
     def is_due(self, race: "RunningRace") -> bool:
-        """Whether another twentieth of the questions has been settled since `watch` last ran."""
+        """Whether another twentieth of the questions has been settled since `watch` last ran, or `watch` never ran.
+        Each run of `watch` calls this once.
+        """
         current_twentieth = race.settled_count * REPORTED_PARTS // max(1, race.question_count)
         is_due_now, self.last_twentieth = current_twentieth != self.last_twentieth, current_twentieth
         return is_due_now

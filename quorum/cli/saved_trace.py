@@ -1,4 +1,4 @@
-"""`quorum trace`: prints a run that `quorum ask --save-trace` wrote, in the form of `--trace`."""
+"""Saves a run as a file (`quorum ask --save-trace FILE`) and prints a saved run as `--trace` does (`quorum trace`)."""
 
 import os
 import stat
@@ -35,9 +35,11 @@ def check_writable(file: Path) -> None:
 
 
 def save_trace(file: Path, root: "Step", question: str, method: str) -> bool:
-    """Write a run as JSON: {"format", "question", "method", "steps"}. Each step holds its own steps.
+    """Write a run as JSON: {"format", "question", "method", "steps"}, and return whether it was written.
 
-    If the disk is full or fails, stderr says so and the function returns False: the paid answer must still be printed.
+    root: the whole run; its steps are written, each with the steps inside it. If the file cannot be written, for
+    example because the disk is full, a message on stderr says so. This raises no error, because the caller must still
+    print the answer, which the user has paid for.
     """
     from json import dumps
 
@@ -58,9 +60,9 @@ def save_trace(file: Path, root: "Step", question: str, method: str) -> bool:
 
 
 def replace_file(file: Path, text: str) -> None:
-    """Replace the file in one step, so that no reader sees it half-written; its permissions stay.
+    """Replace the file in one step, so that no reader sees it half-written. The file keeps its permissions.
 
-    What is not a regular file, or is in a folder that is not writable, is written directly.
+    A file that is not regular (such as /dev/stdout), or whose folder is not writable, is written directly.
     """
     if not file.is_file() or not os.access(file.parent, os.W_OK):
         with open_private_text(file) as target:
@@ -80,7 +82,9 @@ def replace_file(file: Path, text: str) -> None:
 
 
 def read_trace(file: Path) -> "Step":
-    """Read a saved run. Raises `SetupError` if the file holds none."""
+    """Read a saved run, and return it as one step that holds the run's steps. Raises `SetupError` if the file cannot be
+    read or holds no run.
+    """
     from quorum.core.files import read_regular
     from quorum.evaluation.saved_run import read_saved_run
     from quorum.evaluation.trace import Step
@@ -89,7 +93,7 @@ def read_trace(file: Path) -> "Step":
         return Step("run", "run", steps=read_saved_run(read_regular(file))[1])
     except OSError as error:
         raise SetupError(
-            f"The trace {file} cannot be read ({error.strerror}); give the file of --save-trace."
+            f"The trace {file} cannot be read ({error.strerror}); give a file that --save-trace wrote."
         ) from None
     except ValueError as error:
         raise SetupError(

@@ -22,24 +22,37 @@ Tokens: TypeAlias = Annotated[
         "--token",
         metavar="TOKEN",
         envvar="QUORUM_TOKEN",
-        help="Key that every client has to give; may be given several times. The first one also opens the page.",
+        help="Key that clients must send; repeat the option for several keys. The first key also opens the page.",
         show_envvar=True,
     ),
 ]
 FirstCollection: TypeAlias = Annotated[
-    str | None, typer.Option("--collection", metavar="NAME", help="Collection that is selected at the start.")
+    str | None,
+    typer.Option("--collection", metavar="NAME", help="Collection that is searched unless a client chooses another."),
 ]
 MoreCollections: TypeAlias = Annotated[
-    str, typer.Option("--collections", metavar="NAMES", help="Further collections that clients may choose, or 'all'.")
+    str,
+    typer.Option(
+        "--collections",
+        metavar="NAMES",
+        help="Further collections that clients may choose, separated by commas, or 'all'.",
+    ),
 ]
 AllowedModels: TypeAlias = Annotated[
-    str, typer.Option("--allow-models", metavar="SPECS", help="Further models that clients may choose.")
+    str,
+    typer.Option(
+        "--allow-models", metavar="SPECS", help="Further models that clients may choose, separated by commas."
+    ),
 ]
 QuestionsPerMinute: TypeAlias = Annotated[
-    int | None, typer.Option("--questions-per-minute", metavar="N", help="Limit for each token.", min=1)
+    int | None,
+    typer.Option(
+        "--questions-per-minute", metavar="N", help="Most questions per minute with each key (--token).", min=1
+    ),
 ]
 DollarsPerDay: TypeAlias = Annotated[
-    float | None, typer.Option("--dollars-per-day", metavar="X", help="Limit for each token.", min=0)
+    float | None,
+    typer.Option("--dollars-per-day", metavar="X", help="Most dollars per day with each key (--token).", min=0),
 ]
 CascadeFiles: TypeAlias = Annotated[
     list[str] | None,
@@ -51,7 +64,7 @@ CascadeFiles: TypeAlias = Annotated[
     ),
 ]
 ModelPrices: TypeAlias = Annotated[
-    Path | None, typer.Option("--prices", metavar="FILE", help="What models cost (TOML or JSON).")
+    Path | None, typer.Option("--prices", metavar="FILE", help="Prices of models (TOML or JSON).")
 ]
 
 
@@ -66,7 +79,9 @@ def make_server_options(
     cascade_files: list[str] | None = None,
     own_systems: list[str] | None = None,
 ) -> "Options":
-    """What the options let clients do. Raises `SetupError` if others can reach the address without a token."""
+    """The server's `Options`, made from the command's options. Raises `SetupError` if others can reach the address
+    without a token, or if a token is too short.
+    """
     from quorum.evaluation.run.parse_systems import read_systems
     from quorum.serving.address import check_tokens
     from quorum.serving.serve import Options

@@ -10,7 +10,8 @@ from quorum.core.errors import SetupError
 def read_context(settings: Sequence[str] | None, **options: Any) -> Context:
     """The context from the options and the key=value texts of --set; the environment and the defaults give the rest.
 
-    Raises `SetupError` for a setting that is given twice, or as an option and in --set.
+    Raises `SetupError` for a text without a key or "=", and for a setting that is given twice in --set, or both in
+    --set and as an option.
     """
     chosen_settings: dict[str, str] = {}
     for item in settings or ():
@@ -28,10 +29,10 @@ def read_context(settings: Sequence[str] | None, **options: Any) -> Context:
 
 
 def is_stated(name: str, settings: Sequence[str] | None) -> bool:
-    """Whether the key=value texts contain a setting, even with its default value."""
+    """Whether the key=value texts of --set contain the setting with this name, even with its default value."""
     return any(item.partition("=")[0].strip() == name for item in settings or ())
 
 
-def list_stated(settings: Sequence[str] | None) -> frozenset[str]:
-    """The settings that the key=value texts contain, even with their default values."""
+def list_stated_settings(settings: Sequence[str] | None) -> frozenset[str]:
+    """The names of the settings that the key=value texts of --set contain, even with their default values."""
     return frozenset(item.partition("=")[0].strip() for item in settings or ())

@@ -19,7 +19,7 @@ from quorum.nodes.evidence import has_only_votes_as_evidence
 
 
 def make_stdout_console() -> Console:
-    """The console for results; in a pipe 100 columns wide, unless COLUMNS says otherwise."""
+    """The console for results. If stdout is not a terminal and COLUMNS is not set, the console is 100 columns wide."""
     width = None if sys.stdout.isatty() or "COLUMNS" in os.environ else 100
     return Console(file=sys.stdout, width=width, markup=False, emoji=False, highlight=False)
 
@@ -30,10 +30,11 @@ def make_stderr_console() -> Console:
 
 
 def format_result(result: ShownResult, method: str, *, colours: bool, shows_scores: bool = False) -> RenderableType:
-    """The answer on the first line, its cost on the second, then the sentence that holds the answer, and the passages.
+    """The answer on the first line; the method and what the answer took on the second; then the rationale, if there is
+    one, the sentence that supports the answer, and the passages.
 
-    An unsure answer is marked as such, with the closest sentence. shows_scores: also show ids and scores, for debugging
-    a run.
+    If the answer is unsure, the first line says so, and the sentence is only the closest one. colours: mark text by
+    colours; otherwise by double brackets. shows_scores: also show the passages' ids and scores, for debugging a run.
     """
     support = result.get("support")
     parts: list[RenderableType] = [format_headline(result), Text(" · ".join(describe_run(result, method)), style="dim")]
@@ -46,18 +47,22 @@ def format_result(result: ShownResult, method: str, *, colours: bool, shows_scor
     parts += [Text(), Text(choose_passages_heading(result), style="bold")]
     for item in evidence:
         if item["passage"] in passages:
-            parts += format_passage(item, *passages[item["passage"]], colours=colours, shows_scores=shows_scores)
+            rank, passage = passages[item["passage"]]
+            parts += format_passage(item, rank, passage, colours=colours, shows_scores=shows_scores)
     if unsupported_ids:
         parts.append(Text("Passages that voted for the answer but do not contain it:", style="bold"))
     for id_ in unsupported_ids:
-        rank, passage = passages.get(id_, (None, None))
-        passage_name = f"{rank}. {passage['title'] or id_}" if passage else id_
+        if id_ in passages:
+            rank, passage = passages[id_]
+            passage_name = f"{rank}. {passage['title'] or id_}"
+        else:
+            passage_name = id_
         parts.append(Padding(Text(passage_name, style="dim"), (0, 0, 0, 3)))
     return Group(*parts)
 
 
 def format_headline(result: ShownResult) -> Text:
-    """The answer; "not sure: perhaps ..." if its certainty is too low; "unknown"."""
+    """The answer, or "not sure: perhaps ANSWER" if its certainty is too low, or "unknown" if there is none."""
     if result["unknown"]:
         return Text("unknown", style="bold red")
     if is_unsure(result):
@@ -66,7 +71,10 @@ def format_headline(result: ShownResult) -> Text:
 
 
 def format_support(support: Support, passages: Sequence[Passage], *, colours: bool) -> list[RenderableType]:
-    """The sentence that supports the answer, with the answer marked, and its place in the document."""
+    """The sentence that supports the answer, with the answer marked, and the place of its passage in the document.
+
+    If it is not certain that the sentence supports the answer, a heading above it says so.
+    """
     answer_start, answer_end = support["span"] or (support["start"], support["start"])
     sentence = mark_span(
         support["sentence"], answer_start - support["start"], answer_end - support["start"], colours=colours
@@ -77,7 +85,7 @@ def format_support(support: Support, passages: Sequence[Passage], *, colours: bo
 
 
 def mark_span(text: str, start: int, end: int, *, colours: bool) -> Text:
-    """The text with characters [start, end) marked: by colours, or in double brackets."""
+    """The text with characters [start, end) marked: by colours, or without `colours` by double brackets."""
     marked_text = Text(text[:start])
     if start < end:
         marked_text.append(
@@ -87,14 +95,17 @@ def mark_span(text: str, start: int, end: int, *, colours: bool) -> Text:
 
 
 def format_place(passage: Passage) -> Text:
-    """File, page and headings, or else the title. A terminal that supports links shows a link that opens the file."""
+    """A passage's file, page and headings; without a file, its title or id.
+
+    A terminal that supports links shows a link that opens the file.
+    """
     place = describe_place(passage) or passage["title"] or passage["id"]
     return Text(place, style=Style(dim=True, link=make_file_link(passage) or None))
 
 
 def choose_passages_heading(result: Result) -> str:
-    """The heading above the passages: "Evidence" if they contain the answer; otherwise it says that they only voted for
-    it, or that no passage supports it.
+    """The heading above the passages: "Evidence" if they contain the answer. Otherwise the heading says that they only
+    voted for the answer, or that no passage contains it.
     """
     evidence = result.get("evidence") or []
     if not evidence:
@@ -103,9 +114,9 @@ def choose_passages_heading(result: Result) -> str:
 
 
 def format_passage(
-    item: Evidence, rank: int, passage: Passage, *, colours: bool, shows_scores: bool = False
+    evidence: Evidence, rank: int, passage: Passage, *, colours: bool, shows_scores: bool = False
 ) -> list[RenderableType]:
-    """A passage with its rank, its place and a mark on the span that supports the answer.
+    """A passage with its rank, its place and a mark on the span that supports the answer. rank: from 1.
 
     On a terminal that supports links, the place is a link that opens the file.
     """
@@ -116,14 +127,14 @@ def format_passage(
     if shows_scores or (not place and passage["title"]):
         score = [f"score {passage['score']:.3f}"] if shows_scores and "score" in passage else []
         title.append("  " + " · ".join([*score, passage["id"]]), style="not bold dim")
-    text, start, end = passage["text"], item["start"], item["end"]
+    text, start, end = passage["text"], evidence["start"], evidence["end"]
     if start is None or end is None:
         return [title, Padding(Text(text), (0, 0, 1, 3))]
     return [title, Padding(mark_span(text, start, end, colours=colours), (0, 0, 1, 3))]
 
 
 def describe_run(result: Result, method: str) -> list[str]:
-    """The line below the answer: method, confidence, calls, tokens and problems of the run."""
+    """The parts of the line below the answer: method, confidence, calls, tokens, and what went wrong."""
     usage = (result.get("usage") or {}).values()
     calls = sum(counts["calls"] for counts in usage)
     tokens_in = sum(counts["input_tokens"] for counts in usage)
@@ -154,6 +165,7 @@ def make_methods_table(rows: Iterable[Mapping[str, Any]]) -> Table:
 
 
 def make_plain_table(first: str, *others: str, align_right: bool = False) -> Table:
+    """An empty table without lines, with these column titles. align_right: align all columns right but the first."""
     table = Table(box=None, pad_edge=False, header_style="dim", padding=(0, 2, 0, 0))
     table.add_column(first, overflow="fold")
     for name in others:

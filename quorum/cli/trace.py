@@ -18,7 +18,7 @@ def format_step(step: Step) -> Text:
 
 
 def make_tree(step: Step, parent: Tree | None = None) -> Tree:
-    """A step and its inner steps as a tree for rich, below `parent`."""
+    """A step and its inner steps as a tree for rich; a branch of `parent`, if given."""
     branch = Tree(format_step(step)) if parent is None else parent.add(format_step(step))
     if step.prompt:
         branch.add(Text(step.prompt, style="dim"))
@@ -34,7 +34,7 @@ def make_tree(step: Step, parent: Tree | None = None) -> Tree:
 
 
 def print_trace(root: Step, *, to_stderr: bool) -> None:
-    """Print every step of a run as a tree."""
+    """Print the steps of a run as trees. root: the run itself, which is not printed."""
     console = make_stderr_console() if to_stderr else make_stdout_console()
     for step in root.steps:
         console.print(make_tree(step))

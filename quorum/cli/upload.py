@@ -8,7 +8,10 @@ import typer
 
 
 def check_langsmith(name: str | None) -> None:
-    """Raise a `SetupError` for a missing account before any question is asked."""
+    """Raise a `SetupError`, before any question is asked, if the upload is impossible.
+
+    name: the dataset's name; None if there will be no upload.
+    """
     if name is not None:
         from quorum.evaluation.langsmith_upload import check_access
 
@@ -17,7 +20,10 @@ def check_langsmith(name: str | None) -> None:
 
 @contextmanager
 def upload_after_printing(name: str | None, folder: Path) -> Iterator[None]:
-    """Upload the results after the block has printed them. If questions failed, upload first, then exit with code 1."""
+    """Upload the results in `folder` after the block has printed them. name: the dataset's; None: upload nothing.
+
+    If the block exits with a code, because questions failed, the results are uploaded before the exit.
+    """
     failure_exit: typer.Exit | None = None
     try:
         yield

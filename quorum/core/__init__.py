@@ -1,4 +1,4 @@
-"""What every other package uses: a graph's state, the settings (`Context`), errors, sentences and work on Ray.
+"""What every other package uses: a graph's state, the settings (`Context`), errors, sentences, running work on Ray.
 
-Begin with `context` and `state`. Imports no other package of Quorum.
+Begin with `context` and `state`. This package imports no other package of Quorum.
 """

@@ -15,14 +15,17 @@ TestName = Literal["known", "confidence", "same", "certified"]
 
 @dataclass(frozen=True)
 class Acceptance:
-    """An answer is accepted if it is known and passes `test` (see `quorum.algorithms.cascades.AcceptanceTest`)."""
+    """An answer is accepted if it is known and passes `test` (see `quorum.algorithms.cascades.AcceptanceTest`).
+
+    at_least: the lowest confidence that the test "confidence" accepts; None for the other tests.
+    """
 
     test: TestName
     at_least: float | None = None
 
     @property
     def description(self) -> str:
-        """'known', 'confidence 0.6 or more', 'same as before', 'certified'."""
+        """The test in words: 'known', 'confidence 0.6 or more', 'same as before' or 'certified'."""
         if self.test == "confidence":
             return f"confidence {self.at_least:g} or more"
         return "same as before" if self.test == "same" else self.test
@@ -51,9 +54,9 @@ class ComposedStage:
 class ComposedCascade:
     """The content of a composed.json file.
 
-    hash: the SHA-256 hash of the file. certificate: the statistical guarantee that `quorum compose` computed for the
-    cascade, or None. collection: the name and revision of the searched collection, or None if the questions had their
-    own passages.
+    file: the path of the file. hash: the SHA-256 hash of its content. certificate: the statistical guarantee that
+    `quorum compose` computed for the cascade, or None. collection: the name and revision of the searched collection, or
+    None if the questions had their own passages.
     """
 
     file: str
@@ -64,7 +67,7 @@ class ComposedCascade:
 
     @property
     def graph_name(self) -> str:
-        """The name of the graph, which differs from file to file."""
+        """The name of the cascade's graph: the file's name and the beginning of its hash, such as "composed-1a2b3c"."""
         return f"{Path(self.file).stem.replace('.', '_')}-{self.hash[:6]}"
 
 

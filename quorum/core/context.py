@@ -1,7 +1,7 @@
 """Every setting of every method. An argument wins over the environment (QUORUM_*), and the environment over a default.
 
-`Context` holds the settings; `make_context` reads them from texts as in --set; `get_context` gives a node the settings
-of its run.
+`Context` holds the settings; `make_context` makes one from texts such as those of --set; `get_context` gives a node the
+settings of its run.
 """
 
 # ruff: noqa: RUF009  `define` makes a dataclass field
@@ -22,7 +22,7 @@ from pydantic.json_schema import SkipJsonSchema
 
 from quorum.core.errors import SetupError
 
-MAX_PASSAGES, MAX_STEPS, MAX_ROUNDS = 1000, 20, 10  # what k, max_steps and iterations may be
+MAX_PASSAGES, MAX_STEPS, MAX_ROUNDS = 1000, 20, 10  # the largest k, max_steps and iterations
 # The limit of supersteps for a graph with a loop and for each of its subgraphs, such as the listwise reranker.
 MAX_SUPERSTEPS = MAX_PASSAGES + 10
 
@@ -59,7 +59,9 @@ class Context:
     ] = define("model", "embedded")
     temperature: Annotated[float, describe("Sampling temperature", 0.0, ge=0, le=2)] = define("temperature", 0.0)
     top_p: Annotated[float, describe("Nucleus sampling", 1.0, ge=0, le=1)] = define("top_p", 1.0)
-    samples: Annotated[int, describe("Outputs per prompt", 1, ge=1, le=100)] = define("samples", 1)
+    samples: Annotated[
+        int, describe("Replies to each prompt that asks for an answer; the most frequent answer wins", 1, ge=1, le=100)
+    ] = define("samples", 1)
     seed: Annotated[int, describe("Seed of all sampling", 0)] = define("seed", 0)
     retriever: Annotated[
         str | SkipJsonSchema[InstanceOf[BaseRetriever]],
@@ -80,8 +82,9 @@ class Context:
     reranker: Annotated[
         Literal["rationale", "question", "listwise", "summary"] | None,
         describe(
-            "Sort the passages again: by similarity to SuRe's rationale, to the question or to a summary, or as the "
-            "model orders them (listwise)"
+            "Sort the passages again: by their similarity to SuRe's rationale (rationale), to the question (question) "
+            "or to a summary of the passages (summary), or as the model orders them (listwise); empty: keep the "
+            "retriever's order"
         ),
     ] = define("reranker", None)
     context_filter: Annotated[
@@ -91,8 +94,8 @@ class Context:
     filter_mode: Annotated[
         Literal["full", "psg", "filco", "silver"],
         describe(
-            "What a filter keeps: all text (full), the passages it chooses, whole (psg), the sentences it chooses "
-            "(filco), or the sentences that the gold answers need (silver)",
+            "What a filter keeps: all text (full), the whole passages that it chooses (psg), the sentences that it "
+            "chooses (filco), or the sentences that the gold answers need (silver)",
             "filco",
         ),
     ] = define("filter_mode", "filco")
@@ -111,7 +114,7 @@ class Context:
     ] = define("scorer", None)
     verifier: Annotated[
         str | SkipJsonSchema[InstanceOf[BaseChatModel]] | None,
-        describe("sure: chat model for validity and ranking; empty: the model"),
+        describe("sure: chat model for validity and ranking; empty: the chat model of the setting model"),
     ] = define("verifier", None)
     candidates: Annotated[int, describe("sure and similar methods: number of candidate answers", 2, ge=2, le=26)] = (
         define("candidates", 2)
@@ -127,17 +130,23 @@ class Context:
     sure_parts: Annotated[
         Literal["summaries", "ranking", "validity+ranking"],
         describe(
-            "sure: answer from the summaries, or choose by ranking, or by validity and ranking", "validity+ranking"
+            "sure: answer from the summaries, or choose a candidate by ranking, or by validity and ranking",
+            "validity+ranking",
         ),
     ] = define("sure_parts", "validity+ranking")
     queries: Annotated[
         Literal["q+ex+in", "q+ex", "q+in", "ex+in", "q", "ex", "in"],
-        describe("blendfilter: queries from question (q), external (ex) and internal (in) knowledge", "q+ex+in"),
+        describe(
+            "blendfilter: its queries, joined by +: the question alone (q), the question with external knowledge (ex), "
+            "the question with internal knowledge (in)",
+            "q+ex+in",
+        ),
     ] = define("queries", "q+ex+in")
     filter_turns: Annotated[
         int,
         describe(
-            "blendfilter: judge and choose passages in two calls or in one, and likewise reason and answer",
+            "blendfilter: judge the passages and choose among them in two calls (2) or in one (1); reason and extract "
+            "the answer in as many",
             2,
             ge=1,
             le=2,
@@ -149,24 +158,30 @@ class Context:
     iterations: Annotated[int, describe("iter_retgen: rounds of retrieval and answer", 2, ge=1, le=MAX_ROUNDS)] = (
         define("iterations", 2)
     )
-    max_steps: Annotated[int, describe("react, self_ask: searches at most", 5, ge=1, le=MAX_STEPS)] = define(
+    max_steps: Annotated[int, describe("react, self_ask: largest number of searches", 5, ge=1, le=MAX_STEPS)] = define(
         "max_steps", 5
     )
     examples: Annotated[
         str | None,
-        describe("File of demonstrations (question, answer, rationale, passages, steps); empty: built in"),
+        describe("File of demonstrations (question, answer, rationale, passages, steps); empty: the built-in ones"),
     ] = define("examples", None)
     answer_type: Annotated[
         Literal["short", "yes_no", "label", "dialogue", "long"],
         describe("Kind of answer that is wanted: short, yes_no, label, dialogue or long", "short"),
     ] = define("answer_type", "short")
-    speculative: Annotated[bool, describe("concat_pf: both rounds at once (faster, more tokens)", False)] = define(
-        "speculative", False
-    )
+    speculative: Annotated[
+        bool,
+        describe(
+            "concat_pf: ask about all passages together and about each one at the same time (faster, more tokens)",
+            False,
+        ),
+    ] = define("speculative", False)
     vote: Annotated[
         Literal["all", "staged"],
         describe(
-            "post_fusion: ask the model about every passage (all), or stop once the vote is decided (staged)", "all"
+            "post_fusion, concat_pf: ask the model about every passage (all), or stop once the vote is decided "
+            "(staged)",
+            "all",
         ),
     ] = define("vote", "all")
     shorten: Annotated[
@@ -175,19 +190,32 @@ class Context:
     ] = define("shorten", "auto")
     structured: Annotated[
         Literal["auto", "off"],
-        describe("Ask for labels, choices, verdicts and numbers as JSON where the model takes a schema (auto)", "auto"),
+        describe(
+            "Ask for labels, choices, verdicts and numbers as JSON where the model takes a schema (auto), or never "
+            "(off)",
+            "auto",
+        ),
     ] = define("structured", "auto")
     context_window: Annotated[
-        int | None, describe("Tokens a prompt may have; empty: the model's profile, else 8192", ge=256)
+        int | None,
+        describe(
+            "Most tokens that a prompt may have; empty: as the model's profile says, or 8192 if it does not say", ge=256
+        ),
     ] = define("context_window", None)
-    timeout: Annotated[float, describe("Seconds for one model call", 60.0, gt=0)] = define("timeout", 60.0)
-    attempts: Annotated[int, describe("Tries of one model call", 8, ge=1)] = define("attempts", 8)
-    concurrency: Annotated[int, describe("Model calls at once", 16, ge=1)] = define("concurrency", 16)
-    requests_per_minute: Annotated[int | None, describe("Limit on calls", ge=1)] = define("requests_per_minute", None)
-    tokens_per_minute: Annotated[int | None, describe("Limit on tokens", ge=1)] = define("tokens_per_minute", None)
+    timeout: Annotated[float, describe("Time limit of one model call, in seconds", 60.0, gt=0)] = define(
+        "timeout", 60.0
+    )
+    attempts: Annotated[int, describe("How many times a model call is tried at most", 8, ge=1)] = define("attempts", 8)
+    concurrency: Annotated[int, describe("Most model calls at the same time", 16, ge=1)] = define("concurrency", 16)
+    requests_per_minute: Annotated[int | None, describe("Limit on the calls per minute of each model", ge=1)] = define(
+        "requests_per_minute", None
+    )
+    tokens_per_minute: Annotated[int | None, describe("Limit on the tokens per minute of each model", ge=1)] = define(
+        "tokens_per_minute", None
+    )
     calibration: Annotated[
         str | None,
-        describe("File of quorum calibrate: answers that are not sure enough become unknown"),
+        describe("File that quorum calibrate wrote: answers that are not sure enough become unknown"),
     ] = define("calibration", None)
     prompts: Annotated[
         str | dict[str, str] | None,
@@ -219,9 +247,12 @@ def get_setting_types() -> dict[str, Any]:
 
 
 def check_setting(name: str, value: Any) -> None:
-    """Raise a `SetupError` if the value has the wrong type or is out of range."""
+    """Raise a `SetupError` if the value has the wrong type or is out of range.
+
+    Numbers and flags may stand for each other: 1 for True, and True for 1. Other types are not converted.
+    """
     try:
-        get_validator(name).validate_python(value, strict=not isinstance(value, int))
+        get_validator(name).validate_python(value, strict=not isinstance(value, int))  # True and False are int, too
     except ValidationError:
         raise SetupError(f"Setting {name}={value!r} does not fit; give {describe_values(name)}.") from None
 
@@ -237,15 +268,15 @@ def describe_values(name: str) -> str:
 
 
 def describe_type(schema: Mapping[str, Any]) -> str:
-    """The values of one type of a JSON schema, in words."""
+    """The values that a JSON schema of one type allows, in words."""
     if "enum" in schema:
         return f"one of: {', '.join(schema['enum'])}"
-    kind = {"integer": "a whole number", "number": "a number", "boolean": "true or false", "null": "none"}
+    type_words = {"integer": "a whole number", "number": "a number", "boolean": "true or false", "null": "none"}
     least, most, above = (schema.get(bound) for bound in ("minimum", "maximum", "exclusiveMinimum"))
     bounds = f" above {above}" if above is not None else ""
     if least is not None:
         bounds = f" from {least} on" if most is None else f" from {least} to {most}"
-    return kind.get(schema.get("type", ""), "a text" if schema.get("type") == "string" else "a mapping") + bounds
+    return type_words.get(schema.get("type", ""), "a text" if schema.get("type") == "string" else "a mapping") + bounds
 
 
 def parse_setting(name: str, text: str) -> Any:
@@ -282,9 +313,9 @@ def parse_bool(text: str) -> bool:
 
 
 def make_context(settings: Mapping[str, str], **values: Any) -> Context:
-    """A context from key=value texts, as in --set, and from typed values.
+    """A context from settings as texts, such as those of --set, and from typed values.
 
-    The texts win. A value of None counts as not given.
+    If both give a setting, the text wins. A value of None counts as not given.
     """
     parsed_settings = {name: parse_setting(name, text) for name, text in settings.items()}
     return Context(**{name: value for name, value in values.items() if value is not None} | parsed_settings)
@@ -296,9 +327,9 @@ def get_context(runtime: Runtime[Context]) -> Context:
 
 
 def get_filter_spec(context: Context) -> str:
-    """The spec of the context filter.
+    """The context filter as the setting context_filter names it, such as "embedded" or "llm:MODEL".
 
-    If the user chose none, it is the embedded filter for the embedded model, and the chat model itself for any other.
+    If the user chose none, it is "embedded" for the embedded model, and "llm", the chat model itself, for any other.
     """
     return context.context_filter or ("embedded" if context.model == "embedded" else "llm")
 

@@ -9,12 +9,12 @@ VERDICTS = frozenset({"yes", "no", *(label.lower() for label in LABELS)})
 
 
 def is_verdict(answer: str) -> bool:
-    """Whether an answer is a verdict. A verdict judges the passages, so its words are not searched for in them."""
+    """Whether an answer is a verdict. A verdict is a judgement, so its words need not stand in the passages."""
     return normalize(answer) in VERDICTS
 
 
 def are_verdicts(answers: Iterable[str]) -> bool:
-    """Whether all answers are verdicts; False without any answer."""
+    """Whether all answers are verdicts; False if there are no answers."""
     verdict_flags = [is_verdict(answer) for answer in answers]
     return bool(verdict_flags) and all(verdict_flags)
 

@@ -5,8 +5,8 @@ A package names its additions in its pyproject.toml (docs/plugins.md shows a com
     [project.entry-points."quorum.methods"]
     echo = "my_package:graph"
 
-Each group is looked up once per process, when it is first needed. A package that cannot be used causes a warning that
-names it, never an error: Quorum works without it.
+Each group of entry points, such as quorum.methods, is looked up once per process, when it is first needed. A package
+that cannot be used causes a warning that names it, never an error: Quorum works without it.
 """
 
 import logging
@@ -30,7 +30,7 @@ LOOKUP_LOCK = RLock()
 
 
 def load_plugins(group: str) -> dict[str, object]:
-    """{name: object} of the entry points in `group`, by name; empty if no installed package has one.
+    """{name: object} of the entry points in `group`, in alphabetical order; empty if no installed package adds any.
 
     Imports the packages the first time, and answers from memory afterwards. An entry point that fails to load, or whose
     name another package has taken already, is left out with a warning.
@@ -50,10 +50,10 @@ def load_entry_points(group: str) -> "dict[str, tuple[EntryPoint, object]]":
 
 
 def add_plugins(group: str, built_in: Mapping[str, T], convert: Callable[[str, object], T]) -> dict[str, T]:
-    """The built-in items of a group and, after them, those of installed packages.
+    """{name: item} of a group, such as all methods: the built-in items and, after them, those of installed packages.
 
-    convert: (name, object) -> item of the registry; it raises an exception if the object does not fit. Such an object,
-    and one with the name of a built-in item, is left out with a warning.
+    convert: makes the item from (name, object of the package), and raises an exception if the object does not fit. Such
+    an object, and one with the name of a built-in item, is left out with a warning.
     """
     with LOOKUP_LOCK:
         if group not in CONVERTED_PLUGINS:
@@ -69,7 +69,9 @@ def forget_plugins() -> None:
 
 
 def read_entry_points(group: str) -> "dict[str, tuple[EntryPoint, object]]":
-    """Load the objects of a group, in alphabetical order of names and packages."""
+    """Load the objects of a group, in alphabetical order of their names. If several packages use a name, take the first
+    package, in alphabetical order, whose object loads.
+    """
     from importlib.metadata import entry_points
 
     loaded_objects: dict[str, tuple[EntryPoint, object]] = {}
@@ -85,7 +87,7 @@ def read_entry_points(group: str) -> "dict[str, tuple[EntryPoint, object]]":
 
 
 def convert_plugins(group: str, built_in: Mapping[str, T], convert: Callable[[str, object], T]) -> dict[str, object]:
-    """The items that installed packages add to a group."""
+    """{name: item}: what installed packages add to a group (see `add_plugins`)."""
     converted_plugins: dict[str, object] = {}
     for name, (point, value) in load_entry_points(group).items():
         if name in built_in:
@@ -99,7 +101,7 @@ def convert_plugins(group: str, built_in: Mapping[str, T], convert: Callable[[st
 
 
 def warn_about_plugin(group: str, point: "EntryPoint", reason: str) -> None:
-    """Log one warning, which names the package."""
+    """Log one warning: that the entry point cannot be used, of which package it is, and the reason."""
     subject = f"The {get_kind(group)} {point.name!r} of the package {get_package_name(point)!r}"
     LOG.warning("%s cannot be used (%s = %s): %s", subject, point.name, point.value, " ".join(reason.split()))
 

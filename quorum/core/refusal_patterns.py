@@ -20,17 +20,21 @@ SOURCE = (
     r"|(?:that )?(?:i|we) (?:have|had|was given|were given|am given)|(?:that )?you (?:gave|provided|shared)(?: me)?))?"
     r"|passages? \[?\d+\]?)\b"
 )
+# What a refusal speaks of: "it", "the question", "the answer to that".
 PRONOUN = (
     r"(?:it|this|that|there|(?:the|this|your) (?:question|(?:\w+ )?answer|information)(?: to (?:the|this"
     r"|that|your)(?: question)?)?)"
 )
 BE = r"(?:is|are|was|were|has been|have been|remains?)"
+# What a refusal says is missing: "no information", "no mention".
 WANTED_NOUN = (
     r"(?:information|info|context|mention|answer|records?|details?|data|knowledge|access|clue|reference|indication"
     r"|ability"
     r"|evidence|anything|way)"
 )
+# Any words before the verb, unless the text begins with "yes" or "no,": then it is an answer.
 ANY_SUBJECT = r"(?:(?!yes\b|no\b,).{1,150} )"
+# What a question asks for: "the exact date", "his name", "the number of ships".
 ATTRIBUTE = (
     r"(?:the|his|her|its|their) (?:(?:exact|specific|precise|full|real|actual|true|original) )?"
     r"(?:(?:number|date|name|year|identity|age|location|cause|reason|time|place|figure|amount|author|title|winner"
@@ -54,15 +58,14 @@ GIVE_PARTICIPLE = (
 )
 QUESTION_WORD = r"(?:who|whom|whose|what|when|where|which|why|how|if|whether)"
 ANSWER_NOUN = r"(?:answer|figure|number|name|date|estimate|response|list|details?|information|explanation|account)"
-# What may follow a refusal: the end of the line, a source or a reason.
+# The end of the text, a punctuation mark or a dash.
 CLAUSE_END = r"(?:\W*$|\s*[.,;:!?()\[\]/–—…]|\s+-+\s)"
 BASED_ON = r"(?:based )?(?:only |solely )?(?:on|upon)"
 PREPOSITION = rf"(?:{BASED_ON}|from|in|within|by|with|using|given|per|to|for|according to|anywhere in)"
-SOURCE_PLURAL = (
-    r"(?:passages|documents|texts?|sources|articles|snippets|excerpts|context"
-    r"|search results)\b"  # without a determiner
-)
+# Nouns that name the source without a determiner: "in passages", "from context".
+SOURCE_PLURAL = r"(?:passages|documents|texts?|sources|articles|snippets|excerpts|context|search results)\b"
 FROM_SOURCE = rf"(?: {PREPOSITION} (?:{SOURCE}|{SOURCE_PLURAL}))"
+# What may follow a refusal: the end of the clause, a source, or a word such as "because", "but" or "here".
 REFUSAL_END = (
     rf"(?={CLAUSE_END}|{FROM_SOURCE}| (?:because|since|as|due to|given that|so|but|though|although|here|anywhere"
     rf"|at all|explicitly"
@@ -70,6 +73,7 @@ REFUSAL_END = (
 )
 SENTENCE_SUBJECT = r"(?:i|we|one|it|this|that|there|the (?:answer|question)|no)"
 
+# "As of my last knowledge update in March 2023, ", before a refusal.
 KNOWLEDGE_DATE = (
     r"(?:as of |up to |until )?(?:my|the) (?:last |latest |most recent )?(?:knowledge |training |data |information )?"
     r"(?:cut-?off|update|training|knowledge)(?: date| update)?(?: (?:is |was )?(?:in |of )?(?:\w+ )?\d{4}| in \w+)?,? "
@@ -77,6 +81,7 @@ KNOWLEDGE_DATE = (
 )
 # The question, repeated before a refusal: "The president of the society: as of my last update ..."
 REPEATED_QUESTION = re.compile(r"[^:.?!]{1,150}: (?=as of my |i (?:am|can|could|do) |unfortunately|sorry)")
+# What often precedes a refusal: "Unfortunately, ", "Based on the passages, ".
 LEAD_IN = re.compile(
     "(?:"
     r"(?:the |my |final |short )*answer(?: is)? ?:|a:"
@@ -108,6 +113,7 @@ LEAD_IN = re.compile(
     r")\W*"
 )
 
+# "unknown", "the date is unknown because ...", but not "Unknown Pleasures".
 UNKNOWN_STATEMENT = re.compile(
     rf"(?:{ANY_SUBJECT}?{BE} (?:\w+ )?)?unknown"
     rf"(?=$|\s*[.,;:!?()\[\]/–—…\"]|\s*\*|\s+-|-+\s|--|{FROM_SOURCE}| (?:because|since|as|due to|given"

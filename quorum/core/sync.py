@@ -131,7 +131,9 @@ def find_loop() -> tuple[LoopThread, Context]:
 
 
 def run_sync(work: Coroutine[Any, Any, T]) -> T:
-    """Return what the coroutine returns, and raise what it raises. Blocks. It works inside a running event loop, too.
+    """Return what the coroutine returns, and raise what it raises. The call blocks until the coroutine ends.
+
+    It works inside a running event loop, too.
 
     >>> async def add(a: int, b: int) -> int:
     ...     return a + b

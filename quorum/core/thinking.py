@@ -2,6 +2,7 @@
 
 import re
 
+# The tags around a thought, in the forms of several models. The named groups match only in a closing tag.
 THINKING_TAG = re.compile(
     r"<(?P<closing_angle>/)?(?:think|thinking|thought)\s{0,9}>|\[(?P<closing_bracket>/)?THINK\]|◁(?P<closing_diamond>/)?think▷",
     re.IGNORECASE,
@@ -19,15 +20,15 @@ def remove_thinking(text: str) -> str:
     'Paris'
     """
     pieces: list[str] = []
-    begin, thinking = 0, False
+    begin, in_thought = 0, False
     for tag in THINKING_TAG.finditer(text):
-        closing = tag.lastgroup is not None
-        if closing and not thinking:
+        is_closing = tag.lastgroup is not None
+        if is_closing and not in_thought:
             pieces.clear()
-        elif not closing and not thinking:
+        elif not is_closing and not in_thought:
             pieces.append(text[begin : tag.start()])
-        begin, thinking = tag.end(), not closing
-    return "".join(pieces if thinking else [*pieces, text[begin:]]).strip()
+        begin, in_thought = tag.end(), not is_closing
+    return "".join(pieces if in_thought else [*pieces, text[begin:]]).strip()
 
 
 FINAL_CHANNEL = "<|channel|>final<|message|>"  # the thought stands before it, the reply after it
@@ -35,6 +36,7 @@ TURN_BEGINS = re.compile(
     r"(?:\s{0,9}(?:<s>|</s>|<bos>|\[/INST\]|<start_of_turn>\w{0,20}|<\|(?:im_start|start|assistant|begin_of_text"
     r"|start_header_id)\|>(?:\w{0,20}<\|(?:end_header_id|message)\|>|assistant\b)?))+\s*"
 )
+# `<|begin_of_box|>` and `<|end_of_box|>` are no ends: they surround the answer (`quorum.parsing.wrapping`).
 TURN_ENDS = re.compile(r"</s>|<eos>|<(?:end|start)_of_turn>|\[/?INST\]|<\|(?!(?:begin|end)_of_box)[\w ]{1,40}\|>")
 
 
@@ -46,8 +48,8 @@ def extract_first_turn(text: str) -> str:
     """
     if "<" not in text and "[" not in text:
         return text
-    final = text.rpartition(FINAL_CHANNEL)[2]
-    begin = TURN_BEGINS.match(final)
+    final_message = text.rpartition(FINAL_CHANNEL)[2]
+    begin = TURN_BEGINS.match(final_message)
     start = begin.end() if begin else 0
-    end = TURN_ENDS.search(final, start)
-    return final[start : end.start()] if end else final[start:]
+    end = TURN_ENDS.search(final_message, start)
+    return final_message[start : end.start()] if end else final_message[start:]

@@ -1,7 +1,7 @@
 """Decides whether an answer says that there is no answer.
 
-The patterns of `quorum.core.refusal_patterns` match the beginning of the first line, in lower case and with
-contractions written out.
+The patterns of `quorum.core.refusal_patterns` are compared with the beginning of the answer's first line, in lower case
+and with contractions written out.
 """
 
 import re
@@ -37,6 +37,7 @@ def is_unknown(answer: str) -> bool:
     >>> quorum.is_unknown("I cannot tell from the passages."), quorum.is_unknown("Unknown Pleasures")
     (True, False)
     """
+    # The first cut bounds the work; it is generous because tokens that begin a turn, and marks, are removed after it.
     answer_text = extract_first_turn(answer[: 9 * LONGEST_READ_ANSWER]).lstrip(WRAPPING_MARKS + PUNCTUATION_MARKS)[
         :LONGEST_READ_ANSWER
     ]
@@ -48,30 +49,39 @@ def is_unknown(answer: str) -> bool:
 
 
 def is_empty(text: str) -> bool:
+    """Whether a text has nothing but marks and punctuation."""
     return not text.strip(WRAPPING_MARKS + PUNCTUATION_MARKS)
 
 
 def remove_lead_ins(text: str) -> str:
+    """The text without what often precedes a refusal, such as "Unfortunately," or "Based on the passages,"."""
     while lead := (LEAD_IN.match(text) or REPEATED_QUESTION.match(text)):
         text = text[lead.end() :]
     return text
 
 
 def is_refusal(text: str) -> bool:
-    """Whether a text is empty or begins with a refusal. Its contractions must be written out."""
+    """Whether a text is empty or begins with a refusal. The text must come from `spell_out`."""
     text = remove_lead_ins(text)
     return is_empty(text) or bool(UNKNOWN_STATEMENT.match(text) or REFUSAL.match(text))
 
 
 def is_name(line: str, text: str) -> bool:
-    """Whether an apparent refusal is the beginning of a name: "Not Mentioned in Dispatches"."""
+    """Whether an apparent refusal is the beginning of a name: "Not Mentioned in Dispatches".
+
+    line: the answer's first line as it was written, because capitals mark a name; text: what `spell_out` makes of it.
+    """
     text = remove_lead_ins(text)
     refusal = None if UNKNOWN_STATEMENT.match(text) else REFUSAL.match(text)
     return refusal is not None and not is_empty(text[refusal.end() :]) and is_title(line.strip(WRAPPING_MARKS))
 
 
 def has_late_answer(text: str) -> bool:
-    """Whether an answer follows a refusal: "I do not have recent data. However, it was released in 2018"."""
+    """Whether an answer follows a refusal: "I do not have recent data. However, it was released in 2018".
+
+    It must follow a contrast word, either in the sentence of the refusal or at the beginning of the next sentence. The
+    text must come from `spell_out`. A text that begins with "unknown" never has a late answer.
+    """
     text = remove_lead_ins(text)
     refusal = UNKNOWN_STATEMENT.match(text) or REFUSAL.match(text)
     if refusal is None or text.startswith(UNKNOWN):
@@ -92,9 +102,9 @@ def has_late_answer(text: str) -> bool:
     return False
 
 
-def spell_out(line: str) -> str:
-    """The line in lower case, with contractions written out, without markdown or quotes around it."""
-    text = " ".join(line.replace("’", "'").lower().split()).strip(WRAPPING_MARKS)
+def spell_out(text: str) -> str:
+    """The text on one line, in lower case, with contractions written out, without markdown or quotes around it."""
+    text = " ".join(text.replace("’", "'").lower().split()).strip(WRAPPING_MARKS)
     text = re.sub(r"\bcannot\b|\bcan't\b", "can not", text)
     text = re.sub(r"n't\b", " not", text)
     text = re.sub(r"\b(i|we|you|they)'(ve|d|re)\b", lambda match: f"{match[1]} {CONTRACTED_VERB[match[2]]}", text)

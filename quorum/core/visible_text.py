@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from quorum.core.thinking import THINKING_TAG
 
-POSSIBLE_TAG = re.compile(r"(?:<|\[|◁)/?[A-Za-z]{0,8}\s{0,9}\Z")  # the end of a text may be the beginning of a tag
+POSSIBLE_TAG = re.compile(r"(?:<|\[|◁)/?[A-Za-z]{0,8}\s{0,9}\Z")  # the end of a text that may be the beginning of a tag
 THINKING_MODEL_NAME = re.compile(r"r1\b|qwq|think|reason|deepseek|magistral", re.IGNORECASE)
 # Beginnings of replies that may be a thought without an opening tag.
 THOUGHT_BEGINNINGS = (
@@ -22,9 +22,9 @@ MODELS_WITHOUT_OPENING_TAG: set[str] = (
 
 
 def find_visible(text: str, *, is_whole: bool) -> str:
-    """The text outside thoughts, without white space before it.
+    """The text outside thoughts, without leading white space.
 
-    is_whole: the text is complete. Otherwise, an end of it that may be the beginning of a tag is held back.
+    is_whole: the text is complete. If it is not, and its end may be the beginning of a tag, this end is left out.
 
     >>> find_visible("<think>Paris?</think> Pa", is_whole=False), find_visible("Paris <thi", is_whole=False)
     ('Pa', 'Paris ')
@@ -90,7 +90,7 @@ class VisibleText:
     is_thinking: bool = False
     has_tag: bool = False
     possible_tag: str = ""  # the end of the text so far, which may be the beginning of a tag
-    possible_thought: list[str] = field(default_factory=list)  # what may be a thought
+    possible_thought: list[str] = field(default_factory=list)  # the pieces held back because they may be a thought
     shown_pieces: list[str] = field(default_factory=list)  # the visible texts that `add` has returned so far
 
     @property
@@ -100,17 +100,17 @@ class VisibleText:
 
     def add(self, piece: str, *, is_last: bool = False) -> str:
         """The visible text that this piece adds."""
-        text, self.possible_tag, begin, new = self.possible_tag + piece, "", 0, list[str]()
+        text, self.possible_tag, begin, parts = self.possible_tag + piece, "", 0, list[str]()
         self.ends_shown_thought = False
         for tag in THINKING_TAG.finditer(text):
             is_closing = tag.lastgroup is not None
             if not self.is_thinking:
-                new = [] if is_closing else [*self.possible_thought, *new, text[begin : tag.start()]]
+                parts = [] if is_closing else [*self.possible_thought, *parts, text[begin : tag.start()]]
                 self.possible_thought = []
                 if is_closing:
                     self.forget_thought()
             begin, self.is_thinking, self.has_tag = tag.end(), not is_closing, True
-        return self.show(new, text[begin:], is_last)
+        return self.show(parts, text[begin:], is_last)
 
     def forget_thought(self) -> None:
         """Discard the text so far, which was a thought without an opening tag."""
@@ -118,23 +118,23 @@ class VisibleText:
         self.omits_opening_tag = True
         self.shown_pieces = []
 
-    def show(self, new: list[str], text: str, is_last: bool) -> str:
+    def show(self, parts: list[str], rest: str, is_last: bool) -> str:
         """The visible text of the piece just added.
 
-        new: its visible parts before its last tag. text: what follows that tag; the end of `text` may be the beginning
-        of another tag.
+        parts: the visible parts of the piece before its last tag. rest: what follows this tag (the whole piece if it
+        has no tag); the end of `rest` may be the beginning of another tag.
         """
-        tag = None if is_last else POSSIBLE_TAG.search(text)
+        tag = None if is_last else POSSIBLE_TAG.search(rest)
         if tag is not None:
-            text, self.possible_tag = text[: tag.start()], tag.group()
+            rest, self.possible_tag = rest[: tag.start()], tag.group()
         if not self.is_thinking:
-            new = [*new, text]
+            parts = [*parts, rest]
         if not self.has_tag and not is_last and not self.shown_pieces:
-            self.possible_thought += new
+            self.possible_thought += parts
             if self.may_omit_opening_tag or may_begin_thought(self.get_beginning()):
                 return ""
-            new = []
-        visible_text = "".join([*self.possible_thought, *new])
+            parts = []
+        visible_text = "".join([*self.possible_thought, *parts])
         self.possible_thought = []
         visible_text = visible_text if self.shown_pieces else visible_text.lstrip()
         if visible_text:

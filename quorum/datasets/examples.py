@@ -1,4 +1,4 @@
-"""Reads demonstrations for few-shot prompts from a user's file."""
+"""Reads demonstrations (answered questions) for few-shot prompts from a user's file."""
 
 from functools import lru_cache
 from pathlib import Path
@@ -26,17 +26,20 @@ class Example(TypedDict):
 def read_examples(path: str) -> tuple[Example, ...]:
     """Read the demonstrations in a file of JSON lines {"question", "answer", "rationale", "passages", "steps"}.
 
-    The last three keys are optional; a step is {"query", "answer", "thought", "passages"}. The result is cached until
-    the file changes. Raises `SetupError` for a broken line or an empty file.
+    "question" and "answer" are required. A step is {"query", "answer", "thought", "passages"}, of which "query" and
+    "answer" are required. The result is cached until the file changes. Raises `SetupError` for a broken line or an
+    empty file.
     """
     file = Path(path)
-    stamp = file.stat().st_mtime_ns if file.is_file() else 0
-    return parse_examples(path, stamp)
+    change_time = file.stat().st_mtime_ns if file.is_file() else 0
+    return read_examples_cached(path, change_time)
 
 
 @lru_cache(maxsize=32)
-def parse_examples(path: str, stamp: int) -> tuple[Example, ...]:
-    """The demonstrations of a file. `stamp`, its time of change, only serves as a key of the cache."""
+def read_examples_cached(path: str, change_time: int) -> tuple[Example, ...]:
+    """Read the demonstrations in a file. change_time: the time when the file was last changed. It is only a part of the
+    cache's key, so that a changed file is read again.
+    """
     examples = []
     for number, value in read_json_lines(Path(path)):
         where = f"{path}, line {number}"
@@ -57,7 +60,7 @@ def parse_examples(path: str, stamp: int) -> tuple[Example, ...]:
 
 
 def parse_step(value: Any, where: str) -> Step:
-    """Check one step of a demonstration and return it; `where` names its place for a `SetupError`."""
+    """Check one step of a demonstration and return it. where: the file and the line, which a `SetupError` names."""
     if not isinstance(value, dict) or not all(isinstance(value.get(key), str) for key in ("query", "answer")):
         raise SetupError(f'{where}: expected a step {{"query": text, "answer": text}}, found {preview_value(value)}.')
     passages = [parse_passage(passage, where) for passage in get_list(value, "passages", where)]

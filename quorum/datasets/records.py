@@ -69,7 +69,7 @@ def read_json_lines(path: Path, problems: list[str] | None = None) -> Iterator[t
         raise SetupError(f"{path} is a folder; give the path of a .jsonl or .jsonl.gz file.") from None
     except (UnicodeDecodeError, EOFError, zlib.error, OSError) as error:
         system_message = error.strerror if isinstance(error, OSError) else None
-        reason, where = system_message or error, "" if system_message and not number else f" after line {number}"
+        reason, where = system_message or error, f" after line {number}" if number else ""
         raise SetupError(f"{path} cannot be read{where} ({reason}); expected UTF-8 JSON lines.") from None
 
 

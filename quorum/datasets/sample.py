@@ -18,4 +18,7 @@ def find_sample_folder() -> Path:
     for folder in (PACKAGE_FOLDER / "data" / "sample", PACKAGE_FOLDER.parent / "data" / "sample"):
         if (folder / "corpus").is_dir():
             return folder
-    raise SetupError(f"The sample's documents are not at {folder}; install Quorum again, or give --collection.")
+    raise SetupError(
+        f"The sample's documents are not at {folder}; install Quorum again, or name a collection of your own with "
+        "--collection."
+    )

@@ -11,7 +11,7 @@ Kind = Literal["text", "heading", "code", "row"]
 BLOCK_GAP = "\n\n"
 
 
-class Unreadable(Exception):  # noqa: N818  (a reason, not a bug)
+class Unreadable(Exception):  # noqa: N818  the name describes the error without "Error"
     """Raised for a file or line that is skipped; the message is the reason."""
 
 
@@ -51,7 +51,7 @@ class Document:
 
 
 def remove_unstorable(text: str) -> str:
-    """The text without characters that cannot be stored: NUL and lone surrogates."""
+    """The text without the characters that cannot be stored: NUL is removed, a lone surrogate becomes U+FFFD."""
     return replace_lone_surrogates(text.replace("\0", ""))
 
 

@@ -12,8 +12,8 @@ from quorum.core.files import check_regular, read_regular
 if TYPE_CHECKING:
     from pathspec import GitIgnoreSpec
 
-PathRemark = tuple[str, str]
-LARGEST_RULES = 1_000_000  # bytes of a .gitignore
+PathRemark = tuple[str, str]  # a path, and what the user should know about it
+LARGEST_GITIGNORE = 1_000_000  # bytes; a larger .gitignore is not read
 
 
 @dataclass(frozen=True)
@@ -23,10 +23,12 @@ class FileChoice:
     The patterns are written as in a .gitignore, and matched against paths relative to the given folder.
 
     include: only files that match one of these; all if empty. exclude: no files that match one of these. gitignore:
-    skip files that git ignores. follow: also follow links that lead out of the folder.
+    skip what the .gitignore files of the folder and of its git repository leave out. follow: also follow links that
+    lead out of the folder.
 
-    >>> FileChoice(include=("*.md",), exclude=("drafts/",)).follow
-    False
+    >>> choice = FileChoice(include=("*.md",), exclude=("drafts/",))  # Markdown files, but none in a folder "drafts"
+    >>> choice.gitignore, choice.follow  # the defaults
+    (True, False)
     """
 
     include: Sequence[str] = ()
@@ -39,8 +41,9 @@ class FileChoice:
 class FoundFiles:
     """The result of a search for files.
 
-    files: each once, in order. skipped: (path, reason) of what cannot be read. notes: (path, remark) for the user.
-    ignored_count: the number of files and folders that .gitignore leaves out.
+    files: in the order of the given paths, and sorted below a given folder; each file once. skipped: (path, reason) of
+    each file, folder or link that cannot be read or is not followed. notes: (path, remark) of each followed link to a
+    folder. ignored_count: the number of files and folders that .gitignore files leave out.
     """
 
     files: list[Path] = field(default_factory=list)
@@ -65,9 +68,9 @@ def find_files(
 def choose_files(
     roots: Iterable[Path], excluded_folder: Path | None = None, choice: FileChoice | None = None
 ) -> FoundFiles:
-    """The given files and the files below the given folders that `choice` allows. Hidden files are left out.
+    """Find the files to index: all given files, and those files below the given folders that `choice` allows.
 
-    excluded_folder: the store's folder, which is left out. Each file is listed once.
+    Below a folder, hidden files and folders are left out, and so is excluded_folder, the store's folder.
     """
     found_files = FoundFiles()
     files: dict[Path, None] = {}
@@ -95,7 +98,11 @@ def explain_irregular_path(path: Path) -> str:
 
 
 class FolderWalk:
-    """Lists the files below one folder."""
+    """Lists the files below one folder.
+
+    root: this folder. roots: all files and folders that the user gave; a link to one of them, or to something below
+    one, is followed. found_files: the walk adds to its `skipped`, `notes` and `ignored_count`.
+    """
 
     def __init__(
         self,
@@ -109,23 +116,23 @@ class FolderWalk:
         self.choice, self.found_files = choice, found_files
         self.include = parse_patterns(choice.include, "--include")
         self.exclude = parse_patterns(choice.exclude, "--exclude")
-        self.rules: dict[Path, GitIgnoreSpec | None] = {}
+        self.rules_of_folder: dict[Path, GitIgnoreSpec | None] = {}  # the rules of the folder's .gitignore
         self.folders_above = self.find_folders_above() if choice.gitignore else []  # their .gitignore applies too
         self.visited_folders: set[Path] = set()
 
     def list_files(self) -> list[Path]:
-        """The files below the folder, sorted; folders that cannot be read are skipped with their reason."""
+        """The files below the folder, sorted; folders that cannot be read are added to `found_files.skipped`."""
         listed_files: list[Path] = []
-        waiting = [self.root]
-        while waiting:
-            folder = waiting.pop()
+        folders_to_visit = [self.root]
+        while folders_to_visit:
+            folder = folders_to_visit.pop()
             real_folder = folder.resolve()
             if real_folder in self.visited_folders or real_folder == self.excluded_folder:
                 continue
             self.visited_folders.add(real_folder)
             for path, is_folder in self.list_entries(folder):
                 if is_folder:
-                    waiting.append(path)
+                    folders_to_visit.append(path)
                 else:
                     listed_files.append(path)
         return sorted(listed_files)
@@ -173,27 +180,29 @@ class FolderWalk:
         """The parents of the root up to the top folder of its git repository, the nearest first. Empty if the root is
         that folder, is in no repository, or is ignored by git.
         """
-        above: list[Path] = []
+        passed_folders: list[Path] = []  # the root, then its parents; none of them holds .git
         for folder in [self.root, *self.root.parents]:
             if (folder / ".git").exists():
-                if folder == self.root or self.is_ignored_by([*above[1:], folder], self.root, is_folder=True):
+                if folder == self.root or self.is_ignored_by([*passed_folders[1:], folder], self.root, is_folder=True):
                     return []
-                return [*above[1:], folder]
-            above.append(folder)
+                return [*passed_folders[1:], folder]
+            passed_folders.append(folder)
         return []
 
     def is_ignored(self, path: Path, is_folder: bool) -> bool:
-        inner = [folder for folder in path.parents if folder == self.root or self.root in folder.parents]
-        return self.is_ignored_by([*inner, *self.folders_above], path, is_folder)
+        """Whether the .gitignore files between the path and the top of the git repository ignore a path."""
+        folders_inside = [folder for folder in path.parents if folder == self.root or self.root in folder.parents]
+        return self.is_ignored_by([*folders_inside, *self.folders_above], path, is_folder)
 
     def is_ignored_by(self, folders: Iterable[Path], path: Path, is_folder: bool) -> bool:
-        """Whether the .gitignore files of these folders ignore a path. The first file with a matching rule decides, the
-        nearest folder first.
+        """Whether the .gitignore files of these folders ignore a path.
+
+        The folders are given from the nearest to the farthest. The first .gitignore with a rule for the path decides.
         """
         for folder in folders:
-            if folder not in self.rules:
-                self.rules[folder] = read_ignore_rules(folder)
-            rules = self.rules[folder]
+            if folder not in self.rules_of_folder:
+                self.rules_of_folder[folder] = read_ignore_rules(folder)
+            rules = self.rules_of_folder[folder]
             rule = rules and rules.check_file(path.relative_to(folder).as_posix() + ("/" if is_folder else "")).include
             if rule is not None:
                 return bool(rule)
@@ -214,13 +223,13 @@ def parse_patterns(lines: Sequence[str], option: str) -> "GitIgnoreSpec":
     try:
         return GitIgnoreSpec.from_lines(lines)
     except ValueError as error:
-        raise SetupError(f"A pattern of {option} makes no sense ({error}); write it as in a .gitignore.") from None
+        raise SetupError(f"A pattern of {option} cannot be read ({error}); write it as in a .gitignore.") from None
 
 
 def read_ignore_rules(folder: Path) -> "GitIgnoreSpec | None":
     """The rules of a folder's .gitignore; None if there is none or it cannot be read."""
     try:
-        text = read_regular(folder / ".gitignore", LARGEST_RULES).decode("utf-8", "replace")
+        text = read_regular(folder / ".gitignore", LARGEST_GITIGNORE).decode("utf-8", "replace")
     except OSError:
         return None
     from pathspec import GitIgnoreSpec
@@ -240,6 +249,6 @@ def resolve_roots(paths: Iterable[str | Path]) -> list[Path]:
 
 
 def is_below(source: str, roots: Iterable[Path]) -> bool:
-    """Whether a path is one of these files or below one of these folders."""
+    """Whether the path `source` is one of the given files and folders, or lies below one of them."""
     path = Path(source)
     return any(path == root or root in path.parents for root in roots)

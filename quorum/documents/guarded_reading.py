@@ -1,4 +1,4 @@
-"""Reads documents in another process, so that a file that hangs or crashes its parser is skipped like any bad file."""
+"""Reads documents in a worker process. A file that hangs or crashes its parser is then skipped like other bad files."""
 
 import atexit
 import os
@@ -20,9 +20,10 @@ from quorum.documents.pieces import read_file_passages
 from quorum.documents.read_worker import Reply, Request
 from quorum.documents.readers import find_reader
 
-TIME_LIMIT = 60.0  # seconds of processor time for one file
+TIME_LIMIT = 60.0  # seconds of processor time for one file, without SECONDS_PER_MEGABYTE
 SECONDS_PER_MEGABYTE = 5.0  # added to the limit, because large files take long without being hostile
-LONGEST_WAIT = 900.0  # the process is killed after this many seconds by the clock, plus ten times the file's limit
+# The worker is also killed if a file takes longer by the clock than BASE_WAIT seconds plus ten times the file's limit.
+BASE_WAIT = 900.0
 SIMPLE_READERS = (
     "plain_text",
     "source_code",
@@ -34,7 +35,7 @@ WORKER_COMMAND = "from quorum.documents.read_worker import main; main()"
 
 
 class GuardedReader:
-    """Reads documents in a process of its own, which is started for the first file and again after a crash."""
+    """Reads documents in a worker process, which it starts for the first file, and again after a crash."""
 
     def __init__(self, time_limit: float = TIME_LIMIT) -> None:
         self.time_limit = time_limit
@@ -43,22 +44,23 @@ class GuardedReader:
         self.lock = threading.Lock()
 
     def read(self, path: Path, words: int) -> FilePassages:
-        """(passages, notes for the user) of a document. words: the passage length.
+        """(passages, notes for the user) of a document. words: the most words of a passage.
 
         Raises `Unreadable`, also for a file that crashes its reader or takes more processor time than the limit plus
         5 s per megabyte.
         """
         with self.lock:
             seconds = self.time_limit + SECONDS_PER_MEGABYTE * measure_megabytes(path)
+            longest_wait = BASE_WAIT + 10 * seconds
             process = self.get_process()
             try:
                 assert process.stdin is not None
                 pickle.dump(Request(str(path), words, seconds), process.stdin)
                 process.stdin.flush()
-                reply = receive_reply(process, LONGEST_WAIT + 10 * seconds)
+                reply = receive_reply(process, longest_wait)
             except TimeoutError:
                 process.kill()
-                raise Unreadable(self.explain_end(process, f"takes more than {LONGEST_WAIT:,.0f} s")) from None
+                raise Unreadable(self.explain_end(process, f"takes more than {longest_wait:,.0f} s")) from None
             except (OSError, EOFError, pickle.UnpicklingError):
                 raise Unreadable(self.explain_end(process, f"takes more than {seconds:,.0f} s")) from None
         if reply.bug is not None:
@@ -68,8 +70,9 @@ class GuardedReader:
         return reply.passages, reply.notes
 
     def get_process(self) -> subprocess.Popen[bytes]:
-        """The running worker process. Starts one if there is none, if the last one has ended, or if it belongs to
-        another process, of which the current one is a fork.
+        """The running worker process. Starts one if there is none, or if it has ended.
+
+        Also starts one if this process is a fork, because the worker then belongs to the process that was forked.
         """
         if self.process is None or self.owner_pid != os.getpid() or self.process.poll() is not None:
             if self.process is not None:
@@ -86,9 +89,9 @@ class GuardedReader:
         return self.process
 
     def explain_end(self, process: subprocess.Popen[bytes], overrun: str) -> str:
-        """Why the process ended while it read a file; the next file gets a new process.
+        """Why the worker process ended while it read a file. Kills it if it still runs; the next file gets a new one.
 
-        overrun: the reason if the time limit ended it, such as "takes more than 60 s".
+        overrun: the first words of the explanation if the time limit ended it, such as "takes more than 60 s".
         """
         self.process = None
         with suppress(subprocess.TimeoutExpired):
@@ -96,7 +99,7 @@ class GuardedReader:
         process.kill()
         code = process.wait()
         close_pipes(process)
-        # Windows has neither signal.
+        # Windows has neither of these signals.
         kill_signal, timer_signal = (getattr(signal, name, None) for name in ("SIGKILL", "SIGPROF"))
         if kill_signal is not None and code == -kill_signal:
             return f"{overrun} to read, or too much memory"
@@ -105,7 +108,7 @@ class GuardedReader:
         return f"its reader crashed ({signal.Signals(-code).name if code < 0 else f'exit code {code}'})"
 
     def close(self) -> None:
-        """End the process, also while it reads."""
+        """End the worker process, even if it is reading a file."""
         process, self.process = self.process, None
         if process is not None and self.owner_pid == os.getpid():
             process.kill()
@@ -114,12 +117,12 @@ class GuardedReader:
 
 
 def receive_reply(process: subprocess.Popen[bytes], seconds: float) -> Reply:
-    """The reply of the process. Raises EOFError if the process ends, TimeoutError after `seconds` seconds."""
+    """The reply of the worker process. Raises EOFError if it ends, TimeoutError after `seconds` seconds."""
     assert process.stdout is not None
     if os.name == "posix":
-        waiting = select.poll()  # select() fails where more than 1,023 files are open
-        waiting.register(process.stdout, select.POLLIN | select.POLLHUP)
-        if not waiting.poll(int(seconds * 1000)):
+        poller = select.poll()  # select() fails where more than 1,023 files are open
+        poller.register(process.stdout, select.POLLIN | select.POLLHUP)
+        if not poller.poll(int(seconds * 1000)):
             raise TimeoutError
     reply: Reply = pickle.load(process.stdout)
     return reply
@@ -140,21 +143,23 @@ def measure_megabytes(path: Path) -> float:
 
 
 def is_guarded(path: Path) -> bool:
-    """Whether a file is read in the other process: by a built-in reader that is not in SIMPLE_READERS.
+    """Whether a file is read in the worker process: its reader is built in and not one of SIMPLE_READERS.
 
-    Readers that packages add run in this process, because only this process knows them.
+    Readers that packages add run in this process, because only this process knows them. A frozen program reads all
+    files itself, because it has no Python to start.
     """
-    found = find_reader(path.suffix.lower()) if path.suffix else None
-    is_built_in = isinstance(found, str)  # a name; a package's reader is a function
-    return is_built_in and found not in SIMPLE_READERS and bool(sys.executable) and not hasattr(sys, "frozen")
+    reader = find_reader(path.suffix.lower()) if path.suffix else None
+    is_built_in = isinstance(reader, str)  # a name; a package's reader is a function
+    return is_built_in and reader not in SIMPLE_READERS and bool(sys.executable) and not hasattr(sys, "frozen")
 
 
 def read_ahead(
     files: Sequence[Path], words: int, reader: GuardedReader | None
 ) -> Generator[tuple[Path, "Future[FilePassages]"], None, None]:
-    """(file, its future passages and notes). The next file is read while the caller works on this one.
+    """Yields (file, its future passages and notes). The next file is read while the caller works on this one.
 
-    words: the passage length; reader: None reads every file in this process.
+    words: the most words of a passage. reader: reads the files for which `is_guarded` holds; None: this process reads
+    every file.
     """
 
     def read(path: Path) -> FilePassages:
@@ -164,26 +169,26 @@ def read_ahead(
         return list(read_file_passages(path, words, notes)), notes
 
     pool = ThreadPoolExecutor(1, thread_name_prefix="quorum-read")
-    waiting: list[tuple[Path, Future[FilePassages]]] = []
+    pending_files: list[tuple[Path, Future[FilePassages]]] = []
     try:
         for path in files:
-            waiting.append((path, pool.submit(read, path)))
-            if len(waiting) > 1:
-                yield waiting[0]
-                waiting.pop(0)
-        yield from waiting
+            pending_files.append((path, pool.submit(read, path)))
+            if len(pending_files) > 1:
+                yield pending_files[0]
+                pending_files.pop(0)
+        yield from pending_files
     finally:
         pool.shutdown(wait=False, cancel_futures=True)
-        while reader is not None and any(not future.done() for _, future in waiting):
+        while reader is not None and any(not future.done() for _, future in pending_files):
             reader.close()  # close it again if the thread has started another process
             sleep(0.02)
         pool.shutdown()
 
 
 def get_shared_reader(time_limit: float = TIME_LIMIT) -> GuardedReader:
-    """The one reader of this process, for all that read documents in it. Sets its time limit.
+    """The one `GuardedReader` that all code in this process shares. Sets its time limit.
 
-    The worker process of the reader stays for the next files and ends with this process.
+    Its worker process stays for the next files and ends with this process.
     """
     SHARED_READER.time_limit = time_limit
     return SHARED_READER

@@ -20,8 +20,9 @@ from quorum.documents.split import (
     split_units,
 )
 
-LONGEST_UNSPLIT = 3  # a passage from a file of JSON lines is split if it has more than this many times the wanted words
-DEEPEST_INDENT = 200  # characters; a deeper indentation of a line is dropped
+# A passage from a file of JSON lines is split if it has more than this many times the words that a passage should have.
+MAX_UNSPLIT_FACTOR = 3
+DEEPEST_INDENT = 200  # characters; if a line is indented more deeply, its whole indentation is dropped
 LONGEST_HEADING = 200  # characters that a passage keeps of each heading above it
 
 
@@ -34,7 +35,9 @@ class LocatedUnit(NamedTuple):
 
 
 class Piece(NamedTuple):
-    """A passage of a document: its text and its position. start, end: offsets in the document's text, in characters."""
+    """A passage of a document: its text, its position and the headings above it. start, end: offsets in the document's
+    text, in characters.
+    """
 
     text: str
     start: int
@@ -44,7 +47,8 @@ class Piece(NamedTuple):
 
 
 def read_file_passages(path: Path, words: int = 100, notes: list[tuple[str, str]] | None = None) -> Iterator[Passage]:
-    """The passages of a file, with ids made from their content. Adds (path, note for the user) to `notes`.
+    """The passages of a file, of at most `words` words each, with ids made from their content. Adds (path, note for the
+    user) to `notes`.
 
     Raises `Unreadable` if the file cannot be read.
     """
@@ -86,11 +90,11 @@ def hash_passage(passage: Passage) -> str:
 def split_document(document: Document, words: int = 100) -> Iterator[Piece]:
     """The passages of a document, of at most `words` words each.
 
-    Each passage lies in one section, the text below one heading. Headings stay with the text after them if all fit into
-    one passage. A row of a table or a line of code is only split if it is longer than a passage. Prose is split as in
-    `quorum.documents.split`.
+    Each passage lies in one section, the text below one heading. Headings stay with the text after them if the headings
+    and the first sentence, row or line of that text fit into one passage. A row of a table or a line of code is only
+    split if it is longer than a passage. Prose is split as in `quorum.documents.split`.
     """
-    max_half_words = 2 * words  # a word counts 2 half words, a character of a script without spaces 1
+    max_half_words = 2 * words  # a word counts as 2 half words, a character of a script without spaces as 1
     section: list[LocatedUnit] = []
     for unit in locate_units(document, max_half_words):
         if (
@@ -146,7 +150,10 @@ def split_block(text: str, begin: int, end: int, block: Block, max_half_words: i
 
 
 def find_line_spans(text: str, begin: int, end: int) -> Iterator[tuple[int, int]]:
-    """(start, end) of the non-empty lines in a part of the text, without the white space at their end."""
+    """(start, end) of the non-empty lines between `begin` and `end`, without the white space at the end of a line.
+
+    A line keeps its indentation unless it is deeper than DEEPEST_INDENT.
+    """
     while begin < end:
         stop = text.find("\n", begin, end)
         stop = end if stop < 0 else stop
@@ -164,8 +171,8 @@ def split_section(document: Document, section: Sequence[LocatedUnit], max_half_w
         units = section[first:last]
         heading_paths = [unit.headings for unit in units if not is_in_heading_block(unit)] or [units[0].headings]
         text = "\n".join(
-            format_block(document.text[run[0].unit.start : run[-1].unit.end], run[0].block)
-            for run in (list(group) for _, group in groupby(units, key=lambda unit: id(unit.block)))
+            format_block(document.text[block_units[0].unit.start : block_units[-1].unit.end], block_units[0].block)
+            for block_units in (list(group) for _, group in groupby(units, key=lambda unit: id(unit.block)))
         )
         page = next((unit.block.page for unit in units if not is_in_heading_block(unit)), units[0].block.page)
         yield Piece(text, units[0].unit.start, units[-1].unit.end, page, find_shared_headings(heading_paths))
@@ -191,7 +198,7 @@ def format_block(text: str, block: Block) -> str:
 
 def split_passage(passage: Passage, words: int) -> Iterator[Passage]:
     """The passage unchanged, or its parts if it has more than 3 x `words` words."""
-    max_half_words = 2 * LONGEST_UNSPLIT * words
+    max_half_words = 2 * MAX_UNSPLIT_FACTOR * words
     if len(passage["text"]) <= max_half_words or count_half_words(passage["text"]) <= max_half_words:
         yield passage
         return

@@ -1,4 +1,4 @@
-"""Reads files: documents by the reader of their type, and files of passages (JSON lines)."""
+"""Reads two kinds of files: documents, with the reader of their type, and files of passages (JSON lines)."""
 
 import zlib
 from collections.abc import Iterator
@@ -41,7 +41,9 @@ def read_document(path: Path) -> Document:
 
 
 def read_stable_file(path: Path) -> bytes:
-    """The bytes of a file. Raises `Unreadable` if it changes while it is read."""
+    """The bytes of a file. Raises `Unreadable` if it is empty, too large or not a regular file, if the system cannot
+    read it, or if it changes while it is read.
+    """
     try:
         before = path.stat()
         data = read_regular(path)
@@ -56,7 +58,9 @@ def read_stable_file(path: Path) -> bytes:
 
 
 def count_lines(path: Path) -> int:
-    """The number of passages in a file of JSON lines; 1 for a file that cannot be read."""
+    """The number of lines that are not empty, which is the number of passages if every line is one. At least 1, also
+    for an empty file and for a file that cannot be read to its end.
+    """
     count = 0
     try:
         with open_unpacked(path) as file:
@@ -67,7 +71,10 @@ def count_lines(path: Path) -> int:
 
 
 def read_passage_lines(path: Path) -> Iterator[tuple[int, Passage | str]]:
-    """(line number from 1, the passage or the reason to skip the line). Raises `Unreadable` if the file is cut off."""
+    """For each line that is not empty: (line number from 1, the passage or the reason to skip the line).
+
+    Raises `Unreadable` if the file is empty, or if it cannot be read to its end, for example because it is cut off.
+    """
     number = 0
     try:
         modified_at = datetime.fromtimestamp(path.stat().st_mtime, UTC).isoformat(timespec="seconds")
@@ -86,9 +93,10 @@ def read_passage_lines(path: Path) -> Iterator[tuple[int, Passage | str]]:
 
 
 def parse_line(line: bytes) -> Passage | str:
-    """The passage of a line {"id", "title", "text"}, or the reason why it is not one. `id` and `title` may be missing.
+    """The passage of a line {"id", "title", "text"}, or the reason why the line is no passage.
 
-    An object without "text" is a record: its names and values become the text.
+    A missing "title" is empty, and a missing "id" is replaced by a hash of title and text. An object whose "text" is
+    missing or no string is a record: its names and values become the text.
     """
     try:
         value = parse_json(line)
@@ -112,7 +120,11 @@ def parse_line(line: bytes) -> Passage | str:
 
 
 def make_record_passage(value: dict[str, object]) -> Passage | str:
-    """A record without a field "text" as a passage "name: value; name: value"."""
+    """The passage of a record without a field "text", or the reason why there is none.
+
+    The passage's text is "name: value; name: value". An "id" stands first in it; the passage's id is a hash of the
+    text.
+    """
     try:
         text = remove_unstorable(format_record({name: inner for name, inner in value.items() if name != "id"}))
     except Unreadable as reason:

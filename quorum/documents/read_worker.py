@@ -1,7 +1,7 @@
 """The process that reads documents for `quorum.documents.guarded_reading`: one file at a time, with a time limit.
 
-Requests come from standard input, replies go to the original standard output, both pickled. The process
-exits at the end of its input; the operating system kills it if a file takes too long.
+It reads pickled requests from standard input and writes pickled replies to the pipe that was its standard output at
+the start. The process exits at the end of its input; the operating system kills it if a file takes too long.
 """
 
 import os
@@ -25,7 +25,11 @@ class Request(NamedTuple):
 
 
 class Reply(NamedTuple):
-    """The passages of a file and the notes for the user, or the reason why it cannot be read, or a bug."""
+    """The passages of a file, or why there are none.
+
+    notes: (path, note for the user); reason: why the file cannot be read, "" if it was read; bug: an unexpected
+    exception of the code that reads it.
+    """
 
     passages: list[Passage]
     notes: list[tuple[str, str]]
@@ -48,19 +52,19 @@ def answer_requests(requests: BinaryIO, replies: BinaryIO) -> None:
         except EOFError:
             return
         set_time_limit(request.seconds)
-        reply = read_passages(request)
+        reply = make_reply(request)
         set_time_limit(0)
         write_reply(reply, replies)
 
 
 def set_time_limit(seconds: float) -> None:
-    """Let the system end this process after some seconds of processor time; 0 removes the limit. Not on Windows."""
+    """Let the system end this process after some seconds of processor time; 0: no limit. Does nothing on Windows."""
     if hasattr(signal, "setitimer"):
         signal.setitimer(signal.ITIMER_PROF, seconds)
 
 
-def read_passages(request: Request) -> Reply:
-    """The reply to a request."""
+def make_reply(request: Request) -> Reply:
+    """Read the file of a request, and return the reply: passages, or what went wrong. Never raises an `Exception`."""
     notes: list[tuple[str, str]] = []
     try:
         return Reply(list(read_file_passages(Path(request.path), request.words, notes)), notes)
@@ -68,7 +72,7 @@ def read_passages(request: Request) -> Reply:
         return Reply([], notes, str(reason))
     except MemoryError:
         return Reply([], notes, "needs more memory than there is")
-    except Exception as error:  # noqa: BLE001  (raised again in the process that asked)
+    except Exception as error:  # noqa: BLE001  (the process that sent the request raises it again)
         return Reply([], notes, bug=error)
 
 

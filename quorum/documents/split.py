@@ -10,8 +10,11 @@ UNSPACED_SCRIPTS = (
     "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff"  # Thai, Lao, Myanmar, Khmer
     "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"  # Japanese, Chinese
 )
+# A character of a script without spaces, or up to 40 characters of a word: the smallest parts that are never cut.
 ATOM = re.compile(rf"(?P<character>[{UNSPACED_SCRIPTS}])|[^\s{UNSPACED_SCRIPTS}]{{1,40}}")
+# A heading of Markdown.
 HEADING = re.compile(r"(?m)^[ \t]*(#{1,6} .*)$")
+# An empty line, or the end of the line before a list item, a quotation or a table row.
 BLOCK_BREAK = re.compile(r"\n\s*\n|\n(?=[ \t]*(?:[-*+•|>] |\d{1,3}[.)] ))")
 
 
@@ -41,7 +44,7 @@ def split_text(text: str, words: int = 100) -> list[str]:
 def count_half_words(text: str) -> int:
     """The length in half words: 1 for a character of a script without spaces, 2 for a word.
 
-    A word of more than 40 characters counts 2 for each 40 of them.
+    A word of more than 40 characters counts 2 for every 40 characters, and 2 for the rest.
     """
     return sum(1 if atom["character"] else 2 for atom in ATOM.finditer(text))
 
@@ -65,29 +68,36 @@ def split_units(text: str, limit: int) -> list[Unit]:
 
 
 def split_overlong(text: str, start: int, end: int, limit: int) -> list[Unit]:
-    """Split an overlong sentence between words into parts of even length."""
+    """Split the sentence text[start:end], which is longer than the limit, into parts of nearly equal length. The cuts are
+    between words or, in scripts without spaces, between characters. A word of more than 40 characters may be cut, too.
+    """
     atoms = list(ATOM.finditer(text, start, end))
     total = count_half_words(text[start:end])
     part_limit = min(ceil(total / ceil(total / limit)) + 1, limit)
-    parts, first, length = [], 0, 0
-    for place, atom in enumerate(atoms):
+    parts, first_atom, length = [], 0, 0
+    for number, atom in enumerate(atoms):
         weight = 1 if atom["character"] else 2
         if length and length + weight > part_limit:
-            parts.append(Unit(atoms[first].start(), atom.start(), length, False))
-            first, length = place, 0
+            parts.append(Unit(atoms[first_atom].start(), atom.start(), length, False))
+            first_atom, length = number, 0
         length += weight
-    return [*parts, Unit(atoms[first].start(), end, length, False)]
+    return [*parts, Unit(atoms[first_atom].start(), end, length, False)]
 
 
 def pack_units(units: list[Unit], limit: int) -> list[tuple[int, int]]:
-    """(start, end) of each passage, in characters."""
-    return [(units[first].start, units[last - 1].end) for first, last in pack_ranges(units, limit)]
+    """Pack the units into passages of at most `limit` half words (see `pack_ranges`). Returns the (start, end) of each
+    passage, in characters.
+    """
+    return [(units[begin].start, units[end - 1].end) for begin, end in pack_ranges(units, limit)]
 
 
 def pack_ranges(units: list[Unit], limit: int) -> list[tuple[int, int]]:
-    """(first unit, unit after the last) of each passage: as few passages as possible, then as even as possible.
+    """The units of each passage, as indices: (first unit, unit after the last).
 
-    Dynamic programming over the ends of units.
+    There are as few passages as possible. Among these divisions, the one with the least sum of squared lengths is
+    chosen; each passage that ends with a heading adds limit * limit to this sum. By dynamic programming: costs[end] is
+    the lowest cost of the first `end` units, as (passages, sum), and starts[end] is the first unit of the last passage
+    then.
     """
     costs: list[tuple[int, int]] = [(0, 0)]
     starts: list[int] = [0]
@@ -103,8 +113,8 @@ def pack_ranges(units: list[Unit], limit: int) -> list[tuple[int, int]]:
                 best_cost, best_start = cost, start
         costs.append(best_cost)
         starts.append(best_start)
-    spans, end = [], len(units)
+    ranges, end = [], len(units)
     while end:
-        spans.append((starts[end], end))
+        ranges.append((starts[end], end))
         end = starts[end]
-    return spans[::-1]
+    return ranges[::-1]

@@ -14,9 +14,10 @@ Grid = Sequence[Sequence[str]]
 def format_rows(grid: Grid, *, header_is_on_top: bool | None = None) -> Iterator[str]:
     """The rows of a table as text: "Dam: Vell; height: 87 m".
 
-    header_is_on_top: whether the first row names the columns; None means that we guess. Without names, in a table of
-    two columns the first value of each row names the second; a row of any other table gives its values in order. Empty
-    values are left out.
+    header_is_on_top: whether the first row names the columns; if it is None, `looks_like_header` guesses. A table of
+    one row never has a header. If the columns have no names, the first value of each row names the second in a table of
+    two columns; in any other table, the values of a row follow one another. Empty values are left out, and so are the
+    repetitions that `format_row` describes.
 
     >>> list(format_rows([["Dam", "Height", "Built"], ["Vell", "87 m", "1931"]]))
     ['Dam: Vell; Height: 87 m; Built: 1931']
@@ -35,10 +36,14 @@ def format_rows(grid: Grid, *, header_is_on_top: bool | None = None) -> Iterator
 
 
 def format_row(names: Sequence[str], row: Sequence[str]) -> str:
-    """One row, each value after its column's name. A value that repeats its neighbour with the same name is dropped."""
+    """One row, each value after its column's name.
+
+    A value is left out if it and its column's name equal the value before it and that value's name. This happens when a
+    cell spans several columns, because the grid holds its text once for each of them.
+    """
     parts: list[str] = []
-    for place, value in enumerate(row):
-        name = names[place].rstrip(":") if place < len(names) else ""
+    for column, value in enumerate(row):
+        name = names[column].rstrip(":") if column < len(names) else ""
         part = f"{name}: {value}" if name else value
         if value and part not in parts[-1:]:
             parts.append(part)
@@ -46,17 +51,18 @@ def format_row(names: Sequence[str], row: Sequence[str]) -> str:
 
 
 def looks_like_header(rows: Grid) -> bool:
-    """Whether the first row probably names the columns.
+    """Whether the first row probably names the columns. A table of one row has no header.
 
-    Its values must differ, and each must be a year or have no digit. In a table of three or more columns, one column
-    may be without a name. In a table of two columns, such a first row could still be data, a name and its value. So it
-    counts there as a header only if the second value of every later row has a digit.
+    The values of the first row must differ, and each must be a year or have no digit. In a table of three or more
+    columns, one value may be empty: that column has no name. In a table of two columns, a first row of this form may
+    also be data, "Owner" and "Orla AG". It is therefore a header only if the second value of every later row has a
+    digit.
     """
     if len(rows) < 2:
         return False
-    first, width = [value for value in rows[0] if value], max(map(len, rows))
-    if len(first) < max(2, width - 1) or len(set(first)) < len(first):
+    names, width = [value for value in rows[0] if value], max(map(len, rows))
+    if len(names) < max(2, width - 1) or len(set(names)) < len(names):
         return False
-    if any(DIGIT.search(value) and not YEAR.fullmatch(value) for value in first):
+    if any(DIGIT.search(value) and not YEAR.fullmatch(value) for value in names):
         return False
     return width > 2 or all(len(row) == 2 and DIGIT.search(row[1]) for row in rows[1:])

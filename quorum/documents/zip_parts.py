@@ -22,8 +22,8 @@ def open_archive(data: bytes, kind: str, *, allow_entities: bool = False) -> Ite
     """Open an archive after a check of its unpacked size. Raises `Unreadable` for zip bombs, damaged and locked
     archives.
 
-    allow_entities: whether XML parts may declare entities. Office formats never declare any, and a few lines of
-    entities can expand to gigabytes.
+    kind: the name of the format in the error message, such as "docx". allow_entities: whether XML parts may declare
+    entities. Office formats never declare any, and a few lines of entities can expand to gigabytes.
     """
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
@@ -34,13 +34,16 @@ def open_archive(data: bytes, kind: str, *, allow_entities: bool = False) -> Ite
     except Unreadable:
         raise
     except (zipfile.BadZipFile, zlib.error, EOFError, KeyError, NotImplementedError, RuntimeError) as error:
+        # These four bytes begin an OLE file: an Office file of an older format, or one that is locked by a password.
         is_locked = "encrypted" in str(error) or data.startswith(b"\xd0\xcf\x11\xe0")
         reason = "locked by a password, or of an older format" if is_locked else f"damaged, or not in the {kind} format"
         raise Unreadable(f"{reason} ({type(error).__name__})") from None
 
 
 def check_archive_size(archive: zipfile.ZipFile) -> None:
-    """Refuse archives that would fill the memory. `zipfile` never unpacks more than the declared sizes."""
+    """Refuse archives that would fill the memory. The declared sizes are enough for this check, because `zipfile`
+    never unpacks more.
+    """
     parts = archive.infolist()
     if len(parts) > MAX_PARTS:
         raise Unreadable(f"a zip archive of {len(parts):,} parts; at most {MAX_PARTS:,} are read")
@@ -58,6 +61,7 @@ def check_archive_size(archive: zipfile.ZipFile) -> None:
 
 
 def refuse_entities(archive: zipfile.ZipFile) -> None:
+    """Raise `Unreadable` if an XML part declares entities."""
     for part in archive.infolist():
         if part.filename.lower().endswith(XML_SUFFIXES) and ENTITY.search(archive.read(part)):
-            raise Unreadable("its XML declares entities, which no such file needs")
+            raise Unreadable("its XML declares entities, which Office files never do")

@@ -1,4 +1,6 @@
-"""Reads LangChain's callback events: which node an event begins, and the message and tokens of a reply."""
+"""Reads LangChain's callback events: which node begins with an event; a reply's message, its tokens, and whether it is
+reused.
+"""
 
 from collections.abc import Mapping
 from typing import Any
@@ -7,10 +9,13 @@ from uuid import UUID
 from langchain_core.outputs import LLMResult
 
 
-def get_node_name(name: object, parent: UUID | None, metadata: Mapping[str, Any] | None) -> str | None:
-    """The node that begins with this event; None for the graph itself, a branch, and LangGraph's own runs."""
-    node = str(name or "")
-    if parent is None or node == "__start__" or node != (metadata or {}).get("langgraph_node"):
+def get_node_name(run_name: object, parent_run_id: UUID | None, metadata: Mapping[str, Any] | None) -> str | None:
+    """The node that begins with the start of this run.
+
+    None if the run is no node: the graph itself, a router between nodes, or a run that LangGraph adds.
+    """
+    node = str(run_name or "")
+    if parent_run_id is None or node == "__start__" or node != (metadata or {}).get("langgraph_node"):
         return None
     return node
 
@@ -21,12 +26,12 @@ def read_message(response: LLMResult) -> Any:
 
 
 def read_usage(response: LLMResult) -> Mapping[str, Any]:
-    """The tokens of a reply by kind; empty if the model does not report them."""
+    """The token counts of a reply by kind, such as "input_tokens"; empty if the model does not report them."""
     return getattr(read_message(response), "usage_metadata", None) or {}
 
 
 def is_reused(response: LLMResult) -> bool:
-    """Whether the reply caused no call.
+    """Whether the reply took no request to a server.
 
     It came from the journal, from an identical call in flight, or from the same call of an earlier stage of a cascade.
     """

@@ -15,13 +15,17 @@ from quorum.evaluation.metrics.registry import list_metrics
 from quorum.evaluation.run.column_scores import Row
 from quorum.models.tracing import copy_without_secrets
 
-COUNTED_KEYS = ("calls", "malformed", "wordy_answers", "dropped")  # dropped: passages that did not fit the window
+# Keys of a row that go to its run's metadata. dropped: how many passages did not fit into the model's window.
+COUNTED_KEYS = ("calls", "malformed", "wordy_answers", "dropped")
 
 
 @dataclass(frozen=True)
 class ExperimentTarget:
-    """The experiment that receives the rows of one method. model: as in the settings ("openai:gpt-4o"); started_at:
-    when the experiment was created, used as the start time of its runs.
+    """The LangSmith experiment that receives the rows of one method.
+
+    dataset, experiment: the ids that LangSmith gave to the data set and to the experiment; project: the experiment's
+    name, because LangSmith stores an experiment as a project; method: the method's name in our results; model: as in
+    the settings ("openai:gpt-4o"); started_at: when the experiment was created, used as the start time of its runs.
     """
 
     dataset: UUID
@@ -38,17 +42,22 @@ def make_example_id(dataset: UUID, row: Row) -> UUID:
 
 
 def make_example(dataset: UUID, row: Row, hides_texts: bool) -> dict[str, Any]:
-    """A question with its accepted answers. Its metadata hold the question's id in our data."""
+    """A question with its accepted answers, as a LangSmith example. Its metadata hold the question's id in our data.
+
+    hides_texts: whether to hide answers that are long enough to quote a passage.
+    """
+    # Under the key "answer", short answers stay visible even if texts are hidden.
+    clean_answers = copy_without_secrets({"answer": row["gold"]}, hides_texts)["answer"]
     return {
         "id": make_example_id(dataset, row),
         "inputs": copy_without_secrets({"question": row["question"]}, hides_texts),
-        "reference_outputs": {"answers": copy_without_secrets({"answer": row["gold"]}, hides_texts)["answer"]},
+        "reference_outputs": {"answers": clean_answers},
         "metadata": {"id": row["id"], "task": row.get("task") or "short"},
     }
 
 
 def make_dated_id(created_at: datetime, *content: str) -> UUID:
-    """A UUID of version 7, as LangSmith requires for runs: a time, then bits derived from `content`."""
+    """A UUID of version 7, as LangSmith requires for runs: `created_at`, then bits derived from `content`."""
     digest = int.from_bytes(sha256(json.dumps(content).encode()).digest()[:10])
     value = int(created_at.timestamp() * 1000) << 80 | digest
     version, variant = 0xF << 76, 0x3 << 62
@@ -61,7 +70,10 @@ def make_run_id(target: ExperimentTarget, row: Row) -> UUID:
 
 
 def make_runs(target: ExperimentTarget, row: Row) -> Iterator[dict[str, Any]]:
-    """The run of an answer and a child run for its model calls, from which LangSmith counts and prices tokens."""
+    """The run of an answer, then one child run that stands for all its model calls, if it made any.
+
+    LangSmith counts the tokens of the child run and prices them. The client that sends the runs removes secrets.
+    """
     id_, started_at = make_run_id(target, row), target.started_at.astimezone(UTC)
     ended_at = started_at + timedelta(seconds=row["seconds"])
     dotted_order = f"{started_at:%Y%m%dT%H%M%S%fZ}{id_}"
@@ -108,13 +120,13 @@ def make_outputs(row: Row) -> dict[str, Any]:
 
 
 def make_usage(row: Row) -> dict[str, int]:
-    """The tokens of all calls, as LangChain names them."""
+    """The tokens of all calls of an answer, under the names that LangChain uses."""
     input_tokens, output_tokens = row["input_tokens"] or 0, row["output_tokens"] or 0
     return {"input_tokens": input_tokens, "output_tokens": output_tokens, "total_tokens": input_tokens + output_tokens}
 
 
 def describe_model(model: str) -> dict[str, str]:
-    """The model, named as in LangSmith's table of prices."""
+    """The metadata that name the model (such as "openai:gpt-4o") as LangSmith's table of prices does."""
     provider, colon, name = model.partition(":")
     return {"ls_model_type": "chat"} | ({"ls_provider": provider} if colon else {}) | {"ls_model_name": name or model}
 

@@ -40,7 +40,8 @@ class Support(TypedDict):
 
 class ShownResult(Result, total=False):
     """A result as people see it: with the statement that supports the answer (`support`), and a sentence about the
-    question (`note`), for example that the offline reader reads English only. Each is null if there is nothing to show.
+    question (`note`), for example that the built-in reader reads English only. Each is null if there is nothing to
+    show.
     """
 
     support: Support | None
@@ -61,12 +62,12 @@ async def add_support_and_note(question: str, result: Result, context: Context) 
 
 
 def make_language_note(question: str, context: Context) -> str | None:
-    """A sentence to show if the offline reader cannot read the question, because it is not English; else None."""
+    """A sentence to show if the built-in reader cannot read the question, because it is not English; else None."""
     language = find_foreign_language(question) if context.model == "embedded" else None
     if language is None:
         return None
     return (
-        f"The question looks like {language}, and the offline reader reads English only; ask in English, or choose a "
+        f"The question looks like {language}, and the built-in reader reads English only; ask in English, or choose a "
         "chat model, for example --model openai:NAME."
     )
 

@@ -33,13 +33,13 @@ class Reply:
     """One reply.
 
     text: stripped, without reasoning; raw: as the server sent it. usage, seconds: the cost of the original call, even
-    if the reply comes from the journal, so that a method's figures do not depend on earlier runs. Only for a reply from
-    an earlier stage of a cascade is the usage 0, because that stage counts it. is_reused: whether the reply caused no
-    call: it came from the journal, from an identical call in flight, from the first of identical samples, or from the
-    same call of an earlier stage of a cascade. The actual cost is the sum over the replies with is_reused=False.
-    finish: why the model stopped, in the server's words. reasoning: the reasoning that the server sent in a field of
-    its own. temperature_refused: whether the model refuses the parameter temperature, so that its replies may differ
-    even at temperature 0.
+    if the reply comes from the journal, so that a method's figures do not depend on earlier runs. The usage is 0 only
+    if the reply comes from an earlier stage of a cascade, because that stage counts it. is_reused: whether the reply
+    caused no call: it came from the journal, from an identical call in flight, from the first of identical samples, or
+    from the same call of an earlier stage of a cascade. The actual cost is the sum over the replies with
+    is_reused=False. finish: why the model stopped, in the server's words. reasoning: the reasoning that the server sent
+    in a field of its own. temperature_refused: whether the model refuses the parameter temperature, so that its replies
+    may differ even at temperature 0.
     """
 
     text: str
@@ -73,9 +73,10 @@ async def call(
     what this call is about ("passage 2"); inputs: the prompt's variables, which only the embedded reader gets; schema:
     the reply's JSON schema, which is sent to servers that speak the OpenAI protocol and do not refuse it.
 
-    At temperature 0 the n requests would be identical: only one is sent, and each of the n replies counts its full
-    cost. (The scripted model, and a model object whose own temperature is not 0, are asked n times.) If the server
-    reports no token usage, every three bytes count as one token.
+    At temperature 0 the n requests would be identical: only one is sent, and each of the n replies has its full usage.
+    n requests are sent, however, to the scripted model, to a model object whose own temperature is not 0, and to a
+    model that refuses the parameter temperature. If the server reports no token usage, every three bytes count as one
+    token.
 
     Raises CallError after the last try, TooLong when the prompt does not fit the model's window, SetupError when no
     call can succeed: a refused key, or a server that was unreachable for five minutes.
@@ -105,10 +106,12 @@ async def ask_samples(request: Request, reply_identity: ReplyIdentity, numbers: 
 
 
 async def fetch_reply(request: Request, reply_identity: ReplyIdentity, sample: int) -> Reply:
-    """Sample number `sample`: from the journal, from an identical call in flight, or from the model."""
+    """The reply number `sample` (0 for the first): from an earlier stage of a cascade, from the journal, from an
+    identical call in flight, or from the model.
+    """
     reply_identity = replace(reply_identity, sample=sample)
     cache = CASCADE_CACHE.get()
-    call_key = reply_identity.make_key(request) or (request.model_label, str(request.message.content), sample)
+    call_key = reply_identity.make_journal_key(request) or (request.model_label, str(request.message.content), sample)
     earlier_record: Record | None = None if cache is None else cache.find_earlier_reply(call_key)
     if earlier_record is not None:
         return await reuse_reply(request, earlier_record)
@@ -126,7 +129,7 @@ async def fetch_reply(request: Request, reply_identity: ReplyIdentity, sample: i
 
 async def fetch_record(request: Request, reply_identity: ReplyIdentity) -> tuple[Record, bool]:
     """The record of a reply, and whether it caused no call: it was journaled, or shared with an identical call."""
-    key = reply_identity.make_key(request)
+    key = reply_identity.make_journal_key(request)
 
     async def fetch() -> tuple[Record, bool]:
         journal = None if key is None else await find_journal(request.context)
@@ -180,7 +183,7 @@ async def ask_by_schema(request: Request, reply_identity: ReplyIdentity) -> tupl
             if not is_schema_ignored(record):
                 return record, False
             record_refusal(request, SCHEMA_PARAMETER, "ignores a JSON schema; asking without one")
-            journal, key = await find_journal(request.context), reply_identity.make_key(plain_request)
+            journal, key = await find_journal(request.context), reply_identity.make_journal_key(plain_request)
             if journal is not None and key is not None:
                 await journal.put(key, record)
         except SchemaRefused:
@@ -190,7 +193,7 @@ async def ask_by_schema(request: Request, reply_identity: ReplyIdentity) -> tupl
 
 
 def is_schema_ignored(record: Record) -> bool:
-    """Whether the model, which was sent a schema, gave a complete reply that is not JSON."""
+    """Whether the model, which was sent a schema, gave a complete reply without a JSON object."""
     text = remove_thinking(record.text)
     return bool(text) and "{" not in text and record.finish not in ("length", "max_tokens", "content_filter")
 

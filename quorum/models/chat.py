@@ -18,11 +18,11 @@ CREATION_LOCK = threading.Lock()
 
 
 def chat_model(spec: str | BaseChatModel, context: Context | None = None) -> BaseChatModel:
-    """The chat model of a spec: "embedded", "scripted", "transformers:PATH", "openai:NAME" or "provider:name"; an
-    object is used as it is.
+    """The chat model of a spec: "embedded", "scripted", "transformers:PATH", "openai:NAME" or "provider:name". A model
+    object is returned unchanged.
 
-    Clients do not retry (`quorum.models.call` does) and report token counts while they stream; within one event
-    loop a spec always gives the same client. A spec that cannot be used is a `SetupError`.
+    Clients do not retry (`quorum.models.call` does) and report token counts while they stream. Within one event loop,
+    equal specs with equal settings give the same client. Raises `SetupError` for a spec that cannot be used.
     """
     if not isinstance(spec, str):
         return spec
@@ -54,13 +54,16 @@ async def chat_model_async(spec: str | BaseChatModel, context: Context) -> BaseC
 
 
 def make_client_key(spec: Spec, context: Context) -> Any:
-    """The key of a client in the loop's cache: the spec with the server's address, the credentials, the timeout."""
+    """The key of a client in the cache of the event loop: the spec (which holds the server's address),
+    OPENAI_API_KEY if the provider is openai, and the timeout.
+    """
     return ("chat", spec, os.environ.get("OPENAI_API_KEY") if spec.provider == "openai" else None, context.timeout)
 
 
 def make_chat(spec: Spec, context: Context, loop_cache: LoopCache | None) -> BaseChatModel:
     """The model of a spec: for "embedded", "scripted" and "transformers" the one that the process shares, else a new
-    client. OpenAI's client is closed with the loop that `loop_cache` belongs to.
+    client. OpenAI's client is closed with the event loop that `loop_cache` belongs to; without a `loop_cache` nothing
+    closes it.
     """
     if spec.provider in ("embedded", "scripted"):
         with CREATION_LOCK:
@@ -72,7 +75,7 @@ def make_chat(spec: Spec, context: Context, loop_cache: LoopCache | None) -> Bas
     if spec.provider == "openai":
         options |= get_openai_access(spec) | {"stream_usage": True} | make_http_clients(context.timeout, loop_cache)
 
-    def make() -> BaseChatModel:
+    def make_client_model() -> BaseChatModel:
         if spec.provider == "openai":
             from quorum.models.openai_chat import OpenAIChat
 
@@ -82,7 +85,7 @@ def make_chat(spec: Spec, context: Context, loop_cache: LoopCache | None) -> Bas
         model: BaseChatModel = init_chat_model(spec.name, model_provider=spec.provider, **options)
         return model
 
-    return make_client(spec, make)
+    return make_client(spec, make_client_model)
 
 
 @lru_cache(1)
@@ -95,7 +98,10 @@ def get_embedded_model() -> BaseChatModel:
 
 @lru_cache(2)
 def get_local_model(folder: str, version: str) -> BaseChatModel:
-    """The model in a folder, one per process; reloaded when the folder changes. At most two stay in memory."""
+    """The model in a folder, one per process. At most two models stay in memory.
+
+    version: the folder's fingerprint. It is only a key of the cache: a folder that changes is loaded again.
+    """
     from quorum.models.transformers_chat import TransformersModel
 
     return TransformersModel(folder=folder)
@@ -114,9 +120,9 @@ def get_model_identity(model: str | BaseChatModel, context: Context | None = Non
 
     The identity is {"provider", "base_url", "model"}. For the embedded reader, "model" is the name that
     `get_reader_name` makes from its weights, calibration and code. For a folder of the transformers library it is the
-    hash of the weights that quorum.json states; if the folder has no quorum.json, a hash of its files' names, sizes and
-    times. None without a stable identity: the scripted model, and an object made by the caller (except a plain embedded
-    reader).
+    hash of the weights that quorum.json states; if the folder has no quorum.json, a hash of its path and of its files'
+    names, sizes and times. Returns None for a model without a stable identity: the scripted model, or an object made by
+    the caller (except a plain embedded reader). The context is not used.
     """
     if isinstance(model, str):
         spec = read_spec(model)
@@ -135,7 +141,7 @@ def get_model_identity(model: str | BaseChatModel, context: Context | None = Non
 
 
 async def get_model_identity_async(model: str | BaseChatModel, context: Context | None = None) -> dict[str, Any] | None:
-    """Like `get_model_identity`, but a thread reads the files of the model."""
+    """Like `get_model_identity`, but a thread reads the model's files, so the event loop is not blocked."""
     if needs_files(model):
         return await asyncio.to_thread(get_model_identity, model, context)
     return get_model_identity(model, context)

@@ -28,14 +28,16 @@ class Selection:
 
 
 class ContextFilter(Protocol):
-    """Keeps the sentences (filco) or whole passages (psg) that help with the question. Ids and titles do not change."""
+    """Keeps what helps with the question: sentences (mode filco) or whole passages (mode psg). The ids and titles of
+    the passages do not change.
+    """
 
     async def select(self, question: str, passages: Sequence[Passage], mode: Mode) -> Selection: ...
 
 
 class EmbeddedFilter:
-    """A sentence classifier on top of the embedded model: the built-in classifier, or the classifier in `folder`. The
-    best sentence decides whether a passage is kept.
+    """A sentence classifier on top of the embedded model: the built-in classifier, or the classifier in `folder`. A
+    passage is kept if the classifier keeps at least one of its sentences.
     """
 
     def __init__(self, folder: str = "") -> None:
@@ -68,26 +70,27 @@ def get_context_filter(spec: str) -> ContextFilter:
 
     The first call imports a module: do not call it on an event loop. The classifier is read at the first `select`.
     """
-    kind, _, name = spec.strip().partition(":")
+    kind, _, folder = spec.strip().partition(":")
     if kind not in FILTER_KINDS:
         raise SetupError(
             f"context_filter={spec!r} names no filter; choose embedded, llm, llm:MODEL (a chat model, such as "
             "llm:openai:NAME), embedded:FOLDER or transformers:FOLDER (filters that `quorum filter train` wrote)."
         )
-    return FILTER_KINDS[kind](name)
+    return FILTER_KINDS[kind](folder)
 
 
 def get_filter_identity(spec: str) -> dict[str, Any] | str | None:
-    """What identifies this filter, as `quorum.models.get_model_identity` identifies a model; it changes when the filter
-    in a folder is trained again. For "llm" without a model, and for an unknown kind of filter, it is the spec itself.
+    """What identifies this filter, in the form in which `quorum.models.get_model_identity` identifies a model; None for
+    a scripted model. The identity changes when the filter in a folder is trained again. For "llm" without a model, and
+    for an unknown kind of filter, it is the spec itself.
     """
-    kind, _, name = spec.strip().partition(":")
-    if kind in ("llm", "transformers") and name:
-        return get_model_identity(name if kind == "llm" else spec)
+    kind, _, model_or_folder = spec.strip().partition(":")
+    if kind in ("llm", "transformers") and model_or_folder:
+        return get_model_identity(model_or_folder if kind == "llm" else spec)
     if kind != "embedded":
         return spec
-    if not name:
+    if not model_or_folder:
         return get_model_identity(kind)
-    filter_files = [Path(name) / part for part in ("sentences.json", "sentences.onnx")]
+    filter_files = [Path(model_or_folder) / name for name in ("sentences.json", "sentences.onnx")]
     weights = sha256(b"".join(path.read_bytes() for path in filter_files if path.is_file()))
     return {"provider": "embedded", "base_url": None, "model": weights.hexdigest()[:12]}

@@ -1,8 +1,9 @@
-"""Asks an idle connection quickly whether the server has closed it.
+"""Finds out quickly whether the server has closed an idle connection.
 
-httpcore2 asks this of every idle connection before and after each request. Each time it asks anyio for the socket, and
-anyio also reads the address of the other end. Then it makes a poll object. When sixteen calls run at once, this takes
-8% of a call's processor time. Here the socket and the poll object are kept with the connection.
+httpcore2, on which the HTTP client httpx2 is built, checks every idle connection before and after each request. Each
+time it gets the socket from anyio, which also reads the server's address, and then makes a poll object. When sixteen
+calls run at once, these checks take 8% of a call's processor time. Here, a connection keeps its socket and its poll
+object.
 """
 
 import select
@@ -14,10 +15,10 @@ import httpx2
 
 
 def check_idle_connections_quickly(client: httpx2.AsyncClient) -> None:
-    """Let a new client's direct connections (not those through a proxy) be `StreamWithPoll`s.
+    """Make a new client use a `StreamWithPoll` for every direct connection (not for connections through a proxy).
 
-    httpx2 has no option for httpcore2's network backend, so we set it in the client's connection pool. Where that pool
-    is not found, or the system has no `poll` (Windows), the client stays as it is.
+    httpx2 has no option for httpcore2's network backend, so we set it in the client's connection pool, a private
+    attribute. If there is no such attribute, or the system has no `poll` (Windows), the client stays as it is.
     """
     pool: Any = getattr(getattr(client, "_transport", None), "_pool", None)
     if hasattr(pool, "_network_backend") and hasattr(select, "poll"):
@@ -40,14 +41,17 @@ class StreamWithPoll(httpcore2.AsyncNetworkStream):
         return StreamWithPoll(await self.stream.start_tls(ssl_context, server_hostname, timeout))
 
     def get_extra_info(self, info: str) -> Any:
-        """What httpcore2 asks by name. An idle connection is readable once the server has closed it."""
+        """The information that httpcore2 asks for by its name.
+
+        httpcore2 asks an idle connection for "is_readable": it is readable only if the server has closed it.
+        """
         if info == "is_readable":
             return self.socket.fileno() < 0 or bool(self.poll.poll(0))
         return self.stream.get_extra_info(info)
 
 
 class BackendWithPoll(httpcore2.AnyIOBackend):
-    """httpcore2's backend for asyncio, with `StreamWithPoll`s."""
+    """httpcore2's network backend for asyncio, except that its connections are `StreamWithPoll`s."""
 
     async def connect_tcp(self, *args: Any, **options: Any) -> httpcore2.AsyncNetworkStream:
         return StreamWithPoll(await super().connect_tcp(*args, **options))

@@ -42,6 +42,7 @@ async def share_call(key: str | None, work: Callable[[], Awaitable[T]]) -> tuple
 
 
 async def await_work(work: Callable[[], Awaitable[T]]) -> T:
+    """Call `work` and await it, so that both happen in the shared task."""
     return await work()
 
 

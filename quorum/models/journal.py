@@ -1,9 +1,9 @@
 """Keeps every model reply in SQLite, the journal, so that no reply is paid for twice.
 
 The journal runs on a thread of its own, so the event loop never blocks. A reply is on disk before its caller sees it,
-so a killed process loses nothing. Jobs that arrive while the thread is busy form a batch: writes in one transaction,
-then look-ups. A file that is not a journal is never deleted: a `SetupError` names it. `quorum.models.journal_database`
-reads and writes the file.
+so a killed process loses nothing. Jobs that arrive while the thread is busy form a batch: the thread first does all
+writes of the batch, in one transaction, and then its look-ups. A file that is not a journal is never deleted: a
+`SetupError` names it. `quorum.models.journal_database` reads and writes the file.
 """
 
 import asyncio
@@ -27,17 +27,18 @@ from quorum.models.loops import get_loop_cache
 
 
 def make_key(identity: Mapping[str, Any], decoding: Mapping[str, Any], text: str, inputs: Any, sample: int) -> str:
-    """sha256 over the model's identity (provider, base URL, model), the decoding parameters, the message's text,
-    `inputs` and the number of the sample.
+    """The key of a reply in the journal: the sha256 of all that decides the reply.
 
-    inputs: the prompt's variables and its name if the model is the embedded reader, else None.
+    identity: the model's provider, base URL and name; decoding: the decoding parameters; text: the message that the
+    model gets; inputs: for the embedded reader, the prompt's variables and the prompt's name, else None; sample: the
+    number of the sample, from 0, if the same message is sent several times.
     """
     parts = [dict(identity), dict(decoding), text, inputs, sample]
     return sha256(json.dumps(parts, sort_keys=True, ensure_ascii=True, default=str).encode()).hexdigest()
 
 
 def find_journal_path(context: Context) -> str | None:
-    """The journal's file: the one that the setting gives, else journal.sqlite in the store's folder.
+    """The path of the journal's file: the setting `journal`, or journal.sqlite in the store's folder if it is not set.
 
     If the store is a server, the folder is .quorum/. None if the journal is off.
     """
@@ -50,19 +51,21 @@ def find_journal_path(context: Context) -> str | None:
 
 @dataclass(frozen=True)
 class JournalJob:
-    """A reply to store or, without a record, a key to look up; with the loop and future that get the outcome."""
+    """A reply to store under a key or, if `record` is None, a key to look up. future: gets the outcome; loop: the event
+    loop of the future.
+    """
 
     key: str
     record: Record | None
     loop: asyncio.AbstractEventLoop
-    outcome: "asyncio.Future[Record | None]"
+    future: "asyncio.Future[Record | None]"
 
 
-Outcome = tuple[JournalJob, "Record | None", BaseException | None]
+Outcome = tuple[JournalJob, "Record | None", BaseException | None]  # (job, the reply found, the error)
 
 
 class ReplyStore(Protocol):
-    """Looks up and stores replies: a `Journal` of this process, or of another one."""
+    """Looks up and stores replies: a `Journal` of this process, or an object that asks the `Journal` of another one."""
 
     async def get(self, key: str) -> Record | None: ...
 
@@ -81,15 +84,18 @@ class Journal:
         self.is_busy = False
 
     async def get(self, key: str) -> Record | None:
-        """The stored reply."""
+        """The reply stored under a key; None if there is none."""
         return await self.submit_and_wait(key, None)
 
     async def put(self, key: str, record: Record) -> None:
-        """Store a reply. If the key has a reply already, that one stays."""
+        """Store a reply. If a reply is already stored under the key, it is kept, and the new one is dropped."""
         await self.submit_and_wait(key, record)
 
     async def submit_and_wait(self, key: str, record: Record | None) -> Record | None:
-        """Queue a job for the thread and wait for its outcome. A busy thread takes the whole queue when it is done."""
+        """Queue a job for the thread and wait for its outcome: store `record` or, if it is None, look up the key.
+
+        A thread that is busy takes the whole queue as soon as it has finished its current batch.
+        """
         loop = asyncio.get_running_loop()
         job = JournalJob(key, record, loop, loop.create_future())
         with self.lock:
@@ -97,10 +103,10 @@ class Journal:
             was_idle, self.is_busy = not self.is_busy, True
         if was_idle:
             self.thread.submit(self.run_queue)
-        return await job.outcome
+        return await job.future
 
     def run_queue(self) -> None:
-        """Runs on the thread until the queue is empty."""
+        """Do the queued jobs, batch by batch, until the queue is empty. Runs on the journal's thread."""
         while True:
             with self.lock:
                 jobs, self.waiting_jobs = self.waiting_jobs, []
@@ -117,7 +123,7 @@ class Journal:
                     )
 
     def run_jobs(self, jobs: Sequence[JournalJob]) -> list[Outcome]:
-        """The outcomes of jobs that all write or all look up. A disk error fails all of them."""
+        """Do jobs that all write, or that all look up, and return their outcomes. A disk error fails all of them."""
         if not jobs:
             return []
         try:
@@ -132,8 +138,8 @@ class Journal:
         except (sqlite3.Error, OSError) as error:
             failure = self.explain_disk_error(error)
             return [(job, None, failure) for job in jobs]
-        except Exception as error:  # noqa: BLE001  a bug: the callers get it, or they would wait for ever
-            if len(jobs) > 1:  # one of the records cannot be stored: store the others one by one
+        except Exception as error:  # noqa: BLE001  a bug: pass it to the callers, which would otherwise wait for ever
+            if len(jobs) > 1:  # one of the jobs fails: do them one by one, so that the others succeed
                 return [outcome for job in jobs for outcome in self.run_jobs([job])]
             return [(job, None, error) for job in jobs]
 
@@ -143,7 +149,7 @@ class Journal:
             getattr(error, "sqlite_errorcode", None) == sqlite3.SQLITE_FULL
             or getattr(error, "errno", None) == errno.ENOSPC
         )
-        advice = "make room, then run the same again" if is_full else "move that file away, or run with journal=off"
+        advice = "make room on the disk, then try again" if is_full else "move that file away, or run with journal=off"
         return SetupError(f"The journal {self.path} cannot be used ({error}); {advice}.")
 
     def close(self) -> None:
@@ -155,14 +161,14 @@ class Journal:
 
 
 def set_outcomes(outcomes: list[Outcome]) -> None:
-    """Set the futures' outcomes, on their own loop. Cancelled futures are skipped."""
+    """Set the results of the jobs' futures. Runs on the event loop of these futures; skips cancelled futures."""
     for job, record, error in outcomes:
-        if job.outcome.done():
+        if job.future.done():
             continue
         if error is None:
-            job.outcome.set_result(record)
+            job.future.set_result(record)
         else:
-            job.outcome.set_exception(error)
+            job.future.set_exception(error)
 
 
 OPEN_JOURNALS: dict[str, Journal] = {}
@@ -170,7 +176,9 @@ OPENING_LOCK = threading.Lock()
 
 
 def open_journal(path: str) -> Journal:
-    """The journal of a file: one per process. `path` is absolute and without links (`resolve_path`)."""
+    """The `Journal` of a file; a process has only one for each file. `path` is absolute and without links
+    (`resolve_path`).
+    """
     with OPENING_LOCK:
         if path not in OPEN_JOURNALS:
             OPEN_JOURNALS[path] = Journal(path)
@@ -178,20 +186,20 @@ def open_journal(path: str) -> Journal:
 
 
 def resolve_path(path: str) -> str:
-    """The absolute path with links resolved. Reads the disk: do not call it on an event loop."""
+    """The absolute path with links resolved. This reads the disk, so do not call it on an event loop."""
     return str(Path(path).expanduser().resolve())
 
 
 @atexit.register
 def close_journals() -> None:
-    """Close all journals. A later call opens them again."""
+    """Close all journals. A later call of a model opens its journal again."""
     with OPENING_LOCK:
         while OPEN_JOURNALS:
             OPEN_JOURNALS.popitem()[1].close()
 
 
 async def find_journal(context: Context) -> ReplyStore | None:
-    """The journal of a run; None if it is off. Its path is resolved once per event loop."""
+    """The journal that the settings name; None if it is off. A path is resolved only once per event loop."""
     path = find_journal_path(context)
     if path is None:
         return None
@@ -206,5 +214,7 @@ async def find_journal(context: Context) -> ReplyStore | None:
 
 
 def share_journals(opener: Callable[[str], ReplyStore]) -> None:
-    """Let the running event loop get its journals from `opener`, so that several processes share one writer."""
+    """Let the running event loop get its journals from `opener(path)`, so that several processes share the `Journal` of
+    one of them.
+    """
     get_loop_cache().entries["journals"] = opener

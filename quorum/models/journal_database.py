@@ -15,7 +15,9 @@ from quorum.models.token_counts import MAX_TOKENS
 
 VERSION = 1
 BUSY_SECONDS = 60.0
-# prompt, version: the name of the prompt and the hash of its text.
+# prompt, version: the name of the prompt and the hash of its text. sample: the number, from 0, of this reply among the
+# replies to the same message. finish: why the model stopped. cached_tokens: the input tokens that the server's prefix
+# cache held. created: when the reply was stored, in seconds since 1970.
 CREATE_REPLIES = """
 CREATE TABLE IF NOT EXISTS replies (
     key TEXT PRIMARY KEY, model TEXT NOT NULL, prompt TEXT NOT NULL, version TEXT NOT NULL, sample INTEGER NOT NULL,
@@ -26,7 +28,8 @@ CREATE TABLE IF NOT EXISTS replies (
 CREATE_DETAILS = (
     "CREATE TABLE IF NOT EXISTS details (key TEXT PRIMARY KEY, left_out TEXT NOT NULL, reasoning TEXT NOT NULL)"
 )
-# Invalid token counts (fractions, strings, 10**30) that an older version stored: such replies are asked for again.
+# The SQL condition for replies with invalid token counts (fractions, strings, 10**30), which an older version stored.
+# Such replies count as missing, so that the model is asked again.
 INVALID_COUNTS = " OR ".join(
     f"typeof(replies.{count}) != 'integer' OR replies.{count} NOT BETWEEN 0 AND {MAX_TOKENS}"
     for count in ("input_tokens", "output_tokens", "cached_tokens")
@@ -37,9 +40,10 @@ INVALID_COUNTS = " OR ".join(
 class Record:
     """One raw reply: its text, its cost, and the prompt that asked for it.
 
-    prompt_name, prompt_version: the prompt's name and the hash of its text, in the columns prompt and version;
+    prompt_name, prompt_version: the prompt's name and the hash of its text; the table's columns are prompt and version.
     left_out: parameters that the model refused, separated by commas: decoding parameters, and response_format (the JSON
-    schema) also if the model ignored it; reasoning: the reasoning that the server sent in a field of its own.
+    schema), which also stands there if the model ignored it. reasoning: the reasoning that the server sent in a field
+    of its own.
     """
 
     text: str
@@ -62,7 +66,10 @@ class Record:
 
 
 def open_database(path: str) -> sqlite3.Connection:
-    """Open the file; create it if it is missing. SQLite's files beside it get its permissions."""
+    """Open the file; create it if it is missing.
+
+    The files that SQLite adds beside it (-wal, -shm) get its permissions.
+    """
     make_private_folder(Path(path).parent)
     make_private_file(Path(path))
     connection = sqlite3.connect(path, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False)
@@ -72,7 +79,7 @@ def open_database(path: str) -> sqlite3.Connection:
         version = connection.execute("PRAGMA user_version").fetchone()[0]
         if version not in (0, VERSION):
             raise sqlite3.DatabaseError(
-                f"another version of Quorum wrote it, with layout {version}; this one reads {VERSION}"
+                f"another version of Quorum wrote it with layout {version}; this version reads only layout {VERSION}"
             )
         retry_while_locked(
             lambda: connection.executescript(
@@ -113,7 +120,9 @@ def read_records(connection: sqlite3.Connection, keys: Sequence[str]) -> list[Re
 
 
 def write_records(connection: sqlite3.Connection, records: Sequence[tuple[str, Record]]) -> None:
-    """Store all (key, reply), or none of them. A key's first reply stays."""
+    """Store all (key, reply) pairs, or none of them if an error is raised. If a key already has a reply, that reply
+    stays, unless its token counts are invalid.
+    """
     rows = [make_row(key, record) for key, record in records]
     details = [
         (key, record.left_out, record.reasoning) for key, record in records if record.left_out or record.reasoning
@@ -132,7 +141,7 @@ def write_records(connection: sqlite3.Connection, records: Sequence[tuple[str, R
             cursor.executemany(f"INSERT OR IGNORE INTO replies VALUES ({', '.join('?' * len(rows[0]))})", rows)
             cursor.execute("COMMIT")
         except BaseException:
-            if connection.in_transaction:  # on a full disk SQLite has already ended it
+            if connection.in_transaction:  # on a full disk SQLite has already ended the transaction
                 cursor.execute("ROLLBACK")
             raise
 

@@ -1,4 +1,7 @@
-"""Limits calls: concurrent calls per event loop, requests and tokens per minute for each loop and model."""
+"""Limits the calls of models: how many run at once, and each model's requests and tokens per minute.
+
+All limits hold for one event loop. Only `share_rate_limits` makes several processes share the limits per minute.
+"""
 
 import asyncio
 from collections import deque
@@ -17,7 +20,9 @@ MINUTE = 60.0
 
 @dataclass
 class TakenAmount:
-    """An amount taken from a rate limit at some time; corrected once the true amount is known."""
+    """An amount (tokens or requests) taken from a rate limit, and the time when it was taken. `correct` replaces an
+    estimate by the true amount.
+    """
 
     time: float
     amount: float
@@ -27,44 +32,50 @@ class TakenAmount:
 
 
 class CorrectableAmount(Protocol):
-    """An amount taken from a rate limit, in this process or another."""
+    """An amount taken from a rate limit that this process or another one keeps. `correct` replaces an estimate by the
+    true amount.
+    """
 
     def correct(self, amount: float) -> None: ...
 
 
 class RateLimit(Protocol):
-    """A limit that serves its callers in order: a `LocalRateLimit`, or one that several processes share."""
+    """A limit per minute, of a model's tokens or requests: a `LocalRateLimit`, or a limit that processes share.
+
+    take: waits until the limit allows `amount`, and counts it; callers are served in the order in which they call.
+    """
 
     async def take(self, amount: float, clock: Clock) -> CorrectableAmount: ...
 
 
 class LocalRateLimit:
-    """At most `limit` in any sixty seconds, in the order of the callers.
+    """Lets its callers take together at most `limit` tokens or requests in any sixty seconds, in the order in which
+    they call.
 
-    An amount larger than `limit` waits until nothing has been taken for sixty seconds.
+    A caller that wants more than `limit` waits until nothing has been taken for sixty seconds.
     """
 
     def __init__(self, limit: float) -> None:
         self.limit = limit
-        self.taken: deque[TakenAmount] = deque()
-        self.order = asyncio.Lock()
+        self.taken_amounts: deque[TakenAmount] = deque()
+        self.turn_lock = asyncio.Lock()  # one caller waits for the limit, the others for this lock
 
     async def take(self, amount: float, clock: Clock) -> TakenAmount:
         """Wait until `amount` fits, and take it."""
-        async with self.order:
+        async with self.turn_lock:
             while (wait := self.compute_wait(amount, clock.now())) > 0:
                 await clock.sleep(wait)
             taken_amount = TakenAmount(clock.now(), amount)
-            self.taken.append(taken_amount)
+            self.taken_amounts.append(taken_amount)
             return taken_amount
 
     def compute_wait(self, amount: float, now: float) -> float:
-        """Seconds until enough of the amounts taken are a minute old; 0 when `amount` fits now."""
-        while self.taken and self.taken[0].time + MINUTE <= now:
-            self.taken.popleft()
-        excess = sum(taken_amount.amount for taken_amount in self.taken) + amount - self.limit
+        """Seconds until so many of the taken amounts are a minute old that `amount` fits; 0 if it fits now."""
+        while self.taken_amounts and self.taken_amounts[0].time + MINUTE <= now:
+            self.taken_amounts.popleft()
+        excess = sum(taken_amount.amount for taken_amount in self.taken_amounts) + amount - self.limit
         wait = 0.0
-        for taken_amount in self.taken:
+        for taken_amount in self.taken_amounts:
             if excess <= 0:
                 break
             excess -= taken_amount.amount
@@ -72,14 +83,18 @@ class LocalRateLimit:
         return wait
 
 
-RateLimitMaker = Callable[[str, str, float], RateLimit]
+RateLimitMaker = Callable[[str, str, float], RateLimit]  # (kind, model, limit) as in `get_rate_limit`
 
 
 @asynccontextmanager
 async def wait_for_limits(
     context: Context, model: str, estimate: int, clock: Clock
 ) -> AsyncGenerator[list[CorrectableAmount], None]:
-    """Wait until the limits allow one call. Yields the token amounts taken for it, to correct with the real number."""
+    """Wait until the limits allow one call. The call takes place inside the `async with` block.
+
+    estimate: the tokens of the call, estimated. Yields what was taken from the limit on tokens (nothing if there is no
+    such limit): the caller corrects it to the number of tokens that the call really used.
+    """
     loop_cache = get_loop_cache()
     taken_amounts: list[CorrectableAmount] = []
     async with loop_cache.get_or_make(("concurrency", context.concurrency), lambda: Slots(context.concurrency)):
@@ -91,14 +106,19 @@ async def wait_for_limits(
 
 
 def get_rate_limit(kind: str, model: str, limit: float) -> RateLimit:
-    """A model's limit per minute: this loop's own, unless `share_rate_limits` has set another maker."""
+    """The limit on what a model may use per minute. kind: "tokens" or "requests".
+
+    It belongs to the running event loop alone, unless `share_rate_limits` has set a function that makes other limits.
+    """
     loop_cache = get_loop_cache()
-    make: RateLimitMaker = loop_cache.get_or_make(
+    make_rate_limit: RateLimitMaker = loop_cache.get_or_make(
         "rate limits", lambda: lambda kind, model, limit: LocalRateLimit(limit)
     )
-    return loop_cache.get_or_make((kind, model, limit), lambda: make(kind, model, limit))
+    return loop_cache.get_or_make((kind, model, limit), lambda: make_rate_limit(kind, model, limit))
 
 
-def share_rate_limits(make: RateLimitMaker) -> None:
-    """Make the running loop get its rate limits from `make(kind, model, limit)`, for work in several processes."""
-    get_loop_cache().entries["rate limits"] = make
+def share_rate_limits(make_rate_limit: RateLimitMaker) -> None:
+    """Let the running event loop get its rate limits from `make_rate_limit(kind, model, limit)`, so that several
+    processes share them.
+    """
+    get_loop_cache().entries["rate limits"] = make_rate_limit

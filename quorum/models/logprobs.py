@@ -1,14 +1,17 @@
-"""Creates scorers by model spec: models that give log-probabilities of a text, which the measure CXMI needs."""
+"""Creates scorers. A scorer is a model that gives the log-probabilities of a text, which the measure CXMI needs."""
 
 from quorum.algorithms.filco_measures import LogProbabilityModel
 from quorum.core.context import Context
 from quorum.core.errors import SetupError
 
-SPEC_FORMS = "transformers:PATH (a folder, extra `train`) or completions:MODEL (a server's /v1/completions with echo)"
+SPEC_FORMS = (
+    "transformers:PATH (the folder of a model; needs the extra `train`) or completions:MODEL (a model on a server "
+    "whose /v1/completions supports `echo`)"
+)
 
 
 def make_scorer(spec: str, context: Context | None = None) -> LogProbabilityModel:
-    """The scorer of a spec. Raises SetupError for any other spec than these:
+    """The scorer that a spec names. There are two forms of specs; any other raises `SetupError`:
 
     - "transformers:PATH": a seq2seq or causal model of the transformers library, run in this process;
     - "completions:MODEL": an OpenAI-compatible server (OPENAI_BASE_URL, OPENAI_API_KEY) that echoes log-probabilities

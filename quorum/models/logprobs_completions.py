@@ -1,4 +1,4 @@
-"""Log-probabilities from an OpenAI-compatible server, whose /v1/completions echoes those of the prompt."""
+"""Log-probabilities from an OpenAI-compatible server whose /v1/completions returns those of the prompt's tokens."""
 
 import asyncio
 from collections.abc import Sequence
@@ -11,13 +11,14 @@ from quorum.models.failures import Failure, classify_error
 from quorum.models.loops import get_loop_cache
 from quorum.models.model_spec import Spec, get_openai_access, get_openai_url, hide_login
 
-PROMPTS_PER_REQUEST = 32  # prompts in one request
-FIRST_WAIT, LONGEST_WAIT = 0.5, 30.0
+PROMPTS_PER_REQUEST = 32
+FIRST_WAIT, LONGEST_WAIT = 0.5, 30.0  # seconds
 
 
 class CompletionsScorer:
-    """Scores continuations with a server. A request asks for no new token. If the server refuses that, the
-    next request asks for one token, which is ignored. Base URL and key are those of openai:MODEL.
+    """Scores continuations with a server. A request asks for no new token after the prompt. If the server refuses a
+    request without new tokens, the next request asks for one token, which is ignored. Base URL and key are those of
+    openai:MODEL.
     """
 
     def __init__(self, model: str, context: Context, clock: Clock = REAL_CLOCK) -> None:
@@ -29,27 +30,28 @@ class CompletionsScorer:
     async def log_probabilities(self, pairs: Sequence[tuple[str, str]]) -> list[float]:
         """For each (prompt, continuation) the summed log-probabilities of the continuation's tokens, in nats.
 
-        A space precedes the continuation. CallError after the last try, SetupError if no try can succeed.
+        A space joins the prompt and the continuation. Raises CallError if the last try fails, and SetupError if no try
+        can succeed or no server answers.
         """
         parts = [pairs[start : start + PROMPTS_PER_REQUEST] for start in range(0, len(pairs), PROMPTS_PER_REQUEST)]
-        scores = await asyncio.gather(*(self.score_part(part) for part in parts))
-        return [score for part in scores for score in part]
+        scores_of_parts = await asyncio.gather(*(self.score_request(part) for part in parts))
+        return [score for scores in scores_of_parts for score in scores]
 
-    async def score_part(self, pairs: Sequence[tuple[str, str]]) -> list[float]:
-        """Repeat one request until it succeeds or no further try can succeed."""
+    async def score_request(self, pairs: Sequence[tuple[str, str]]) -> list[float]:
+        """The scores of the pairs, by one request, repeated until it succeeds or no further try can succeed."""
         semaphore = get_loop_cache().get_or_make(
             ("completions", self.spec, self.context.concurrency), self.make_semaphore
         )
         texts, attempt = [f"{prompt} {continuation}" for prompt, continuation in pairs], 0
-        sent_tokens = self.new_tokens
+        new_tokens_sent = self.new_tokens
         while True:
             try:
                 async with semaphore:
-                    sent_tokens = self.new_tokens  # another request may change it while this one is in flight
+                    new_tokens_sent = self.new_tokens  # another request may change it while this one is in flight
                     reply = await self.get_client().completions.create(
                         model=self.model,
                         prompt=texts,
-                        max_tokens=sent_tokens,
+                        max_tokens=new_tokens_sent,
                         echo=True,
                         logprobs=1,
                         temperature=0,
@@ -61,7 +63,7 @@ class CompletionsScorer:
                 failure = classify_error(error, self.clock.unix_time(), "openai")
                 if failure.kind == "other":
                     raise
-                if failure.kind == "refused" and "max_tokens" in failure.message and not sent_tokens:
+                if failure.kind == "refused" and "max_tokens" in failure.message and not new_tokens_sent:
                     self.new_tokens = 1
                     continue
                 attempt += 1
@@ -93,12 +95,19 @@ class CompletionsScorer:
         subject = f"The scorer {self.spec.text!r} at {hide_login(self.spec.base_url or '')}"
         if failure.kind == "denied":
             raise SetupError(f"{subject} refused the call ({message}); check OPENAI_API_KEY.") from error
-        if failure.kind in ("refused", "too_long"):
+        if failure.kind == "too_long":
+            raise SetupError(
+                f"A text does not fit the scorer {self.spec.text!r} ({message}); split the passages, or choose a "
+                "scorer with a longer window."
+            ) from error
+        if failure.kind == "refused":
             hint = "; the server must offer /v1/completions with echo and logprobs, as vLLM does"
             raise SetupError(f"{subject} refused the call ({message}){hint}.") from error
         if attempt >= self.context.attempts:
             if failure.kind == "unreachable":
-                raise SetupError(f"{subject} cannot be reached ({message}); start the server or correct the address.")
+                raise SetupError(
+                    f"{subject} cannot be reached ({message}); start the server or correct the address."
+                ) from error
             raise CallError(f"{subject} failed after {attempt} tries: {message}", failure.status) from error
         if failure.retry_after is not None:
             return failure.retry_after
@@ -120,9 +129,10 @@ class CompletionsScorer:
 
 
 def read_score(logprobs: Any, prompt: str, text: str) -> float | None:
-    """The summed log-probabilities of the tokens that end after the prompt and begin within the text; None without any.
+    """The summed log-probabilities of the tokens that end after the prompt and begin within the text.
 
-    A first token that is not in the prompt's text is the model's begin-of-text token; the text starts after it.
+    text: the prompt, a space and the continuation. None if there is no such token, or one without a log-probability. A
+    first token that does not begin the text is the model's begin-of-text token; the text starts after it.
     """
     tokens, scores, starts = (getattr(logprobs, name, None) for name in ("tokens", "token_logprobs", "text_offset"))
     if not tokens or not scores or not starts or len(tokens) != len(scores) or len(tokens) != len(starts):

@@ -8,11 +8,13 @@ from typing import Any
 from quorum.core.errors import SetupError
 from quorum.models.pretrained import Pretrained, load_pretrained
 
-TOKENS_AT_ONCE = 8192  # in one pass, padding included
+TOKENS_AT_ONCE = 8192  # in one pass through the model, padding included
 
 
 class TransformersScorer:
-    """Scores continuations by a seq2seq model (prompt to the encoder) or a causal one (prompt, then continuation).
+    """Scores continuations by a seq2seq or a causal model.
+
+    The encoder of a seq2seq model reads the prompt; a causal model reads the prompt and then the continuation.
 
     The end-of-sequence token is not part of a continuation. The model is loaded with the first batch.
     """
@@ -35,13 +37,14 @@ class TransformersScorer:
             encoded_pairs = [(codec.encode_prompt(prompt), codec.encode_target(text)[:-1]) for prompt, text in pairs]
             self.check_lengths(encoded_pairs)
             scores = [0.0] * len(pairs)
-            for group in make_batches([len(prompt) + len(target) for prompt, target in encoded_pairs]):
-                group_scores = score_batch(self.pretrained, [encoded_pairs[index] for index in group])
-                for index, score in zip(group, group_scores, strict=True):
+            for batch in make_batches([len(prompt) + len(target) for prompt, target in encoded_pairs]):
+                batch_scores = score_batch(self.pretrained, [encoded_pairs[index] for index in batch])
+                for index, score in zip(batch, batch_scores, strict=True):
                     scores[index] = score
         return scores
 
     def check_lengths(self, encoded_pairs: Sequence[tuple[list[int], list[int]]]) -> None:
+        """Raise a SetupError if the longest input does not fit into the model's window."""
         assert self.pretrained is not None
         seq2seq, config = self.pretrained.codec.seq2seq, self.pretrained.model.config
         longest = max((len(p) if seq2seq else len(p) + len(t) for p, t in encoded_pairs), default=0)
@@ -54,7 +57,9 @@ class TransformersScorer:
 
 
 def make_batches(lengths: Sequence[int]) -> list[list[int]]:
-    """Batches of indices, longest texts first, each of at most TOKENS_AT_ONCE padded tokens."""
+    """Batches of indices, longest texts first, each of at most TOKENS_AT_ONCE padded tokens. A text that is longer than
+    this has a batch of its own.
+    """
     batches: list[list[int]] = []
     for index in sorted(range(len(lengths)), key=lambda index: -lengths[index]):
         if batches and (len(batches[-1]) + 1) * lengths[batches[-1][0]] <= TOKENS_AT_ONCE:
@@ -65,7 +70,7 @@ def make_batches(lengths: Sequence[int]) -> list[list[int]]:
 
 
 def score_batch(pretrained_model: Pretrained, batch: Sequence[tuple[list[int], list[int]]]) -> list[float]:
-    """One pass through the model."""
+    """The score of each (prompt, continuation) of a batch, by one pass through the model."""
     import torch
 
     model, pad = pretrained_model.model, pretrained_model.codec.tokenizer.pad_token_id
@@ -87,7 +92,7 @@ def score_batch(pretrained_model: Pretrained, batch: Sequence[tuple[list[int], l
         logits = model(**model_inputs).logits
         scores = []
         for row, (prompt, target) in enumerate(batch):
-            first = 0 if seq2seq else len(prompt) - 1
+            first = 0 if seq2seq else len(prompt) - 1  # the position that predicts the target's first token
             log_probabilities = logits[row, first : first + len(target)].float().log_softmax(-1)
             target_scores = log_probabilities.gather(
                 -1, torch.tensor(target, dtype=torch.long, device=model.device)[:, None]

@@ -10,7 +10,10 @@ T = TypeVar("T")
 
 
 class LoopCache:
-    """Objects that are made once per event loop, by key."""
+    """The objects of one event loop, each made once and found by its key.
+
+    closers: asynchronous functions that close the objects; whoever makes an object that must be closed adds one.
+    """
 
     def __init__(self) -> None:
         self.entries: dict[Any, Any] = {}
@@ -25,7 +28,7 @@ class LoopCache:
         return entry
 
     async def close(self) -> None:
-        """Close every client; called while the loop shuts down."""
+        """Run all closers and forget the objects; called while the loop shuts down."""
         closers, self.closers = self.closers, []
         self.entries.clear()
         for close in closers:

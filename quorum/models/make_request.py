@@ -22,9 +22,9 @@ from quorum.models.tracing import note_prompt
 class ReplyIdentity:
     """What identifies a reply, besides the request.
 
-    model_identity: what identifies the model, None if nothing lasting does; prompt_version: the hash of the prompt's
-    text; inputs: the prompt's variables, which only the embedded reader uses; sample: the number of the reply among
-    several independent ones.
+    model_identity: what `quorum.models.chat.get_model_identity` returns; None if nothing identifies the model in later
+    runs. prompt_version: the hash of the prompt's text; inputs: the prompt's variables if the model is the embedded
+    reader, else None; sample: the reply's number, from 0, if several independent replies are asked for.
     """
 
     model_identity: dict[str, Any] | None
@@ -33,8 +33,8 @@ class ReplyIdentity:
     inputs: dict[str, Any] | None
     sample: int = 0
 
-    def make_key(self, request: Request) -> str | None:
-        """The reply's key in the journal."""
+    def make_journal_key(self, request: Request) -> str | None:
+        """The reply's key in the journal; None if the reply is not kept there, because its model has no identity."""
         if self.model_identity is None:
             return None
         decoding = request.decoding | ({} if request.schema is None else {SCHEMA_PARAMETER: request.schema})
@@ -55,7 +55,9 @@ async def make_request(
     config: RunnableConfig | None,
     clock: Clock,
 ) -> tuple[Request, ReplyIdentity, str | BaseChatModel]:
-    """(request, identity of its replies, model) of a call; the arguments are those of `call`."""
+    """(request, identity of its replies, model) of a call. The arguments are those of `call`; the model is the one that
+    is asked: `model`, or the context's if `model` is None.
+    """
     chosen_model = context.model if model is None else model
     client = await chat_model_async(chosen_model, context)
     reads_prompt_inputs = bool(getattr(client, "reads_prompt_inputs", False))
@@ -84,11 +86,14 @@ async def make_request(
 
 
 def merge_config(config: RunnableConfig | None, own_config: RunnableConfig) -> RunnableConfig:
+    """The caller's config, if any, with the run name and the metadata of `own_config`."""
     return own_config if config is None else merge_configs(config, own_config)
 
 
 def make_decoding(context: Context, temperature: float, *, made_by_caller: bool) -> dict[str, Any]:
-    """The decoding parameters. A model object keeps its own unless a temperature above 0 is asked for."""
+    """The decoding parameters to send. None are sent at temperature 0 if the caller made the model object: the object's
+    own parameters apply.
+    """
     if temperature == 0:
         return {} if made_by_caller else {"temperature": 0.0}
     nucleus = {} if context.top_p == 1 else {"top_p": context.top_p}
@@ -98,12 +103,12 @@ def make_decoding(context: Context, temperature: float, *, made_by_caller: bool)
 def is_greedy(model: str | BaseChatModel, temperature: float) -> bool:
     """Whether equal requests should get equal replies."""
     if isinstance(model, str):
-        return temperature == 0 and model != "scripted"
+        return temperature == 0 and model != "scripted"  # the scripted model may reply differently each time
     return temperature == 0 and getattr(model, "temperature", None) == 0
 
 
 def make_label(model: str | BaseChatModel, model_identity: dict[str, Any] | None) -> str:
-    """The model's name in logs and errors. Its limits are stored under the same name."""
+    """The model's name in logs and errors. All calls under one name share the limits on requests and tokens."""
     if not isinstance(model, str):
         return f"The model {type(model).__name__} ({getattr(model, 'model_name', None) or hex(id(model))})"
     return f"The model {model!r}" + (

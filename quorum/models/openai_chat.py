@@ -1,8 +1,8 @@
 """Calls chat models by the OpenAI protocol: keeps fields that LangChain's client drops, and checks every reply.
 
 `ChatOpenAI` drops fields that OpenAI does not have, such as the reasoning that vLLM, llama.cpp and DeepSeek send beside
-the answer; its documentation leaves them to subclasses. Every response with status 200 becomes a reply or a
-`GarbledReply`, which `quorum.models.send_request` tries again.
+the answer; LangChain's documentation says that a subclass must read them. A response with status 200 either becomes a
+reply or raises `GarbledReply`; then `quorum.models.send_request` sends the request again.
 """
 
 import warnings
@@ -19,7 +19,7 @@ from quorum.core.json_text import replace_lone_surrogates
 from quorum.models.failures import GarbledReply
 from quorum.models.token_counts import clean_usage
 
-# The names that servers give the field. Quorum reads both, and stores the reasoning under the first.
+# Servers name the field with the reasoning in one of these ways. Quorum reads both, and stores it under the first name.
 REASONING_FIELDS = ("reasoning_content", "reasoning")
 SPECIAL_FIELDS = {"response_format", "extra_headers", "extra_query", "extra_body", "timeout"}
 EMPTY_REPLY_REASONS = ("length", "max_tokens", "content_filter")  # finish reasons of a reply that may be empty
@@ -51,7 +51,8 @@ class OpenAIChat(ChatOpenAI):
     def _create_chat_result(self, response: Any, generation_info: dict[str, Any] | None = None) -> ChatResult:
         body = response.model_dump(warnings=False) if isinstance(response, openai.BaseModel) else response
         if not isinstance(body, dict) or body.get("error"):
-            return super()._create_chat_result(body, generation_info)  # it raises the server's error
+            # This raises the server's error. If the body is no object, it fails, and the reply counts as garbled.
+            return super()._create_chat_result(body, generation_info)
         choice = check_choice(body)
         result = super()._create_chat_result(
             body | {"choices": [choice], "usage": clean_usage(body.get("usage"))}, generation_info

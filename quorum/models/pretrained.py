@@ -83,7 +83,9 @@ def write_card(folder: Path, card: ModelCard) -> None:
 
 
 def fingerprint_model(folder: str | Path) -> str:
-    """Identifies a model: the hash of its weights in `quorum.json`, else of its files' names, sizes and times."""
+    """Identifies a model: the hash of its weights in `quorum.json`, else of its path and its files' names, sizes and
+    times.
+    """
     card = read_card(folder)
     if card is not None:
         return card.weights[:12]

@@ -18,8 +18,9 @@ class Request:
     """What is sent: one human message to one model.
 
     model_label: the model's name in logs and errors; name: the call's name in traces and errors, such as "answer:
-    passage 2"; is_given_by_spec: the model was given by its spec, not as an object; schema: the reply's JSON schema,
-    for models that take one.
+    passage 2"; decoding: parameters such as the temperature; is_given_by_spec: whether the user named the model, such
+    as "openai:qwen3", and did not give a model object; schema: the JSON schema that the reply must fit, for models that
+    take one.
     """
 
     model: BaseChatModel
@@ -37,9 +38,9 @@ class Request:
     def is_in_process(self) -> bool:
         """Whether the model runs in this process.
 
-        The embedded reader has the mark reads_prompt_inputs, models of the transformers library have in_process.
+        The embedded reader has the attribute reads_prompt_inputs, models of the transformers library have in_process.
         """
-        return any(getattr(self.model, mark, False) for mark in ("reads_prompt_inputs", "in_process"))
+        return any(getattr(self.model, attribute, False) for attribute in ("reads_prompt_inputs", "in_process"))
 
 
 class SchemaRefused(Exception):  # noqa: N818  the name says it without "Error"

@@ -24,10 +24,10 @@ class NoReplyError(AssertionError):
 
 @dataclass(frozen=True)
 class RecordedCall:
-    """A recorded call.
+    """A call that a `ScriptedModel` received.
 
-    prompt_name: the prompt's name alone ("answer"). call_subject: what the call is about ("passage 2"). messages,
-    parameters: what was sent, and the decoding parameters.
+    prompt_name: the name of the prompt ("answer"). call_subject: what the call is about ("passage 2"); may be empty.
+    messages: what was sent. parameters: the decoding parameters.
     """
 
     prompt_name: str
@@ -74,7 +74,10 @@ class ScriptedModel(BaseChatModel):
         return self
 
     def on(self, name: str, *replies: ScriptedReply | Replier) -> "ScriptedModel":
-        """Add replies to a prompt ("answer") or one call of it ("answer: passage 2"), or set a function of messages."""
+        """Add replies for the calls of that name, or set a function of the messages that replies to all of them.
+
+        name: a prompt ("answer"), or one call of a prompt ("answer: passage 2").
+        """
         first = replies[0] if replies else None
         if callable(first):
             self._scripts[name] = first
@@ -126,7 +129,7 @@ class ScriptedModel(BaseChatModel):
 
 
 def make_result(messages: list[BaseMessage], reply: str) -> ChatResult:
-    """A reply with estimated token counts."""
+    """The result of a call: the reply, with estimated token counts."""
     input_tokens, output_tokens = sum(estimate_tokens(message.text) for message in messages), estimate_tokens(reply)
     usage = {"input_tokens": input_tokens, "output_tokens": output_tokens, "total_tokens": input_tokens + output_tokens}
     message = AIMessage(reply, usage_metadata=usage, response_metadata={"finish_reason": "stop"})

@@ -30,18 +30,21 @@ from quorum.models.token_counts import get_cached_tokens, is_count
 from quorum.models.token_estimate import estimate_tokens
 
 LOG = logging.getLogger("quorum")
-FIRST_WAIT, LONGEST_WAIT, LONGEST_REQUESTED_WAIT = 0.5, 30.0, 600.0
+FIRST_WAIT, LONGEST_WAIT = 0.5, 30.0  # seconds before another try, if the server does not ask for a wait
+LONGEST_REQUESTED_WAIT = 600.0  # seconds; a server that asks for a longer wait gets no further try
+# Words by which servers say that they do not take a JSON schema.
 SCHEMA_WORDS = re.compile(r"response_format|json_schema|json schema|grammar|guided|structured output", re.IGNORECASE)
-UNREACHABLE_SECONDS, UNREACHABLE_WAIT = 300.0, 10.0
+UNREACHABLE_SECONDS, UNREACHABLE_WAIT = 300.0, 10.0  # how long to try an unreachable server; longest wait between tries
 
 
 async def send_request(request: Request) -> Record:
-    """The reply. Raises CallError, TooLong or SetupError; other exceptions, such as bugs, pass unchanged.
+    """Send a request until a reply comes, and return the reply. A request that failed is sent again if that may help.
 
-    Raises SchemaRefused if the server refuses a request with a schema.
+    Raises CallError, TooLong or SetupError; other exceptions, such as bugs, pass unchanged. Raises SchemaRefused if the
+    server refuses a request with a schema.
     """
     clock, attempt, unreachable_since = request.clock, 0, None
-    dropped_parameters: set[str] = set()
+    dropped_parameters: set[str] = set()  # refused during this call; if one is refused twice, the call fails
     estimate = estimate_tokens(str(request.message.content))
     while True:
         try:
@@ -54,7 +57,7 @@ async def send_request(request: Request) -> Record:
             )
             if failure.kind == "other":
                 raise
-            if refuses_schema(request, failure):
+            if is_schema_refusal(request, failure):
                 raise SchemaRefused from error
             if failure.kind == "unreachable":
                 unreachable_since = clock.now() if unreachable_since is None else unreachable_since
@@ -73,7 +76,7 @@ async def send_request(request: Request) -> Record:
 
 
 async def send_once(request: Request, estimate: int) -> Record:
-    """Send the request once, when the limits allow it."""
+    """Send the request once, when the limits allow it. estimate: its tokens, estimated."""
     context = request.context
     async with wait_for_limits(context, request.model_label, estimate, request.clock) as taken_amounts:
         started_at = request.clock.now()
@@ -87,7 +90,7 @@ async def send_once(request: Request, estimate: int) -> Record:
     return record
 
 
-def refuses_schema(request: Request, failure: Failure) -> bool:
+def is_schema_refusal(request: Request, failure: Failure) -> bool:
     """Whether the JSON schema may have caused a failure: the server refused the request and named no other cause."""
     if request.schema is None or SCHEMA_PARAMETER in get_refusals(request) or failure.parameter is not None:
         return False
@@ -97,9 +100,10 @@ def refuses_schema(request: Request, failure: Failure) -> bool:
 
 
 def make_record(message: AIMessage, estimate: int, seconds: float) -> Record:
-    """A reply's text and cost. If the server counts no tokens, every three bytes count as one.
+    """A reply's text and cost. If the server counts no tokens, they are estimated: one for every three bytes.
 
-    Raises GarbledReply for a reply that only calls tools.
+    estimate: the estimated tokens of the prompt. Raises GarbledReply for a reply that only calls tools, and for one of
+    an OpenAI server that has neither a text nor a finish reason.
     """
     text, details = replace_lone_surrogates(str(message.text)), message.response_metadata
     if not text and (message.tool_calls or message.invalid_tool_calls):
@@ -121,24 +125,30 @@ def make_record(message: AIMessage, estimate: int, seconds: float) -> Record:
 
 
 def get_provider_package(request: Request) -> str:
-    """The package of the model's class; "" for a model in this process, whose exceptions are bugs."""
+    """The package that the model's class comes from; "" for a model in this process, whose exceptions are bugs.
+
+    If the class is one of Quorum's own, it is the package of its first base class outside Quorum.
+    """
     if request.is_in_process:
         return ""
-    packages = (kind.__module__.split(".")[0] for kind in type(request.model).__mro__)
+    packages = (base_class.__module__.split(".")[0] for base_class in type(request.model).__mro__)
     return next(package for package in packages if package != "quorum")
 
 
 def get_secrets(model: BaseChatModel) -> list[str]:
-    """The keys in a model object, which no error message may repeat."""
+    """The API keys in a model object. No error message may show them."""
     return [value.get_secret_value() for value in vars(model).values() if isinstance(value, SecretStr)]
 
 
 def compute_wait_for_server(request: Request, failure: Failure, waited_seconds: float) -> float:
-    """Seconds until the next try of an unreachable server. SetupError if it has been unreachable for too long."""
+    """Seconds until the next try of an unreachable server; a warning says once that we wait.
+
+    waited_seconds: how long the server has been unreachable. Raises SetupError if that is too long.
+    """
     if waited_seconds >= UNREACHABLE_SECONDS:
         raise SetupError(
             f"{request.model_label} could not be reached for {UNREACHABLE_SECONDS / 60:.0f} minutes "
-            f"({failure.message}); start the server or correct its address, then run the same again."
+            f"({failure.message}); start the server or correct its address, then try again."
         )
     reported_servers: set[str] = get_loop_cache().get_or_make("unreachable", set)
     if request.model_label not in reported_servers:
@@ -153,7 +163,8 @@ def compute_wait_for_server(request: Request, failure: Failure, waited_seconds: 
 def compute_wait_before_retry(request: Request, failure: Failure, attempt: int, error: Exception) -> float:
     """Seconds before the next try: what the server asked for, else exponential with full jitter.
 
-    Raises CallError after the last try, and if the server asks for too long a wait.
+    attempt: the number of the try that failed, from 1. Raises CallError after the last try, and if the server asks for
+    too long a wait.
     """
     retry_after = failure.retry_after
     if attempt >= request.context.attempts or (retry_after is not None and retry_after > LONGEST_REQUESTED_WAIT):
@@ -164,13 +175,13 @@ def compute_wait_before_retry(request: Request, failure: Failure, attempt: int, 
             else ""
         )
         raise CallError(
-            f"{request.model_label} failed on {request.name!r} after {tries}: "
+            f"{request.model_label} failed on the call {request.name!r} after {tries}: "
             f"{describe_failure(failure)}{requested_wait}",
             failure.status,
         ) from error
     jitter = request.clock.draw_jitter()
     if retry_after is not None:
-        return retry_after * (1 + 0.1 * jitter)  # jitter
+        return retry_after * (1 + 0.1 * jitter)
     return jitter * min(LONGEST_WAIT, FIRST_WAIT * 2.0**attempt)
 
 
@@ -178,7 +189,7 @@ def make_final_error(request: Request, failure: Failure) -> QuorumError:
     """The error for a failure that another try would not fix."""
     if failure.kind == "too_long":
         return TooLong(
-            f"{request.model_label}: the prompt of {request.name!r} is too long: {describe_failure(failure)}",
+            f"{request.model_label}: the prompt of the call {request.name!r} is too long: {describe_failure(failure)}",
             failure.status,
         )
     if failure.kind == "denied":
@@ -187,7 +198,7 @@ def make_final_error(request: Request, failure: Failure) -> QuorumError:
         return SetupError(f"{request.model_label} refused the call ({describe_failure(failure)}); check {check}.")
     hint = "; check the model's name and the base URL, which mostly ends in /v1" if failure.status == 404 else ""
     return CallError(
-        f"{request.model_label} refused {request.name!r}: {describe_failure(failure)}{hint}", failure.status
+        f"{request.model_label} refused the call {request.name!r}: {describe_failure(failure)}{hint}", failure.status
     )
 
 

@@ -1,4 +1,4 @@
-"""Token counts from servers. An invalid count is treated as missing."""
+"""Reads the token counts that servers report. An invalid count is treated as missing."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -18,7 +18,9 @@ def is_count(value: object) -> bool:
 
 
 def clean_usage(usage: Any) -> dict[str, Any] | None:
-    """The `usage` of an OpenAI reply. None if a count is missing or invalid; then both counts are estimated."""
+    """The `usage` of an OpenAI reply, with its valid counts only. None if the count of prompt tokens or of completion
+    tokens is missing or invalid; then both are estimated.
+    """
     if not isinstance(usage, Mapping) or not all(is_count(usage.get(name)) for name in COUNT_FIELDS[:2]):
         return None
     valid_counts = {name: usage[name] for name in COUNT_FIELDS if is_count(usage.get(name))}

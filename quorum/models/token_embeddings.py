@@ -23,7 +23,7 @@ class TokenEncoder:
     """One late-interaction model, loaded when first needed and used by one thread at a time."""
 
     def __init__(self, name: str) -> None:
-        """Raise a `SetupError` if the package or the folder is missing."""
+        """name: a model folder or hub name. Raises `SetupError` if sentence-transformers or the folder is missing."""
         require_sentence_transformers(f"The retriever 'colbert:{name}'", "colbert")
         self.name, self.location = name, require_model_location(name)
         self.lock = threading.Lock()
@@ -31,7 +31,7 @@ class TokenEncoder:
 
     @property
     def fingerprint(self) -> str:
-        """Identifies the model: its name and, for a folder, the sizes and times of its files."""
+        """Identifies the model: a hash of its name or folder and, for a folder, of its files' sizes and times."""
         digest = hashlib.sha256(self.location.encode())
         for file in sorted(Path(self.location).rglob("*")) if Path(self.location).is_dir() else ():
             state = file.stat()
@@ -39,7 +39,7 @@ class TokenEncoder:
         return digest.hexdigest()[:12]
 
     def encode_question(self, text: str) -> NDArray[np.float32]:
-        """The vectors of a question's tokens (tokens, dimension), expanded as in the model's training."""
+        """An array (tokens, dimension): the vectors of a question's tokens and of those that the model adds to them."""
         with self.lock:
             vectors: NDArray[np.float32] = self.get_model().encode_query(
                 [text], convert_to_numpy=True, show_progress_bar=False
@@ -47,7 +47,7 @@ class TokenEncoder:
         return vectors
 
     def encode_passages(self, texts: list[str]) -> list[NDArray[np.float32]]:
-        """The vectors of each passage's tokens (tokens, dimension), without the tokens that the model leaves out."""
+        """An array (tokens, dimension) for each passage, without the tokens that the model leaves out."""
         with self.lock:
             vectors: list[NDArray[np.float32]] = self.get_model().encode_document(
                 texts, batch_size=BATCH_SIZE, convert_to_numpy=True, show_progress_bar=False
@@ -62,5 +62,5 @@ class TokenEncoder:
 
 @lru_cache(maxsize=4)
 def get_token_encoder(name: str) -> TokenEncoder:
-    """The encoder of a name, one per process."""
+    """The encoder of a model. The process keeps the four that were used last."""
     return TokenEncoder(name)

@@ -1,4 +1,4 @@
-"""A model of the transformers library in a folder as a chat model: `transformers:PATH` (extra `train`)."""
+"""Chat models that the transformers library loads from a folder: `transformers:PATH` (extra `train`)."""
 
 import asyncio
 from concurrent.futures import ThreadPoolExecutor
@@ -14,7 +14,7 @@ from pydantic import PrivateAttr
 from quorum.core.errors import SetupError, TooLong
 from quorum.models.pretrained import GeneratedReply, ModelCard, Pretrained, load_pretrained
 
-REPLY_TOKENS = 512  # the most tokens of a reply, unless the folder's quorum.json states it
+REPLY_TOKENS = 512  # the most tokens of a reply, unless the folder's quorum.json gives another number
 WORKER = ThreadPoolExecutor(1, thread_name_prefix="transformers")
 
 
@@ -24,10 +24,12 @@ class TransformersModel(BaseChatModel):
     It generates one reply at a time, so replies never depend on a batch.
 
     A filter or generator that Quorum trained accepts only the prompts of its training, in the same wording; any other
-    is a SetupError. A prompt longer than in training is TooLong: the caller drops the last passage, as training did.
+    prompt raises SetupError. A prompt that is longer than the model takes, or than it was in training, raises TooLong.
+    The caller then drops the last passage, as training did.
     """
 
-    in_process: ClassVar[bool] = True  # it has no time limit, and its exceptions are bugs
+    # The model runs in this process: a call has no time limit, and its exceptions are bugs, not a server's failures.
+    in_process: ClassVar[bool] = True
 
     folder: str
     temperature: float = 0.0
@@ -37,13 +39,12 @@ class TransformersModel(BaseChatModel):
 
     def model_post_init(self, context: Any) -> None:
         super().model_post_init(context)
-        self._pretrained = load_pretrained(
-            self.folder
-        )  # models are created on a thread, so the disk blocks no event loop
+        # Models are created on a thread, so reading the disk here blocks no event loop.
+        self._pretrained = load_pretrained(self.folder)
 
     @property
     def is_trained_by_quorum(self) -> bool:
-        """Whether Quorum trained the model, so that it refuses prompts that it was not trained on."""
+        """Whether Quorum trained the model. If so, it refuses prompts that it was not trained on."""
         return self._pretrained.card is not None
 
     @property
@@ -81,6 +82,7 @@ class TransformersModel(BaseChatModel):
         text, card = "\n\n".join(message.text for message in messages), self._pretrained.card
         if card is not None and metadata.get("prompt"):
             check_prompt(self.folder, card, metadata["prompt"], metadata.get("prompt_version"))
+        # The limit of a trained model counts the prompt alone. Else the window of a causal model also holds the reply.
         limit = card.length if card else getattr(self._pretrained.model.config, "max_position_embeddings", None)
         length = len(self._pretrained.codec.encode_prompt(text)) + (
             0 if card or self._pretrained.codec.seq2seq else REPLY_TOKENS
@@ -126,6 +128,6 @@ def check_prompt(folder: str, card: ModelCard, prompt: str, version: str | None)
         )
     if version and version != trained_version:
         raise SetupError(
-            f"The prompt {prompt!r} has changed since the {card.kind} in {folder} was trained (now version {version}, "
-            f"at the training {trained_version}); set prompts={folder}/prompts to use the old text, or train again."
+            f"The prompt {prompt!r} has changed since the {card.kind} in {folder} was trained (version {version} now, "
+            f"{trained_version} in training); set prompts={folder}/prompts to use the old text, or train again."
         )

@@ -14,8 +14,10 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Parsed(Generic[T]):
-    """The result of a parser. malformed: the reply does not have the form that the prompt asks for, and `value` is the
-    default that the parser states.
+    """The result of a parser.
+
+    malformed: the reply does not have the form that the prompt asks for. The parser's docstring says what `value` is in
+    this case.
     """
 
     value: T
@@ -37,7 +39,7 @@ def add_malformed_flag(parse: Callable[[str], Parsed[T]]) -> Callable[[str], Par
 
 @dataclass(frozen=True)
 class ReasonedAnswer:
-    """An answer and the reasoning before it, which is None if there is none."""
+    """An answer. rationale: the reasoning that the reply gives for it; None if it gives no reasoning."""
 
     answer: str
     rationale: str | None
@@ -46,18 +48,21 @@ class ReasonedAnswer:
 def parse_short_answer(reply: str, question: str = "") -> Parsed[str]:
     """The answer in a reply that should be one line and nothing else.
 
-    The answer may also follow "Answer:" or stand in JSON. Several lines are malformed, and the value is the first one
-    that is not a lead-in ending in a colon. An empty reply is malformed, and the value is "unknown".
+    The answer may also follow "Answer:" or stand in JSON; such a reply may have other lines. Otherwise, several lines
+    are malformed, and the value is the first one that does not end in a colon. An empty reply is malformed, and the
+    value is "unknown".
+
+    question: the question that was asked. If the reply goes on with another question, the rest is ignored.
 
     >>> parse_short_answer("Answer: Paris.").value
     'Paris'
     """
     if json_answer := read_json_answer(reply):
         return Parsed(json_answer.value.answer, json_answer.malformed)
-    text, marker = cut_invented_question(remove_tagged_reasoning(remove_wrapping(reply)), question)
-    if marker and (labelled_answer := clean_answer(get_first_line(text[marker.end() :]))):
+    text, answer_label = cut_invented_question(remove_tagged_reasoning(remove_wrapping(reply)), question)
+    if answer_label and (labelled_answer := clean_answer(get_first_line(text[answer_label.end() :]))):
         return Parsed(labelled_answer)
-    lines = list(list_lines(text[: marker.start()] if marker else text))
+    lines = list(list_lines(text[: answer_label.start()] if answer_label else text))
     answer = clean_answer(next((line for line in lines if not line.endswith((":", "："))), "")) or clean_answer(
         "".join(lines[:1])
     )
@@ -72,24 +77,26 @@ REASONING_TAG = re.compile(
 
 
 def remove_tagged_reasoning(text: str) -> str:
-    """The text without reasoning in tags, unless nothing else remains."""
+    """The text without reasoning in tags; the whole text if nothing else is in it."""
     return REASONING_TAG.sub("", text) or text if "</" in text else text
 
 
 def parse_reasoned_answer(reply: str, question: str = "") -> Parsed[ReasonedAnswer]:
-    """The answer after the last "Answer:" that belongs to this question, and the rationale before it.
+    """The answer after the last "Answer:" that belongs to `question`, and the rationale before it.
 
     Without "Answer:" the reply is malformed, and the answer is the last line with text. If nothing follows "Answer:",
     the reply is malformed, and the answer is "unknown".
     """
     if json_answer := read_json_answer(reply):
         return json_answer
-    text, marker = cut_invented_question(remove_wrapping(reply), question)
-    if marker:
-        answer = clean_answer(get_first_line(text[marker.end() :]))
-        return Parsed(ReasonedAnswer(answer or UNKNOWN, get_rationale(text[: marker.start()])), malformed=not answer)
-    *reasoning, last = list(list_lines(text)) or [""]
-    return Parsed(ReasonedAnswer(clean_answer(last) or UNKNOWN, get_rationale("\n".join(reasoning))), malformed=True)
+    text, answer_label = cut_invented_question(remove_wrapping(reply), question)
+    if answer_label:
+        answer = clean_answer(get_first_line(text[answer_label.end() :]))
+        rationale = get_rationale(text[: answer_label.start()])
+        return Parsed(ReasonedAnswer(answer or UNKNOWN, rationale), malformed=not answer)
+    *reasoning, last_line = list(list_lines(text)) or [""]
+    rationale = get_rationale("\n".join(reasoning))
+    return Parsed(ReasonedAnswer(clean_answer(last_line) or UNKNOWN, rationale), malformed=True)
 
 
 # Markdown before a label; its length is bounded because a model in a loop writes endless lines.
@@ -110,24 +117,25 @@ PROMPT_LABEL = re.compile(
 def cut_invented_question(text: str, question: str) -> tuple[str, re.Match[str] | None]:
     """(the text before a question that the model invents, the match of the last "Answer:" in this text or None).
 
-    A question at the beginning, or one that repeats ours word by word, is not an invented one.
+    The text is whole if no question is invented. A question at the beginning, or one that repeats `question`, is not
+    an invented one.
     """
-    answer: re.Match[str] | None = None
+    answer_label: re.Match[str] | None = None
     # Where passages or a ruled line (---) begin. The text is cut at this place if an invented question follows it, or
     # if "Answer:" stands before this place.
     context_start: int | None = None
-    start = len(text) - len(text.lstrip())
-    for marker in PROMPT_LABEL.finditer(text):
-        if marker["answer"]:
-            answer, context_start = marker, None
-        elif marker["question"] or (marker["inline"] and answer):
-            next_question = get_first_line(text[marker.end() : marker.end() + len(question) + 100])
-            if marker.start() > start and normalize(next_question) != normalize(question):
-                return text[: marker.start() if context_start is None else context_start], answer
+    text_start = len(text) - len(text.lstrip())
+    for label in PROMPT_LABEL.finditer(text):
+        if label["answer"]:
+            answer_label, context_start = label, None
+        elif label["question"] or (label["inline"] and answer_label):
+            next_question = get_first_line(text[label.end() : label.end() + len(question) + 100])
+            if label.start() > text_start and normalize(next_question) != normalize(question):
+                return text[: label.start() if context_start is None else context_start], answer_label
             context_start = None
-        elif marker["context"] and context_start is None and marker.start() > start:
-            context_start = marker.start()
-    return (text[:context_start] if answer else text), answer
+        elif label["context"] and context_start is None and label.start() > text_start:
+            context_start = label.start()
+    return (text[:context_start] if answer_label else text), answer_label
 
 
 def list_lines(text: str) -> Iterator[str]:
@@ -157,11 +165,12 @@ BROKEN_JSON_ANSWER = re.compile(r"[\"']answer[\"']\s*:\s*([\"'])(.*?)(?:\1|\Z)",
 
 
 def read_json_answer(reply: str) -> Parsed[ReasonedAnswer] | None:
-    """The answer and the rationale of a JSON object, alone or after some words; None if the reply has no such object.
+    """The answer and the rationale of a JSON object, which may stand between other words if it has the key "answer".
 
-    A null answer is "unknown". These replies are malformed: a list of several answers (the value is the first one); an
-    object with one value under another name (the value is that one); broken JSON (the value is the text after
-    "answer"); any other object (the value is "unknown").
+    Returns None if the reply has no such object. A null answer is "unknown". These replies are malformed: a list of
+    several answers (the value is the first one); an object with only one value, under another key (the value is this
+    one); broken JSON with "answer" in it (the value is the text after "answer"); an answer without text, or an object
+    with several values and none of them under "answer" (the value is "unknown").
     """
     text = remove_wrapping(reply).strip()
     value = read_object(text[text.find("{") : text.rfind("}") + 1])
@@ -185,8 +194,10 @@ def read_json_answer(reply: str) -> Parsed[ReasonedAnswer] | None:
 
 
 def format_value(value: Any) -> str:
-    """A JSON value as text: an object of several values as "cups: 86, plates: 42"; other objects and lists as
-    an empty text.
+    """A JSON value as text.
+
+    null is "unknown", and true and false are "yes" and "no". An object becomes "cups: 86, plates: 42" if it has two or
+    more values, all of them texts, numbers or booleans. Any other object, and a list, becomes "".
     """
     if value is None:
         return UNKNOWN
@@ -202,7 +213,7 @@ def format_value(value: Any) -> str:
 
 
 def read_object(text: str) -> dict[str, Any] | None:
-    """The JSON object in a text, its names in lower case and without "final_"; None if the text is not an object."""
+    """The JSON object that is the text, with keys in lower case and without "final_"; None if it is not an object."""
     try:
         value = parse_json(text)
     except ValueError:
@@ -241,7 +252,7 @@ ABBREVIATION = re.compile(
 
 
 def clean_answer(line: str) -> str:
-    """A short answer without label, bullet, surrounding quotes and markdown, and without a final full stop."""
+    """A short answer without its label, its bullet, the quotes and markdown around it, and its final full stop."""
     text = line.strip()
     for _ in range(9):  # several rounds, because labels, markdown and quotes may be nested
         before, text = text, strip_once(text)

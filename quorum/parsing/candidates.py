@@ -1,4 +1,4 @@
-"""Reads candidate answers from a reply: a lettered, numbered or bulleted list."""
+"""Reads candidate answers from a reply: a lettered, numbered or bulleted list, or JSON."""
 
 import re
 from collections.abc import Iterable, Sequence
@@ -14,15 +14,16 @@ from quorum.core.text import is_unknown
 from quorum.parsing.answers import Parsed, clean_answer, get_first_line, list_lines
 from quorum.parsing.wrapping import remove_wrapping
 
-# Characters and items that are read; a longer reply comes from a model in a loop.
+# Only so many characters and items are read; a longer reply comes from a model that repeats itself without end.
 LONGEST_READ_REPLY, MAX_ITEMS = 20_000, 100
 
 
 def parse_candidates(reply: str, limit: int) -> Parsed[list[str]]:
     """At most `limit` distinct candidates, in the reply's order. An item that says "unknown" is not a candidate.
 
-    The reply may be JSON, or a list with markers in one of these styles, tried in this order: (a) a) a. A: (1) 1) 1. 1:
-    [1], bullets. Without markers the reply is malformed, and every line is a candidate.
+    The reply may be JSON, or a list with markers in one of these styles, tried in this order: (a) [a] a) a. a: (1) 1)
+    1. 1: [1], bullets. A letter may be a capital. A reply without markers is malformed: its candidates are the quoted
+    strings if it looks like broken JSON, else its lines, except those that end with a colon.
 
     >>> parse_candidates("(a) Oslo (b) Bergen", 2).value
     ['Oslo', 'Bergen']
@@ -30,13 +31,15 @@ def parse_candidates(reply: str, limit: int) -> Parsed[list[str]]:
     text = remove_wrapping(reply).strip()[:LONGEST_READ_REPLY]
     items = read_json_candidates(text) or split_at_markers(text)
     if items:
-        return Parsed(drop_repetitions(items)[:limit])
-    items = find_quoted(text) or [line for line in list_lines(text) if not line.endswith((":", "："))]
-    return Parsed(drop_repetitions(items)[:limit], malformed=True)
+        return Parsed(find_distinct_candidates(items)[:limit])
+    items = find_quoted_values(text) or [line for line in list_lines(text) if not line.endswith((":", "："))]
+    return Parsed(find_distinct_candidates(items)[:limit], malformed=True)
 
 
-def drop_repetitions(items: Iterable[str]) -> list[str]:
-    """The cleaned candidates without unknown ones and without repetitions (those with an equal vote key)."""
+def find_distinct_candidates(items: Iterable[str]) -> list[str]:
+    """The cleaned items, of at most MAX_ITEMS items, without unknown ones and without repetitions (those with an equal
+    vote key).
+    """
     distinct: dict[str, str] = {}
     for item in map(clean_item, islice(items, MAX_ITEMS)):
         if any(character.isalnum() for character in item) and not is_unknown(item):
@@ -46,9 +49,10 @@ def drop_repetitions(items: Iterable[str]) -> list[str]:
 
 @dataclass(frozen=True)
 class Style:
-    """A way to mark items. labels: in order. pattern: a regular expression with LABEL in place of a label.
+    """A way to mark items. labels: the labels in the order in which a list uses them. pattern: a regular expression
+    that has LABEL where the label stands.
 
-    has_brackets: whether brackets enclose the label: (a), [a]. places: where markers may stand (see `compile_marker`).
+    has_brackets: whether brackets enclose the label: (a), [a]. places: the largest `places` of `compile_marker` to try.
     may_stand_alone: whether a single marker makes a list; a marker without brackets must then begin a line.
     """
 
@@ -62,24 +66,24 @@ class Style:
 LOWER_LETTERS, UPPER_LETTERS = tuple(ascii_lowercase), tuple(ascii_uppercase)
 NUMBERS = tuple(str(number) for number in range(1, 27))
 CANDIDATE_NOUN = r"(?:(?i:candidate|answer|option|choice|prediction)s?[ \t]*#?)?"
-BRACKETS = r"[(]\s?[*_]{0,2}LABEL[*_]{0,2}\s?[)][*_]{0,2}[.:：]?"
-SQUARE_LABEL = r"\[\s?LABEL\s?\][.:：]?"
-PARENTHESIS_LABEL = r"LABEL[)][.:：]?"
-DOT_LABEL = r"LABEL[*_]{0,2}\.(?=[\s*_]|\Z)"
-COLON_LABEL = r"LABEL[\"'*_]{0,2}[ \t]?[:：](?=[\s*_]|\Z)"
+ROUND_LABEL = r"[(]\s?[*_]{0,2}LABEL[*_]{0,2}\s?[)][*_]{0,2}[.:：]?"  # (a)
+SQUARE_LABEL = r"\[\s?LABEL\s?\][.:：]?"  # [a]
+PARENTHESIS_LABEL = r"LABEL[)][.:：]?"  # a)
+DOT_LABEL = r"LABEL[*_]{0,2}\.(?=[\s*_]|\Z)"  # a.
+COLON_LABEL = r"LABEL[\"'*_]{0,2}[ \t]?[:：](?=[\s*_]|\Z)"  # a:
 LABEL_STYLES = (
     *(
         Style(letters, pattern, has_brackets=True, places=4)
-        for pattern in (BRACKETS, SQUARE_LABEL)
+        for pattern in (ROUND_LABEL, SQUARE_LABEL)
         for letters in (LOWER_LETTERS, UPPER_LETTERS)
     ),
     *(Style(letters, PARENTHESIS_LABEL) for letters in (LOWER_LETTERS, UPPER_LETTERS)),
     Style(LOWER_LETTERS, DOT_LABEL),
     Style(UPPER_LETTERS, DOT_LABEL, may_stand_alone=False),  # "A. A. Milne" is a name
     *(Style(letters, COLON_LABEL) for letters in (UPPER_LETTERS, LOWER_LETTERS)),
-    Style(NUMBERS, BRACKETS, has_brackets=True),
+    Style(NUMBERS, ROUND_LABEL, has_brackets=True),
     *(Style(NUMBERS, pattern) for pattern in (PARENTHESIS_LABEL, DOT_LABEL, COLON_LABEL)),
-    Style(NUMBERS, SQUARE_LABEL, places=1),  # inside a line it cites a passage
+    Style(NUMBERS, SQUARE_LABEL, places=1),  # inside a line, [1] cites a passage
 )
 MARKDOWN = r"[*_`\"'“]{0,3}"
 LINE_START = rf"^[ \t]*(?:[-•*>#|+–]{{1,4}}[ \t]+|\d{{1,2}}[.)][ \t]+)?{MARKDOWN}"
@@ -91,8 +95,8 @@ BULLET = re.compile(r"^[ \t]*(?:[-*+–—][ \t]+|[•·‣▪][ \t]*)(?=\S)|(?<
 
 @cache
 def compile_marker(style: Style, label: str, places: int) -> re.Pattern[str]:
-    """The pattern of one marker. places: 1 allows it at the beginning of a line, 2 also after a separator, 3 also after
-    any space, 4 anywhere.
+    """The pattern of one marker. places: where it matches: 1 only at the beginning of a line, 2 also after a separator,
+    3 also after any space, 4 anywhere.
     """
     places_pattern = "|".join(LABEL_PLACES[:places])
     label_pattern = style.pattern.replace("LABEL", label)
@@ -100,39 +104,45 @@ def compile_marker(style: Style, label: str, places: int) -> re.Pattern[str]:
 
 
 def split_at_markers(text: str) -> list[str]:
-    """The items of the first style of marker that makes a list; empty if there are no markers."""
-    single: list[str] = []
+    """The items of the first style that finds two or more of them. If none does: the only item of the first style that
+    may mark a single one, else the items after bullets. Empty if there are no markers.
+    """
+    single_item: list[str] = []
     for style in LABEL_STYLES:
         for places in range(1, 1 + style.places):
             items = split_at_style(text, style, places)
             if len(items) > 1:
                 return items
-            if len(items) == 1 and not single and style.may_stand_alone and (style.has_brackets or places == 1):
-                single = items
-    return single or [item for item in BULLET.split(text)[1:] if item.strip()]
+            if len(items) == 1 and not single_item and style.may_stand_alone and (style.has_brackets or places == 1):
+                single_item = items
+    return single_item or [item for item in BULLET.split(text)[1:] if item.strip()]
 
 
 def split_at_style(text: str, style: Style, places: int) -> list[str]:
-    """The text after each marker of one style, as long as the labels come in order."""
-    separators: list[re.Match[str]] = []
+    """The text after each marker of one style, as long as the labels come in order.
+
+    Unless the style has brackets, there must be text between two markers.
+    """
+    markers: list[re.Match[str]] = []
     for label in style.labels:
-        begin = separators[-1].end() if separators else 0
-        following = compile_marker(style, label, places).finditer(text, begin)
-        match = next(
-            (m for m in following if not separators or style.has_brackets or text[begin : m.start()].strip()), None
+        begin = markers[-1].end() if markers else 0
+        matches = compile_marker(style, label, places).finditer(text, begin)
+        marker = next(
+            (match for match in matches if not markers or style.has_brackets or text[begin : match.start()].strip()),
+            None,
         )
-        if match is None:
+        if marker is None:
             break
-        separators.append(match)
-    ends = [*(match.start() for match in separators[1:]), len(text)]
+        markers.append(marker)
+    ends = [*(marker.start() for marker in markers[1:]), len(text)] if markers else []
     return [
-        remove_closing_asterisk(match.group(), text[match.end() : end])
-        for match, end in zip(separators, ends, strict=bool(separators))
+        remove_closing_asterisk(marker.group(), text[marker.end() : end])
+        for marker, end in zip(markers, ends, strict=True)
     ]
 
 
 def remove_closing_asterisk(marker: str, item: str) -> str:
-    """The item without a closing asterisk if the opening one is part of its marker."""
+    """The item without its closing asterisk if the opening one is part of its marker, as in "*(a) Oslo*"."""
     return re.sub(r"\*(?=\W{0,9}\Z)", "", item, count=1) if marker.count("*") == 1 else item
 
 
@@ -149,19 +159,19 @@ def clean_item(item: str) -> str:
     text = clean_answer(line.strip(" |/&"))
     for left, right in (("**", "**"), ("__", "__"), ("`", "`"), ('"', '"'), ("“", "”")):
         text_without_closing_mark = text.removesuffix(right)
-        # If the opening mark is missing, it was before the marker.
+        # The item has no opening mark: it stands before the item's marker, as in "**(a) Oslo**".
         if text_without_closing_mark != text and left not in text_without_closing_mark:
             text = clean_answer(text_without_closing_mark)
     return text
 
 
-# A key that is a letter or a number, perhaps after a noun: "b", "3", "candidate 2".
+# A key of a JSON object that is a letter or a number, perhaps after a noun: "b", "3", "candidate 2".
 LABEL_KEY = re.compile(r"\W*(?:(?:candidate|answer|option|choice|prediction)s?[\W_]*)?(?:[a-z]|\d{1,2})\W*")
 LIST_KEYS = ("candidates", "candidate_answers", "answers", "options", "choices", "predictions")
 
 
 def read_json_candidates(text: str) -> list[str]:
-    """The candidates of a JSON list, or of an object with a list or with lettered or numbered keys; else nothing."""
+    """The candidates in a reply's JSON list or object (see `collect_candidates`); empty if there is no valid JSON."""
     for piece in find_json_pieces(text):
         try:
             return [str(item) for item in collect_candidates(parse_json(piece))]
@@ -180,7 +190,12 @@ def find_json_pieces(text: str) -> list[str]:
 
 
 def collect_candidates(value: Any) -> Sequence[str | int | float]:
-    """The candidates in a JSON value."""
+    """The candidates in a JSON value.
+
+    Of a list: its texts and numbers, and the first candidate of each object in it. Of an object, the first of these
+    that it has: the value of a key such as "candidates", the values of lettered or numbered keys, the list or object in
+    its only key, the values of "candidate", "answer", "text" and "value".
+    """
     if isinstance(value, list):
         return [
             text
@@ -195,8 +210,8 @@ def collect_candidates(value: Any) -> Sequence[str | int | float]:
         return collect_candidates(nested_list)
     if labelled_values := keep_scalars(content for key, content in by_name.items() if LABEL_KEY.fullmatch(key)):
         return labelled_values
-    if len(by_name) == 1 and isinstance(only := next(iter(by_name.values())), list | dict):
-        return collect_candidates(only)
+    if len(by_name) == 1 and isinstance(only_value := next(iter(by_name.values())), list | dict):
+        return collect_candidates(only_value)
     return keep_scalars(by_name[name] for name in ("candidate", "answer", "text", "value") if name in by_name)
 
 
@@ -207,7 +222,7 @@ def keep_scalars(values: Iterable[Any]) -> list[str | int | float]:
 QUOTED_ITEM = re.compile(r"(?<=[\[{,:\s])(?:\"([^\"\n]*)\"?|'([^'\n]*)')(?=\s{0,9}[,\]}]|\s{0,9}\Z)")
 
 
-def find_quoted(text: str) -> list[str]:
+def find_quoted_values(text: str) -> list[str]:
     """The quoted values of a list or object that is not valid JSON, because it was cut or is Python."""
     if not text.startswith(("{", "[")):
         return []

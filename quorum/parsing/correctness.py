@@ -11,6 +11,7 @@ LAST_VERDICT = re.compile(
     r"(?:^|[\s:;,–—-])(?P<no>(?:not|isn['’]t|n['’]t)\s+)?[*_\"'`(]{0,3}(?P<word>(?:in)?correct|right|wrong)[*_\"'`).!]*\Z",
     re.IGNORECASE,
 )
+# "or", "nor" or "/" before that word: "correct or incorrect" is no verdict.
 OR_BEFORE_END = re.compile(r"\b(?:or|nor)\s*\Z|/\s*\Z", re.IGNORECASE)
 # A verdict in the prompt's own words at the beginning of a sentence, perhaps after "Verdict:" or "It is".
 ASKED_VERDICT = re.compile(
@@ -37,23 +38,23 @@ def parse_correctness(reply: str) -> Parsed[bool]:
     validity = parse_validity(reply)
     if not validity.malformed:
         return validity
-    last = LAST_VERDICT.search(text[-200:])
-    before = text[-200:][: last.start()] if last else ""
+    last_verdict = LAST_VERDICT.search(text[-200:])
+    text_before = text[-200:][: last_verdict.start()] if last_verdict else ""
     if (
-        last is None
-        or HEDGED_VERDICT.search(f"{before} ")
-        or OPEN_QUESTION_WORD.search(before)
-        or OR_BEFORE_END.search(before)
+        last_verdict is None
+        or HEDGED_VERDICT.search(f"{text_before} ")  # "partly correct"
+        or OPEN_QUESTION_WORD.search(text_before)  # "unclear if correct"
+        or OR_BEFORE_END.search(text_before)
     ):
         return validity
-    return Parsed((last["word"].lower() in ("correct", "right")) != bool(last["no"]))
+    return Parsed((last_verdict["word"].lower() in ("correct", "right")) != bool(last_verdict["no"]))
 
 
 def read_asked_verdicts(text: str) -> set[bool]:
     """The verdicts of the sentences that begin with "correct" or "incorrect"."""
     matches = ((sentence, ASKED_VERDICT.match(sentence)) for sentence in SENTENCE_BREAK.split(text))
     return {
-        word["word"].lower() == "correct"
-        for sentence, word in matches
-        if word and VERDICT_END.match(sentence, word.end())
+        match["word"].lower() == "correct"
+        for sentence, match in matches
+        if match and VERDICT_END.match(sentence, match.end())
     }

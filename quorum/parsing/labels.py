@@ -14,6 +14,7 @@ NEXT_CLAIM = re.compile(r"(?<=\S)\s*\n\W{0,3}claim\b\W{0,3}[:：]", re.IGNORECAS
 LABEL_KEYS = ("label", "verdict", "answer", "judgment", "judgement", "prediction")
 NEGATION_WORDS = r"(?:\bnot|\bcannot|\bnever|n[’']t|\bhardly|\bnothing|\bnone)\b[ -]?(?:\w+ ){0,2}"
 NEGATION_AT_END = re.compile(NEGATION_WORDS + r"\Z", re.IGNORECASE)
+# Words that state a label.
 NOT_ENOUGH_WORDS = re.compile(
     r"\bnot[ _-]enough[ _-](?:info|evidence|context|data)\w*|\bnei\b|\bneither\b|\b(?:insufficient|lack of|no|missing)"
     r" (?:info|evidence)\w*|\b(?:unverifiable|inconclusive|undetermined|undecided|unknown|unclear|neutral)\b"
@@ -31,8 +32,7 @@ REFUTE_WORDS = re.compile(
     r"|(?:\bnot|\bcan ?not|n[’']t) (?:\w+ ){0,2}(?:true|correct|accurate|the case)\b",
     re.IGNORECASE,
 )
-
-
+# Words by which a writer says that the claim cannot be judged.
 DOUBT_WORDS = re.compile(
     r"(?:\b(?:not|hardly)|n[’']t) (?:\w+ ){0,2}(?:sure|certain|clear|know|tell|say|determine|decide|judge)\b"
     r"|\b(?:no (?:way|means) (?:to|of)|unclear|unsure|uncertain|unknown)\b"
@@ -47,6 +47,7 @@ CONCLUSION_WORDS = re.compile(
     r"|\b(?:means|meaning|implies|implying)\b(?: that)?",
     re.IGNORECASE,
 )
+# A clause such as "Although it is old," at the beginning of a line.
 CONCESSION = re.compile(r"\A\W*(?:although|though|even though|while|even if)\b[^,.;]{1,300},", re.IGNORECASE)
 TURNING_WORD = re.compile(r"\b(?:but|however|yet)\b", re.IGNORECASE)
 WORD = re.compile(r"\w")
@@ -96,7 +97,10 @@ def find_concluding_label(text: str) -> str | None:
 
 
 def find_leading_label(text: str) -> str | None:
-    """The label at the beginning of the text, if it is followed by nothing, a full stop or a reason."""
+    """The label at the beginning of the text, if `is_end_of_label` accepts what follows it.
+
+    None if the label is the first of several alternatives ("true or false", "SUPPORTS / REFUTES").
+    """
     bare = text.lstrip(" \t*_`\"'“”‘’([{<#->")
     for label, pattern in ((NOT_ENOUGH_INFO, NOT_ENOUGH_WORDS), (REFUTES, REFUTE_WORDS), (SUPPORTS, SUPPORT_WORDS)):
         match = pattern.match(bare)
@@ -107,7 +111,10 @@ def find_leading_label(text: str) -> str | None:
 
 
 def is_end_of_label(text_after: str) -> bool:
-    """Whether a label is followed by nothing, a full stop or a reason, not by another word of the same sentence."""
+    """Whether a label is followed by nothing, punctuation, a new line, or a word such as "because" (of a reason).
+
+    Any other word after it shows that it is only a word of a sentence.
+    """
     return not re.match(r"[ \t]*\w", text_after) or bool(
         re.match(r"[ \t]*(?:because|since|as|by|based|according|to)\b", text_after)
     )
@@ -116,7 +123,9 @@ def is_end_of_label(text_after: str) -> bool:
 def find_agreed_label(text: str) -> str | None:
     """The label of the last line with label words.
 
-    None if the words of that line disagree, or if the text names two of the labels in capital letters.
+    A concession ("Although it is old, ...") at the beginning of the line is left out. If the rest of the line has no
+    single label, the words after its last "but", "however" or "yet" decide. None if these have no single label either,
+    or if the text names two of the labels in capital letters.
     """
     if sum(label in text for label in LABELS) > 1:
         return None
@@ -136,6 +145,7 @@ def find_agreed_label(text: str) -> str | None:
 PARTIAL_VERDICT = re.compile(
     r"\b(?:partial(?:ly)?|partly|half|somewhat|mixed)\W+(?:\w+\W+)?(?:true|correct|accurate|false)\b", re.I
 )
+# Words by which a writer says that the claim is probably not true.
 DOUBTED_VERDICT = re.compile(
     r"(?:\bnot|n[’']t) (?:think|believe|seem|appear|look)\b[^,.;]{0,40}?\b(?:true|correct|accurate|right|supported)\b"
     r"|\b(?:unlikely|doubtful|I doubt)\b",
@@ -144,7 +154,11 @@ DOUBTED_VERDICT = re.compile(
 
 
 def find_clause_label(text: str) -> str | None:
-    """The label that the words of a clause or line share; None if they disagree or say "partly true"."""
+    """The label that the words of a clause or line state; None if they disagree or say "partly true".
+
+    Doubt about the truth ("I do not think that it is true") is REFUTES; doubt about the judgement ("I am not sure") is
+    NOT ENOUGH INFO.
+    """
     if PARTIAL_VERDICT.search(text) or not WORD.search(text):
         return None
     if DOUBTED_VERDICT.search(text) and not DOUBT_WORDS.search(text):
@@ -157,7 +171,7 @@ def find_clause_label(text: str) -> str | None:
 
 
 def contains_unnegated_word(pattern: re.Pattern[str], line: str) -> bool:
-    """Whether one of the pattern's words stands in the line without a negation before it."""
+    """Whether the line has a word of the pattern with no negation closely before it."""
     return any(
         not NEGATION_AT_END.search(line[max(0, match.start() - 80) : match.start()]) for match in pattern.finditer(line)
     )
@@ -171,16 +185,18 @@ NEXT_TURN = re.compile(r"\n\s*\W{0,3}(?:user|human|apprentice|speaker \w+|you)\W
 
 
 def parse_turn(reply: str, question: str = "") -> Parsed[str]:
-    """The turn of a conversation on one line, without the speaker's name, quotes, and turns that the model invents.
+    """The next turn of a conversation, on one line.
 
-    An empty reply is malformed, and the value is "unknown".
+    The speaker's name before the turn, quotation marks around it, and turns that the model invents after it are
+    removed. An empty reply is malformed, and the value is "unknown".
     """
     text = NEXT_TURN.split("\n" + unwrap_text(reply).strip(), maxsplit=1)[0].strip()
     return read_free_text(TURN_LABEL.sub("", text), question)
 
 
 def parse_long_answer(reply: str, question: str = "") -> Parsed[str]:
-    """The paragraph on one line, without a label before it and without a question that the model invents after it.
+    """The paragraph on one line, without a label such as "Answer:" before it, without quotation marks around it, and
+    without a question that the model invents after it.
 
     An empty reply is malformed, and the value is "unknown".
     """
@@ -188,19 +204,21 @@ def parse_long_answer(reply: str, question: str = "") -> Parsed[str]:
 
 
 def unwrap_text(reply: str) -> str:
-    """The reply without a code fence; if it is a JSON object with an answer, that answer."""
+    """The reply without a code fence; if the reply is a JSON object with one of TEXT_KEYS, the value of this key."""
     text = remove_wrapping(reply, LONGEST_READ_TEXT)
     value = read_object(text.strip()) or {}
     return next((format_value(value[name]) for name in TEXT_KEYS if name in value), text)
 
 
 def read_free_text(text: str, question: str) -> Parsed[str]:
-    """Free text on one line."""
-    answer_text, marker = cut_invented_question(text, question)
-    after = (
-        answer_text[marker.end() :] if marker and not answer_text[: marker.start()].strip(" \t\n*_#") else answer_text
-    )
-    line = " ".join(" ".join(list_lines(after)).split())
+    """The text on one line, without "Answer:" before it, quotation marks around it and an invented question after it.
+
+    A text that says that the answer is not known becomes "unknown". An empty text is malformed.
+    """
+    answer_text, answer_label = cut_invented_question(text, question)
+    if answer_label and not answer_text[: answer_label.start()].strip(" \t\n*_#"):
+        answer_text = answer_text[answer_label.end() :]
+    line = " ".join(" ".join(list_lines(answer_text)).split())
     for left, right in (('"', '"'), ("“", "”")):
         if len(line) > 2 and line[0] == left and line[-1] == right and left not in line[1:-1]:
             line = line[1:-1].strip()

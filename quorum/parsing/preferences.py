@@ -1,4 +1,7 @@
-"""Reads which of two passages a judge's reply prefers."""
+"""Reads which of two passages a judge's reply prefers.
+
+`mark_passages` first replaces every mention of the passages by ① or ②, so the patterns below contain these signs.
+"""
 
 import re
 from collections.abc import Sequence
@@ -57,8 +60,8 @@ ASPECT_PHRASE = re.compile(
 )
 NEGATION_WORD = re.compile(r"\b(?:not|never|no|cannot|hardly|nor|neither)\b|n['’]t\b", re.IGNORECASE)
 PRAISE_WORD = re.compile(
-    r"\b(?:more|most|direct(?:ly)?|clear(?:er|est)|close(?:r|st)|full(?:er|est)|great(?:er|est)|only(?=\s+[①②])|answers\s+the|answering\s+the|right|correct(?:ly)?|accurate(?:ly)?"
-    r"|better|best|higher)\b",
+    r"\b(?:more|most|direct(?:ly)?|clear(?:er|est)|close(?:r|st)|full(?:er|est)|great(?:er|est)"
+    r"|only(?=\s+[①②])|answers\s+the|answering\s+the|right|correct(?:ly)?|accurate(?:ly)?|better|best|higher)\b",
     re.IGNORECASE,
 )
 FLAW_WORD = (
@@ -93,17 +96,19 @@ def parse_preference(reply: str) -> Parsed[int | None]:
     >>> parse_preference("Passage 1 is less complete than passage 2.").value
     1
     """
-    conclusion = find_concluding_preferences(EMPHASIS.sub(" ", remove_wrapping(reply)).strip())
-    place = conclusion.pop() if len(conclusion) == 1 else None
+    preferences = find_concluding_preferences(EMPHASIS.sub(" ", remove_wrapping(reply)).strip())
+    place = preferences.pop() if len(preferences) == 1 else None
     return Parsed(None if place == TIE else place, malformed=place is None)
 
 
 def find_concluding_preferences(text: str) -> set[int]:
-    """The preferences in the conclusion of a reply."""
-    if alone := NUMBER_ALONE.fullmatch(text):
-        return {0 if alone[1] else 1}
-    value = read_object(text[text.find("{") : text.rfind("}") + 1])
-    if value and (preferences := read_object_preferences(value)):
+    """The places (0, 1 or `TIE`) that the conclusion of a reply prefers. If no conclusion prefers any, those that the
+    whole reply prefers. Several places mean that the reply contradicts itself.
+    """
+    if number_match := NUMBER_ALONE.fullmatch(text):
+        return {0 if number_match[1] else 1}
+    json_object = read_object(text[text.find("{") : text.rfind("}") + 1])
+    if json_object and (preferences := read_object_preferences(json_object)):
         return preferences
     text = RESTATED_CHOICES.sub(" ", mark_passages(text))
     # Only the last eight labels are read, because a model in a loop writes labels without end.
@@ -115,19 +120,19 @@ def find_concluding_preferences(text: str) -> set[int]:
 
 
 def find_preferences(text: str) -> set[int]:
-    """The preferences in a text, by the first rule that gives one.
+    """The places (0, 1 or `TIE`) that a text prefers, by the first rule that gives any.
 
     The rules: the text is only a passage's name; a sentence begins with a passage's name, and no verb follows ("Passage
     2, because ..."); "1 > 2"; a clause calls one passage better as a whole; the comparisons favour one passage; only
-    one passage is named; the text calls both equal (`TIE`).
+    one passage is named (if the text criticises it, the other is preferred); the text calls both equal (`TIE`).
     """
-    if alone := NUMBER_ALONE.fullmatch(text):
-        return {0 if alone[1] else 1}
+    if number_match := NUMBER_ALONE.fullmatch(text):
+        return {0 if number_match[1] else 1}
     sentences = [sentence for sentence in SENTENCE_BREAK.split(text) if not UNDECIDED_WORDS.search(sentence)]
     openings = [LEADING_SIGN.match(sentence) for sentence in sentences if not ARROW_BETWEEN_SIGNS.search(sentence)]
-    leading = {PASSAGE_SIGNS.index(opening[1]) for opening in openings if opening}
-    if len(leading) == 1:
-        return leading
+    leading_places = {PASSAGE_SIGNS.index(opening[1]) for opening in openings if opening}
+    if len(leading_places) == 1:
+        return leading_places
     if preferences := {place for sentence in sentences for place in read_order(sentence)}:
         return preferences
     clauses_by_sentence = list(split_judged_clauses(sentences))
@@ -145,7 +150,7 @@ def find_preferences(text: str) -> set[int]:
 
 
 def read_order(sentence: str) -> set[int]:
-    """The preference of "① > ②"."""
+    """The place that a sentence such as "① > ②" prefers, as a set; empty if the sentence has no such order."""
     match = ARROW_BETWEEN_SIGNS.search(sentence)
     if match is None or match[1] == match[3]:
         return set()
@@ -154,7 +159,9 @@ def read_order(sentence: str) -> set[int]:
 
 
 def find_decision(clause: Clause) -> int | None:
-    """The passage that a clause calls better as a whole; None if it compares an aspect or nothing."""
+    """The place of the passage that a clause calls better as a whole. None if the clause calls no passage better, calls
+    both equal, or compares only an aspect.
+    """
     word = DECISIVE_WORD.search(clause.text)
     if word is None or BOTH_EQUAL.search(clause.text) or ASPECT_PHRASE.search(clause.text, word.end()):
         return None
@@ -163,12 +170,18 @@ def find_decision(clause: Clause) -> int | None:
 
 
 def find_favoured_passages(clauses: Sequence[Clause]) -> set[int]:
-    """The passages that the comparisons of a sentence favour. Conceded clauses count only if there are no others."""
-    unequal = [clause for clause in clauses if not BOTH_EQUAL.search(clause.text)]
+    """The places of the passages that the comparisons of a sentence favour.
+
+    Clauses that praise or criticise count. If a sentence has none, its clauses count if they compare the passages.
+    Conceded clauses count only if there are no others.
+    """
+    unequal_clauses = [clause for clause in clauses if not BOTH_EQUAL.search(clause.text)]
     rating_clauses = [
-        item for item in unequal if any(words.search(item.text) for words in (PRAISE_WORD, CRITICISM, NEGATED_FLAW))
-    ] or unequal
-    counted_clauses = [clause for clause in rating_clauses if rating_clauses is not unequal or clause.is_comparison]
+        clause
+        for clause in unequal_clauses
+        if any(pattern.search(clause.text) for pattern in (PRAISE_WORD, CRITICISM, NEGATED_FLAW))
+    ]
+    counted_clauses = rating_clauses or [clause for clause in unequal_clauses if clause.is_comparison]
     main_clauses = [clause for clause in counted_clauses if not clause.is_conceded] or counted_clauses
     return {clause.place ^ is_criticism(clause.text) for clause in main_clauses}
 
@@ -178,15 +191,16 @@ def is_criticism(text: str) -> bool:
     return bool(CRITICISM.search(NEGATED_FLAW.sub(" ", text)))
 
 
+# If a JSON object has several keys, only those that contain one of these words are read.
 VERDICT_KEYS = frozenset(
     ("answer", "choice", "passage", "winner", "preferred", "preference", "better", "result", "verdict", "decision")
 )
 
 
-def read_object_preferences(value: dict[str, Any]) -> set[int]:
-    """The preferences of a JSON object."""
+def read_object_preferences(json_object: dict[str, Any]) -> set[int]:
+    """The places (0, 1 or `TIE`) that the values of a JSON object prefer, such as {"winner": "passage 2"}."""
     preferences: set[int] = set()
-    for key, content in value.items():
-        if len(value) == 1 or VERDICT_KEYS & set(re.findall(r"[a-z]+", key)):
+    for key, content in json_object.items():
+        if len(json_object) == 1 or VERDICT_KEYS & set(re.findall(r"[a-z]+", key)):
             preferences |= find_preferences(mark_passages(str(content)))
     return preferences

@@ -21,15 +21,15 @@ NUMBERED_LINE = re.compile(r"^\W{0,4}(\d{1,4})[.):]\s+(.*)$")
 
 
 def parse_ranking(reply: str, count: int) -> Parsed[list[int]]:
-    """The order in which a reply ranks `count` passages, best first, as places from 0.
+    """The order in which a reply ranks `count` passages, best first, as positions in the prompt, counted from 0.
 
-    The reply numbers passages from 1: "[2] > [3] > [1]". It may also be bare numbers, "Passage 2, Passage 1", a
+    The reply numbers passages from 1: "[2] > [3] > [1]". It may also consist of bare numbers, "Passage 2, Passage 1", a
     numbered list, JSON, or prose that names each passage in turn. Repeated numbers and numbers that no
     passage has are ignored.
 
-    Passages that the reply does not name follow in their original order. The reply is then malformed, unless it
-    names at least two passages, and those that it lacks are the end of the original order: they may not have fitted
-    into the prompt.
+    Passages that the reply does not name follow in their original order. A reply that leaves out passages is malformed,
+    with one exception: it names at least two passages and leaves out only the last ones of the original order, because
+    these may not have fitted into the prompt.
 
     >>> parse_ranking("[2] > [3] > [1]", 3).value
     [1, 2, 0]
@@ -38,9 +38,10 @@ def parse_ranking(reply: str, count: int) -> Parsed[list[int]]:
         return Parsed(list(range(count)))
     text = ORDINAL.sub(rewrite_ordinal, remove_wrapping(reply).replace("&gt;", ">").translate(MARKDOWN_MARKS))
     numbers = find_numbers(find_final_part(text))
-    ranked_places = list(dict.fromkeys(number - 1 for number in numbers if 0 < number <= count))
-    rest = [place for place in range(count) if place not in set(ranked_places)]
-    return Parsed(ranked_places + rest, malformed=len(ranked_places) < 2 or max(ranked_places) >= len(ranked_places))
+    ranked_positions = list(dict.fromkeys(number - 1 for number in numbers if 0 < number <= count))
+    rest = [position for position in range(count) if position not in set(ranked_positions)]
+    named_count = len(ranked_positions)
+    return Parsed(ranked_positions + rest, malformed=named_count < 2 or max(ranked_positions) >= named_count)
 
 
 MARKDOWN_MARKS = str.maketrans("", "", "*`_")
@@ -52,14 +53,16 @@ def rewrite_ordinal(match: re.Match[str]) -> str:
 
 
 def find_final_part(text: str) -> str:
-    """The text after the last "Ranking:" that is followed by a number; without one the whole text."""
+    """The text after the last heading such as "Ranking:" that has a number after it; the whole text if there is no such
+    heading.
+    """
     last = max((number.start() for number in NUMBER.finditer(text)), default=-1)
     ends = [heading.end() for heading in HEADING.finditer(text) if heading.end() <= last]
     return text[ends[-1] :] if ends else text
 
 
 def find_numbers(text: str) -> list[int]:
-    """The passages' numbers, read in the first notation that the text uses."""
+    """The passages' numbers in the order of the text, by the first of the readers below that finds any."""
     readers: tuple[Callable[[str], list[int]], ...] = (
         read_chain,
         read_numbered_list,
@@ -71,7 +74,9 @@ def find_numbers(text: str) -> list[int]:
 
 
 def read_chain(text: str) -> list[int]:
-    """The numbers of the longest line like "[2] Tea > [1] Coffee"; of several equally long ones the last."""
+    """The numbers of the line like "[2] Tea > [1] Coffee" that has most of them; of several such lines, the last. Empty
+    if no line has two numbers.
+    """
     joined_text = re.sub(r"[ \t]{0,9}\n\s{0,9}(?=>)|(?<=>)[ \t]{0,9}\n\s{0,9}", " ", text)
     chains = [[n for part in ARROW.split(line) for n in read_first_number(part)] for line in joined_text.splitlines()]
     best = max(reversed(chains), key=len, default=[])
@@ -79,7 +84,9 @@ def read_chain(text: str) -> list[int]:
 
 
 def read_numbered_list(text: str) -> list[int]:
-    """The passages of a list whose lines begin with the rank: "1. Passage 3", "2. Passage 1"."""
+    """The passages' numbers in a list whose lines begin with the rank: "1. Passage 3", "2. Passage 1". Empty if the
+    ranks are not 1, 2, 3 ... or a line names no passage.
+    """
     rows = [row for line in text.splitlines() if (row := NUMBERED_LINE.match(line.strip()))]
     ranks = [int(row[1]) for row in rows]
     numbers = [n for row in rows for n in read_first_number(row[2])]
@@ -87,7 +94,7 @@ def read_numbered_list(text: str) -> list[int]:
 
 
 def read_first_number(part: str) -> list[int]:
-    """The first passage number in a part of a line."""
+    """The first passage number in a part of a line, as a list of one number; empty if there is none."""
     return (read_bracketed_numbers(part) or read_named_passages(part) or read_bare_numbers(part))[:1]
 
 

@@ -8,7 +8,7 @@ from quorum.parsing.wrapping import remove_wrapping
 
 LONGEST_QUESTION = 1_000  # characters; a longer line is not a question
 QUESTION_MARKS = ("?", "？", "؟")
-QUESTION_LABEL = re.compile(
+QUESTION_LABEL = re.compile(  # such as "Rewritten question:" or "**The question that stands alone**: "
     rf"{LINE_START}(?:(?:rewritten|stand-?alone|new|last"
     rf"|the)[ \t]+){{0,3}}question(?:[ \t]+that[ \t]+stands[ \t]+alone)?"
     r"[*_\"'`]{0,3}[ \t]*[:：][*_]{0,3}[ \t]*",
@@ -17,15 +17,19 @@ QUESTION_LABEL = re.compile(
 
 
 def is_answer(text: str, question: str) -> bool:
-    """Whether a reply answers the question or refuses to, instead of rewriting it."""
+    """Whether a reply answers the question or refuses to, instead of rewriting it.
+
+    A reply without a question mark counts as an answer if the question ends with one.
+    """
     is_statement = question.rstrip().endswith(QUESTION_MARKS) and not any(mark in text for mark in QUESTION_MARKS)
     return is_statement or is_unknown(text) or text.casefold() == "none"
 
 
 def parse_stand_alone_question(reply: str, question: str = "") -> Parsed[str]:
-    """The question on the first line of a reply, without label and quotes.
+    """The rewritten question: the first line of a reply that is not just a label, without its label and quotes.
 
-    If there is none, the reply is malformed, and the value is `question`, the follow-up question as it was asked.
+    If that line is missing, too long or no question, the reply is malformed, and the value is `question`, the follow-up
+    question as it was asked.
 
     >>> parse_stand_alone_question('Rewritten question: "How tall is the Eiffel Tower?"', "How tall is it?").value
     'How tall is the Eiffel Tower?'

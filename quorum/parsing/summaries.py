@@ -5,9 +5,11 @@ import re
 from quorum.parsing.answers import Parsed, read_object
 from quorum.parsing.wrapping import LONGEST_READ_TEXT, remove_wrapping
 
+# The end marker, [DONE] or [END], anywhere; only at the reply's end also DONE without brackets, or a cut-off [DONE].
 DONE_MARK = re.compile(
     r"[*_`\"'(]{0,3}\[\s?(?i:DONE|END)\s?\][*_`\"').]{0,3}|(?<=\s)[*_`]{0,3}DONE[*_`]{0,3}[.!]?\s{0,9}\Z|\[D?O?N?E?\Z"
 )
+# At the beginning: a lead-in, such as "Here is the passage:", or a heading, such as "**Summary:**".
 HEADING = re.compile(
     r"\A[\W_]{0,9}(?:(?:here(?:'s| is)|sure|certainly|of course|below is|the following)\b[^\n]{0,200}?[:：]\s*\n"
     r"|(?:(?:supporting |final |short |the )?(?:passage|paragraph|response|summary|text|answer|output))"
@@ -17,9 +19,10 @@ HEADING = re.compile(
 
 
 def parse_summary(reply: str) -> Parsed[str]:
-    """The text before the end marker [DONE] without heading, lead-in, code fence and quotes. The marker may be missing.
+    """The summary: the reply's text before the end marker [DONE], without a heading, lead-in, code fence and quotes.
 
-    If no letter or digit is left, the reply is malformed, and the value is the text that is left.
+    The marker may be missing or cut off ("[DON"); a marker at the beginning is skipped. If the reply is a JSON object,
+    its texts are joined. If no letter or digit is left, the reply is malformed, and the value is the text that is left.
     """
     text = remove_wrapping(reply, LONGEST_READ_TEXT).strip()
     if text.startswith("{") and (parts := read_object(text)):

@@ -11,18 +11,22 @@ from quorum.parsing.answers import LINE_START, Parsed, clean_answer, format_valu
 from quorum.parsing.wrapping import remove_wrapping
 
 LONGEST_QUESTION, MAX_ANSWERS = 400, 6  # characters of a question; answers to one question
+# The end of a label: a number, closing quotes or Markdown marks, and a colon, as in "2:", "**:" or ":**".
 COLON = r"(?:[ \t]*#?\d{1,3})?[*_\"'`]{0,3}[ \t]*[:：](?:[*_]{1,3}(?=\s|$))?"
 NUMBERED_LINE_START = rf"{LINE_START}(?:\d{{1,3}}[.)][^\w\n]{{0,5}})?"
 ANSWER_LABEL = r"(?:the[ \t]+)?(?:short[ \t]+)?answer(?:[ \t]+is)?"
 ALSO_LABEL = (
     r"also(?:[ \t]+(?:accepted|correct|right))?|(?:other|alternative)[ \t]+(?:answers|forms)|alternatives|aliases"
 )
+# A label is one of these: at the start of a line, with a colon; alone in its line; a capitalised "Answer:" or "Also:"
+# within a line. (Two groups of a pattern cannot have one name, hence question2, answer2 and so on.)
 LABEL = re.compile(
     rf"{NUMBERED_LINE_START}(?:(?P<question>question|(?-i:Q))|(?P<answer>{ANSWER_LABEL}|(?-i:A))|(?P<also>{ALSO_LABEL})){COLON}"
     rf"|{NUMBERED_LINE_START}(?:(?P<question2>question)|(?P<answer2>answer))[^\w\n]{{0,9}}$"
     rf"|(?<=\s)(?-i:(?P<answer3>Answer)|(?P<also3>Also)){COLON}",
     re.MULTILINE | re.IGNORECASE,
 )
+# Normalised replies of a model that writes no question.
 DECLINING_REPLIES = {"none", "na", "no question", "no such question", "nothing"}
 
 
@@ -74,10 +78,12 @@ def split_parts(text: str) -> list[tuple[str, str]]:
 
 
 def find_question(text: str, has_answer: bool) -> str:
-    """The first line that ends in a question mark; else the only line, if an answer follows it or it is "None"."""
+    """The first line that ends in a question mark; else the only line, if an answer follows it or it is "None" or the
+    like; else empty.
+    """
     lines = [clean_answer(line) for line in list_lines(text)]
-    alone = lines[0] if len(lines) == 1 and (has_answer or is_declined(lines[0])) else ""
-    return next((line for line in lines if is_asking(line)), alone)
+    only_line = lines[0] if len(lines) == 1 and (has_answer or is_declined(lines[0])) else ""
+    return next((line for line in lines if is_asking(line)), only_line)
 
 
 def is_asking(line: str) -> bool:
@@ -89,12 +95,13 @@ def count_asking_lines(text: str) -> int:
 
 
 def is_declined(question: str) -> bool:
+    """Whether the model wrote "None" or the like in place of a question."""
     return normalize(question) in DECLINING_REPLIES
 
 
 def read_json_question(text: str) -> Parsed[WrittenQuestion | None]:
-    """The question of a JSON object with the keys "question", "answer" or "answers", and "also". Only the question is
-    required; of several objects the first counts.
+    """The question of a JSON object with the keys "question", "answer" or "answers", and "also". Only "question" is
+    required; if it is null or "None", the value is None. Of several objects the first counts.
     """
     try:
         decoded_value = replace_surrogates_in_strings(json.JSONDecoder().raw_decode(text)[0])
@@ -112,17 +119,20 @@ def read_json_question(text: str) -> Parsed[WrittenQuestion | None]:
 
 
 def make_question(question: str, answers: list[str], *, is_well_formed: bool) -> Parsed[WrittenQuestion | None]:
-    """The question and its distinct answers, without "unknown" and the like; None for an empty or too long question."""
+    """The question and its first distinct answers, without "unknown" and the like. A question that is empty or too long
+    is None, and malformed.
+    """
     if not normalize(question) or len(question) > LONGEST_QUESTION:
         return Parsed(None, malformed=True)
     distinct_answers: dict[str, str] = {}
     for answer in map(clean_answer, answers):
-        if normalize(answer) and not is_nothing(answer):
+        if normalize(answer) and not is_no_answer(answer):
             distinct_answers.setdefault(normalize(answer), answer)
     return Parsed(
         WrittenQuestion(question, list(distinct_answers.values())[:MAX_ANSWERS]), malformed=not is_well_formed
     )
 
 
-def is_nothing(answer: str) -> bool:
+def is_no_answer(answer: str) -> bool:
+    """Whether the text says that there is no answer: "unknown", "None" and the like."""
     return is_unknown(answer) or is_declined(answer)

@@ -44,17 +44,17 @@ def find_verdict(text: str) -> str | None:
     """
     if BOTH_VERDICTS.match(text):
         return None
-    opening = LEADING_VERDICT.match(text)
-    if opening and not is_unknown(text):
-        return "yes" if opening["yes"] else "no"
+    leading_verdict = LEADING_VERDICT.match(text)
+    if leading_verdict and not is_unknown(text):
+        return "yes" if leading_verdict["yes"] else "no"
     if is_unknown(text):
         return UNKNOWN if text.strip() else None
-    verdicts = {read_verdict_word(text, mark) for mark in VERDICT_WORD.finditer(text)}
+    verdicts = {read_verdict_word(text, match) for match in VERDICT_WORD.finditer(text)}
     return verdicts.pop() if len(verdicts) == 1 else None
 
 
-def read_verdict_word(text: str, mark: re.Match[str]) -> str:
-    """The meaning of a verdict word. A negation shortly before the word reverses it."""
-    positive = bool(mark["yes"])
-    is_negated = NEGATION.search(re.split(r"[.;!?\n]", text[: mark.start()])[-1])
-    return "yes" if positive != bool(is_negated) else "no"
+def read_verdict_word(text: str, match: re.Match[str]) -> str:
+    """What a verdict word means: "yes" or "no". A negation at most three words before it reverses its meaning."""
+    is_positive = bool(match["yes"])
+    is_negated = bool(NEGATION.search(re.split(r"[.;!?\n]", text[: match.start()])[-1]))
+    return "yes" if is_positive != is_negated else "no"

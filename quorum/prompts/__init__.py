@@ -1,11 +1,11 @@
 """The prompts: one file FAMILY/NAME.md each.
 
 A file's text is a `string.Template` with variables such as `$passages` and `$question`. It ends with a cue for the
-reply, such as "Answer:", or with the lines that the reply should have. Begin with `render_prompt`, which fills a prompt
-in. Imports algorithms and core.
+reply, such as "Answer:", or with the lines that the reply should have. Begin reading at `render_prompt`, which fills in
+a prompt's variables. This package imports only `quorum.algorithms` and `quorum.core`.
 
-In react.md and react_action.md, `$passages` is not the passages alone: it is all steps so far, each with the passages
-of its search, and empty at the first step.
+In react.md and react_action.md, `$passages` holds more than passages: all steps so far, each with the passages that its
+search found. At the first step it is empty.
 
 NAME.VARIANT.md is another text for the prompt NAME, for example with the instructions before the passages, as in the
 paper. To use it, pass it as an override; it is then sent and counted as NAME:
@@ -52,8 +52,8 @@ class RenderedPrompt:
 def render_prompt(name: str, overrides: Overrides = None, **inputs: str) -> RenderedPrompt:
     """Fill in the variables of a prompt. A value may contain any text, also `$`.
 
-    Raises SetupError if a variable is missing, unused or malformed. The message names the prompt and, unless the
-    variable is malformed, the variable.
+    Raises `SetupError` if the prompt uses a variable that has no value in `inputs`, does not use one of the `inputs`,
+    or has a "$" without a name. The message names the prompt and, in the first two cases, the variable.
     """
     template = read_template(get_text(name, overrides))
     check_variables(name, template, inputs.keys())

@@ -10,7 +10,7 @@ __all__ = ["SENT_BY", "Description", "describe_prompts", "list_senders"]
 RATIONALE_RERANKER_USERS = "any method with reranker=rationale"
 LLM_FILTER_USERS = "any method with context_filter=llm"
 ANSWER_PROMPT_USERS = ("concat", "post_fusion", "concat_pf", "pf_concat", "rerank", "replug", "filco")
-# The methods that send each prompt, and the commands ("quorum ...") that do. A test compares this table with what the
+# For each prompt, the methods and the commands ("quorum ...") that send it. A test compares this table with what the
 # methods really send.
 SENT_BY: Mapping[str, tuple[str, ...]] = {
     "answer": ANSWER_PROMPT_USERS,
@@ -63,8 +63,10 @@ VARIANT_ENDINGS = ("_yes_no", "_label", "_dialogue", "_long")
 
 @dataclass(frozen=True)
 class Description:
-    """One prompt. overridden: the prompts setting gives it a text that differs from the built-in one; version: a short
-    hash of its text.
+    """What is known about one prompt.
+
+    family: the folder of its file; version: a short hash of its text; sent_by: see `list_senders`; overridden: whether
+    the setting `prompts` gives it a text that differs from the built-in one.
     """
 
     family: str
@@ -76,9 +78,11 @@ class Description:
 
 
 def describe_prompts(overrides: Overrides = None) -> list[Description]:
-    """Every prompt, ordered by family and name. Overrides replace the built-in texts.
+    """Every prompt, ordered by family and name.
 
-    >>> next(one.variables for one in describe_prompts() if one.name == "answer")
+    overrides: the value of the setting `prompts`, whose texts replace the built-in ones.
+
+    >>> next(description.variables for description in describe_prompts() if description.name == "answer")
     ('passages', 'question')
     """
     texts = {**BUILT_IN, **load_overrides(overrides)}
@@ -95,9 +99,13 @@ def describe_prompts(overrides: Overrides = None) -> list[Description]:
 
 
 def list_senders(name: str) -> tuple[str, ...]:
-    """The methods and commands that send a prompt under some settings; for a variant, those of the plain prompt."""
-    base = name.partition(".")[0]
-    for variant in VARIANT_ENDINGS:
-        if base not in SENT_BY:
-            base = base.removesuffix(variant)
-    return SENT_BY.get(base, ())
+    """The methods and commands that send a prompt under some settings.
+
+    For a prompt of another answer type ("answer_yes_no") and for another text of a prompt ("candidates.paper"), they
+    are those of the plain prompt ("answer", "candidates").
+    """
+    plain_name = name.partition(".")[0]
+    for ending in VARIANT_ENDINGS:
+        if plain_name not in SENT_BY:
+            plain_name = plain_name.removesuffix(ending)
+    return SENT_BY.get(plain_name, ())

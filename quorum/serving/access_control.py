@@ -31,8 +31,8 @@ UNAUTHORIZED_HEADERS = {"www-authenticate": "Bearer"}
 
 
 class AccessControl:
-    """Access control of an application. tokens: the valid keys. Without any, only clients on this machine have
-    access, and pages of other websites do not.
+    """Access control of an application. tokens: the valid keys. Without keys, only clients on this machine
+    have access; pages of other websites that are open in a browser on this machine have none.
     """
 
     def __init__(self, app: App, tokens: Sequence[str]) -> None:
@@ -46,7 +46,7 @@ class AccessControl:
         given_id = headers.get("x-request-id", "")
         request_id = given_id if REQUEST_ID.fullmatch(given_id) else f"req_{token_hex(12)}"
 
-        async def send_with_id(message: Message) -> None:
+        async def send_with_headers(message: Message) -> None:
             if message["type"] == "http.response.start":
                 added_headers = [(b"x-request-id", request_id.encode()), (b"x-content-type-options", b"nosniff")]
                 message["headers"] = [*message.get("headers", ()), *added_headers, (b"cache-control", b"no-store")]
@@ -56,10 +56,10 @@ class AccessControl:
             client = self.find_client(headers, scope["path"])
             check_length(headers)
         except Refusal as refusal:
-            await refusal.respond()(scope, receive, send_with_id)
+            await refusal.respond()(scope, receive, send_with_headers)
             return
         scope["state"] = {**scope.get("state", {}), "request_id": request_id, "client": client}
-        await self.app(scope, limit_body(receive), send_with_id)
+        await self.app(scope, limit_body(receive), send_with_headers)
 
     def find_client(self, headers: Headers, path: str) -> str:
         """The name under which the client's requests are counted. Raises `Refusal` if the client has no access."""
@@ -73,25 +73,36 @@ class AccessControl:
         matching_tokens = [token for token in self.tokens if hmac.compare_digest(given_token.encode(), token.encode())]
         if not matching_tokens:
             message = (
-                "That is not a key of this server."
+                "The key in the header Authorization is not a key of this server; send a token that the server was "
+                "started with."
                 if given_token
-                else "This server asks for a key: Authorization: Bearer."
+                else "This server asks for a key; send it in the header Authorization: Bearer KEY."
             )
             raise Refusal(401, message, "invalid_api_key", headers=UNAUTHORIZED_HEADERS)
         return sha256(b"quorum key " + matching_tokens[0].encode()).hexdigest()[:16]
 
     def check_is_local(self, headers: Headers) -> None:
-        """Refuse requests from another site's page, even if that site's name points to this machine (DNS rebinding)."""
+        """Raise `Refusal` for a request to another host name than this machine's, and for one from another site's page.
+
+        The check of the host name stops a site whose name points to this machine (DNS rebinding).
+        """
         host, origin = headers.get("host", ""), headers.get("origin")
         try:
             host_name, origin_host = urlsplit(f"//{host}").hostname, None if origin is None else urlsplit(origin).netloc
         except ValueError:
             host_name, origin_host = None, None
         if not is_loopback(host_name or ""):
-            message = "Without a token this server answers on this machine alone, as localhost or 127.0.0.1."
+            message = (
+                "This server was started without a token, so it answers only requests to localhost or 127.0.0.1; use "
+                "one of these names, or start the server with --token TOKEN."
+            )
             raise Refusal(403, message, "forbidden_host")
         if origin_host is not None and origin_host != host:
-            raise Refusal(403, "Another site's page may not use this server.", "forbidden_origin")
+            raise Refusal(
+                403,
+                f"This server refuses requests from pages of other websites (Origin: {origin}).",
+                "forbidden_origin",
+            )
 
 
 def check_length(headers: Headers) -> None:
@@ -102,11 +113,15 @@ def check_length(headers: Headers) -> None:
 
 
 def make_too_large_refusal() -> Refusal:
-    return Refusal(413, f"The request has more than {LARGEST_BODY // 1_000_000} MB.", "request_too_large")
+    return Refusal(
+        413, f"The request has more than {LARGEST_BODY // 1_000_000} MB; send a shorter one.", "request_too_large"
+    )
 
 
 def limit_body(receive: Receive) -> Receive:
-    """Limit a body without a stated length: beyond the limit, it ends as if the client had disconnected."""
+    """Limit a body whose length is not stated: after LARGEST_BODY bytes, the application is told that the client has
+    disconnected.
+    """
     received_bytes = 0
 
     async def receive_limited() -> Message:

@@ -35,7 +35,7 @@ Handler = Callable[[Request], Awaitable[Response]]
 
 
 def make_app(service: Service, tokens: Sequence[str] = ()) -> App:
-    """The application behind its access control. `tokens` are the keys; without one, only this machine is served."""
+    """The application behind its access control. tokens: the API keys; without any, only this machine is served."""
     started_at = int(time.time())
 
     async def list_models(request: Request) -> Response:
@@ -115,7 +115,7 @@ async def wait_for_answer(request: Request, task: "asyncio.Task[ServedAnswer]", 
 
 
 class EventQueue:
-    """Carries pieces of the answer and votes from a run to its stream. answer: the pieces so far."""
+    """Carries votes and pieces of the answer from a run to its stream. answer: the pieces so far, joined."""
 
     def __init__(self) -> None:
         self.queue: asyncio.Queue[tuple[dict[str, Any], dict[str, Any]] | None] = asyncio.Queue()
@@ -137,7 +137,10 @@ class EventQueue:
         self.queue.put_nowait(None)
 
     async def read(self) -> AsyncIterator[tuple[dict[str, Any] | None, dict[str, Any]]]:
-        """Yield deltas with Quorum's own fields until the run ends. After KEEPALIVE_SECONDS without one, yield None."""
+        """Yield pairs (delta, Quorum's own fields) until the run ends.
+
+        After KEEPALIVE_SECONDS without an event, yield (None, {}).
+        """
         while True:
             try:
                 async with asyncio.timeout(KEEPALIVE_SECONDS):

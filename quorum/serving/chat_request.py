@@ -44,23 +44,23 @@ async def read_body(request: Request) -> Any:
 
 
 def read_chat(body: Any) -> ChatRequest:
-    """The request in a body. Raises a `Refusal` that names the field if one is invalid."""
+    """The request in a body. If a field is invalid, raises a `Refusal` that names it."""
     fields = body if isinstance(body, dict) else {}
     model, messages = fields.get("model"), fields.get("messages")
     if not isinstance(model, str) or not model:
-        raise refuse_field("model", "the name of a model, such as concat_pf; GET /v1/models lists the models")
+        raise make_field_refusal("model", "the name of a model, such as concat_pf; GET /v1/models lists the models")
     if not isinstance(messages, list) or not 0 < len(messages) <= MAX_MESSAGES:
-        raise refuse_field("messages", f"a list of 1 to {MAX_MESSAGES} messages")
+        raise make_field_refusal("messages", f"a list of 1 to {MAX_MESSAGES} messages")
     if fields.get("n") not in (None, 1):
-        raise refuse_field(
+        raise make_field_refusal(
             "n", "1: a method gives one answer (to sample the model more often, set samples in the field quorum)"
         )
     quorum_fields, options = fields.get("quorum"), fields.get("stream_options")
     quorum_fields, options = ({} if quorum_fields is None else quorum_fields), ({} if options is None else options)
     if not isinstance(quorum_fields, dict):
-        raise refuse_field("quorum", "an object of settings")
+        raise make_field_refusal("quorum", "an object of settings")
     if not isinstance(options, dict):
-        raise refuse_field("stream_options", "an object")
+        raise make_field_refusal("stream_options", "an object")
     return ChatRequest(
         model=model,
         messages=tuple(map(read_message, messages)),
@@ -77,24 +77,30 @@ def read_message(value: Any) -> Message:
     fields = value if isinstance(value, dict) else {}
     role, content = fields.get("role"), fields.get("content")
     if not isinstance(role, str):
-        raise refuse_field("messages", "messages with a role and a content")
+        raise make_field_refusal("messages", "messages with a role and a content")
     if isinstance(content, list):
         content = "\n".join(read_part(part, role) for part in content)
     if not (content is None or isinstance(content, str)):
-        raise refuse_field("messages", "messages whose content is a text or a list of parts")
-    return Message(role, (content or "").encode("utf-8", "replace").decode())
+        raise make_field_refusal("messages", "messages whose content is a text or a list of parts")
+    return Message(role, (content or "").encode("utf-8", "replace").decode())  # lone surrogates become "?"
 
 
 def read_part(value: Any, role: str) -> str:
-    """The text of one part of a message. Raises `Refusal` for a picture or a file in a user's message."""
+    """The text of one part of a message.
+
+    For a part without text, such as a picture or a file, it raises `Refusal` if the message is a user's, and returns ""
+    for any other role.
+    """
     fields = value if isinstance(value, dict) else {}
     if isinstance(fields.get("text"), str):
         return str(fields["text"])
     if role == "user":
-        raise Refusal(400, "Only text is supported; a message holds a part without text.", param="messages")
+        raise Refusal(
+            400, "A user's message has a part without text, such as a picture; send only text.", param="messages"
+        )
     return ""
 
 
-def refuse_field(name: str, expected: str) -> Refusal:
-    """The refusal of an invalid field."""
+def make_field_refusal(name: str, expected: str) -> Refusal:
+    """The refusal of an invalid field. expected: what the field should contain."""
     return Refusal(400, f"The field {name!r} does not fit; expected {expected}.", "invalid_value", param=name)

@@ -21,7 +21,9 @@ def read_question(messages: Sequence[Message]) -> str:
     """The last user message. Raises `Refusal` if there is no question, or it is too long."""
     question = next((message.text.strip() for message in reversed(messages) if message.role == "user"), "")
     if not question:
-        raise Refusal(400, "The messages hold no question; the last user message is the question.", param="messages")
+        raise Refusal(
+            400, "The messages hold no question; add a user message (the last one is the question).", param="messages"
+        )
     if len(question) > LONGEST_QUESTION:
         message_text = f"The question has more than {LONGEST_QUESTION:,} characters; shorten it."
         raise Refusal(400, message_text, "string_above_max_length", param="messages")

@@ -4,21 +4,23 @@ import time
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from math import ceil
 
 from quorum.core.text import format_count
 from quorum.serving.errors import NO_RETRY_HEADERS, Refusal
 
 MINUTE, DAY = 60.0, 86_400.0  # seconds
-# A chat client adds up to four requests of its own: for a title, tags, follow-up questions and search queries.
+# A chat client adds to each question up to four requests of its own: for a title, tags, follow-up questions and search
+# queries.
 SIDE_TASKS_PER_QUESTION = 4
 
 
 @dataclass
 class Account:
-    """The usage of one client, which is a key of the server or "local".
+    """The usage of one client: of one API key, or of all who use a server without keys ("local").
 
-    question_times, side_task_times: when the requests of the last minute began; day: the current day, in days since
-    1970; dollars: what was spent on that day; highest_cost: the cost of the most expensive answer so far.
+    question_times, side_task_times: when the questions and side tasks of the last minute began; day: the current day,
+    in days since 1970; dollars: what was spent on that day; highest_cost: the cost of the most expensive answer so far.
     """
 
     question_times: deque[float] = field(default_factory=deque)
@@ -45,7 +47,10 @@ class Limits:
         self.accounts: dict[str, Account] = {}
 
     def begin(self, client: str, *, is_side_task: bool = False) -> None:
-        """Count the start of a question or side task; call `end` after it. Raises `Refusal` (429) beyond the limits."""
+        """Count the start of a question or side task; call `end` after it. Raises `Refusal` (429) beyond the limits.
+
+        Each request in progress counts as if it cost as much as the most expensive answer so far.
+        """
         now, account = self.clock(), self.accounts.setdefault(client, Account())
         if account.day != int(now // DAY):
             account.day, account.dollars = int(now // DAY), 0.0
@@ -53,10 +58,9 @@ class Limits:
             self.dollars_per_day is not None
             and account.dollars + account.requests_in_progress * account.highest_cost >= self.dollars_per_day
         ):
-            limit = f"The {self.dollars_per_day:g} dollars that this key may spend in a day"
             message = (
-                f"{limit} are spent, or may be by the requests in progress; ask again when these have ended, or "
-                "tomorrow (UTC)."
+                f"This key may spend {self.dollars_per_day:g} dollars a day, which are spent, or may be spent by the "
+                "requests in progress; ask again when these requests have ended, or tomorrow (UTC)."
             )
             raise Refusal(429, message, "insufficient_quota", "insufficient_quota", headers=NO_RETRY_HEADERS)
         if self.questions_per_minute is not None:
@@ -77,7 +81,7 @@ def admit_request(times: deque[float], most_per_minute: int, now: float) -> None
     while times and times[0] <= now - MINUTE:
         times.popleft()
     if len(times) >= most_per_minute:
-        wait = max(1, round(times[0] + MINUTE - now))
+        wait = max(1, ceil(times[0] + MINUTE - now))
         message = f"This key may ask {format_count(most_per_minute, 'time')} a minute; ask again in {wait} s."
         raise Refusal(429, message, "rate_limit_exceeded", "rate_limit_error", headers={"retry-after": str(wait)})
     times.append(now)

@@ -5,18 +5,18 @@ from collections.abc import Mapping
 
 from quorum.core.state import Usage
 
-SECONDS_BUCKETS = (0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 120.0)  # seconds
+SECONDS_BUCKETS = (0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 120.0)  # upper bounds of the buckets
 DESCRIPTION_OF_COUNTER = {
-    "quorum_questions_total": "Questions, by method and by how they ended; side tasks of chats as method side_task",
+    "quorum_questions_total": "Questions by method and outcome; side tasks of chat windows count as method side_task",
     "quorum_calls_total": "Model calls",
     "quorum_tokens_total": "Tokens of model calls",
-    "quorum_dollars_total": "US dollars, of models with a known price",
+    "quorum_dollars_total": "US dollars, without questions that called a model of unknown price",
 }
 
 
 class Metrics:
-    """The server's counters. The labels are the names of methods, and "side_task" for the side tasks of chat programs
-    (titles, tags), so their number is bounded.
+    """The server's counters. A method label is the name of a served method, or "side_task" for the side tasks of
+    chat windows (titles, tags), so the number of labels is bounded.
     """
 
     def __init__(self) -> None:
@@ -24,12 +24,15 @@ class Metrics:
         # Method -> histogram: for each bucket, how many questions took at most so many seconds; then the number of all
         # questions; then the sum of their seconds.
         self.seconds: dict[str, list[float]] = {}
-        self.questions_in_progress = 0
+        self.questions_in_progress = 0  # with those that wait, and with side tasks
 
     def record(
         self, method: str, outcome: str, seconds: float, usage: Mapping[str, Usage], dollars: float | None
     ) -> None:
-        """Record the end of a question or side task. outcome: answered, unknown, failed or stopped."""
+        """Record the end of a question or side task.
+
+        outcome: answered, unknown, failed or stopped. usage: by prompt name. dollars: None if a price is unknown.
+        """
         label = f'method="{method}"'
         self.counts["quorum_questions_total"][f'{label},outcome="{outcome}"'] += 1
         for item in usage.values():
@@ -46,8 +49,11 @@ class Metrics:
 
     def write(self) -> str:
         """The text that Prometheus reads."""
-        lines = ["# HELP quorum_under_way Questions under way", "# TYPE quorum_under_way gauge"]
-        lines.append(f"quorum_under_way {self.questions_in_progress}")
+        lines = [
+            "# HELP quorum_under_way Questions and side tasks that are being answered or wait",
+            "# TYPE quorum_under_way gauge",
+            f"quorum_under_way {self.questions_in_progress}",
+        ]
         for name, description in DESCRIPTION_OF_COUNTER.items():
             lines += [f"# HELP {name} {description}", f"# TYPE {name} counter"]
             lines += [f"{name}{{{label}}} {value:.10g}" for label, value in sorted(self.counts[name].items())]

@@ -18,8 +18,10 @@ PUBLIC_FIELDS = ("id", "title", "text", "score")  # fields of a passage; clients
 
 @dataclass(frozen=True)
 class ServedAnswer:
-    """What a client gets for a request. sources: the text that follows the answer, or empty; result: None if the
-    request was no question, such as one for a chat's title.
+    """What a client gets for a request.
+
+    sources: the text that follows the answer (a note, a quote, the list of sources), or empty; result: None if the
+    request was not a question, for example if the client asked for a title of its chat.
     """
 
     answer: str
@@ -29,13 +31,15 @@ class ServedAnswer:
 
 
 def make_served_answer(result: ShownResult, *, wants_sources: bool) -> ServedAnswer:
-    """Make the served answer. With sources, it also quotes the supporting sentence and marks an unsure answer."""
+    """What a client gets for a result. If the client wants sources, an unsure answer begins with "Not sure.", and the
+    result's note, the supporting sentence and the list of sources follow the answer.
+    """
     answer = "unknown" if result["unknown"] else result["answer"]
     if not wants_sources:
         return ServedAnswer(answer, "", publish_result(result), result.get("usage") or {})
     if is_unsure(result):
         answer = f"Not sure. Perhaps: {answer}"
-    note = f"\n\n{result['note']}" if result.get("note") else ""  # about the question, such as its language
+    note = f"\n\n{result['note']}" if result.get("note") else ""  # a remark, such as that the reader reads only English
     sources = note + format_quote(result) + format_sources(result)
     return ServedAnswer(answer, sources, publish_result(result), result.get("usage") or {})
 
@@ -76,7 +80,9 @@ def publish_passage(passage: Passage) -> dict[str, Any]:
 
 
 def format_sources(result: Result) -> str:
-    """A numbered list of the passages that support the answer, each with the words around the supporting span."""
+    """A numbered list of the passages that support the answer, each with the words around the supporting span; empty if
+    no passage supports it.
+    """
     passages = {passage["id"]: passage for passage in result.get("passages") or []}
     line_of_source: dict[str, str] = {}
     for item in result.get("evidence") or []:
@@ -87,7 +93,8 @@ def format_sources(result: Result) -> str:
 
 
 def format_source(passage: Passage, start: int | None, end: int | None) -> str:
-    """A passage as a source, such as 'Title (handbook.pdf, p. 12): "…the words…"'.
+    """A passage as a source, such as 'Title (handbook.pdf, p. 12): "…the words…"'. start, end: the supporting span; the
+    words around it are quoted. Without a span, the passage's first words are quoted.
 
     Markup is escaped: a document must not put links or pictures into a chat.
     """
@@ -112,7 +119,7 @@ def find_word_edges(text: str, start: int, end: int) -> tuple[int, int]:
 
 
 def count_usage(usage: Mapping[str, Usage]) -> dict[str, Any]:
-    """Tokens as OpenAI counts them, over all calls."""
+    """The tokens of all calls together, in the form of OpenAI's field "usage"."""
     prompt = sum(item["input_tokens"] for item in usage.values())
     completion = sum(item["output_tokens"] for item in usage.values())
     return {
@@ -124,12 +131,14 @@ def count_usage(usage: Mapping[str, Usage]) -> dict[str, Any]:
 
 
 def make_head(model: str, kind: str) -> dict[str, Any]:
-    """The fields with which every completion and every chunk begins."""
+    """The fields with which every completion and every chunk begins. kind: "chat.completion" or
+    "chat.completion.chunk".
+    """
     return {"id": f"chatcmpl-{token_hex(12)}", "object": kind, "created": int(time.time()), "model": model}
 
 
 def make_completion(model: str, served_answer: ServedAnswer) -> dict[str, Any]:
-    """The whole completion."""
+    """The response to a request that does not ask for a stream."""
     message = {"role": "assistant", "content": served_answer.answer + served_answer.sources, "refusal": None}
     choice = {"index": 0, "message": message, "finish_reason": "stop", "logprobs": None}
     quorum_part = {} if served_answer.result is None else {"quorum": served_answer.result}
@@ -138,7 +147,7 @@ def make_completion(model: str, served_answer: ServedAnswer) -> dict[str, Any]:
 
 
 def format_event(event: Mapping[str, Any] | str) -> str:
-    """One server-sent event."""
+    """One server-sent event. A string, such as "[DONE]", is sent unchanged; anything else as JSON."""
     return f"data: {event if isinstance(event, str) else json.dumps(event, ensure_ascii=False)}\n\n"
 
 
@@ -153,7 +162,10 @@ def format_chunk(
 def format_remaining_events(
     head: Mapping[str, Any], served_answer: ServedAnswer, sent_answer: str, *, wants_usage: bool
 ) -> Iterator[str]:
-    """The events at the end: the answer if none of it was sent, its sources, the whole result, the usage if wanted."""
+    """The events at the end of a stream: the answer if none of it was sent, its sources, the whole result, the usage if
+    the client wants it.
+    """
+    # OpenAI gives the usage in the last chunk; the chunks before have the field, too, with null.
     usage_field = {"usage": None} if wants_usage else {}
     if not sent_answer:
         yield format_chunk(head, {"content": served_answer.answer}, **usage_field)

@@ -24,18 +24,18 @@ from quorum.serving.replies import ServedAnswer, make_served_answer
 from quorum.serving.side_tasks import find_last_user_message, find_task_kind, make_fallback_reply
 from quorum.serving.spending import Spending
 
-MAX_RUNNING, MAX_WAITING = 32, 1000  # questions of all clients
-LONGEST_TASK = 60_000  # characters of a side task
+MAX_RUNNING, MAX_WAITING = 32, 1000  # questions and side tasks of all clients together
+LONGEST_MESSAGE = 60_000  # characters of a question or side task
 SIDE_TASK = "side_task"
 OnEvent = Callable[[Event], None]
 
 
 @dataclass(frozen=True)
 class Job:
-    """An accepted request: the question, the settings, the client.
+    """An accepted request.
 
-    client: the client whose limits count the job; side_task_kind: None for a question; history: the turns before the
-    question.
+    question: the question, or the text of a side task; client: the client whose limits count the job; side_task_kind:
+    None for a question; history: the turns before the question.
     """
 
     chat: ChatRequest
@@ -53,7 +53,7 @@ class Job:
 
 
 class Service:
-    """The state that all requests share."""
+    """Accepts and does the jobs of all requests, and holds what they share: limits, prices, metrics, slots."""
 
     def __init__(self, permissions: Permissions, limits: Limits | None = None, prices: Prices | None = None) -> None:
         self.permissions, self.limits, self.prices = permissions, limits or Limits(), prices or Prices()
@@ -66,15 +66,18 @@ class Service:
         context = self.permissions.make_context(served_model, chat.settings)
         side_task_kind = find_task_kind(chat.messages)
         question = read_question(chat.messages) if side_task_kind is None else find_last_user_message(chat.messages)
-        if len(question) > LONGEST_TASK:
-            raise Refusal(400, f"The message has more than {LONGEST_TASK:,} characters.", "string_above_max_length")
+        if len(question) > LONGEST_MESSAGE:
+            raise Refusal(
+                400, f"The message has more than {LONGEST_MESSAGE:,} characters; shorten it.", "string_above_max_length"
+            )
         history = read_turns(chat.messages) if side_task_kind is None and chat.reads_history else ()
         return Job(chat, served_model, context, question, client, side_task_kind, history)
 
     def start(self, job: Job, on_event: OnEvent | None = None) -> "asyncio.Task[ServedAnswer]":
-        """Begin a job. Raises `Refusal` beyond the limits. The cost is counted even if the job fails or is stopped.
+        """Begin a job. Raises `Refusal` if the client is over its limits.
 
-        on_event: called with every event of the run: nodes that finish, pieces of the answer.
+        The cost is counted even if the job fails or is stopped. on_event: called with every event of the run: nodes
+        that finish, pieces of the answer.
         """
         self.limits.begin(job.client, is_side_task=job.side_task_kind is not None)
         spending, started_at = Spending(), time.perf_counter()
@@ -105,6 +108,7 @@ class Service:
         else:
             usage, result = finished_task.result().usage, finished_task.result().result
             outcome = "unknown" if result is not None and result.get("unknown") else "answered"
+        # The cascade whose stages may have models of their own; None for another method or a side task.
         cascade = None if job.side_task_kind is not None else self.permissions.cascades.get(job.served_model.method)
         if cascade is None:
             dollars = self.prices.compute_cost(job.context, usage)
@@ -115,7 +119,7 @@ class Service:
 
     @asynccontextmanager
     async def hold_slot(self) -> AsyncIterator[None]:
-        """Hold a slot among the concurrent questions. Raises `Refusal` (503) if too many wait."""
+        """Wait for one of MAX_RUNNING slots and hold it. Raises `Refusal` (503) if too many jobs wait."""
         if self.metrics.questions_in_progress >= MAX_RUNNING + MAX_WAITING:
             message = "Too many questions are waiting; ask again in a moment."
             raise Refusal(503, message, "overloaded", "server_error", headers={"retry-after": "2"})
@@ -144,7 +148,7 @@ class Service:
         return make_served_answer(shown_result, wants_sources=job.chat.wants_sources)
 
     async def answer_side_task(self, job: Job, kind: str, spending: Spending) -> ServedAnswer:
-        """Let the chat model do a side task. The embedded model only reads passages: for it, return a fallback."""
+        """Let the chat model do a side task. The embedded model cannot do one: with it, return a fallback reply."""
         if job.context.model == "embedded":
             return ServedAnswer(make_fallback_reply(kind, job.question))
         [reply] = await call(SIDE_TASK, job.question, context=job.context, config={"callbacks": [spending]})

@@ -35,11 +35,11 @@ class Spending(AsyncCallbackHandler):
         prompt = self.prompt_of_call.pop(run_id, None)
         if prompt is None:
             return
-        usage = read_usage(response)
-        tokens = Usage(
+        token_counts = read_usage(response)
+        call_usage = Usage(
             calls=1,
-            input_tokens=usage.get("input_tokens", 0),
-            output_tokens=usage.get("output_tokens", 0),
-            cached_tokens=0,
+            input_tokens=token_counts.get("input_tokens", 0),
+            output_tokens=token_counts.get("output_tokens", 0),
+            cached_tokens=(token_counts.get("input_token_details") or {}).get("cache_read") or 0,
         )
-        self.usage = merge_usage(self.usage, {prompt: tokens})
+        self.usage = merge_usage(self.usage, {prompt: call_usage})

@@ -1,9 +1,9 @@
-"""Write the model card of the embedded reader: python -m quorum.training.card --help. Its figures come from files.
+"""Write the model card of the embedded reader: python -m quorum.training.card --help.
 
-`--trained` is a JSON file that is written by hand: how the reader was trained (see `make_card`). `--figures` is the
-output of `quorum.training.evaluate`, to which the figures of the two heads are added by hand: "sentences", the result
-of `quorum.training.sentence_filter.train_sentence_filter`, and "verdict", the output of `quorum.training.verdict`. The
-card leaves out what `--figures` lacks.
+The card's figures come from files. `--trained` is a JSON file that is written by hand: how the reader was trained (see
+`make_card`). `--figures` is the output of `quorum.training.evaluate`, to which the figures of the reader's two heads
+are added by hand: "sentences", the result of `quorum.training.sentence_filter.train_sentence_filter`, and "verdict",
+the output of `quorum.training.verdict`. The card leaves out what `--figures` lacks.
 """
 
 import argparse
@@ -48,15 +48,14 @@ def make_head_rows(figures: dict[str, Any]) -> str:
     rows = ""
     if sentence_figures := figures.get("sentences"):
         rows += (
-            f"\n| sentences kept against silver ones, {sentence_figures['questions']:.0f} questions held apart "
-            f"({sentence_figures['sentences']:.0f} sentences): F1 / precision / recall "
+            f"\n| sentences kept, compared with the silver ones, {sentence_figures['questions']:.0f} held-out "
+            f"questions ({sentence_figures['sentences']:.0f} sentences): F1 / precision / recall "
             f"| {sentence_figures['f1']:.3f} / {sentence_figures['precision']:.3f} / {sentence_figures['recall']:.3f} |"
         )
     if verdict_figures := figures.get("verdict"):
         rows += (
             f"\n| yes or no, cross-validated over {verdict_figures['questions']:.0f} questions of StrategyQA and "
-            f"HotpotQA: "
-            f"accuracy (majority class) | {verdict_figures['cross-validated accuracy']:.3f} "
+            f"HotpotQA: accuracy (majority class) | {verdict_figures['cross-validated accuracy']:.3f} "
             f"({verdict_figures['majority']:.3f}) |"
         )
     return rows
@@ -66,8 +65,15 @@ def make_card(
     training_record: dict[str, Any], figures: dict[str, Any], reader_bytes: int, sentence_head_bytes: int, window: int
 ) -> str:
     """The card's text. `training_record`: {"start", "low", "selection", "runs": [text, ...], "heads": [text, ...],
-    "calibration_contexts", "held_out_percent"}; selection: choices that were made after the reported sets were seen;
-    reader_bytes, sentence_head_bytes: sizes of the two files; window: tokens of a window of the reader.
+    "calibration_contexts", "held_out_percent"}.
+
+    start: the weights that run 1 began with; low: how many of the reader's lowest layers use the sentence encoder's
+    weights with low-rank updates; selection: choices that were made after the reported sets were seen; runs, heads: a
+    description of each training run and of each head; calibration_contexts: on how many contexts the ranges of the
+    activations were found; held_out_percent: the percent of the training questions that calibration uses.
+
+    reader_bytes, sentence_head_bytes: sizes of reader.onnx and sentences.onnx; window: how many tokens the reader reads
+    at once.
     """
     runs = "\n".join(f"* {run}" for run in [f"Start: {training_record['start']}", *training_record["runs"]])
     return CARD_TEMPLATE.substitute(

@@ -1,9 +1,10 @@
 """Fit the certainty of the statement shown with an answer: python -m quorum.training.certainty --help. Needs no torch.
 
 Takes questions held out of the reader's training, with and without their gold passage. Ranks the statements in their
-passages, as `quorum.models.embedded.statements` does, and fits a logistic regression: does the best statement hold the
-answer? Writes its weights, and the lowest certainty without a warning, to reader.json. The reader's name in journals
-does not change, because no answer depends on these numbers.
+passages (a statement is a sentence or the like), as `quorum.models.embedded.statements` does, and fits a logistic
+regression: does the best statement hold the answer? Writes the weights of the regression, and the lowest certainty
+without a warning, to reader.json. The reader's name in journals does not change, because no answer depends on these
+numbers.
 """
 
 import argparse
@@ -36,8 +37,8 @@ LEAST_SHARE_RIGHT = 0.75  # the least share of the statements without a warning 
 @dataclass(frozen=True)
 class MeasuredCase:
     """One case with its best statement. signals: of that statement, in the order of SIGNALS; is_right: it holds a gold
-    answer; is_answerable: the case has a gold answer; agrees: the statement holds the reader's own answer. If it
-    does not, it gets a warning at every threshold.
+    answer; is_answerable: the case has a gold answer; agrees: the statement holds the reader's own answer. A statement
+    that does not agree gets a warning at every threshold.
     """
 
     question: str
@@ -59,8 +60,8 @@ def measure_case(case: Case, calibration: Calibration) -> MeasuredCase | None:
     is_known = bool(result.reading.spans) and result.reading.probability >= threshold
     agrees = is_known and contains_answer(statement, [result.reading.spans[0].text])
     signals = measure_signals(ranked_statements, agrees)
-    right = bool(case.answers) and contains_answer(statement, case.answers)
-    return MeasuredCase(case.question, [float(signals[name]) for name in SIGNALS], right, bool(case.answers), agrees)
+    is_right = bool(case.answers) and contains_answer(statement, case.answers)
+    return MeasuredCase(case.question, [float(signals[name]) for name in SIGNALS], is_right, bool(case.answers), agrees)
 
 
 def compute_certainties(weights: NDArray[np.float64], signals: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -69,63 +70,70 @@ def compute_certainties(weights: NDArray[np.float64], signals: NDArray[np.float6
 
 
 def cross_validate(
-    signals: NDArray[np.float64], right: NDArray[np.float64], questions: Sequence[str], seed: int = 0
+    signals: NDArray[np.float64], is_right: NDArray[np.float64], questions: Sequence[str], seed: int = 0
 ) -> NDArray[np.float64]:
-    """(n,) certainties. Each case's weights are fitted to the other folds; all cases of a question are in one fold."""
-    _, numbers = np.unique(questions, return_inverse=True)
-    folds = np.random.default_rng(seed).permutation(numbers.max() + 1)[numbers] % FOLDS
-    certainties = np.zeros(len(right))
+    """(n,) certainties of n cases, each by weights that are fitted to the other folds. All cases of a question are in
+    one fold. signals: (n, signals); is_right: 1 or 0 for each case; questions: the question of each case.
+    """
+    _, question_numbers = np.unique(questions, return_inverse=True)
+    folds = np.random.default_rng(seed).permutation(question_numbers.max() + 1)[question_numbers] % FOLDS
+    certainties = np.zeros(len(is_right))
     for fold in range(FOLDS):
-        weights = fit_logistic_regression(signals[folds != fold], right[folds != fold])
+        weights = fit_logistic_regression(signals[folds != fold], is_right[folds != fold])
         certainties[folds == fold] = compute_certainties(weights, signals[folds == fold])
     return certainties
 
 
-def choose_warning_threshold(certainty: NDArray[np.float64], cases: Sequence[MeasuredCase]) -> float:
+def choose_warning_threshold(certainties: NDArray[np.float64], cases: Sequence[MeasuredCase]) -> float:
     """The lowest certainty without a warning: the lowest of THRESHOLDS at which at least LEAST_SHARE_WARNED of the
-    questions without an answer get a warning, and at least LEAST_SHARE_RIGHT of the statements without one are right.
+    questions without an answer get a warning, and at least LEAST_SHARE_RIGHT of the statements without a warning are
+    right. The highest of THRESHOLDS if none is such.
     """
     agrees = np.array([case.agrees for case in cases])
-    unanswerable = np.array([not case.is_answerable for case in cases])
-    right = np.array([case.is_right for case in cases])
+    is_unanswerable = np.array([not case.is_answerable for case in cases])
+    is_right = np.array([case.is_right for case in cases])
     for threshold in THRESHOLDS:
-        no_warning = agrees & (certainty >= threshold)
-        share_warned = 1 - no_warning[unanswerable].mean()
+        has_no_warning = agrees & (certainties >= threshold)
+        share_warned = 1 - has_no_warning[is_unanswerable].mean()
         if share_warned >= LEAST_SHARE_WARNED and (
-            not no_warning.any() or right[no_warning].mean() >= LEAST_SHARE_RIGHT
+            not has_no_warning.any() or is_right[has_no_warning].mean() >= LEAST_SHARE_RIGHT
         ):
             return threshold
     return THRESHOLDS[-1]
 
 
 def fit_certainty(cases: Sequence[MeasuredCase]) -> tuple[dict[str, Any], dict[str, float]]:
-    """(the entry for reader.json, figures from cross-validation)."""
+    """(the entry `certainty` of reader.json, figures from cross-validation)."""
     signals = np.array([case.signals for case in cases])
-    right = np.array([float(case.is_right) for case in cases])
-    certainty = cross_validate(signals, right, [case.question for case in cases])
-    lowest = choose_warning_threshold(certainty, cases)
-    no_warning = np.array([case.agrees for case in cases]) & (certainty >= lowest)
-    unanswerable = np.array([not case.is_answerable for case in cases])
-    weights = fit_logistic_regression(signals, right)
+    is_right = np.array([float(case.is_right) for case in cases])
+    certainties = cross_validate(signals, is_right, [case.question for case in cases])
+    threshold = choose_warning_threshold(certainties, cases)
+    has_no_warning = np.array([case.agrees for case in cases]) & (certainties >= threshold)
+    is_unanswerable = np.array([not case.is_answerable for case in cases])
+    weights = fit_logistic_regression(signals, is_right)
     fitted_weights = dict(zip([*SIGNALS, "bias"], (round(float(weight), 3) for weight in weights), strict=True))
     figures = {
         "cases": len(cases),
         "unanswerable": sum(not case.is_answerable for case in cases),
-        "right": float(right.mean()),
-        "auroc": compute_auroc(list(certainty[right == 1]), list(certainty[right == 0])),
-        "lowest_sure": lowest,
-        "unanswerable with a warning": float(1 - no_warning[unanswerable].mean()),
-        "right without a warning": float(no_warning[right == 1].mean()),
-        "right among those without a warning": float(right[no_warning].mean()) if no_warning.any() else 0.0,
+        "right": float(is_right.mean()),
+        "auroc": compute_auroc(list(certainties[is_right == 1]), list(certainties[is_right == 0])),
+        "lowest_sure": threshold,
+        "unanswerable with a warning": float(1 - has_no_warning[is_unanswerable].mean()),
+        "right without a warning": float(has_no_warning[is_right == 1].mean()),
+        "right among those without a warning": float(is_right[has_no_warning].mean()) if has_no_warning.any() else 0.0,
     }
-    return {"weights": fitted_weights, "lowest_sure": lowest}, figures
+    return {"weights": fitted_weights, "lowest_sure": threshold}, figures
 
 
 def main(arguments: list[str] | None = None) -> None:
     parser = argparse.ArgumentParser(prog="python -m quorum.training.certainty", description=__doc__)
     parser.add_argument("--data", type=Path, nargs="+", required=True, help=HELD_OUT_DATA_HELP)
-    parser.add_argument("--negatives", type=Path, required=True, help="mined wrong passages, at least 5 for a question")
-    parser.add_argument("--limit", type=int, default=600, help="number of cases, half of them over several passages")
+    parser.add_argument(
+        "--negatives", type=Path, required=True, help="file of mined wrong passages, at least 5 for each question"
+    )
+    parser.add_argument(
+        "--limit", type=int, default=600, help="at most this many cases, half of them over several passages"
+    )
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--manifest", type=Path, default=FOLDER / "reader.json", help="the reader.json to write to")
     options = parser.parse_args(arguments)

@@ -12,7 +12,7 @@ from typing import Any
 
 from tokenizers import Tokenizer
 
-CALIBRATION_PERCENT = 4  # percent of all questions: they fit the reader's confidence and are never used for training
+CALIBRATION_PERCENT = 4  # percent of the questions, used only to fit the reader's confidence, never for training
 SEPARATOR = ": "  # between a passage's title and its text, in training and at run time
 
 
@@ -32,7 +32,7 @@ class Example:
 
 @dataclass(frozen=True)
 class EncodedExample:
-    """Token ids and segment types of one example, with its gold spans as (first, last) token positions."""
+    """Token ids and segment types of one example, with its gold spans as (first, last) positions in `ids`."""
 
     ids: list[int]
     types: list[int]
@@ -59,14 +59,15 @@ def find_occurrences(context: str, answers: Sequence[str]) -> tuple[tuple[int, i
 
 
 def add_title(title: str, text: str) -> str:
-    """The text of the passage for the reader."""
+    """A passage as the reader gets it: the title, if there is one, then the text."""
     return f"{title}{SEPARATOR}{text}" if title else text
 
 
 def read_examples(path: Path) -> list[Example]:
-    """Reading data ({question, context, answers: [{text, start}]}) or question answering data ({question, answers,
-    passages, gold}), told apart by their fields. In question answering data every gold passage with an answer is an
-    example.
+    """Read the examples of a file. Each record has one of two forms, recognised by its fields.
+
+    Reading data, {question, context, answers: [{text, start}]}: each record is an example. Question answering data,
+    {question, answers, passages, gold}: each gold passage in which an answer stands is an example.
     """
     examples: list[Example] = []
     for record in read_records(path):
@@ -83,7 +84,10 @@ def read_examples(path: Path) -> list[Example]:
 
 
 def read_negatives(path: Path) -> list[Example]:
-    """Mined wrong passages ({question, negatives: [{title, text}]}): one example without an answer for each."""
+    """Read a file of mined wrong passages ({question, negatives: [{title, text}]}).
+
+    Each passage becomes an example without an answer.
+    """
     return [
         Example(record["question"], add_title(passage["title"], passage["text"]), (), "negatives")
         for record in read_records(path)
@@ -99,8 +103,10 @@ def is_held_out(example: Example, percent: int) -> bool:
 
 
 def join_contexts(example: Example, other: str, rng: random.Random) -> Example:
-    """Join the example's context and another passage in a random order, so that the model also learns from several
-    passages in one window: the yes/no head reads such windows (see `quorum.models.embedded.judging`).
+    """The example with a context that joins its own and another passage, `other`, in a random order.
+
+    So the model also learns from several passages in one window: the yes/no head reads such windows (see
+    `quorum.models.embedded.judging`).
     """
     if rng.random() < 0.5:
         return replace(example, context=f"{example.context}\n{other}")
@@ -114,13 +120,14 @@ def encode_example(
 ) -> EncodedExample:
     """[CLS] question [SEP] context [SEP], at most `length` tokens.
 
-    A longer context is cut to a window of whole tokens. With `rng` the window is random and, if there is a gold
-    span, lies around one. Without `rng` it is the beginning. Spans outside the window are dropped.
+    The question is cut to a third of `length`. A context that does not fit is cut to a window of whole tokens. With
+    `rng` the window is random; if the context has gold spans, it lies around one of them. Without `rng` the window is
+    the beginning of the context. Spans that are not wholly in the window are dropped.
     """
     question = tokenizer.encode(example.question, add_special_tokens=False).ids[: length // 3]
     context = tokenizer.encode(example.context, add_special_tokens=False)
     room = length - len(question) - 3
-    tokens = [
+    token_spans = [
         (first, last)
         for start, end in example.spans
         for first, last in [find_token_range(context.offsets, start, end)]
@@ -129,8 +136,8 @@ def encode_example(
     begin = 0
     if len(context.ids) > room and rng is not None:
         low, high = 0, len(context.ids) - room
-        if tokens:
-            first, last = rng.choice(tokens)
+        if token_spans:
+            first, last = rng.choice(token_spans)
             low, high = max(0, min(last + 1 - room, high)), max(0, min(first, high))
         begin = rng.randint(min(low, high), max(low, high))
     window = context.ids[begin : begin + room]
@@ -139,19 +146,19 @@ def encode_example(
     return EncodedExample(
         [cls, *question, sep, *window, sep],
         [0] * (len(question) + 2) + [1] * (len(window) + 1),
-        [(a + offset, b + offset) for a, b in tokens if begin <= a and b < begin + len(window)],
+        [(a + offset, b + offset) for a, b in token_spans if begin <= a and b < begin + len(window)],
     )
 
 
 def get_weight(example: Example, weights: dict[str, float]) -> float:
-    """The weight under the longest key that fits the example's source, 1 if none does.
+    """The example's weight: `weights` at the longest of its keys that fits the example's source, or 1 if none fits.
 
     A key fits if the source begins with it; a key "*END" fits if the source ends with END. For an example without an
-    answer, "/none" is added to the source.
+    answer, "/none" is first added to the source.
     """
     source = example.source + ("" if example.spans else "/none")
     fitting_keys = [
-        name for name in weights if source.startswith(name) or (name.startswith("*") and source.endswith(name[1:]))
+        key for key in weights if source.startswith(key) or (key.startswith("*") and source.endswith(key[1:]))
     ]
     return weights[max(fitting_keys, key=len)] if fitting_keys else 1.0
 
@@ -165,6 +172,6 @@ def get_special_id(tokenizer: Tokenizer, name: str) -> int:
 
 
 def find_token_range(offsets: Sequence[tuple[int, int]], start: int, end: int) -> tuple[int, int]:
-    """The first and last token that overlap the characters [start, end); first > last if none does."""
+    """The positions of the first and last token that overlap the characters [start, end); first > last if none does."""
     inside = [number for number, (low, high) in enumerate(offsets) if high > start and low < end]
     return (inside[0], inside[-1]) if inside else (1, 0)

@@ -2,12 +2,13 @@
 python -m quorum.training.export --help (extra `train`).
 
 Inputs `ids`, `types`, `mask` (batch, length) int64; outputs `embedding` (batch, hidden), `span` (batch, length, 2),
-`answerable` (batch), and `hidden` (batch, length, hidden), the input of further heads. The input `embeds` (bool)
-chooses the tower: True computes `embedding` alone, False the other outputs (see `quorum.training.reader_graph`).
+`answerable` (batch), and `hidden` (batch, length, hidden): the reader's last layer, which further heads read. The input
+`embeds` (bool) chooses the tower: True computes `embedding` alone, False the other outputs (see
+`quorum.training.reader_graph`).
 
-Weights are int8 per output channel, word vectors int8 per row. Activations are uint8 with *fixed* ranges,
-measured on the examples of --data. A dynamic range would cover the whole batch, and a text's result would depend on its
-neighbours.
+Weights are int8 with one scale for each output channel, word vectors are int8 with one scale for each word. Activations
+are uint8 with *fixed* ranges, measured on the examples of --data. A dynamic range would cover the whole batch, and a
+text's result would depend on the other texts of its batch.
 """
 
 import argparse
@@ -33,7 +34,7 @@ MICROSOFT_DOMAIN = "com.microsoft"  # ONNX Runtime's own operators
 
 @dataclass
 class Graph:
-    """An ONNX graph under construction."""
+    """An ONNX graph under construction. count: how many nodes `add_node` has added, which numbers their outputs."""
 
     nodes: list[onnx.NodeProto] = field(default_factory=list)
     constants: list[onnx.TensorProto] = field(default_factory=list)
@@ -47,6 +48,7 @@ class Graph:
         return name
 
     def add_node(self, operator: str, *inputs: str, domain: str = "", outputs: int = 1, **attributes: object) -> str:
+        """Add a node; return the name of its output, or the names of several `outputs`, separated by spaces."""
         self.count += 1
         names = [f"v{self.count}" if number == 0 else f"v{self.count}_{number}" for number in range(outputs)]
         self.nodes.append(helper.make_node(operator, list(inputs), names, domain=domain, **attributes))
@@ -64,7 +66,12 @@ def quantise_weight(weight: NDArray[np.float32], levels: int) -> tuple[NDArray[n
 
 
 class Exporter:
-    """Writes layers, or the two towers, into one graph."""
+    """Writes layers, or the two towers, into one graph.
+
+    ranges: by point of the model, as `measure_activation_ranges` names them. levels: layer weights are integers from
+    -levels to levels; 0: layers in float. quantised_inputs: (tensor, its key in `ranges`) -> (the tensor in uint8, its
+    scale, its zero point). Tensors are given and returned by their names in the graph.
+    """
 
     def __init__(self, ranges: dict[str, ActivationRange], levels: int) -> None:
         self.ranges, self.levels = ranges, levels
@@ -74,8 +81,9 @@ class Exporter:
     def add_product(
         self, x: str, name: str, range_name: str, weight: Tensor, bias: Tensor, updates: Sequence[Update] = ()
     ) -> str:
-        """Add x W + b with int8 operands and a float result; all in float if `levels` is 0. range_name: the key of x in
-        `self.ranges`.
+        """Add x W + b with 8-bit operands and a float result; all in float if `levels` is 0. name: how the names of its
+        stored arrays begin; range_name: the key of x in `self.ranges`; updates: low-rank changes of W, one for each of
+        its parts along the output.
         """
         graph = self.graph
         if not self.levels:
@@ -110,17 +118,21 @@ class Exporter:
     def add_updates(
         self, stored_weight: str, scales: str, name: str, weight: Tensor, updates: Sequence[Update]
     ) -> tuple[str, str]:
-        """The stored weight plus low-rank updates -> int8, scales. ONNX Runtime computes the sum once, at loading."""
+        """Add the nodes that compute the stored weight plus its low-rank updates; return the int8 sum and its scales.
+
+        ONNX Runtime computes the sum once, when it loads the file. stored_weight, scales: the int8 weight in the graph;
+        weight: the same weight in float.
+        """
         graph = self.graph
         products = []
         for number, update in enumerate(updates):
             halves = {"A": to_array(update.A), "B": to_array(ADAPTER_SCALE * update.B)}
-            names = [
+            matrices = [
                 graph.add_constant(f"{name}.{number}.{side}", part.T.astype(np.float16))
                 for side, part in halves.items()
             ]
             products.append(
-                graph.add_node("MatMul", *(graph.add_node("Cast", side, to=TensorProto.FLOAT) for side in names))
+                graph.add_node("MatMul", *(graph.add_node("Cast", matrix, to=TensorProto.FLOAT) for matrix in matrices))
             )
         update_product = graph.add_node("Concat", *products, axis=1) if len(products) > 1 else products[0]
         base_weight = graph.add_node("Mul", graph.add_node("Cast", stored_weight, to=TensorProto.FLOAT), scales)
@@ -133,13 +145,14 @@ class Exporter:
         return graph.add_node("Cast", graph.add_node("Clip", steps, *limits), to=TensorProto.INT8), new_scales
 
     def add_norm(self, x: str, skip: str, name: str, norm: torch.nn.LayerNorm) -> str:
+        """Add the layer norm of x + skip."""
         gamma = self.graph.add_constant(f"{name}.gamma", to_array(norm.weight))
         beta = self.graph.add_constant(f"{name}.beta", to_array(norm.bias))
         total = self.graph.add_node("Add", x, skip)
         return self.graph.add_node("LayerNormalization", total, gamma, beta, axis=-1, epsilon=float(norm.eps))
 
     def add_layer(self, x: str, name: str, layer: Layer, updates: nn.ModuleDict | None = None) -> str:
-        """Add a layer. With `updates`, it is a low layer of the reader: the stored base layer plus the updates."""
+        """Add a layer. With `updates`, it is a low layer of the reader: the encoder's layer plus the updates."""
         graph, range_prefix = self.graph, name if updates is None else name.replace("base", "low")
 
         def select_updates(*names: str) -> list[Update]:
@@ -175,35 +188,38 @@ class Exporter:
         return self.add_norm(out, x, f"{name}.norm2", layer.outer_norm)
 
     def embed_tokens(self, model: TwoTowers) -> str:
+        """Add the nodes that compute what `TwoTowers.embed_tokens` does, with int8 word vectors."""
         graph = self.graph
         words, scales = quantise_weight(to_array(model.words.weight).T, 127)
         quantised = graph.add_node("Gather", graph.add_constant("words", words.T), "ids")
         scale = graph.add_node("Gather", graph.add_constant("words.scales", scales[:, None]), "ids")
-        summed = graph.add_node("Mul", graph.add_node("Cast", quantised, to=TensorProto.FLOAT), scale)
+        word_vectors = graph.add_node("Mul", graph.add_node("Cast", quantised, to=TensorProto.FLOAT), scale)
         length = graph.add_node("Shape", "ids", start=1, end=2)
         zero = graph.add_constant("zero", np.array([0], np.int64))
         one = graph.add_constant("one", np.array([1], np.int64))
         table = graph.add_constant("positions", to_array(model.positions.weight).astype(np.float16))
-        places = graph.add_node("Cast", graph.add_node("Slice", table, zero, length, zero, one), to=TensorProto.FLOAT)
+        position_rows = graph.add_node("Slice", table, zero, length, zero, one)
+        positions = graph.add_node("Cast", position_rows, to=TensorProto.FLOAT)
         types = graph.add_node("Gather", graph.add_constant("segments", to_array(model.types.weight)), "types")
-        summed = graph.add_node("Add", graph.add_node("Add", summed, types), places)
+        summed = graph.add_node("Add", graph.add_node("Add", word_vectors, types), positions)
         norm = model.embedded_norm
         gamma = graph.add_constant("embedded.gamma", to_array(norm.weight))
         beta = graph.add_constant("embedded.beta", to_array(norm.bias))
         return graph.add_node("LayerNormalization", summed, gamma, beta, axis=-1, epsilon=float(norm.eps))
 
     def export(self, model: TwoTowers) -> onnx.ModelProto:
+        """The ONNX model of both towers, with the inputs and outputs that this module's docstring names."""
         graph = self.graph
         graph.nodes.append(helper.make_node("Cast", ["mask"], ["mask32"], to=TensorProto.INT32))
         x = self.embed_tokens(model)
         token_embeddings = x
         for number, layer in enumerate(model.base):
             x = self.add_layer(x, f"base.{number}", layer)
-        # Pool with a MatMul for each text. ReduceSum would add in another order for a batch of one text, and the
-        # embedding would differ.
-        middle = graph.add_constant("middle", np.array([1]))
-        weights = graph.add_node("Unsqueeze", graph.add_node("Cast", "mask", to=TensorProto.FLOAT), middle)
-        total = graph.add_node("Squeeze", graph.add_node("MatMul", weights, x), middle)
+        # Pool with a MatMul for each text. ReduceSum would add in another order if the batch is one text, and the text
+        # would get another embedding than in a larger batch.
+        middle_axis = graph.add_constant("middle", np.array([1]))
+        weights = graph.add_node("Unsqueeze", graph.add_node("Cast", "mask", to=TensorProto.FLOAT), middle_axis)
+        total = graph.add_node("Squeeze", graph.add_node("MatMul", weights, x), middle_axis)
         mean = graph.add_node(
             "Div", total, graph.add_node("ReduceSum", weights, graph.add_constant("last", np.array([-1])), keepdims=0)
         )
@@ -219,12 +235,12 @@ class Exporter:
         graph.nodes.append(
             helper.make_node("Add", [logits, graph.add_constant("span.bias", to_array(model.span.bias))], ["span"])
         )
-        first = graph.add_node("Gather", x, graph.add_constant("first", np.array(0, np.int64)), axis=1)
-        verdict = graph.add_node(
-            "MatMul", first, graph.add_constant("answerable.weight", to_array(model.answerable.weight)[0])
+        first_token = graph.add_node("Gather", x, graph.add_constant("first", np.array(0, np.int64)), axis=1)
+        answerable_product = graph.add_node(
+            "MatMul", first_token, graph.add_constant("answerable.weight", to_array(model.answerable.weight)[0])
         )
         bias = graph.add_constant("answerable.bias", to_array(model.answerable.bias)[0])
-        graph.nodes.append(helper.make_node("Add", [verdict, bias], ["answerable"]))
+        graph.nodes.append(helper.make_node("Add", [answerable_product, bias], ["answerable"]))
         hidden = model.config["hidden_size"]
         inputs = [
             helper.make_tensor_value_info(name, TensorProto.INT64, ["batch", "length"])
@@ -253,9 +269,11 @@ def export_reader(
     levels: int = 127,
     encoder_of: Path | None = None,
 ) -> None:
-    """Measure activation ranges on `count` examples, quantise and write the file atomically. `low`: how many of
-    the reader's lowest layers use the encoder's weights with low-rank updates. `encoder_of`: an exported file whose
-    sentence encoder is kept bit for bit. Raises ValueError if the base is not that encoder.
+    """Measure activation ranges on `count` examples of `data`, quantise, and write the file `out` atomically.
+
+    base: folder of the sentence encoder; checkpoint: the reader's weights; low: how many of the reader's lowest layers
+    use the encoder's weights with low-rank updates; tail, levels: as in the command's help. encoder_of: an exported
+    file whose sentence encoder is kept bit for bit; raises ValueError if `base` holds another encoder.
     """
     tokenizer = Tokenizer.from_file(str(base / "tokenizer.json"))
     tokenizer.no_truncation()
@@ -275,9 +293,11 @@ def export_reader(
 def main(arguments: list[str] | None = None) -> None:
     parser = argparse.ArgumentParser(prog="python -m quorum.training.export", description=__doc__)
     parser.add_argument("--base", type=Path, required=True, help="folder of all-MiniLM-L6-v2")
-    parser.add_argument("--checkpoint", type=Path, required=True, help="what quorum.training.reader wrote")
-    parser.add_argument("--data", type=Path, required=True, help="examples on which activation ranges are measured")
-    parser.add_argument("--out", type=Path, required=True)
+    parser.add_argument("--checkpoint", type=Path, required=True, help="the weights that quorum.training.reader wrote")
+    parser.add_argument(
+        "--data", type=Path, required=True, help="file of examples on which to measure activation ranges"
+    )
+    parser.add_argument("--out", type=Path, required=True, help="the ONNX file to write")
     parser.add_argument(
         "--low",
         type=int,
@@ -285,7 +305,9 @@ def main(arguments: list[str] | None = None) -> None:
         help="how many of the reader's lowest layers use the encoder's weights with low-rank updates; give the value "
         "that was used in training",
     )
-    parser.add_argument("--tail", type=float, default=0.0, help="share of extreme activations to clip at each end")
+    parser.add_argument(
+        "--tail", type=float, default=0.0, help="share of extreme activations to clip at each end of a range"
+    )
     parser.add_argument(
         "--levels",
         type=int,

@@ -35,16 +35,17 @@ from quorum.training.pairs import Task, name_measures
 if TYPE_CHECKING:  # PyTorch is an extra
     from quorum.training.steps import ReportStep, TokenizedExample, Training
 
-OUTPUT_TOKENS = {"filter": 512, "generator": 128}  # tokens of a reply (section 3.3)
+OUTPUT_TOKENS = {"filter": 512, "generator": 128}  # the largest number of tokens of a reply (section 3.3)
 
 
 @dataclass(frozen=True)
 class Settings:
     """The settings of a training run; the defaults are the paper's (section 3.3).
 
-    rate: learning rate; length, output: tokens of a prompt and of a reply; at_once: examples in one pass, which changes
-    the memory but not the result; lora: train low-rank adapters (None: for causal models only); save_every: seconds
-    between checkpoints.
+    rate: the learning rate at the start; batch: examples in a step of the optimiser; length, output: the largest
+    numbers of tokens of a prompt and of a reply (output None: see OUTPUT_TOKENS); lora: whether to train low-rank
+    adapters (None: for causal models only); at_once: examples in one pass through the model, which changes the memory
+    needed but not the result; save_every: seconds between checkpoints.
     """
 
     rate: float = 5e-5
@@ -71,8 +72,9 @@ class Settings:
 class Report:
     """What a training run did.
 
-    examples: how many examples the model was trained on; left_out: how many were too long; shortened: how many of the
-    examples lost passages; losses: nats per token, for each epoch.
+    examples: how many examples the model was trained on; left_out: how many examples were too long and not used;
+    shortened: how many of the examples used lost passages to fit; losses: the mean loss of each epoch, in nats per
+    token.
     """
 
     examples: int
@@ -90,24 +92,25 @@ def finetune_model(
     settings: Settings,
     report_step: "ReportStep",
 ) -> Report:
-    """Train and write the folder `out`.
+    """Train the model `base` for the task, write the trained model to the folder `out`, and return the report.
 
-    If the same call is repeated, it continues an interrupted run; it does not repeat a finished run. Raises SetupError
-    if the base cannot be trained or if `out` contains something else.
+    lines: the silver data; data: the file that holds them, whose hash identifies the run. If the same call is repeated,
+    it continues an interrupted run; for a finished run it returns the stored report. Raises SetupError if the base
+    cannot be trained or if `out` holds anything else than the result of this run.
     """
     require_transformers(f"Training a {task.kind}")
     base = str(Path(base).resolve()) if Path(base).is_dir() else base
-    run = describe_run(task, lines, data, base, settings)
-    if (finished_report := read_finished_report(out, run)) is not None:
+    run_description = describe_run(task, lines, data, base, settings)
+    if (finished_report := read_finished_report(out, run_description)) is not None:
         return finished_report
     seq2seq = is_seq2seq(base)
     lora, output = uses_lora(settings, seq2seq), settings.output or OUTPUT_TOKENS[task.kind]
     model, tokenizer = load_base(base, half=lora)
     check_window(model, base, settings.length, output)
-    working_folder, codec = open_working_folder(out, run), Codec(tokenizer, seq2seq)
-    items, shortened_count = encode_lines(task, lines, codec, settings.length, output)
-    training = prepare_training(model, codec, items, settings, lora, working_folder)
-    report = Report(len(items), len(lines) - len(items), shortened_count, training.run(report_step))
+    working_folder, codec = open_working_folder(out, run_description), Codec(tokenizer, seq2seq)
+    examples, shortened_count = encode_lines(task, lines, codec, settings.length, output)
+    training = prepare_training(model, codec, examples, settings, lora, working_folder)
+    report = Report(len(examples), len(lines) - len(examples), shortened_count, training.run(report_step))
     card = ModelCard(
         kind=task.kind,
         prompts=task.list_prompt_versions(lines),
@@ -119,7 +122,7 @@ def finetune_model(
         adapter=lora,
         weights="",
     )
-    write_model_folder(out, training.model, tokenizer, card, run, report)
+    write_model_folder(out, training.model, tokenizer, card, run_description, report)
     shutil.rmtree(working_folder)
     return report
 
@@ -127,25 +130,26 @@ def finetune_model(
 def encode_lines(
     task: Task, lines: Sequence[SilverLine], codec: Codec, length: int, output: int
 ) -> "tuple[list[TokenizedExample], int]":
-    """Encode the examples that fit, and count those that lost passages to fit.
+    """Return the encoded examples that fit, and how many of them lost passages to fit.
 
     length, output: the largest numbers of tokens of a prompt and of a reply.
     """
     from quorum.training.steps import encode_examples
 
-    makers = [partial(make_texts, task, line) for line in lines]
-    items, shortened_count = encode_examples(
+    makers = [partial(make_prompt_and_target, task, line) for line in lines]
+    examples, shortened_count = encode_examples(
         makers, [len(task.select_passages(line)) for line in lines], codec, length, output
     )
-    if not items:
+    if not examples:
         raise SetupError(
             f"None of {len(lines)} examples fits into {length} tokens for the prompt and {output} for the reply; "
             "give a larger --length or --output."
         )
-    return items, shortened_count
+    return examples, shortened_count
 
 
-def make_texts(task: Task, line: SilverLine, passage_count: int) -> tuple[str, str]:
+def make_prompt_and_target(task: Task, line: SilverLine, passage_count: int) -> tuple[str, str]:
+    """(prompt, target) of an example with its first `passage_count` passages."""
     pair = task.make_pair(line, passage_count)
     return pair.prompt, pair.target
 
@@ -155,9 +159,14 @@ def uses_lora(settings: Settings, seq2seq: bool) -> bool:
 
 
 def prepare_training(
-    model: Any, codec: Codec, items: "Sequence[TokenizedExample]", settings: Settings, lora: bool, working_folder: Path
+    model: Any,
+    codec: Codec,
+    examples: "Sequence[TokenizedExample]",
+    settings: Settings,
+    lora: bool,
+    working_folder: Path,
 ) -> "Training":
-    """The model, with adapters if the settings ask for them, and its optimiser. The seed initialises the adapters."""
+    """The training of the model on the examples. lora: add adapters to the model first; the seed initialises them."""
     import torch
 
     from quorum.training.lora import add_adapters
@@ -167,19 +176,21 @@ def prepare_training(
     if lora:
         model = add_adapters(model, codec.seq2seq)
     plan = Plan(settings.rate, settings.epochs, settings.batch, settings.at_once, settings.seed, settings.save_every)
-    return Training(model, codec.tokenizer.pad_token_id, codec.seq2seq, items, plan, working_folder / "checkpoint.pt")
+    return Training(
+        model, codec.tokenizer.pad_token_id, codec.seq2seq, examples, plan, working_folder / "checkpoint.pt"
+    )
 
 
 def check_window(model: Any, base: str, length: int, output: int) -> None:
     """Raise a `SetupError` if the model's context window is too short for a prompt and a reply."""
     limit = getattr(model.config, "max_position_embeddings", None) or getattr(model.config, "n_positions", None)
-    # The config of these models names a length, but they have no limit.
+    # The config of these models (T5 and its successors) names a length, but the models take texts of any length.
     has_no_limit = model.config.model_type in ("t5", "mt5", "umt5", "longt5")
     needed = max(length, output) if model.config.is_encoder_decoder else length + output
     if limit and not has_no_limit and needed > limit:
         raise SetupError(
             f"The model {base!r} takes {limit} tokens and would need {needed} (--length {length}, --output {output}); "
-            "give smaller ones, or a base with a longer window."
+            "give smaller values for these options, or a base with a longer window."
         )
 
 
@@ -193,47 +204,55 @@ def describe_run(task: Task, lines: Sequence[SilverLine], data: Path, base: str,
     }
 
 
-def read_finished_report(out: Path, run: dict[str, Any]) -> Report | None:
-    """The report of this run if `out` holds its result; None if there is no `out`."""
+def read_finished_report(out: Path, run_description: dict[str, Any]) -> Report | None:
+    """The stored report if `out` holds the result of the run described; None if `out` does not exist.
+
+    Raises `SetupError` if `out` holds anything else.
+    """
     if not out.exists():
         return None
-    record = out / "quorum.training.json"
-    stored_record = json.loads(record.read_text(encoding="utf-8")) if record.is_file() else {}
-    if stored_record.get("run") != run:
+    record_file = out / "quorum.training.json"
+    stored_record = json.loads(record_file.read_text(encoding="utf-8")) if record_file.is_file() else {}
+    if stored_record.get("run") != run_description:
         difference = (
-            describe_difference(stored_record["run"], run) if "run" in stored_record else "it is not from this command"
+            describe_difference(stored_record["run"], run_description)
+            if "run" in stored_record
+            else "it is not from this command"
         )
         raise SetupError(f"{out} is there already ({difference}); name another folder with --out, or remove it.")
     return Report(**stored_record["report"])
 
 
-def open_working_folder(out: Path, run: dict[str, Any]) -> Path:
-    """The working folder: a new one, or that of an interrupted run."""
+def open_working_folder(out: Path, run_description: dict[str, Any]) -> Path:
+    """The folder OUT.training: that of the same run if it was interrupted, else a new one.
+
+    Raises `SetupError` if the folder holds another run.
+    """
     working_folder = out.with_name(out.name + ".training")
-    record = working_folder / "run.json"
-    if record.is_file():
-        stored_run = json.loads(record.read_text(encoding="utf-8"))
-        if stored_run != run:
+    description_file = working_folder / "run.json"
+    if description_file.is_file():
+        stored_description = json.loads(description_file.read_text(encoding="utf-8"))
+        if stored_description != run_description:
             raise SetupError(
-                f"{working_folder} holds an interrupted run of another kind ({describe_difference(stored_run, run)}); "
-                "finish that run, or remove the folder."
+                f"{working_folder} holds another interrupted run "
+                f"({describe_difference(stored_description, run_description)}); finish that run, or remove the folder."
             )
         return working_folder
     working_folder.mkdir(parents=True, exist_ok=True)
     part = working_folder / "run.json.part"
-    part.write_text(json.dumps(run, indent=2), encoding="utf-8")
-    part.replace(record)
+    part.write_text(json.dumps(run_description, indent=2), encoding="utf-8")
+    part.replace(description_file)
     return working_folder
 
 
-def describe_difference(stored_run: dict[str, Any], run: dict[str, Any]) -> str:
-    """The first difference between two runs, in words."""
-    for part, values in run.items():
+def describe_difference(stored_description: dict[str, Any], run_description: dict[str, Any]) -> str:
+    """The first difference between a stored run and this run, in words."""
+    for part, values in run_description.items():
         for name, value in values.items():
-            before = stored_run.get(part, {}).get(name)
-            if before != value:
-                return f"its {name} ({part}) is {before!r}, not {value!r}"
-    return "of an older version"
+            stored_value = stored_description.get(part, {}).get(name)
+            if stored_value != value:
+                return f"{part}.{name} is {stored_value!r} there, and {value!r} in this run"
+    return "it is from an older version"
 
 
 def hash_files(*files: Path) -> str:
@@ -246,7 +265,7 @@ def hash_files(*files: Path) -> str:
 
 
 def write_model_folder(
-    out: Path, model: Any, tokenizer: Any, card: ModelCard, run: dict[str, Any], report: Report
+    out: Path, model: Any, tokenizer: Any, card: ModelCard, run_description: dict[str, Any], report: Report
 ) -> None:
     """Write weights, tokenizer, `quorum.json`, prompts and model card. The folder appears when it is complete."""
     part = out.with_name(out.name + ".part")
@@ -262,7 +281,7 @@ def write_model_folder(
     versions = {name: metadata.version(name) for name in ("torch", "transformers")} | {
         "python": platform.python_version()
     }
-    record = {"run": run, "report": asdict(report), "versions": versions}
+    record = {"run": run_description, "report": asdict(report), "versions": versions}
     (part / "quorum.training.json").write_text(json.dumps(record, indent=2) + "\n", encoding="utf-8")
     (part / "README.md").write_text(write_card_text(card, record, out.name), encoding="utf-8")
     part.replace(out)

@@ -7,7 +7,7 @@ from typing import Any
 from quorum.models.pretrained import ModelCard
 
 CARD_TEMPLATE = Template(Path(__file__).with_suffix(".md").read_text(encoding="utf-8"))
-FILTER_COMMANDS = {
+FILTER_COMMANDS = {  # by the prompt that the filter was trained on
     "filter_sentences": "quorum ask QUESTION --method filco --set context_filter=transformers:$folder",
     "filter_passages": "quorum ask QUESTION --method filco --set context_filter=transformers:$folder "
     "--set filter_mode=psg",
@@ -17,25 +17,29 @@ GENERATOR_COMMANDS = {  # by the context that the generator was trained on
     "--set context_filter=transformers:FILTER",
     "full": "quorum ask QUESTION --method concat --model transformers:$folder",
 }
-LEARNED_TASKS = {
+LEARNED_TASKS = {  # what a filter learned, by the prompt that it was trained on
     "filter_sentences": "copies the sentences of retrieved passages that help to answer a question",
     "filter_passages": "names the retrieved passages that help to answer a question",
 }
 
 
 def write_card_text(card: ModelCard, record: dict[str, Any], folder: str) -> str:
-    """The card's text, from the descriptions of the model (`quorum.json`) and the run (`quorum.training.json`)."""
+    """The text of the model card.
+
+    card: the content of `quorum.json`, which describes the model; record: that of `quorum.training.json`, which
+    describes the training run; folder: the name of the model's folder.
+    """
     run, report = record["run"], record["report"]
-    first = next(iter(card.prompts))
+    first_prompt = next(iter(card.prompts))
     is_silver = run["task"]["context"] == "silver"
     context = "silver sentences, which a measure chose by the gold answers" if is_silver else "whole passages"
-    command = FILTER_COMMANDS.get(first) or GENERATOR_COMMANDS[run["task"]["context"]]
+    command = FILTER_COMMANDS.get(first_prompt) or GENERATOR_COMMANDS[run["task"]["context"]]
     return CARD_TEMPLATE.substitute(
         kind=card.kind,
-        does=LEARNED_TASKS.get(first, f"answers a question from {context}"),
+        learned_task=LEARNED_TASKS.get(first_prompt, f"answers a question from {context}"),
         prompts=", ".join(f"`{name}` (version {version})" for name, version in card.prompts.items()),
         base=run["base"]["name"],
-        how="low-rank adapters; the base is needed as well" if card.adapter else "all weights",
+        trained_weights="low-rank adapters; the base is needed as well" if card.adapter else "all weights",
         measure=card.measure,
         data=run["data"]["file"],
         sha256=run["data"]["sha256"],
@@ -50,5 +54,5 @@ def write_card_text(card: ModelCard, record: dict[str, Any], folder: str) -> str
         length=card.length,
         output=card.output,
         versions=", ".join(f"{name} {number}" for name, number in record["versions"].items()),
-        use=Template(command).substitute(folder=folder),
+        command=Template(command).substitute(folder=folder),
     )

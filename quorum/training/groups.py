@@ -13,14 +13,16 @@ from tokenizers import Tokenizer
 
 from quorum.training.examples import EncodedExample, Example, encode_example, get_weight
 
-GROUP_SIZE = 4  # passages of a group, at most: one that answers and wrong ones
+GROUP_SIZE = 4  # passages of a group, at most: one answers the question, the others do not
 SHARE_WITHOUT_QUESTION_MARK = 0.15  # share of the questions whose "?" is removed; people often leave it out
 
 
 @dataclass(frozen=True)
 class Batch:
-    """Examples that one step reads together. `sizes`: the numbers of rows in consecutive groups, which add up to all
-    rows; an example without a group counts as a group of 1.
+    """Examples that one training step reads together.
+
+    rows: the examples, those of a group one after the other. sizes: how many rows each group has, in the same order; an
+    example without a group counts as a group of 1.
     """
 
     rows: list[EncodedExample]
@@ -30,6 +32,8 @@ class Batch:
 class Groups:
     """Draws groups without end: a question, drawn by its weight, with its right passage first and then up to
     GROUP_SIZE - 1 wrong ones, which are the examples of the same question without an answer.
+
+    weights: by data source (see `get_weight`). length: the most tokens of an example.
     """
 
     def __init__(
@@ -45,13 +49,16 @@ class Groups:
         self.weights = [get_weight(example, weights) for example in self.right_examples]
         self.tokenizer, self.length, self.rng = tokenizer, length, random.Random(seed)
 
-    def draw_batches(self, rows: int, count: int) -> list[Batch]:
-        """Draw groups for `count` batches, sort them by length, and split them into batches of at most `rows` rows."""
-        groups = [self.draw_group() for _ in range(count * max(1, rows // GROUP_SIZE))]
+    def draw_batches(self, rows_per_batch: int, batch_count: int) -> list[Batch]:
+        """Draw groups for about `batch_count` batches, sort them by length, and split them into batches.
+
+        A batch has at most `rows_per_batch` rows, or one group that has more. The batches are in random order.
+        """
+        groups = [self.draw_group() for _ in range(batch_count * max(1, rows_per_batch // GROUP_SIZE))]
         groups.sort(key=lambda group: max(len(item.ids) for item in group))
         batches, batch = [], Batch([], [])
         for group in groups:
-            if len(batch.rows) + len(group) > rows and batch.rows:
+            if len(batch.rows) + len(group) > rows_per_batch and batch.rows:
                 batches.append(batch)
                 batch = Batch([], [])
             batch.rows.extend(group)
@@ -61,13 +68,14 @@ class Groups:
         return batches
 
     def draw_group(self) -> list[EncodedExample]:
-        right = self.rng.choices(self.right_examples, self.weights)[0]
-        wrong = self.wrong_examples_by_question[right.question]
-        passages = [right, *self.rng.sample(wrong, min(GROUP_SIZE - 1, len(wrong)))]
-        question = right.question
+        """A random group: the example with the answer first. The question may have lost its question mark."""
+        right_example = self.rng.choices(self.right_examples, self.weights)[0]
+        wrong_examples = self.wrong_examples_by_question[right_example.question]
+        group = [right_example, *self.rng.sample(wrong_examples, min(GROUP_SIZE - 1, len(wrong_examples)))]
+        question = right_example.question
         if self.rng.random() < SHARE_WITHOUT_QUESTION_MARK:
             question = question.rstrip("? ") or question
         return [
-            encode_example(self.tokenizer, replace(passage, question=question), self.length, self.rng)
-            for passage in passages
+            encode_example(self.tokenizer, replace(example, question=question), self.length, self.rng)
+            for example in group
         ]

@@ -2,8 +2,8 @@
 
 Run it: python -m quorum.training.negatives --help.
 
-Searches every question with Quorum's own BM25. Results without a gold answer, except the question's own context, become
-examples without an answer, because a real search returns such passages along with the right one.
+Searches every question with Quorum's own BM25. Results without a gold answer, except the question's own passages,
+become examples without an answer, because a real search returns such passages along with the right one.
 """
 
 import argparse
@@ -46,8 +46,9 @@ class SearchedQuestion:
 
 
 def read_passages(path: Path, sources: Sequence[str] = ()) -> Iterator[Passage]:
-    """The passages of a file. Its fields tell what it is: a corpus ({text}), question answering data ({passages}) or
-    reading data ({context}), of which only the records are read whose `source` begins with one of `sources`, if any.
+    """The passages of a file: a corpus (records with the field `text`), question answering data (`passages`) or reading
+    data (`context`). Only reading data is restricted to the records whose `source` begins with one of `sources`; if
+    `sources` is empty, all records are read.
     """
     for number, record in read_json_lines(path):
         location = f"{path}, line {number}"
@@ -62,8 +63,8 @@ def read_passages(path: Path, sources: Sequence[str] = ()) -> Iterator[Passage]:
 
 
 def collect_evaluation_keys(paths: Iterable[Path]) -> set[str]:
-    """The ids and texts of all passages in the evaluation sets, and the ids in their `gold` fields, whose passages may
-    be in another file.
+    """The ids and texts of all passages in the evaluation sets. Also the ids in the sets' `gold` fields, because the
+    passages with these ids may be in another file.
     """
     keys: set[str] = set()
     for path in paths:
@@ -110,7 +111,10 @@ def read_questions(
 
 
 def draw_questions(questions: Iterable[SearchedQuestion], limit: int, seed: int) -> list[SearchedQuestion]:
-    """At most `limit` questions, chosen by a hash with the seed, in their order. Only these are kept in memory."""
+    """At most `limit` of the questions, in the order given: those whose hashes with the seed are the smallest.
+
+    Only these questions are kept in memory.
+    """
     numbered_questions = (
         (hash_text(f"{seed}\n{question.id}\n{question.question}"), n, question) for n, question in enumerate(questions)
     )
@@ -173,7 +177,7 @@ def is_from_sources(record: dict[str, Any], sources: Sequence[str]) -> bool:
 
 
 def get_text(record: Any, name: str, location: str) -> str:
-    """A field that must be text."""
+    """The text in the field `name` of a record. Raises `SetupError` if there is no text."""
     value = record.get(name) if isinstance(record, dict) else None
     if not isinstance(value, str):
         raise SetupError(f"{location}: expected {name!r}, a text, found {json.dumps(record)[:80]}.")
@@ -205,14 +209,20 @@ def parse_options(arguments: list[str] | None) -> argparse.Namespace:
         type=Path,
         nargs="*",
         default=[],
-        help="evaluation sets, whose passages must not appear",
+        help="evaluation sets: their passages are not searched, so they cannot become negatives",
     )
-    parser.add_argument("--questions", type=Path, nargs="+", required=True, help="question answering or reading data")
+    parser.add_argument(
+        "--questions",
+        type=Path,
+        nargs="+",
+        required=True,
+        help="files with the questions: question answering data or reading data",
+    )
     parser.add_argument(
         "--sources",
         nargs="*",
         default=[],
-        help="take only reading data whose source begins with one of these (default: all)",
+        help="of reading data, take only the records whose field source begins with one of these (default: all)",
     )
     parser.add_argument(
         "--per-question",
@@ -220,10 +230,13 @@ def parse_options(arguments: list[str] | None) -> argparse.Namespace:
         help=f"negatives per question (default: {QA_NEGATIVES}; {READING_NEGATIVES} for reading data)",
     )
     parser.add_argument(
-        "--limit", type=parse_count, default=MAX_QUESTIONS_OF_FILE, help="questions of one file, drawn by the seed"
+        "--limit",
+        type=parse_count,
+        default=MAX_QUESTIONS_OF_FILE,
+        help="the most questions of each file; if it has more, they are drawn (default: %(default)s)",
     )
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--out", type=Path, required=True, help=".jsonl or .jsonl.gz")
+    parser.add_argument("--seed", type=int, default=1, help="of the draw of the questions (default: %(default)s)")
+    parser.add_argument("--out", type=Path, required=True, help="the file to write: .jsonl or .jsonl.gz")
     return parser.parse_args(arguments)
 
 
@@ -245,7 +258,8 @@ def mine_negatives(options: argparse.Namespace) -> tuple[int, int]:
     if not documents:
         files = ", ".join(map(str, options.corpus))
         raise SetupError(
-            f"There is no passage of more than {SHORTEST_PASSAGE} characters to search in {files}; add a --corpus."
+            f"There is no passage of more than {SHORTEST_PASSAGE} characters to search in {files}; "
+            "give other files with --corpus."
         )
     print(f"{len(documents)} passages, {len(questions)} questions", file=sys.stderr, flush=True)
     return write_negatives(questions, BM25Index(documents), options.out)

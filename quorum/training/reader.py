@@ -31,11 +31,15 @@ from quorum.training.examples import (
 from quorum.training.groups import Batch, Groups
 from quorum.training.reader_loss import compute_loss
 
-MULTI_PASSAGE_SHARE = 0.15  # of the examples: their context is joined with another one
+MULTI_PASSAGE_SHARE = 0.15  # share of the examples whose context is joined with that of another example
+MULTI_PASSAGE_LENGTH = 1.4  # the window of such an example, in the lengths of a window for one passage
 
 
 class Mixture:
-    """Draws examples without end, by the weight of their data source; each batch holds examples of similar length."""
+    """Draws examples without end, by the weight of their data source; each batch holds examples of similar length.
+
+    weights: by data source (see `get_weight`). length: the most tokens of an example with one passage.
+    """
 
     def __init__(
         self, examples: list[Example], weights: dict[str, float], tokenizer: Tokenizer, length: int, seed: int
@@ -45,21 +49,22 @@ class Mixture:
         self.other_contexts = [example.context for example in examples if 80 < len(example.context) < 900]
         self.tokenizer, self.length, self.rng = tokenizer, length, random.Random(seed)
 
-    def draw_batches(self, batch: int, count: int) -> list[list[EncodedExample]]:
-        """Draw the examples of `count` batches, sort them by length, and split them into batches."""
-        drawn = self.rng.choices(self.examples, self.weights, k=batch * count)
-        items = [self.encode_example(example) for example in drawn]
-        items.sort(key=lambda item: len(item.ids))
-        batches = [items[i : i + batch] for i in range(0, len(items), batch)]
+    def draw_batches(self, rows_per_batch: int, batch_count: int) -> list[list[EncodedExample]]:
+        """Draw the examples of all batches, sort them by length, split them into batches, and shuffle the batches."""
+        drawn_examples = self.rng.choices(self.examples, self.weights, k=rows_per_batch * batch_count)
+        rows = [self.encode_example(example) for example in drawn_examples]
+        rows.sort(key=lambda row: len(row.ids))
+        batches = [rows[i : i + rows_per_batch] for i in range(0, len(rows), rows_per_batch)]
         self.rng.shuffle(batches)
         return batches
 
     def encode_example(self, example: Example) -> EncodedExample:
+        """Encode the example, after joining a random share of the examples with another context."""
         length = self.length
         if self.other_contexts and self.rng.random() < MULTI_PASSAGE_SHARE:
             example, length = (
                 join_contexts(example, self.rng.choice(self.other_contexts), self.rng),
-                int(self.length * 1.4),
+                int(self.length * MULTI_PASSAGE_LENGTH),
             )
         return encode_example(self.tokenizer, example, length, self.rng)
 
@@ -81,13 +86,15 @@ def train_reader(
     groups: Groups | None = None,
     group_share: float = 0.0,
 ) -> dict[str, float]:
-    """Train by AdamW with warm-up and linear decay over `minutes` (or `steps`). Write the running average of the
-    weights to `out`.
+    """Train by AdamW with warm-up and linear decay over `minutes` (or over `steps`, if given).
 
-    `average`: the decay of the running average. `levels`: train for an exported file whose weights are integers from
-    -levels to levels (0: in float). `levels_from`: the share of the training after which `levels` applies.
-    `group_share`: the share of the batches that come from `groups`; the others come from the mixture. Returns the
-    number of examples, steps and minutes.
+    Writes the running average of the weights to `out` every `save_every` seconds and at the end; at the end the model
+    gets these weights, too.
+
+    `rate`: the highest learning rate. `batch`: how many examples a batch has. `average`: the decay of the running
+    average. `levels`: train for an exported file whose weights are integers from -levels to levels (0: in float).
+    `levels_from`: the share of the training after which `levels` applies. `group_share`: the share of the batches that
+    come from `groups`; the others come from the mixture. Returns the number of examples, steps and minutes.
     """
     trained_weights = {name: value for name, value in model.named_parameters() if value.requires_grad}
     vectors = [value for name, value in trained_weights.items() if value.ndim < 2]
@@ -96,11 +103,11 @@ def train_reader(
         [{"params": matrices, "weight_decay": 0.01}, {"params": vectors, "weight_decay": 0.0}], lr=rate
     )
     average_weights = {name: value.detach().clone() for name, value in trained_weights.items()}
-    begin = saved_at = time.monotonic()
-    progress, step, examples, running_loss = 0.0, 0, 0, 0.0
+    started_at = saved_at = time.monotonic()
+    progress, step, example_count, running_loss = 0.0, 0, 0, 0.0
     while progress < 1:
         for drawn_batch in draw_batches(mixture, groups, batch, 64, group_share):
-            elapsed_minutes = (time.monotonic() - begin) / 60
+            elapsed_minutes = (time.monotonic() - started_at) / 60
             progress = step / steps if steps else elapsed_minutes / minutes
             if progress >= 1:
                 break
@@ -113,7 +120,7 @@ def train_reader(
             torch.nn.utils.clip_grad_norm_(list(trained_weights.values()), 1.0)
             optimiser.step()
             optimiser.zero_grad(set_to_none=True)
-            step, examples = step + 1, examples + len(drawn_batch.rows)
+            step, example_count = step + 1, example_count + len(drawn_batch.rows)
             decay = min(average, step / (step + 10))
             with torch.no_grad():
                 for name, value in trained_weights.items():
@@ -121,7 +128,7 @@ def train_reader(
             running_loss += (loss.item() - running_loss) * max(0.01, 1 / step)
             if step % 50 == 0:
                 print(
-                    f"{elapsed_minutes:.1f} min, {examples} examples, loss {running_loss:.3f}",
+                    f"{elapsed_minutes:.1f} min, {example_count} examples, loss {running_loss:.3f}",
                     file=sys.stderr,
                     flush=True,
                 )
@@ -132,21 +139,26 @@ def train_reader(
     with torch.no_grad():
         for name, value in trained_weights.items():
             value.copy_(average_weights[name])
-    return {"examples": examples, "steps": step, "minutes": (time.monotonic() - begin) / 60}
+    return {"examples": example_count, "steps": step, "minutes": (time.monotonic() - started_at) / 60}
 
 
-def draw_batches(mixture: Mixture, groups: Groups | None, batch: int, count: int, group_share: float) -> list[Batch]:
-    """About `count` batches of the mixture and of the groups, in random order."""
-    group_batch_count = round(count * group_share) if groups else 0
-    batches = [Batch(rows, [1] * len(rows)) for rows in mixture.draw_batches(batch, count - group_batch_count)]
+def draw_batches(
+    mixture: Mixture, groups: Groups | None, rows_per_batch: int, batch_count: int, group_share: float
+) -> list[Batch]:
+    """About `batch_count` batches in random order. The share `group_share` comes from the groups, the rest from the
+    mixture.
+    """
+    group_batch_count = round(batch_count * group_share) if groups else 0
+    mixture_batches = mixture.draw_batches(rows_per_batch, batch_count - group_batch_count)
+    batches = [Batch(rows, [1] * len(rows)) for rows in mixture_batches]
     if groups and group_batch_count:
-        batches += groups.draw_batches(batch, group_batch_count)
+        batches += groups.draw_batches(rows_per_batch, group_batch_count)
         mixture.rng.shuffle(batches)
     return batches
 
 
 def write_weights(weights: dict[str, Tensor], out: Path) -> None:
-    """Write the file atomically."""
+    """Write the weights to the file `out`, which is replaced only when the new one is complete."""
     part = out.with_suffix(".part")
     save_file({name: value.contiguous() for name, value in weights.items()}, part)
     part.replace(out)
@@ -162,13 +174,15 @@ def make_parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m quorum.training.reader", description=__doc__)
     parser.add_argument("--base", type=Path, required=True, help="folder of all-MiniLM-L6-v2")
     parser.add_argument("--train", type=Path, nargs="+", required=True, help="reading or question answering data")
-    parser.add_argument("--negatives", type=Path, nargs="*", default=[], help="mined by quorum.training.negatives")
+    parser.add_argument(
+        "--negatives", type=Path, nargs="*", default=[], help="wrong passages, mined by quorum.training.negatives"
+    )
     parser.add_argument("--out", type=Path, required=True, help="checkpoint (.safetensors), outside the repository")
     parser.add_argument("--init", type=Path, help="continue from a checkpoint or from low-rank adapters")
-    parser.add_argument("--minutes", type=float, default=90)
-    parser.add_argument("--steps", type=int, help="instead of --minutes")
-    parser.add_argument("--rate", type=float, default=1.5e-4)
-    parser.add_argument("--length", type=int, default=168, help="tokens of question and context")
+    parser.add_argument("--minutes", type=float, default=90, help="how long to train")
+    parser.add_argument("--steps", type=int, help="how many steps to train, instead of --minutes")
+    parser.add_argument("--rate", type=float, default=1.5e-4, help="highest learning rate")
+    parser.add_argument("--length", type=int, default=168, help="the most tokens of a question with its context")
     parser.add_argument(
         "--low",
         type=int,
@@ -180,8 +194,9 @@ def make_parser() -> argparse.ArgumentParser:
         "--weights",
         type=parse_weights,
         default={},
-        help="SOURCE=WEIGHT,...: the weight of the examples whose source begins with SOURCE; SOURCE/none: of those "
-        "without an answer in the source SOURCE; */none: of all without an answer",
+        help="SOURCE=WEIGHT,...: the weight of the examples whose source begins with SOURCE. SOURCE/none=WEIGHT: of "
+        "those without an answer whose source is SOURCE. */none=WEIGHT: of all without an answer. If several fit, the "
+        "longest counts",
     )
     parser.add_argument(
         "--levels",
@@ -199,7 +214,7 @@ def make_parser() -> argparse.ArgumentParser:
         "--group-share",
         type=float,
         default=0.0,
-        help="share of the batches with whole groups: a question's right passage and wrong ones compete",
+        help="share of the batches that hold whole groups, in which right and wrong passages of a question compete",
     )
     parser.add_argument("--seed", type=int, default=0)
     return parser

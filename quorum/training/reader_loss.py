@@ -1,4 +1,6 @@
-"""The loss of the embedded reader: of the gold spans, of answerability, and of the spans of passages that compete."""
+"""The loss of the embedded reader, in three parts: it shall find the gold spans in a passage, tell whether the passage
+answers the question, and rank the gold spans above all other spans of the passages in a group.
+"""
 
 from collections.abc import Sequence
 
@@ -7,9 +9,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from quorum.training.encoder import TwoTowers
-from quorum.training.examples import (
-    EncodedExample,
-)
+from quorum.training.examples import EncodedExample
 
 
 def pad_batch(batch: list[EncodedExample]) -> tuple[Tensor, Tensor, Tensor]:
@@ -31,23 +31,25 @@ def mark_allowed_positions(types: Tensor, mask: Tensor) -> Tensor:
 def compute_loss(
     model: TwoTowers,
     batch: list[EncodedExample],
-    sizes: Sequence[int] = (),
+    group_sizes: Sequence[int] = (),
     *,
     answerable_weight: float = 0.5,
     levels: int = 0,
     bf16: bool = False,
 ) -> Tensor:
-    """The negative log likelihood of all gold spans ([CLS] if there is none) and of answerability. `sizes`: the sizes
-    of consecutive groups; for those of two or more passages, `compute_group_losses` is added.
+    """The negative log likelihood of all gold spans ([CLS] if there is none) and of answerability.
+
+    `group_sizes`: the batch consists of consecutive groups of these sizes, each with passages for one question. If some
+    group has two or more passages, the mean of `compute_group_losses` is added.
 
     `levels`: round weights and activations as in an exported file whose weights are integers from -levels to levels
     (0: do not round). `bf16`: multiply in bfloat16, which a CPU with AVX-512 BF16 or AMX does twice as fast.
     """
     ids, types, mask = (part.to(model.words.weight.device) for part in pad_batch(batch))
     with torch.autocast(ids.device.type, torch.bfloat16, enabled=bf16):
-        span, answerable = model.read(ids, types, mask, levels)
-    span = span.float().masked_fill(~mark_allowed_positions(types, mask)[..., None], -1e4)
-    starts, ends = F.log_softmax(span[..., 0], dim=1), F.log_softmax(span[..., 1], dim=1)
+        span_logits, answerable = model.read(ids, types, mask, levels)
+    span_logits = span_logits.float().masked_fill(~mark_allowed_positions(types, mask)[..., None], -1e4)
+    starts, ends = F.log_softmax(span_logits[..., 0], dim=1), F.log_softmax(span_logits[..., 1], dim=1)
     losses = []
     for row, item in enumerate(batch):
         gold = torch.tensor(item.spans or [(0, 0)], device=ids.device)
@@ -55,23 +57,27 @@ def compute_loss(
     has_answer = torch.tensor([float(bool(item.spans)) for item in batch], device=ids.device)
     answerable_loss = F.binary_cross_entropy_with_logits(answerable.float(), has_answer)
     loss = torch.stack(losses).mean() / 2 + answerable_weight * answerable_loss
-    group_losses = compute_group_losses(span, batch, sizes)
+    group_losses = compute_group_losses(span_logits, batch, group_sizes)
     return loss + torch.stack(group_losses).mean() / 2 if group_losses else loss
 
 
-def compute_group_losses(span: Tensor, batch: list[EncodedExample], sizes: Sequence[int]) -> list[Tensor]:
+def compute_group_losses(span_logits: Tensor, batch: list[EncodedExample], group_sizes: Sequence[int]) -> list[Tensor]:
     """For each group of two or more passages, the negative log likelihood of its gold spans among all its spans and
-    "no answer". In a group without gold spans, "no answer" takes their place. A span counts by the score that the
-    reader ranks with: its logits less those of [CLS].
+    "no answer". In a group without gold spans, "no answer" takes their place. The score of a span is the one by which
+    the reader ranks: the logits of its start and end, less those of [CLS]. The score of "no answer" is 0.
     """
-    no_answer = span[:, 0].sum(-1)
-    all_spans = torch.logsumexp(span[:, 1:], 1).sum(-1) - no_answer  # of all pairs of a start and an end
+    no_answer = span_logits[:, 0].sum(-1)
+    all_spans = torch.logsumexp(span_logits[:, 1:], 1).sum(-1) - no_answer  # of all pairs of a start and an end
     losses, begin = [], 0
-    for size in sizes:
+    for size in group_sizes:
         rows = range(begin, begin + size)
         begin += size
-        gold = [span[row, a, 0] + span[row, b, 1] - no_answer[row] for row in rows for a, b in batch[row].spans]
+        gold_scores = [
+            span_logits[row, first, 0] + span_logits[row, last, 1] - no_answer[row]
+            for row in rows
+            for first, last in batch[row].spans
+        ]
         if size > 1:
             all_scores = torch.logsumexp(torch.cat([all_spans[rows.start : rows.stop], all_spans.new_zeros(1)]), 0)
-            losses.append(all_scores - torch.logsumexp(torch.stack(gold), 0) if gold else all_scores)
+            losses.append(all_scores - torch.logsumexp(torch.stack(gold_scores), 0) if gold_scores else all_scores)
     return losses

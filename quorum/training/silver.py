@@ -1,4 +1,6 @@
-"""Silver data (Wang et al. 2023, FILCO, sections 2.2 and 2.3): which sentences of its passages each question needs."""
+"""Makes silver data (Wang et al. 2023, FILCO, sections 2.2 and 2.3): for each question, the sentences of its passages
+that help to answer it.
+"""
 
 import asyncio
 import hashlib
@@ -28,16 +30,20 @@ from quorum.datasets.records import Record
 from quorum.datasets.silver import SilverLine, make_spans, read_silver
 from quorum.prompts.cxmi import make_cxmi_prompt_writer
 
-QUESTIONS_AT_ONCE = 16  # questions processed at the same time, because a scorer may be a server
-Progress = Callable[[int], None]
+QUESTIONS_AT_ONCE = 16  # processed at the same time: if the scorer is a server, it can answer requests in parallel
+Progress = Callable[[int], None]  # is called with the number of finished questions
 
 
 @dataclass(frozen=True, kw_only=True)
 class Recipe:
-    """The settings of silver data. measure: "auto" takes the paper's choice for each question (section 5.1); top: one
-    piece over all passages, as in the paper, or one of each passage, as in its code; k: passages per question; scorer:
-    the name of the model that CXMI asks; limit: only the first questions; tokens: what the measure "lexical" compares;
-    threshold: replaces that of the measure; answer_type: replaces the answer types of the data.
+    """The settings of silver data.
+
+    measure: what chooses the silver pieces; "auto" takes the paper's choice for each question (section 5.1). unit: what
+    a piece is, a sentence or a whole passage. top: choose one piece over all passages, as in the paper, or one of each
+    passage, as in the paper's code. k: how many of a question's own passages are used. scorer: the name of the model
+    that CXMI asks. limit: how many questions are used, from the first on; None: all. collection: where passages are
+    retrieved for questions without any. tokens: what the measure "lexical" compares. threshold: used instead of the
+    measure's own threshold. answer_type: used instead of the answer types in the data.
     """
 
     measure: Measure | Literal["auto"]
@@ -54,10 +60,12 @@ class Recipe:
 
 @dataclass(frozen=True, kw_only=True)
 class Statistics:
-    """Numbers of questions, and means over them. with_silver: questions with silver sentences; words: in the passages
-    (before) and in the silver (after); precision: unigram precision of the passages and of the silver with respect to
-    the answers, over the questions whose answers are not verdicts (yes, no, SUPPORTS ...); 0 for an empty silver, as in
-    the paper; None without such questions.
+    """Numbers of questions, and means over them: "before" for the passages, "after" for their silver sentences.
+
+    questions, with_silver: how many questions there are, and how many of them have silver sentences. words_before,
+    words_after: words per question. precision_before, precision_after: unigram precision with respect to the answers,
+    over the questions whose answers are not verdicts (yes, no, SUPPORTS ...). An empty silver counts as 0, as in the
+    paper. None if all answers are verdicts.
     """
 
     questions: int
@@ -75,61 +83,64 @@ async def make_silver(
     *,
     scorer: LogProbabilityModel | None = None,
     context: Context | None = None,
-    progress: Progress = lambda done: None,
+    progress: Progress = lambda finished_count: None,
 ) -> Statistics:
-    """Write the silver lines of a data set. `out` appears when all are complete; the same call continues a stopped run.
+    """Write the silver lines of a data set to the file `out`, and return their statistics.
 
-    A question without passages of its own gets them from the context's collection, if the recipe names one. One
-    without gold answers gets an empty silver. Raises SetupError for data without passages or without any gold answer.
+    `out` appears when all lines are complete; the same call continues a stopped run. scorer: the model that the recipe
+    names as its scorer. context: for retrieval. It has the recipe's k and collection; a question without passages of
+    its own gets them from this collection. A question without gold answers gets an empty silver. Raises SetupError for
+    a question without passages if the recipe names no collection, and for data without any gold answer.
     """
     if out.suffix == ".gz":
         raise SetupError(
             f"--out {out} is a gzip file, which cannot be continued after an interruption; write a plain .jsonl file."
         )
-    part = name_part_file(data, out, recipe, context if recipe.collection else None)
-    done = count_finished_lines(part)
+    part_file = prepare_part_file(data, out, recipe, context if recipe.collection else None)
+    finished_count = count_finished_lines(part_file)
     try:
-        with part.open("a", encoding="utf-8", newline="\n") as file:
-            async for line in make_lines(read_records(data, recipe, done), recipe, scorer, context):
+        with part_file.open("a", encoding="utf-8", newline="\n") as file:
+            async for line in make_lines(read_records(data, recipe, finished_count), recipe, scorer, context):
                 file.write(json.dumps(line, ensure_ascii=False) + "\n")
                 file.flush()
-                done += 1
-                progress(done)
+                finished_count += 1
+                progress(finished_count)
     finally:
-        if not done:
-            part.unlink()
-    if not done:
+        if not finished_count:
+            part_file.unlink()
+    if not finished_count:
         raise SetupError(f"There are no questions in {data}; give JSON lines of question, answers and passages.")
-    statistics = compute_statistics(part)
+    statistics = compute_statistics(part_file)
     if statistics is None:
-        part.unlink()
+        part_file.unlink()
         raise SetupError(
-            f"No question in {data} has gold answers, from which silver data are made; give a data set with them."
+            f"No question in {data} has gold answers, but silver data are made from them; give a data set with answers."
         )
-    part.replace(out)
+    part_file.replace(out)
     return statistics
 
 
-def name_part_file(data: Path, out: Path, recipe: Recipe, context: Context | None) -> Path:
-    """The file that holds the finished lines until the run is complete.
+def prepare_part_file(data: Path, out: Path, recipe: Recipe, context: Context | None) -> Path:
+    """The path of the file that holds the finished lines until the run is complete; its folder is created.
 
-    Its name depends on the data file (path, size, time of change), the recipe and the retrieval.
+    The file's name depends on the data file (path, size, time of change), the recipe and the settings of retrieval, so
+    that only the same call continues it. context: None if nothing is retrieved.
     """
     if not data.is_file():
         raise SetupError(f"There is no file {data}; give a data set of questions with passages.")
     stat = data.stat()
-    source = [context.store, str(context.retriever), str(context.embeddings)] if context else []
-    origin = json.dumps([str(data.resolve()), stat.st_size, stat.st_mtime_ns, asdict(recipe), *source])
+    retrieval = [context.store, str(context.retriever), str(context.embeddings)] if context else []
+    identity = json.dumps([str(data.resolve()), stat.st_size, stat.st_mtime_ns, asdict(recipe), *retrieval])
     out.parent.mkdir(parents=True, exist_ok=True)
-    return out.with_name(f".{out.name}.{hashlib.sha256(origin.encode()).hexdigest()[:10]}.part")
+    return out.with_name(f".{out.name}.{hashlib.sha256(identity.encode()).hexdigest()[:10]}.part")
 
 
-def count_finished_lines(part: Path) -> int:
+def count_finished_lines(part_file: Path) -> int:
     """The number of complete lines that an earlier run left. An incomplete last line is cut off."""
-    if not part.exists():
+    if not part_file.exists():
         return 0
     complete_bytes, lines = 0, 0
-    with part.open("rb+") as file:
+    with part_file.open("rb+") as file:
         for line in file:
             if line.endswith(b"\n"):
                 complete_bytes, lines = complete_bytes + len(line), lines + 1
@@ -137,16 +148,17 @@ def count_finished_lines(part: Path) -> int:
     return lines
 
 
-def read_records(data: Path, recipe: Recipe, done: int) -> Iterator[Record]:
-    return islice(read_questions(data), done, recipe.limit)
+def read_records(data: Path, recipe: Recipe, finished_count: int) -> Iterator[Record]:
+    """The questions that remain after the first `finished_count`, up to the recipe's limit."""
+    return islice(read_questions(data), finished_count, recipe.limit)
 
 
 async def make_lines(
     questions: Iterator[Record], recipe: Recipe, scorer: LogProbabilityModel | None, context: Context | None
 ) -> AsyncIterator[SilverLine]:
     """The silver lines of the questions, in their order. Several questions are processed at the same time."""
-    while group := list(islice(questions, QUESTIONS_AT_ONCE)):
-        for line in await asyncio.gather(*(make_line(record, recipe, scorer, context) for record in group)):
+    while batch := list(islice(questions, QUESTIONS_AT_ONCE)):
+        for line in await asyncio.gather(*(make_line(record, recipe, scorer, context) for record in batch)):
             yield line
 
 
@@ -156,15 +168,16 @@ async def make_line(
     """The silver line of a question; its silver is empty if the question has no gold answers."""
     answers = record["answers"]
     passages = await find_passages(record, recipe, context)
-    given_type = recipe.answer_type or (record.get("meta") or {}).get("answer_type")
-    answer_type = str(given_type or infer_answer_type(answers))
+    stated_type = recipe.answer_type or (record.get("meta") or {}).get("answer_type")
+    answer_type = str(stated_type or infer_answer_type(answers))
     measure = choose_measure(answers, answer_type) if recipe.measure == "auto" else recipe.measure
     if answers and measure == "cxmi" and scorer is None:
-        kind = infer_answer_type(answers) if answer_type == "short" else answer_type
+        # The data may state "short" for verdicts; the message names the type for which cxmi was chosen.
+        shown_type = infer_answer_type(answers) if answer_type == "short" else answer_type
         raise SetupError(
-            f"Question {record['id']!r} (answer type {kind}) takes the measure cxmi, which needs a model that gives "
-            "log-probabilities; add --scorer transformers:PATH or --scorer completions:MODEL, or name another measure "
-            "for all, such as --measure strinc."
+            f"Question {record['id']!r} (answer type {shown_type}) takes the measure cxmi, which needs a model that "
+            "gives log-probabilities; add --scorer transformers:PATH or --scorer completions:MODEL, or name another "
+            "measure for all, such as --measure strinc."
         )
     chosen_pieces = []
     if answers:
@@ -192,7 +205,7 @@ async def make_line(
 
 
 async def find_passages(record: Record, recipe: Recipe, context: Context | None) -> list[Passage]:
-    """The first k of the question's own passages, else k retrieved ones."""
+    """The first `recipe.k` of the question's own passages; if it has none, `context.k` passages from the collection."""
     if record["passages"]:
         return record["passages"][: recipe.k]
     if recipe.collection is None or context is None:
@@ -209,10 +222,10 @@ async def find_passages(record: Record, recipe: Recipe, context: Context | None)
 def compute_statistics(path: Path) -> Statistics | None:
     """The statistics of a silver file; None if no question has gold answers."""
     questions = with_silver_count = measured_count = 0
-    words, precision = [0, 0], [0.0, 0.0]
+    words, precision = [0, 0], [0.0, 0.0]  # sums: of the passages, of the silver
     has_gold_answers = False
     for line in read_silver(path):
-        texts = [" ".join(part["text"] for part in side) for side in (line["passages"], line["silver"])]
+        texts = [" ".join(piece["text"] for piece in pieces) for pieces in (line["passages"], line["silver"])]
         words = [total + len(text.split()) for total, text in zip(words, texts, strict=True)]
         questions, with_silver_count, has_gold_answers = (
             questions + 1,

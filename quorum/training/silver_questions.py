@@ -1,7 +1,7 @@
-"""Makes questions with passages from reading data: python -m quorum.training.silver_questions --help.
+"""Makes questions with passages from reading comprehension data: python -m quorum.training.silver_questions --help.
 
 `quorum filter silver` makes silver data from these questions, and `quorum filter train --base embedded` trains the
-sentence filter on them. Needs no torch.
+sentence filter on the silver data. This command does not need torch.
 """
 
 import argparse
@@ -14,12 +14,15 @@ from quorum.training.examples import read_examples, read_records
 
 
 def make_questions_from_reading(reading: Path, negatives: Path, sources: Sequence[str]) -> Iterator[dict[str, Any]]:
-    """Question answering records from reading data: the context that answers first, then the wrong passages that
-    quorum.training.negatives mined for the question.
+    """Turn reading comprehension data into question answering records.
+
+    The passages of a record are the context, which holds the answer, and then the wrong passages that
+    quorum.training.negatives mined for the question. An example is left out if it has no answer or no wrong passages,
+    or if its source begins with none of `sources`.
     """
-    wrong = {record["question"]: record["negatives"] for record in read_records(negatives)}
+    negatives_by_question = {record["question"]: record["negatives"] for record in read_records(negatives)}
     for number, example in enumerate(read_examples(reading)):
-        wrong_passages = wrong.get(example.question)
+        wrong_passages = negatives_by_question.get(example.question)
         if not wrong_passages or not example.spans or not example.source.startswith(tuple(sources)):
             continue
         passages = [{"id": f"r{number}", "title": "", "text": example.context}]
@@ -30,7 +33,7 @@ def make_questions_from_reading(reading: Path, negatives: Path, sources: Sequenc
 
 def main(arguments: list[str] | None = None) -> None:
     parser = argparse.ArgumentParser(prog="python -m quorum.training.silver_questions", description=__doc__)
-    parser.add_argument("--reading", type=Path, required=True)
+    parser.add_argument("--reading", type=Path, required=True, help="reading comprehension data")
     parser.add_argument("--negatives", type=Path, required=True, help="mined by quorum.training.negatives")
     parser.add_argument(
         "--sources", nargs="*", default=[""], help="take only records whose source begins with one of these"

@@ -17,7 +17,7 @@ IGNORED = -100  # a label that adds no loss
 
 
 class ReportStep(Protocol):
-    """Called with a stage, the number of steps done and the number of all steps."""
+    """A function that receives a stage, the number of steps done, and the number of all steps (None if unknown)."""
 
     def __call__(self, stage: str, done: int, total: int | None) -> None: ...
 
@@ -32,8 +32,10 @@ class TokenizedExample:
 
 @dataclass(frozen=True)
 class Plan:
-    """rate: the first learning rate; batch: examples in a step; at_once: examples in one pass through the model;
-    save_every: seconds between checkpoints.
+    """The settings of a training run.
+
+    rate: the first learning rate; batch: examples in a step; at_once: examples in one pass through the model, which
+    changes the memory but not the result; save_every: seconds between checkpoints.
     """
 
     rate: float
@@ -45,7 +47,11 @@ class Plan:
 
 
 def collate_examples(items: Sequence[TokenizedExample], seq2seq: bool, pad: int, device: Any) -> dict[str, Tensor]:
-    """-> input_ids, attention_mask and labels, each (batch, longest), padded at the end."""
+    """The model's arguments input_ids, attention_mask and labels.
+
+    Each is a tensor of shape (number of examples, length of the longest row); its rows are padded at the end. pad: the
+    id of the padding token.
+    """
     inputs = [item.prompt if seq2seq else item.prompt + item.target for item in items]
     labels = [item.target if seq2seq else [IGNORED] * len(item.prompt) + item.target for item in items]
 
@@ -64,7 +70,9 @@ def make_batches(count: int, plan: Plan, epoch: int) -> list[list[int]]:
 
 
 class Training:
-    """One model under training. checkpoint: the file that `save` writes and from which `run` goes on."""
+    """One model under training. items: the examples; pad: the id of the padding token; checkpoint: the file that `save`
+    writes and from which `run` continues.
+    """
 
     def __init__(
         self, model: Any, pad: int, seq2seq: bool, items: Sequence[TokenizedExample], plan: Plan, checkpoint: Path
@@ -86,9 +94,9 @@ class Training:
         self.model.train()
         saved_at = time.monotonic()
         while self.step < self.total:
-            epoch, number = divmod(self.step, self.steps_per_epoch)
-            for group in make_batches(len(self.items), self.plan, epoch)[number:]:
-                self.losses[epoch] += self.optimise([self.items[index] for index in group]) / self.steps_per_epoch
+            epoch, steps_done_in_epoch = divmod(self.step, self.steps_per_epoch)
+            for numbers in make_batches(len(self.items), self.plan, epoch)[steps_done_in_epoch:]:
+                self.losses[epoch] += self.optimise([self.items[number] for number in numbers]) / self.steps_per_epoch
                 self.step += 1
                 if time.monotonic() - saved_at >= self.plan.save_every or self.step % self.steps_per_epoch == 0:
                     self.save()
@@ -97,13 +105,16 @@ class Training:
         self.model.eval()
         return self.losses
 
-    def optimise(self, group: Sequence[TokenizedExample]) -> float:
-        """Do one step; return the loss per target token, which does not depend on how many examples one pass takes."""
+    def optimise(self, batch: Sequence[TokenizedExample]) -> float:
+        """Do one step on a batch and return the mean loss per target token.
+
+        The loss of each pass is weighted by its share of the target tokens, so the step does not depend on `at_once`.
+        """
         for parameters in self.optimiser.param_groups:
             parameters["lr"] = self.plan.rate * (1 - self.step / self.total)
-        tokens, total_loss, device = sum(len(item.target) for item in group), 0.0, self.model.device
-        for start in range(0, len(group), self.plan.at_once):
-            part = group[start : start + self.plan.at_once]
+        tokens, total_loss, device = sum(len(item.target) for item in batch), 0.0, self.model.device
+        for start in range(0, len(batch), self.plan.at_once):
+            part = batch[start : start + self.plan.at_once]
             with torch.autocast(device.type, torch.bfloat16, enabled=device.type == "cuda"):
                 loss = self.model(**collate_examples(part, self.seq2seq, self.pad, device)).loss
             weighted_loss = loss.float() * (sum(len(item.target) for item in part) / tokens)
@@ -115,7 +126,9 @@ class Training:
         return total_loss
 
     def save(self) -> None:
-        """Save weights, optimiser, random state and position atomically."""
+        """Save weights, optimiser, random state, step and losses. If the process is killed meanwhile, the old file
+        stays.
+        """
         state = {
             "weights": {name: value.detach() for name, value in self.trainable_weights.items()},
             "optimiser": self.optimiser.state_dict(),
@@ -124,11 +137,12 @@ class Training:
             "step": self.step,
             "losses": self.losses,
         }
-        part = self.checkpoint.with_suffix(".part")
-        torch.save(state, part)
-        part.replace(self.checkpoint)
+        unfinished_file = self.checkpoint.with_suffix(".part")
+        torch.save(state, unfinished_file)
+        unfinished_file.replace(self.checkpoint)
 
     def resume(self) -> None:
+        """Restore what `save` wrote."""
         state = torch.load(self.checkpoint, map_location="cpu", weights_only=True)
         with torch.no_grad():
             for name, value in self.trainable_weights.items():
@@ -146,8 +160,10 @@ def encode_examples(
     """Return the examples that fit, and how many of them lost passages.
 
     makers: for each example, a function from a number n to (prompt, target) with the first n passages; counts: how many
-    passages each example has. The lowest-ranked passages are dropped until the prompt has at most `length` tokens, as
-    at run time, and the target at most `output`. An example that does not fit even with one passage is left out.
+    passages each example has; codec: turns prompts and targets into token ids (`Codec`).
+
+    The lowest-ranked passages are dropped until the prompt has at most `length` tokens, as at run time, and the target
+    at most `output`. An example that does not fit even with one passage is left out.
     """
     items, shortened_count = [], 0
     for make, count in zip(makers, counts, strict=True):

@@ -1,4 +1,4 @@
-"""The pages: / to ask, /run/ID for an earlier run, with the same form beside it."""
+"""The pages: / to ask; /run/ID shows one run, in progress or earlier, beside the same form."""
 
 import asyncio
 from collections.abc import Awaitable
@@ -26,8 +26,8 @@ from quorum.ui.upload_panel import UploadPanel
 
 ASSETS_FOLDER = Path(__file__).parent / "assets"
 PAGE_HEAD = '<link rel="stylesheet" href="/assets/page.css"><script src="/assets/page.js" defer></script>'
-MAX_RUNS_IN_PROGRESS = 16  # of all visitors
-STORE_TIMEOUT_SECONDS = 60  # long, because the store may be on a server or the machine busy
+MAX_RUNS_IN_PROGRESS = 16  # of all visitors together
+STORE_TIMEOUT_SECONDS = 60  # long, because the store may be on a server, or this machine busy
 SECONDS_OF_UNIT = ((86400, "day"), (3600, "hour"), (60, "minute"))
 
 
@@ -55,7 +55,7 @@ class SharedState:
         return run
 
     async def save(self, run: Run) -> None:
-        """Save a run that has ended to a file."""
+        """Write a run that has ended to a file, and remove it from the runs in progress."""
         try:
             await asyncio.to_thread(save_run, run, self.saved_data_folder / "runs")
         finally:
@@ -83,7 +83,10 @@ class Page:
         self.shared = shared_state
 
     async def draw(self, query: AskRequest, *, message: str = "", run: Run | None = None) -> None:
-        """Draw the form at the left and the runs at the right. message: what is wrong with the address."""
+        """Draw the form at the left and the runs at the right.
+
+        message: what is wrong with the address, shown as an error. run: the run to show; None shows the welcome text.
+        """
         collections = await self.shared.list_collections()
         with html.div().classes("page"):
             with html.div().classes("side"):
@@ -104,13 +107,13 @@ class Page:
                     RunView(run, self.form.begin_follow_up)
 
     def ask(self, query: AskRequest) -> None:
-        """Start a run and show it above earlier ones. The page's address becomes the run's."""
+        """Start a run and show it above earlier ones. The page's address becomes /run/ID with the id of this run."""
         run = self.shared.ask(query)
         self.message.text = ""
         self.welcome.clear()
         with self.runs:
             view = RunView(run, self.form.begin_follow_up)
-        view.root.move(target_index=2)
+        view.root.move(target_index=2)  # below the message (0) and the welcome text (1)
         self.form.continue_conversation(run)
         ui.navigate.history.push(f"/run/{run.id}")
         ui.run_javascript("document.querySelector('.run').scrollIntoView({block: 'start'})")
@@ -123,7 +126,7 @@ class Page:
             draw_past_runs(past_runs)
 
     async def choose_collection(self, collection: str) -> None:
-        """Choose the collection into which documents were just indexed."""
+        """Choose in the form the collection into which the visitor has just indexed documents."""
         self.form.set_collections(await self.shared.list_collections(), collection)
 
 
@@ -147,7 +150,7 @@ def draw_past_runs(past_runs: list[PastRun]) -> None:
 
 
 def format_age(asked_at: float) -> str:
-    """How long ago that was, such as '3 hours ago'. asked_at: seconds since 1970."""
+    """How long ago a question was asked, such as '3 hours ago'. asked_at: seconds since 1970."""
     seconds = datetime.now().timestamp() - asked_at
     for size, name in SECONDS_OF_UNIT:
         count = int(seconds // size)
@@ -157,7 +160,7 @@ def format_age(asked_at: float) -> str:
 
 
 async def find_followed_run(shared_state: SharedState, query: AskRequest) -> Run | None:
-    """The earlier run, if the question of the link is a follow-up. None if it is not one, or if that run is missing."""
+    """The run that the link's question follows up. None if the question is no follow-up or the run is missing."""
     try:
         return await shared_state.find_run(query.follows_run_id) if query.follows_run_id else None
     except SetupError:
@@ -173,7 +176,10 @@ def restore_query(query: AskRequest, server_context: Context) -> AskRequest:
 
 
 def is_from_another_site(request: Request) -> bool:
-    """Whether a link on another site led here. Such a link must not start a run, which may cost money."""
+    """Whether a link on another site, or on another address of the same site, led here.
+
+    Such a link must not start a run, which may cost money.
+    """
     return request.headers.get("sec-fetch-site", "none") in ("cross-site", "same-site")
 
 

@@ -184,8 +184,8 @@ def describe_follow_up(answer: Answer, question: str) -> str:
 def list_facts(answer: Answer) -> list[str]:
     """Confidence, calls, tokens, seconds and problems of the run.
 
-    First comes `note`, if there is one: it warns that the question is not English, and the offline reader reads English
-    only.
+    First comes `note`, if there is one: it warns that the question is not English, and the built-in reader reads
+    English only.
     """
     result, (calls, tokens_in, tokens_out) = answer.result or {}, count_calls_and_tokens(answer)
     if answer.seconds is None:

@@ -19,7 +19,10 @@ LONGEST_FOLLOWED_QUESTION = 80  # characters shown of the earlier question, abov
 
 
 class Form:
-    """The form. `settings` holds the settings that differ from the server's, as texts."""
+    """The form. `settings` holds the settings that differ from the server's, as texts.
+
+    query: the values that the form shows at first. ask: is called with the form's values when the user submits it.
+    """
 
     def __init__(
         self, server_context: Context, query: AskRequest, collections: Sequence[str], ask: Callable[[AskRequest], None]
@@ -68,8 +71,8 @@ class Form:
             k.on_value_change(lambda event: self.change_setting("k", event.value))
 
     def draw_methods(self, chosen_methods: Sequence[str]) -> None:
-        """A check box for each method, grouped by paper; methods with settings of their own come first."""
-        with html.fieldset().classes("methods") as box:
+        """A check box for each method, by paper. Chosen methods with settings, such as concat[k=10], come first."""
+        with html.fieldset().classes("methods") as fieldset:
             self.legend = draw_text("legend")
             methods = list_methods()
             names_with_settings = [name for name in chosen_methods if name not in methods]
@@ -79,7 +82,7 @@ class Form:
                 html.h4(paper)
                 for name in names:
                     self.draw_method(name, methods[name].summary, name in chosen_methods)
-        box.props("tabindex=-1")
+        fieldset.props("tabindex=-1")
         self.show_method_count()
 
     def draw_method(self, name: str, summary: str, is_chosen: bool) -> None:
@@ -166,12 +169,12 @@ class Form:
         self.question.run_method("focus")
 
     def continue_conversation(self, run: Run) -> None:
-        """After a follow-up question was asked, make the next question a follow-up to it."""
+        """If this run answers a follow-up question, make the next question a follow-up to this run."""
         if run.query.follows_run_id:
             self.set_followed_run(run)
 
     def set_followed_run(self, run: Run | None) -> None:
-        """Make the question a follow-up to this run and show so above it; None: the question stands alone."""
+        """Make the question a follow-up to this run, and say so above the question. None: the question stands alone."""
         self.follows_run_id = "" if run is None else run.id
         self.followed_line.set_visibility(run is not None)
         if run is not None:

@@ -1,4 +1,4 @@
-"""Saved runs: one file per run under the store. `quorum trace` prints these files, too."""
+"""Saves the page's runs and loads them: one file per run under the store. `quorum trace` prints these files, too."""
 
 import json
 import os
@@ -28,7 +28,7 @@ RUN_ID = re.compile(r"[0-9]{8}-[0-9]{6}-[0-9a-f]{6}")
 
 @dataclass(frozen=True)
 class PastRun:
-    """A line in the list of past runs. asked_at: seconds since 1970."""
+    """A line in the list of past runs. methods: their names, with commas; asked_at: seconds since 1970."""
 
     id: str
     question: str
@@ -42,7 +42,10 @@ def find_saved_data_folder(server_context: Context) -> Path:
 
 
 def save_run(run: Run, folder: Path) -> None:
-    """Write a run to a file. Raises `SetupError` if the folder is not writable. Async callers run it in a thread."""
+    """Write a run to a file in the folder. Raises `SetupError` if this fails.
+
+    Async callers call this function in a thread.
+    """
     file = folder / f"{run.id}.json"
     part = file.with_suffix(".part")
     try:
@@ -61,7 +64,8 @@ def save_run(run: Run, folder: Path) -> None:
 def run_to_json(run: Run) -> dict[str, Any]:
     """A run as JSON: a saved trace, with the page's additional data under "page".
 
-    graph_count: how many of "steps" belong to the answer; "steps" lists those of the first answer first.
+    "steps" lists the graphs that ran, with their steps, in the order of the answers: first all graphs of the first
+    answer, then those of the second, and so on. An answer's "graph_count" says how many of these graphs are its own.
     """
     answers = [
         {
@@ -94,7 +98,7 @@ def run_to_json(run: Run) -> dict[str, Any]:
 def load_run(id_: str, folder: Path) -> Run:
     """Read the run with that id. Raises `SetupError` for a missing or unreadable file.
 
-    Async callers run it in a thread.
+    Async callers call this function in a thread.
     """
     if not RUN_ID.fullmatch(id_) or not (folder / f"{id_}.json").is_file():
         raise SetupError(f"There is no run {id_[:40]!r}; choose one from the list of past runs.")
@@ -110,7 +114,10 @@ def load_run(id_: str, folder: Path) -> Run:
 
 
 def read_run_file(file: Path) -> tuple[dict[str, Any], list[Step]]:
-    """The object in the file of a run, with today's names of its keys, and its steps. Raises as `read_saved_run`."""
+    """The content of a run's file, in which old names of keys are replaced by today's, and the run's steps.
+
+    Raises the same errors as `read_saved_run`.
+    """
     saved_run, steps = read_saved_run(read_regular(file))
     rename_keys(saved_run["page"], {"asked": "asked_at"})
     for answer in saved_run["page"]["answers"]:
@@ -128,7 +135,10 @@ def rename_keys(saved_object: dict[str, Any], new_keys: dict[str, str]) -> None:
 
 
 def read_answer(saved_answer: dict[str, Any], steps: Iterator[Step]) -> Answer:
-    """An answer with the trace of its graphs: the iterator `steps` yields the graphs of all answers in order."""
+    """An answer with the trace of its graphs.
+
+    steps: yields the graphs of all answers in order; this function takes those of this answer from it.
+    """
     if saved_answer["phase"] not in get_args(Phase):
         raise ValueError("an answer has an unknown phase")
     # A run from a file is never in progress.
@@ -161,7 +171,11 @@ def read_text(value: Any) -> str:
 
 
 def list_past_runs(folder: Path, count: int = 30) -> list[PastRun]:
-    """The last runs, newest first. Files that are not runs are left out. Async callers run it in a thread."""
+    """The newest runs, `count` at most, newest first. Files that are not runs are left out.
+
+    Async callers call this function in a thread.
+    """
+    # A run's id, which is the name of its file, begins with date and time.
     files = sorted((file for file in folder.glob("*.json") if RUN_ID.fullmatch(file.stem)), reverse=True)
     past_runs = (read_past_run(file) for file in files[:count])
     return [past_run for past_run in past_runs if past_run is not None]
@@ -169,7 +183,10 @@ def list_past_runs(folder: Path, count: int = 30) -> list[PastRun]:
 
 @lru_cache(maxsize=1000)
 def read_past_run(file: Path) -> PastRun | None:
-    """A run in the list; None for an unreadable file. It can be cached, because a run's file never changes."""
+    """The entry of a run's file in the list; None for an unreadable file.
+
+    The result can be cached, because a run's file never changes.
+    """
     try:
         return describe_run(file.stem, read_run_file(file)[0])
     except (OSError, ValueError, KeyError, TypeError, AttributeError):

@@ -10,11 +10,12 @@ from quorum.core.errors import SetupError
 from quorum.evaluation.run.columns import Column, parse_columns
 from quorum.graphs import DEFAULT_METHOD
 
-# Each of these settings has its own form field and link parameter; a link gives the others as "set=key=value".
+# Each of these settings has its own field in the form and its own parameter in a link. In a link, any other setting is
+# written as "set=key=value".
 SETTINGS_WITH_OWN_FIELD = ("collection", "model", "k")
 FIXED_SETTINGS = ("store", "journal")  # a link must not choose the server's files
 LONGEST_QUESTION = 20_000  # characters
-MAX_LINK_PARTS = 200
+MAX_LINK_PARTS = 200  # parameters of a link
 
 
 @dataclass(frozen=True)
@@ -56,7 +57,7 @@ class AskRequest:
 
 
 def make_query_context(settings: Mapping[str, str], server_context: Context) -> Context:
-    """The server's context, overridden by these settings."""
+    """The server's context with these settings in place of its own. Raises `SetupError` for an invalid setting."""
     check_changeable(settings)
     return replace(server_context, **{name: parse_setting(name, text) for name, text in settings.items()})
 
@@ -71,7 +72,7 @@ def check_changeable(settings: Mapping[str, str]) -> None:
 
 
 def parse_link(query_string: str, server_context: Context) -> tuple[AskRequest, bool]:
-    """(the query of a link, whether the page asks it immediately: `run=1`). Raises `SetupError` for an invalid link."""
+    """The request in a link, and whether the page asks it immediately (`run=1`). Raises `SetupError` for a bad link."""
     parameters, settings = {"q": "", "methods": DEFAULT_METHOD, "run": "", "follows": ""}, dict[str, str]()
     try:
         pairs = parse_qsl(query_string, max_num_fields=MAX_LINK_PARTS)
@@ -86,10 +87,10 @@ def parse_link(query_string: str, server_context: Context) -> tuple[AskRequest, 
         elif name in parameters:
             parameters[name] = value
     changed_settings = select_changed(settings, server_context)
-    # A link must not make the server read a file.
+    # Check the methods. A link must not make the server read a file.
     parse_columns(parameters["methods"], server_context, takes_files=False)
-    query = AskRequest(parameters["q"], parameters["methods"], changed_settings, parameters["follows"])
-    return query, parameters["run"] == "1"
+    request = AskRequest(parameters["q"], parameters["methods"], changed_settings, parameters["follows"])
+    return request, parameters["run"] == "1"
 
 
 def select_changed(settings: Mapping[str, str], server_context: Context) -> dict[str, str]:
@@ -102,7 +103,11 @@ def select_changed(settings: Mapping[str, str], server_context: Context) -> dict
 
 @dataclass(frozen=True)
 class FormField:
-    """A setting in the form. server_value: the server's value as text; optional: the field may be empty."""
+    """A setting in the form.
+
+    server_value: the server's value as text. optional: whether the field may be empty. least, most: the bounds of a
+    number; is_whole: whether it must be a whole number.
+    """
 
     name: str
     description: str
@@ -125,14 +130,15 @@ def list_form_fields(server_context: Context) -> list[FormField]:
 
 
 def make_form_field(name: str, schema: Mapping[str, Any], value: Any) -> FormField:
-    """Make the field from the JSON schema of one setting."""
-    parts = [part for part in schema.get("anyOf", [schema]) if part.get("type") != "null"]
-    value_schema, optional = parts[0], len(parts) < len(schema.get("anyOf", [schema]))
-    kinds: dict[str, Literal["flag", "number"]] = {"boolean": "flag", "integer": "number", "number": "number"}
+    """Make the field from the JSON schema of one setting and the server's value."""
+    alternatives = schema.get("anyOf", [schema])
+    value_schemas = [alternative for alternative in alternatives if alternative.get("type") != "null"]
+    value_schema, optional = value_schemas[0], len(value_schemas) < len(alternatives)
+    kind_of_type: dict[str, Literal["flag", "number"]] = {"boolean": "flag", "integer": "number", "number": "number"}
     return FormField(
         name=name,
         description=str(schema.get("description", "")),
-        kind="choice" if "enum" in value_schema else kinds.get(str(value_schema.get("type")), "text"),
+        kind="choice" if "enum" in value_schema else kind_of_type.get(str(value_schema.get("type")), "text"),
         server_value=format_setting(value),
         choices=tuple(map(str, value_schema.get("enum", ()))),
         optional=optional,

@@ -5,11 +5,14 @@ from collections.abc import Sequence
 from quorum.serving.service import Service
 from quorum.ui.guard import App, Guard
 
-REQUEST_OVERHEAD = 10_000_000  # bytes of a request besides the files in it
+REQUEST_OVERHEAD = 10_000_000  # bytes that a request may have besides the files in it
 
 
 def make_page(service: Service, tokens: Sequence[str], port: int) -> App:
-    """The page behind its guard. Every visitor needs the first token; without tokens only this machine has access."""
+    """The page, which only requests with access reach (see `Guard`). port: the server's.
+
+    Every visitor needs the first of `tokens`; if there are none, only this machine has access.
+    """
     from quorum.ui.app import make_page_app
     from quorum.ui.uploads import LARGEST_UPLOAD
 

@@ -12,11 +12,11 @@ def draw_text(tag: str, value: str = "") -> Any:
     return TextElement(tag=tag, text=value)
 
 
-def draw_table(headers: Sequence[str], lines: Iterable[Sequence[Any]], kind: str = "") -> Any:
-    """A table of texts. Columns with numbers are aligned to the right. kind: the CSS class of the table."""
+def draw_table(headers: Sequence[str], lines: Iterable[Sequence[Any]], css_class: str = "") -> Any:
+    """A table of texts. Columns with numbers are aligned to the right."""
     rows = [list(line) for line in lines]
     is_number_column = [any(isinstance(row[column], int | float) for row in rows) for column in range(len(headers))]
-    with html.div().classes("wide"), html.table().classes(kind) as element:
+    with html.div().classes("wide"), html.table().classes(css_class) as element:
         with html.thead(), html.tr():
             for header, is_number in zip(headers, is_number_column, strict=True):
                 html.th(header).props("scope=col").classes("number" if is_number else "")
@@ -40,7 +40,10 @@ def format_cell(value: Any) -> str:
 
 
 def draw_folded_section(title: str, note: str = "") -> Any:
-    """A section that opens with a click on its title; use it with `with`."""
+    """A section that opens with a click on its title. note: small text after the title.
+
+    Use it as a context manager: elements that are made in a `with` block become its content.
+    """
     section = html.details()
     with section, html.summary():
         html.span(title)

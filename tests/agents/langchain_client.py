@@ -1,6 +1,9 @@
-"""Uses `quorum mcp` as a LangGraph agent does: through langchain-mcp-adapters, in an environment of its own.
+"""Uses `quorum mcp` as a LangGraph agent does: through langchain-mcp-adapters.
 
-python langchain_client.py URL TOKEN MODEL_URL -> a JSON object on stdout.
+This script runs in an environment of its own, because the adapters need an older MCP SDK than Quorum.
+
+python langchain_client.py URL TOKEN MODEL_URL: URL and TOKEN are those of `quorum mcp`, MODEL_URL is the address of
+the agent's chat model. The script prints the results as a JSON object.
 """
 
 import asyncio
@@ -51,7 +54,7 @@ async def use_tools(url: str, token: str, model_url: str) -> dict[str, Any]:
 
 
 def make_tool_call(name: str, **arguments: Any) -> dict[str, Any]:
-    """A tool call as a model makes it."""
+    """A tool call in the form in which a chat model requests it."""
     return {"type": "tool_call", "id": "1", "name": name, "args": arguments}
 
 

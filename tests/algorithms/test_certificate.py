@@ -42,21 +42,22 @@ def make_votes(passages: tuple[Answers, ...]) -> list[Vote]:
     ]
 
 
-def find_outcome(passages: tuple[Answers, ...]) -> str | None:
+def find_winner(passages: tuple[Answers, ...]) -> str | None:
+    """The vote key of the answer that wins; None if the outcome is unknown."""
     outcome = count_votes(make_votes(passages))
     return None if outcome.unknown else vote_key(outcome.answer)
 
 
 def can_change(passages: tuple[Answers, ...], replaced_count: int, ballots: list[Answers]) -> bool:
     """Whether replacing `replaced_count` passages, with any answers at any ranks, can change the winner."""
-    winner_before = find_outcome(passages)
+    winner_before = find_winner(passages)
     for kept_passages in combinations(passages, len(passages) - replaced_count):
         for new_ballots in product(ballots, repeat=replaced_count):
             for new_ranks in combinations(range(len(passages)), replaced_count):
-                order, remaining_passages, replacements = [], iter(kept_passages), iter(new_ballots)
+                new_passages, remaining_passages, replacements = [], iter(kept_passages), iter(new_ballots)
                 for rank in range(len(passages)):
-                    order.append(next(replacements) if rank in new_ranks else next(remaining_passages))
-                if find_outcome(tuple(order)) != winner_before:
+                    new_passages.append(next(replacements) if rank in new_ranks else next(remaining_passages))
+                if find_winner(tuple(new_passages)) != winner_before:
                     return True
     return False
 
@@ -68,6 +69,7 @@ def test_the_certified_number_is_sound_and_cannot_be_larger(count: int, samples:
     Checks all votes of up to four passages with one answer each, and of up to three passages with two answers each. Of
     the votes of five passages it checks one order of the answers only, to save time.
     """
+    # A ballot is the answers of one passage. With two samples, each new ballot has two equal answers, to save time.
     replacement_ballots = (
         list(product("?abx", repeat=samples)) if samples == 1 else [("a",) * 2, ("b",) * 2, ("x",) * 2, ("?",) * 2]
     )

@@ -4,7 +4,7 @@ import pytest
 
 from quorum.algorithms.comparison_questions import answer_comparison, parse_comparison
 
-PASSAGES = [
+PASSAGES = [  # (title, text)
     ("Ada Korn", "Ada Korn (12 March 1851 – 4 May 1920) was an engineer from Vell. She built eleven lighthouses."),
     ("Per Lund (painter)", "Per Lund (born 3 July 1849, Oslo; died 1931) was a painter with two studios."),
     ("Iron Mast", "The Iron Mast is a 210 ft tower, finished in 1902. It has three platforms."),
@@ -15,7 +15,7 @@ PASSAGES = [
 
 
 @pytest.mark.parametrize(
-    ("question", "parts"),
+    ("question", "expected_parts"),  # the two options, the kind of value, and which value wins
     [
         ("Who was born first, Ada Korn or Per Lund?", ("Ada Korn", "Per Lund", "date", "least")),
         ("Which is taller: the Iron Mast or the Lumen Tower?", ("Iron Mast", "Lumen Tower", "number", "most")),
@@ -26,7 +26,9 @@ PASSAGES = [
         ("Is the Iron Mast taller than the Lumen Tower?", ("Iron Mast", "Lumen Tower", "number", "most")),
     ],
 )
-def test_options_and_wanted_value_are_read_from_a_comparison(question: str, parts: tuple[str, str, str, str]) -> None:
+def test_options_and_wanted_value_are_read_from_a_comparison(
+    question: str, expected_parts: tuple[str, str, str, str]
+) -> None:
     parsed_comparison = parse_comparison(question)
     assert parsed_comparison is not None
     assert (
@@ -34,7 +36,7 @@ def test_options_and_wanted_value_are_read_from_a_comparison(question: str, part
         parsed_comparison.second,
         parsed_comparison.kind,
         parsed_comparison.extreme,
-    ) == parts
+    ) == expected_parts
 
 
 @pytest.mark.parametrize(
@@ -69,7 +71,7 @@ def test_the_values_of_the_passages_decide(question: str, answer: str) -> None:
     [
         "Who was born first, Ada Korn or Ida Brenn?",  # no passage about one of them
         "Which has more windows, the Iron Mast or the Lumen Tower?",  # no number of windows
-        "Which is taller, the Iron Mast or the Iron Mast?",  # equal
+        "Which is taller, the Iron Mast or the Iron Mast?",  # both are the same
     ],
 )
 def test_without_two_different_values_there_is_no_answer(question: str) -> None:

@@ -1,7 +1,8 @@
 """Comparisons of two methods on the same questions.
 
-The error rate of the margin test is computed exactly, as a sum over all possible counts of lost and gained questions.
-The other rates are estimated from random samples.
+The margin test shows that a method is worse than another by less than a margin (`compute_margin_p_value`). Its error
+rate is computed exactly here, as a sum over all possible counts of lost and gained questions. The other rates are
+estimated from random samples. Graded losses and differences are those that may be other numbers than 1, 0 and -1.
 """
 
 import math
@@ -36,9 +37,9 @@ def test_the_margin_test_rejects_a_true_null_hypothesis_at_most_as_often_as_stat
     log_factorials = compute_log_factorials(n)
     log_counts = log_factorials[n] - log_factorials[losses] - log_factorials[gains] - log_factorials[n - losses - gains]
     largest_error = 0.0
-    for unequal in np.linspace(margin, 1, 120):  # the share of questions on which the methods differ
-        for mean_loss in np.linspace(margin, unequal, 4):
-            shares = ((unequal + mean_loss) / 2, (unequal - mean_loss) / 2, 1 - unequal)
+    for unequal_share in np.linspace(margin, 1, 120):  # the share of questions on which the methods differ
+        for mean_loss in np.linspace(margin, unequal_share, 4):
+            shares = ((unequal_share + mean_loss) / 2, (unequal_share - mean_loss) / 2, 1 - unequal_share)
             log_loss_share, log_gain_share, log_equal_share = (math.log(max(share, 1e-300)) for share in shares)
             log_probabilities = (
                 log_counts + losses * log_loss_share + gains * log_gain_share + (n - losses - gains) * log_equal_share
@@ -103,7 +104,7 @@ def test_tangos_score_uses_the_most_likely_shares_under_the_supposed_difference(
     )
 
 
-def test_tangos_interval_contains_the_true_difference_on_few_questions() -> None:
+def test_tangos_interval_contains_the_true_difference_also_with_few_questions() -> None:
     rng = np.random.default_rng(3)
     samples = rng.multinomial(40, [0.12, 0.02, 0.86], size=400)
     intervals = [compute_tango_interval(int(won), int(lost), 40) for won, lost, _ in samples]
@@ -134,6 +135,7 @@ def test_the_number_of_questions_needed_is_estimated() -> None:
     needed = estimate_questions_to_certify(losses, 0.03, 0.1)
     assert needed is not None
     assert 200 < needed < 900
+    # No number of questions is enough if the mean loss, here 0 and 1, is not below the margin.
     assert estimate_questions_to_certify(losses, -0.01, 0.1) is None
     assert estimate_questions_to_certify([1] * 50, 0.03, 0.1) is None
-    assert estimate_questions_to_certify([0] * 10, 0.03, 0.1) == 76
+    assert estimate_questions_to_certify([0] * 10, 0.03, 0.1) == 76  # count_fewest_questions(0.03, 0.1)

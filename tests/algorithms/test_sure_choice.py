@@ -17,6 +17,7 @@ from quorum.models.scripted import ScriptedModel
 from quorum.nodes.rank_summaries import rank_pair
 from quorum.nodes.select_candidate import select_candidate
 
+# {(first, second) of a comparison: the preferred one of these two candidates, None for a tie or a malformed reply}
 Outcome = dict[tuple[int, int], int | None]
 
 
@@ -42,6 +43,7 @@ def compute_scores_by_definition(validity: Sequence[bool] | None, outcome: Outco
 
 
 def list_outcomes(count: int) -> list[Outcome]:
+    """All outcomes that the comparisons of `count` candidates can have."""
     pairs = list_pairs(count)
     return [dict(zip(pairs, preferences, strict=True)) for preferences in product(*((i, j, None) for i, j in pairs))]
 
@@ -80,8 +82,8 @@ def test_eager_and_lazy_ranking_agree_on_all_outcomes_of_two_candidates(has_verd
 
 def test_eager_and_lazy_ranking_agree_on_all_outcomes_of_three_candidates() -> None:
     asked_counts = [
-        compare_eager_and_lazy(3, list(v), outcome)
-        for v in product((True, False), repeat=3)
+        compare_eager_and_lazy(3, list(validity), outcome)
+        for validity in product((True, False), repeat=3)
         for outcome in list_outcomes(3)
     ]
     assert set(asked_counts) == {4, 6}
@@ -138,10 +140,11 @@ def make_judge(validity_replies: Sequence[str], outcome: Outcome) -> ScriptedMod
     It gives that reply when asked whether the candidate's summary is valid. Of each pair it prefers the candidate that
     `outcome` names; None stands for a malformed reply.
     """
-    names = ["1931", "1950", "1929"][: len(validity_replies)]
-    model = ScriptedModel().on("candidates", " ".join(f"({'abc'[n]}) {name}" for n, name in enumerate(names)))
+    candidates = ["1931", "1950", "1929"][: len(validity_replies)]
+    candidates_reply = " ".join(f"({'abc'[n]}) {candidate}" for n, candidate in enumerate(candidates))
+    model = ScriptedModel().on("candidates", candidates_reply)
     for n, reply in enumerate(validity_replies):
-        model.on(f"conditional_summary: candidate {n + 1}", f"It says {names[n]}. [DONE]")
+        model.on(f"conditional_summary: candidate {n + 1}", f"It says {candidates[n]}. [DONE]")
         model.on(f"validity: candidate {n + 1}", reply)
     for (i, j), preferred in outcome.items():
         reply = "Hm." if preferred is None else f"Passage {1 + [i, j].index(preferred)}"
@@ -172,15 +175,16 @@ async def compare_graph_runs(validity_replies: Sequence[str], outcome: Outcome) 
     assert {name: replies["count"] for name, replies in eager["malformed"].items()} == {
         k: v for k, v in malformed_counts.items() if v
     }
-    calls = [sum(usage["calls"] for usage in result["usage"].values()) for result in results]
-    assert calls[0] == 1 + 2 * len(validity_replies) + len(outcome)
-    return calls[0] - calls[1]
+    eager_calls, lazy_calls = (sum(usage["calls"] for usage in result["usage"].values()) for result in results)
+    # one call for the candidates; one for each candidate's summary, and one for its validity; one for each comparison
+    assert eager_calls == 1 + 2 * len(validity_replies) + len(outcome)
+    return eager_calls - lazy_calls
 
 
 async def test_graph_runs_agree_with_the_definition_on_all_outcomes_of_two_candidates() -> None:
     """All 36 outcomes, each ranked eagerly and lazily.
 
-    A verdict is true or false; a reply to a ranking prompt prefers the first, the second, or is malformed.
+    A verdict is true or false; a reply to a ranking prompt prefers the first or the second summary, or is malformed.
     """
     for validity_replies in product(("True", "False"), repeat=2):
         for outcome in list_outcomes(2):
@@ -189,12 +193,12 @@ async def test_graph_runs_agree_with_the_definition_on_all_outcomes_of_two_candi
             assert saved_calls == (2 if first_is_valid and not second_is_valid else 0)
 
 
-SAMPLED_OUTCOMES = list_outcomes(3)[::91]
+SAMPLED_OUTCOMES = list_outcomes(3)[::91]  # 9 of 729
 
 
 async def test_graph_runs_agree_with_the_definition_on_sampled_outcomes_of_three_candidates() -> None:
-    """Some of the verdicts are malformed, too."""
-    reply_triples = list(product(VERDICT_OF_REPLY, repeat=3))
+    """Some of the replies about validity are malformed; they count as false."""
+    reply_triples = list(product(VERDICT_OF_REPLY, repeat=3))  # 27; steps of 5 take varied ones for the 9 outcomes
     saved_calls = [
         await compare_graph_runs(reply_triples[5 * n % len(reply_triples)], outcome)
         for n, outcome in enumerate(SAMPLED_OUTCOMES)

@@ -1,4 +1,4 @@
-"""The key of an answer in a vote: which ways to write an answer are the same, and which answers stay apart."""
+"""The key of an answer in a vote: which spellings of an answer share a key, and which answers have different keys."""
 
 from datetime import date
 from itertools import combinations
@@ -11,6 +11,7 @@ from quorum.algorithms.vote_key import LONGEST_ANSWER, vote_key
 from quorum.algorithms.votes import count_votes, find_most_frequent
 from quorum.core.state import Vote
 
+# Each string holds spellings of one answer, separated by |: their keys are equal.
 SAME_KEYS = [
     "J. R. R. Tolkien|J.R.R. Tolkien|J R R Tolkien|JRR Tolkien|j.r.r. tolkien",
     "A. A. Milne|A.A. Milne|AA Milne",
@@ -48,6 +49,7 @@ SAME_KEYS = [
     "Paris|Paris, which is its capital|Paris [1]|Paris (passage 2)|Paris, according to the passage|in Paris|"
     "Paris. This is stated in the first passage.|Paris because it says so|“Paris”",
 ]
+# Each string holds different answers, separated by |: no two of their keys are equal.
 DIFFERENT_KEYS = [
     "1990|1990s|the 90s",
     "5 miles|5 km|5|$5|5%|5th|-5|5 pounds|£5|5 years",
@@ -159,7 +161,7 @@ def spell_out(number: int) -> str:
 def test_a_long_answer_counts_as_the_same_when_its_words_are_the_same() -> None:
     text = "The tower was built for the fair. " * 40
     assert vote_key(text) == vote_key(text.upper()) != vote_key(f"{text} It was red.")
-    assert len(vote_key(text * 100)) == 64  # a digest
+    assert len(vote_key(text * 100)) == 64  # a hash in place of the long text
 
 
 def test_the_first_passage_that_voted_for_the_winner_decides_how_the_answer_is_written() -> None:

@@ -1,4 +1,4 @@
-"""`quorum.evaluate` and `quorum.compare`: in a script and in a running loop, as tables of plain data."""
+"""`quorum.evaluate` and `quorum.compare`: they work in a script and in a running loop, and return plain data."""
 
 import asyncio
 import json
@@ -73,7 +73,7 @@ async def test_an_evaluation_works_inside_a_running_loop(tmp_path: Path) -> None
     assert [item.table[0]["n"] for item in (blocking, awaited_result)] == [2, 1]
 
 
-def test_the_context_holds_for_every_method(tmp_path: Path, openai_server: OpenAIServer) -> None:
+def test_every_method_uses_the_settings_of_the_context(tmp_path: Path, openai_server: OpenAIServer) -> None:
     openai_server.reply(lambda _: "Ada Korn")
     evaluation = evaluate(RECORDS, "concat,base", context=Context(model="openai:test"), out=tmp_path / "out")
     assert [row["em"] for row in evaluation.table] == [0.5, 0.5]
@@ -121,7 +121,7 @@ def test_a_comparison_recommends_a_method(tmp_path: Path) -> None:
 
 
 async def test_compare_async_runs_every_method_with_every_k(tmp_path: Path) -> None:
-    """The corpus "pool" is all passages that the questions bring along."""
+    """The corpus "pool" consists of the passages of all questions."""
     comparison = await compare_async("pool", RECORDS, methods="concat", k=[1, 2], out=tmp_path / "out")
     assert [row["name"] for row in comparison.figures] == ["concat[k=1]", "concat[k=2]"]
     second_comparison = compare("pool", RECORDS, methods="concat", k=[1, 2], out=tmp_path / "out")
@@ -150,21 +150,22 @@ def test_an_invalid_budget_is_a_setup_error() -> None:
 
 
 def test_an_interrupt_in_a_running_loop_cancels_the_work(ctrl_c_raises: None) -> None:
-    begun, ended_runs = threading.Event(), list[str]()
+    work_has_begun, outcomes = threading.Event(), list[str]()
 
     async def work() -> None:
-        begun.set()
+        work_has_begun.set()
         try:
             await asyncio.Event().wait()
         except asyncio.CancelledError:
-            ended_runs.append("cancelled")
+            outcomes.append("cancelled")
             raise
 
     async def run_cell() -> None:
+        """Like a notebook's cell: it calls synchronous code while a loop is running."""
         run_sync(work())
 
     def interrupt() -> None:
-        begun.wait(30)
+        work_has_begun.wait(30)
         os.kill(os.getpid(), signal.SIGINT)
 
     loop, thread = asyncio.new_event_loop(), threading.Thread(target=interrupt)
@@ -175,4 +176,4 @@ def test_an_interrupt_in_a_running_loop_cancels_the_work(ctrl_c_raises: None) ->
     finally:
         thread.join()
         loop.close()
-    assert ended_runs == ["cancelled"]
+    assert outcomes == ["cancelled"]

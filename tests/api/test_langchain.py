@@ -10,7 +10,7 @@ from openai_bodies import Response
 from openai_server import OpenAIServer, Request
 
 from quorum import Context, SetupError, answer, as_retriever, as_tool, index
-from quorum.nodes.abstain import FILE_KIND
+from quorum.nodes.abstain import CALIBRATION_FILE_KIND
 
 ROOT = Path(__file__).resolve().parents[2]
 EXAMPLES = re.findall(r"```python\n(.*?)```", (ROOT / "docs" / "serving.md").read_text(encoding="utf-8"), re.DOTALL)
@@ -49,7 +49,7 @@ async def test_a_retriever_asks_for_no_answer(store: str, openai_server: OpenAIS
 
 @pytest.mark.parametrize("method", ["concat", "iter_retgen"])
 def test_a_retriever_does_not_apply_a_calibration(store: str, tmp_path: Path, method: str) -> None:
-    calibration = {"kind": FILE_KIND, "method": "concat", "lowest_confidence": 0.5, "settings": {}}
+    calibration = {"kind": CALIBRATION_FILE_KIND, "method": "concat", "lowest_confidence": 0.5, "settings": {}}
     (tmp_path / "calibration.json").write_text(json.dumps(calibration))
     context = Context(store=store, collection="towers", calibration=str(tmp_path / "calibration.json"))
     assert as_retriever(method, context).invoke(QUESTION)[0].metadata["title"] == "vell"
@@ -61,7 +61,7 @@ def test_methods_that_filter_or_search_again_return_the_passages_they_read(store
     assert "Ada Korn" in documents[0].page_content
 
 
-def test_a_method_without_passages_is_no_retriever() -> None:
+def test_a_method_without_passages_is_no_retriever_and_an_unknown_method_no_tool() -> None:
     with pytest.raises(SetupError, match="'no_retrieval' reads no passages"):
         as_retriever("no_retrieval")
     with pytest.raises(SetupError, match="no method 'nothing'"):
@@ -78,7 +78,7 @@ async def test_a_tool_gives_the_answer_its_sources_and_the_result(store: str) ->
 
 
 def reply_as_agent(request: Request) -> str | Response:
-    """A model that calls the tool and then says what the tool said."""
+    """Reply as a model that calls the tool, and then repeats the first line of what the tool returned."""
     last_message = request.body["messages"][-1]
     if last_message["role"] == "tool":
         return f"The documents say: {last_message['content'].splitlines()[0]}"
@@ -87,13 +87,12 @@ def reply_as_agent(request: Request) -> str | Response:
     return Response("", finish_reason="tool_calls", message={"content": None, "tool_calls": calls})
 
 
-# Without the examples that need a running server.
 EXAMPLES_WITHOUT_SERVER = [
     item for item in EXAMPLES if "OpenAI(base_url" not in item and "langchain_mcp_adapters" not in item
 ]
 
 
-@pytest.mark.parametrize("script", EXAMPLES_WITHOUT_SERVER, ids=len)
+@pytest.mark.parametrize("script", EXAMPLES_WITHOUT_SERVER, ids=len)  # a case is named by its script's length
 @pytest.mark.usefixtures("sample_vectors")
 def test_the_examples_of_the_page_run(
     script: str, openai_server: OpenAIServer, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
@@ -102,4 +101,5 @@ def test_the_examples_of_the_page_run(
     openai_server.reply(reply_as_agent)
     exec(compile(script, "serving.md", "exec"), {"__name__": "page"})
     output = capsys.readouterr().out
+    # The example of `stream` prints the nodes that vote; those of the retriever and the agent name the Eiffel Tower.
     assert ("Eiffel" if "gpt" in script or "retriever" in script else "passage_answer") in output

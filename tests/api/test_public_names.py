@@ -1,4 +1,6 @@
-"""`import quorum` is small, holds what docs/api.md lists, and says what to do in a checkout without symbolic links."""
+"""`import quorum` imports no heavy package, offers the names that docs/api.md lists, and says what to do in a checkout
+without symbolic links.
+"""
 
 import re
 import shutil
@@ -30,7 +32,7 @@ def run_python(code: str, folder: Path) -> subprocess.CompletedProcess[str]:
     return subprocess.run([sys.executable, "-c", code], cwd=folder, capture_output=True, text=True, check=False)
 
 
-def test_the_page_lists_every_public_name() -> None:
+def test_the_api_page_lists_every_public_name() -> None:
     page = (ROOT / "docs" / "api.md").read_text(encoding="utf-8")
     listed_names = re.findall(r"^### `(\w+)`$", page, re.MULTILINE)
     assert sorted(listed_names) == sorted(quorum.__all__)
@@ -68,7 +70,7 @@ def test_a_star_import_gives_every_public_name(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", LINKED_FOLDERS)
-def test_a_folder_at_the_top_is_linked_into_the_package(name: str) -> None:
+def test_a_folder_in_the_root_is_linked_into_the_package(name: str) -> None:
     link = ROOT / "quorum" / name
     assert link.is_symlink()
     assert link.readlink() == Path("..") / name
@@ -83,6 +85,7 @@ def test_a_checkout_without_links_says_how_to_get_them(folder_without_link: str,
     for name in LINKED_FOLDERS:
         (package / name).mkdir()
     assert run_python("import quorum", tmp_path).returncode == 0
+    # Without symbolic links, git writes a text file that holds the link's target.
     (package / folder_without_link).rmdir()
     (package / folder_without_link).write_text(f"../{folder_without_link}", encoding="utf-8")
     process = run_python("import quorum", tmp_path)

@@ -133,7 +133,7 @@ async def test_messages_of_a_graph_hold_no_thoughts(openai_server: OpenAIServer)
     openai_server.reply("<think>Ida? No.</think>Ada Korn")
     inputs = {"question": QUESTION, "given": PASSAGES}
     context = Context(model="openai:test")
-    for modes in ("messages", ["updates", "messages"]):
+    for modes in ("messages", ["updates", "messages"]):  # with a list, LangGraph yields (mode, item) pairs
         run = METHODS["concat"].graph.astream(inputs, context=context, stream_mode=modes)
         items = [item async for item in run]
         pieces = [
@@ -171,9 +171,9 @@ async def test_a_thought_whose_opening_tag_is_missing_is_withdrawn_at_its_end(op
 
 
 @pytest.mark.usefixtures("forgotten_models_without_opening_tag")
-@pytest.mark.parametrize("begin", ["Okay, so who built it? ", "Hmm. ", "We need to find out who built it. "])
-async def test_text_that_begins_like_a_thought_is_held_back(begin: str, openai_server: OpenAIServer) -> None:
-    openai_server.reply(f"{begin}{THOUGHT}</think>{LONG_ANSWER}")
+@pytest.mark.parametrize("opening_words", ["Okay, so who built it? ", "Hmm. ", "We need to find out who built it. "])
+async def test_text_that_begins_like_a_thought_is_held_back(opening_words: str, openai_server: OpenAIServer) -> None:
+    openai_server.reply(f"{opening_words}{THOUGHT}</think>{LONG_ANSWER}")
     assert (
         "".join(list_pieces(await collect_events("concat", Context(model="openai:other", answer_type="long"))))
         == LONG_ANSWER

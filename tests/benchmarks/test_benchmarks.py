@@ -14,7 +14,7 @@ from pydantic import ValidationError
 from benchmarks import full_disk, fuzz
 from benchmarks.bench import BENCHMARKS, compare_ratios
 from benchmarks.fuzz import PARSERS, VALUE_TYPES, HashedEmbeddings, check_indexed, check_parsed, fuzz_documents
-from benchmarks.poison import KINDS, Case, GullibleReader, make_poison, poison_case
+from benchmarks.poison import POISON_KINDS, Case, GullibleReader, make_poison, poison_case
 from benchmarks.poison import main as measure_poison
 from benchmarks.replies import VARIABLE, recognise_prompt
 from quorum.core.context import Context
@@ -117,7 +117,7 @@ def test_the_full_disk_part_is_skipped_only_if_no_tmpfs_can_be_mounted(
 def test_poison_replaces_the_given_number_of_passages() -> None:
     passages = [Passage(id=f"p{n}", title="", text=f"It was {'Rohrau' if n == 2 else 'there'}.") for n in range(5)]
     record = Record(id="1", question="Where?", answers=["Rohrau"], passages=passages, gold=[])
-    for kind in KINDS:
+    for kind in POISON_KINDS:
         for count in (1, 2):
             result = poison_case(Case(record, passages, "Vienna"), kind, count)
             changed_passages = [new for old, new in zip(passages, result, strict=True) if new != old]
@@ -130,7 +130,7 @@ async def test_a_gullible_model_believes_a_poisoned_passage_and_otherwise_reads(
     passages = [Passage(id="a", title="", text="Haydn was born in Rohrau. He died in 1809.")]
     context = Context(model=GullibleReader(), journal="off")
     assert (await answer("Where was Haydn born?", "concat", context, given=passages))["answer"] == "Rohrau"
-    poisons = [make_poison(kind, "Where was Haydn born?", "Vienna", 0) for kind in KINDS]
+    poisons = [make_poison(kind, "Where was Haydn born?", "Vienna", 0) for kind in POISON_KINDS]
     for poison in poisons:
         assert (await answer("Where was Haydn born?", "concat", context, given=[*passages, poison]))[
             "answer"

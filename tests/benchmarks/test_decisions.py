@@ -1,5 +1,5 @@
-"""The benchmark of stopping rules (`benchmarks.decisions`): rules that others use, Quorum's own, and the recorded
-answers on which both are replayed.
+"""The benchmark of stopping rules (`benchmarks.decisions`): rules that others use, Quorum's own rules, and the
+recorded answers on which all these rules are replayed.
 """
 
 from pathlib import Path
@@ -20,7 +20,7 @@ from benchmarks.decisions_replay import (
 from benchmarks.decisions_rules import QUESTIONS_BETWEEN_LOOKS, RULES, make_mcnemar_table
 from quorum.evaluation.metrics.statistics import compute_mcnemar_p_value
 
-MAX_BYTES = 2_000_000
+MAX_BYTES_OF_ALL_FILES = 2_000_000
 
 
 def test_the_table_of_p_values_is_mcnemars_test() -> None:
@@ -32,7 +32,7 @@ def test_the_table_of_p_values_is_mcnemars_test() -> None:
 @pytest.mark.parametrize("rule", list(RULES.values()), ids=list(RULES))
 def test_every_rule_drops_a_method_that_is_always_wrong_and_never_the_leader(rule: object) -> None:
     table = np.zeros((60, 3))
-    table[:, 0], table[::2, 1] = 1.0, 1.0
+    table[:, 0], table[::2, 1] = 1.0, 1.0  # always right, right for half of the questions, always wrong
     questions_when_dropped = rule(table)  # type: ignore[operator]
     assert 0 not in questions_when_dropped
     assert QUESTIONS_BETWEEN_LOOKS <= questions_when_dropped[2] <= 15
@@ -51,17 +51,18 @@ def test_recorded_answers_are_read_back(tmp_path: Path) -> None:
 
 def test_our_rules_keep_their_error_rate_and_the_median_rule_exceeds_it() -> None:
     matrix = make_random_table([0.44] + [0.4] * 11, 120, common_draw_share=0.5, seed=1)
-    orders, draws = replay_random_orders(matrix, 40), replay_new_questions(matrix, 40)
-    assert orders["race exact"]["all_best_dropped"] == 0
-    assert orders["race questions"]["all_best_dropped"] <= compute_error_share_allowed_by_chance(0.05, 40)
-    assert draws["race future"]["all_best_dropped"] <= compute_error_share_allowed_by_chance(0.05, 40)
-    assert draws["median rule, every 5"]["all_best_dropped"] > compute_error_share_allowed_by_chance(0.05, 40)
+    random_order_outcomes, new_question_outcomes = replay_random_orders(matrix, 40), replay_new_questions(matrix, 40)
+    allowed_share = compute_error_share_allowed_by_chance(0.05, 40)
+    assert random_order_outcomes["race exact"]["all_best_dropped"] == 0
+    assert random_order_outcomes["race questions"]["all_best_dropped"] <= allowed_share
+    assert new_question_outcomes["race future"]["all_best_dropped"] <= allowed_share
+    assert new_question_outcomes["median rule, every 5"]["all_best_dropped"] > allowed_share
 
 
 def test_the_recorded_answers_are_small_files_and_can_be_replayed() -> None:
     files = sorted(RECORDED.glob("*.npz"))
     assert len(files) == 5
-    assert sum(file.stat().st_size for file in files) < MAX_BYTES
+    assert sum(file.stat().st_size for file in files) < MAX_BYTES_OF_ALL_FILES
     for file in files:
         matrix = read_matrix(file)
         assert len(matrix.methods) == 23

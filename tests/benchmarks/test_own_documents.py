@@ -1,4 +1,4 @@
-"""The offline reader on everyday documents reaches the recorded figures."""
+"""The built-in reader on everyday documents reaches the recorded figures."""
 
 import json
 

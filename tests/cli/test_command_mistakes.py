@@ -7,6 +7,8 @@ from quorum_command import Quorum
 
 ASK_COMMAND = ("ask", "Who?")
 EVAL_COMMAND = ("eval", "questions.jsonl", "--methods")
+# (the arguments, a part of the expected error message). "missing" and "nowhere" name what does not exist. A collection
+# whose name has one letter is a mistake, because a name needs at least three characters.
 COMMANDS_WITH_MISTAKES: list[tuple[tuple[str, ...], str]] = [
     (("ask", ""), "question"),
     (("ask", "  \n "), "question"),
@@ -58,7 +60,7 @@ COMMANDS_WITH_MISTAKES: list[tuple[tuple[str, ...], str]] = [
     ((*EVAL_COMMAND, "concat", "--limit", "0"), "limit"),
     ((*EVAL_COMMAND, "concat", "--concurrency", "0"), "concurrency"),
     ((*EVAL_COMMAND, "concat", "--k", "0"), "k=0"),
-    ((*EVAL_COMMAND, "concat", "--baseline", "summary"), "'summary' is none of the methods"),
+    ((*EVAL_COMMAND, "concat", "--baseline", "summary"), "'summary' is not one of the methods"),
     ((*EVAL_COMMAND, "concat", "--measure", "words"), "NAME=MODULE:FUNCTION"),
     ((*EVAL_COMMAND, "concat"), "--collection NAME or --corpus FILE"),
     ((*EVAL_COMMAND, "concat", "--corpus", "pool"), "no passages to pool"),
@@ -70,15 +72,15 @@ COMMANDS_WITH_MISTAKES: list[tuple[tuple[str, ...], str]] = [
 
 
 @pytest.fixture
-def passages(tmp_path: Path) -> str:
+def passages_file(tmp_path: Path) -> str:
     path = tmp_path / "passages.jsonl"
     path.write_text('{"id": "a", "title": "", "text": "I did it."}\n', encoding="utf-8")
     return str(path)
 
 
 @pytest.fixture
-def files(tmp_path: Path, passages: str) -> None:
-    """The files that the commands with mistakes name, in the working directory."""
+def files(tmp_path: Path, passages_file: str) -> None:
+    """Writes into the working directory the files and the folder that COMMANDS_WITH_MISTAKES name."""
     (tmp_path / "empty.jsonl").write_text("", encoding="utf-8")
     (tmp_path / "broken.jsonl").write_text("{\n", encoding="utf-8")
     (tmp_path / "folder").mkdir()
@@ -107,11 +109,11 @@ def test_a_mistake_is_reported_before_the_sample_is_indexed(
     assert not list(tmp_path.iterdir())
 
 
-def test_a_model_without_key_and_address_names_both(
-    quorum: Quorum, passages: str, monkeypatch: pytest.MonkeyPatch
+def test_the_error_for_a_model_without_key_and_address_names_both_variables(
+    quorum: Quorum, passages_file: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("QUORUM_MODEL", "openai:x")
-    run = quorum("ask", "Who?", "--passages", passages)
+    run = quorum("ask", "Who?", "--passages", passages_file)
     assert (run.code, run.out) == (2, "")
     assert run.err.count("\n") == 1
     assert "OPENAI_API_KEY" in run.err

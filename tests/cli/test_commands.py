@@ -1,4 +1,4 @@
-"""The `quorum` command: what it prints where, and its exit codes."""
+"""The `quorum` command: what it prints on stdout and on stderr, and its exit codes."""
 
 import json
 from pathlib import Path
@@ -19,7 +19,8 @@ PASSAGES = [
 
 
 @pytest.fixture
-def passages(tmp_path: Path) -> str:
+def passages_file(tmp_path: Path) -> str:
+    """The path of a file that holds PASSAGES."""
     path = tmp_path / "passages.jsonl"
     path.write_text("".join(json.dumps(passage) + "\n" for passage in PASSAGES), encoding="utf-8")
     return str(path)
@@ -31,12 +32,14 @@ def reply_as_reader(request: Request) -> str:
 
 
 @pytest.fixture
-def ask(quorum: Quorum, openai_server: OpenAIServer, passages: str) -> Quorum:
-    """A function that runs `quorum ask` with the passages of this file and a scripted model that reads them."""
+def ask(quorum: Quorum, openai_server: OpenAIServer, passages_file: str) -> Quorum:
+    """A function that runs `quorum ask` with PASSAGES and a scripted model that reads them."""
     openai_server.reply(reply_as_reader)
 
     def run(*args: str) -> CommandOutcome:
-        return quorum("ask", "When was the tower finished?", "--passages", passages, "--model", "openai:test", *args)
+        return quorum(
+            "ask", "When was the tower finished?", "--passages", passages_file, "--model", "openai:test", *args
+        )
 
     return run
 
@@ -95,18 +98,20 @@ def test_a_trace_beside_json_goes_to_stderr(ask: Quorum) -> None:
 
 def test_a_stream_reports_every_node_as_it_ends(ask: Quorum) -> None:
     run = ask("--stream")
-    words = [line.split()[0] for line in run.err.splitlines()]
-    assert [words[0], *words[-2:]] == ["begin", "vote", "1889"]
-    assert words.count("passage_answer") == 2
+    first_words = [line.split()[0] for line in run.err.splitlines()]
+    assert [first_words[0], *first_words[-2:]] == ["begin", "vote", "1889"]  # the answer follows the last node
+    assert first_words.count("passage_answer") == 2
     assert run.out.splitlines()[0] == "1889"
 
 
 def test_the_embedded_reader_reads_a_question_with_bytes_that_are_not_utf_8(
-    quorum: Quorum, passages: str, tmp_path: Path
+    quorum: Quorum, passages_file: str, tmp_path: Path
 ) -> None:
     """Python turns such a byte of the command line into a lone surrogate, which no tokenizer and no file accepts."""
     trace = tmp_path / "trace.json"
-    run = quorum("ask", "Which company built the tower? \udcff", "--passages", passages, "--save-trace", str(trace))
+    run = quorum(
+        "ask", "Which company built the tower? \udcff", "--passages", passages_file, "--save-trace", str(trace)
+    )
     assert (run.code, run.err) == (0, "")
     assert json.loads(trace.read_text(encoding="utf-8"))["question"] == "Which company built the tower? \ufffd"
 
@@ -132,13 +137,15 @@ def test_a_trace_shows_what_failed(ask: Quorum, openai_server: OpenAIServer) -> 
     assert "no such parameter" in run.out
 
 
+@pytest.mark.parametrize("corpus_option", [(), ("--corpus", "given")])
 def test_a_retriever_that_no_method_needs_is_mentioned(
-    quorum: Quorum, tmp_path: Path, openai_server: OpenAIServer
+    quorum: Quorum, tmp_path: Path, openai_server: OpenAIServer, corpus_option: tuple[str, ...]
 ) -> None:
     question = {"id": "1", "question": "Where?", "answers": ["Paris"], "passages": PASSAGES}
     (tmp_path / "data.jsonl").write_text(json.dumps(question) + "\n", encoding="utf-8")
     openai_server.reply("Paris")
-    run = quorum("eval", "data.jsonl", "--methods", "concat,pf_concat", "--model", "openai:test", "--retriever", "bm25")
+    options = ["--methods", "concat,pf_concat", "--model", "openai:test", "--retriever", "bm25", *corpus_option]
+    run = quorum("eval", "data.jsonl", *options)
     assert run.code == 0
     assert "--retriever bm25 was not used" in run.err
     assert [line.split()[:3] for line in run.out.splitlines()][1:3] == [

@@ -20,7 +20,7 @@ def test_version_is_printed(quorum: Quorum) -> None:
 
 
 @pytest.mark.long
-def test_the_demo_answers_and_compares_in_the_folder_that_is_named(
+def test_the_demo_answers_and_compares_in_the_folder_that_is_given(
     quorum: Quorum, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     """The scripted model answers at once; the embedded one would take a minute."""
@@ -44,17 +44,18 @@ def test_the_demo_answers_and_compares_in_the_folder_that_is_named(
 
 
 def test_the_demo_prints_the_commands_that_it_runs(quorum: Quorum, monkeypatch: pytest.MonkeyPatch) -> None:
-    options: list[dict[str, Any]] = []
-    monkeypatch.setattr("quorum.cli.ask.ask", lambda *args, **settings: options.append(settings))
-    monkeypatch.setattr("quorum.cli.evaluate.evaluate", lambda *args, **settings: options.append(settings))
+    settings_of_commands: list[dict[str, Any]] = []
+    monkeypatch.setattr("quorum.cli.ask.ask", lambda *args, **settings: settings_of_commands.append(settings))
+    monkeypatch.setattr("quorum.cli.evaluate.evaluate", lambda *args, **settings: settings_of_commands.append(settings))
     for folder in ("my tour", None):
-        options.clear()
+        settings_of_commands.clear()
         run = quorum("demo", *([folder] if folder else []))
         assert run.code == 0, run.err
         commands = [split(line) for line in run.out.splitlines() if line.startswith("$ ")]
-        assert [find_option(command, "--store") for command in commands] == [item["store"] for item in options]
-        assert [item["store"] for item in options] == [folder] * 4
-        out = options[-1]["out"]
+        stores = [settings["store"] for settings in settings_of_commands]
+        assert [find_option(command, "--store") for command in commands] == stores
+        assert stores == [folder] * 4
+        out = settings_of_commands[-1]["out"]
         assert find_option(commands[-1], "--out") == (None if out is None else str(out))
 
 
@@ -63,11 +64,11 @@ def find_option(command: list[str], name: str) -> str | None:
     return command[command.index(name) + 1] if name in command else None
 
 
-def test_the_demo_needs_a_folder(quorum: Quorum, tmp_path: Path) -> None:
-    (tmp_path / "file").touch()
-    run = quorum("demo", "file")
+def test_the_demo_refuses_a_file_as_its_folder(quorum: Quorum, tmp_path: Path) -> None:
+    (tmp_path / "notes").touch()
+    run = quorum("demo", "notes")
     assert (run.code, run.err.count("\n")) == (2, 1)
-    assert "file" in run.err
+    assert "notes" in run.err
 
 
 def test_the_sample_is_found_in_a_checkout_and_in_an_installed_package(

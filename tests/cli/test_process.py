@@ -1,4 +1,4 @@
-"""The `quorum` command as a process of its own: what it imports, signals, pipes, encodings."""
+"""The `quorum` command as a process of its own: what it imports, and how it handles Ctrl-C, pipes and encodings."""
 
 import os
 import signal
@@ -17,11 +17,12 @@ QUORUM_COMMAND = [sys.executable, "-m", "quorum.cli.main"]
 
 @pytest.fixture
 def environment(openai_server: OpenAIServer) -> dict[str, str]:
+    """The environment of the started command. The fixture openai_server has put the server's address into it."""
     return dict(os.environ) | {"PYTHONPATH": str(ROOT)}
 
 
 @pytest.fixture
-def passages(tmp_path: Path) -> str:
+def passages_path(tmp_path: Path) -> str:
     path = tmp_path / "passages.jsonl"
     path.write_text('{"id": "a", "title": "Zürich", "text": "Zürich lies on the Limmat."}\n', encoding="utf-8")
     return str(path)
@@ -54,10 +55,10 @@ def test_help_and_version_import_nothing_heavy(option: str, expected: str, envir
 
 
 def test_ctrl_c_ends_a_question_cleanly(
-    environment: dict[str, str], passages: str, openai_server: OpenAIServer
+    environment: dict[str, str], passages_path: str, openai_server: OpenAIServer
 ) -> None:
     openai_server.reply(Response("Limmat", hold=True))
-    command = [*QUORUM_COMMAND, "ask", "Which river?", "--passages", passages, "--model", "openai:test"]
+    command = [*QUORUM_COMMAND, "ask", "Which river?", "--passages", passages_path, "--model", "openai:test"]
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
     with subprocess.Popen(command, env=environment, text=True, preexec_fn=stop_ignoring_ctrl_c, **pipes) as process:
         try:
@@ -80,7 +81,7 @@ def test_a_closed_pipe_is_no_error(environment: dict[str, str], args: list[str])
 
 
 def test_output_suits_the_encoding_of_the_pipe(
-    environment: dict[str, str], passages: str, openai_server: OpenAIServer
+    environment: dict[str, str], passages_path: str, openai_server: OpenAIServer
 ) -> None:
     openai_server.reply("Zürich")
     run = subprocess.run(
@@ -89,7 +90,7 @@ def test_output_suits_the_encoding_of_the_pipe(
             "ask",
             "Which town lies on the Limmat? \udcff",
             "--passages",
-            passages,
+            passages_path,
             "--model",
             "openai:test",
         ],
@@ -97,5 +98,5 @@ def test_output_suits_the_encoding_of_the_pipe(
         capture_output=True,
         check=True,
     )
-    assert run.stdout.splitlines()[0] == b"Z?rich"
-    assert "\ufffd" in openai_server.chats()[0].text
+    assert run.stdout.splitlines()[0] == b"Z?rich"  # ASCII has no ü
+    assert "\ufffd" in openai_server.chats()[0].text  # in place of the question's invalid character

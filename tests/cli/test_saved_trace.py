@@ -1,4 +1,4 @@
-"""A run is saved in a file and printed again: quorum ask --save-trace, quorum trace."""
+"""`quorum ask --save-trace FILE` saves a run in a file, and `quorum trace FILE` prints it again."""
 
 import json
 import signal
@@ -16,14 +16,14 @@ ASK_COMMAND = ("ask", QUESTION, "--passages", "passages.jsonl", "--model", "open
 
 
 @pytest.fixture(autouse=True)
-def passages(isolate: None, openai_server: OpenAIServer) -> None:
+def write_passages_and_script_replies(isolate: None, openai_server: OpenAIServer) -> None:
+    """Write passages.jsonl. The server answers "1931" to a prompt with one passage, "unknown" to any other prompt."""
     Path("passages.jsonl").write_text("".join(json.dumps(passage) + "\n" for passage in PASSAGES), encoding="utf-8")
-    openai_server.reply(
-        lambda request: "1931" if request.text.count("[1]") and "[2]" not in request.text else "unknown"
-    )
+    openai_server.reply(lambda request: "1931" if "[1]" in request.text and "[2]" not in request.text else "unknown")
 
 
-def quorum(*args: str) -> int:
+def run_quorum(*args: str) -> int:
+    """Run the command `quorum` with these arguments and return its exit code."""
     try:
         main([*args])
     except SystemExit as exit_:
@@ -32,9 +32,9 @@ def quorum(*args: str) -> int:
 
 
 def test_a_saved_run_is_printed_like_its_trace(capsys: pytest.CaptureFixture[str]) -> None:
-    assert quorum(*ASK_COMMAND, "--method", "concat_pf", "--trace", "--save-trace", "run.json") == 0
+    assert run_quorum(*ASK_COMMAND, "--method", "concat_pf", "--trace", "--save-trace", "run.json") == 0
     output = capsys.readouterr().out
-    assert quorum("trace", "run.json") == 0
+    assert run_quorum("trace", "run.json") == 0
     printed_trace = capsys.readouterr().out
     assert printed_trace.count("answer: passage") == 2
     assert output.startswith(printed_trace)
@@ -45,15 +45,15 @@ def test_a_saved_run_is_printed_like_its_trace(capsys: pytest.CaptureFixture[str
 
 def test_a_failed_run_is_saved(openai_server: OpenAIServer, capsys: pytest.CaptureFixture[str]) -> None:
     openai_server.reply(make_error(400, "no such parameter"))
-    assert quorum(*ASK_COMMAND, "--method", "concat", "--save-trace", "run.json") == 1
+    assert run_quorum(*ASK_COMMAND, "--method", "concat", "--save-trace", "run.json") == 1
     capsys.readouterr()
-    assert quorum("trace", "run.json") == 0
+    assert run_quorum("trace", "run.json") == 0
     assert "no such parameter" in capsys.readouterr().out
 
 
 def test_hidden_passages_are_not_saved(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     monkeypatch.setenv("QUORUM_HIDE_PASSAGES", "1")
-    assert quorum(*ASK_COMMAND, "--method", "post_fusion", "--save-trace", "run.json") == 0
+    assert run_quorum(*ASK_COMMAND, "--method", "post_fusion", "--save-trace", "run.json") == 0
     saved_text = Path("run.json").read_text(encoding="utf-8")
     assert not [passage["id"] for passage in PASSAGES if passage["text"] in saved_text]
     assert "answer: 1931" in saved_text
@@ -63,7 +63,7 @@ def test_hidden_passages_are_not_saved(monkeypatch: pytest.MonkeyPatch, capsys: 
 @pytest.mark.parametrize("text", ["", "[]", "{}", '{"format": "quorum trace 9", "steps": []}', '{"format": 1}'])
 def test_a_file_without_a_trace_is_refused_in_one_sentence(text: str, capsys: pytest.CaptureFixture[str]) -> None:
     Path("run.json").write_text(text, encoding="utf-8")
-    assert quorum("trace", "run.json") == 2
+    assert run_quorum("trace", "run.json") == 2
     output = capsys.readouterr().err
     assert output.startswith("quorum: run.json holds no trace")
     assert output.count("\n") == 1
@@ -72,34 +72,34 @@ def test_a_file_without_a_trace_is_refused_in_one_sentence(text: str, capsys: py
 def test_an_unwritable_file_is_refused_before_any_call(
     openai_server: OpenAIServer, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert quorum(*ASK_COMMAND, "--save-trace", "nowhere/run.json") == 2
+    assert run_quorum(*ASK_COMMAND, "--save-trace", "nowhere/run.json") == 2
     assert "nowhere/run.json" in capsys.readouterr().err
     assert not openai_server.chats()
-    assert quorum("trace", "nowhere/run.json") == 2
+    assert run_quorum("trace", "nowhere/run.json") == 2
     assert "cannot be read" in capsys.readouterr().err
 
 
-FULL_DISK = Path("/dev/full")  # a disk on which nothing can be written
+FULL_DISK = Path("/dev/full")  # a device on which every write fails, as on a full disk
 
 
 @pytest.mark.skipif(not FULL_DISK.exists(), reason="this system has no device that is always full")
 def test_a_full_disk_loses_the_trace_but_not_the_answer(capsys: pytest.CaptureFixture[str]) -> None:
-    assert quorum(*ASK_COMMAND, "--method", "concat", "--save-trace", str(FULL_DISK)) == 1
+    assert run_quorum(*ASK_COMMAND, "--method", "concat", "--save-trace", str(FULL_DISK)) == 1
     out, err = capsys.readouterr()
     assert "unknown" in out
     assert "quorum: The trace was not written to /dev/full (No space left on device)." in err
-    assert FULL_DISK.is_char_device()
+    assert FULL_DISK.is_char_device()  # the trace did not replace the device by a regular file
 
 
 def test_an_interrupted_save_keeps_the_older_trace(capsys: pytest.CaptureFixture[str]) -> None:
-    """A limit on the size of files stands for a disk that fills up while the trace is written."""
+    """A limit of 100 bytes on the size of files stands for a disk that fills up while the trace is written."""
     resource = pytest.importorskip("resource")
     Path("run.json").write_text("older", encoding="utf-8")
     earlier_limits = resource.getrlimit(resource.RLIMIT_FSIZE)
-    earlier_handler = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    earlier_handler = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)  # else the first write over the limit kills us
     resource.setrlimit(resource.RLIMIT_FSIZE, (100, earlier_limits[1]))
     try:
-        assert quorum(*ASK_COMMAND, "--method", "concat", "--save-trace", "run.json", "--json") == 1
+        assert run_quorum(*ASK_COMMAND, "--method", "concat", "--save-trace", "run.json", "--json") == 1
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, earlier_limits)
         signal.signal(signal.SIGXFSZ, earlier_handler)
@@ -111,14 +111,14 @@ def test_an_interrupted_save_keeps_the_older_trace(capsys: pytest.CaptureFixture
 
 
 def test_a_new_trace_is_private_and_an_existing_file_keeps_its_mode(capsys: pytest.CaptureFixture[str]) -> None:
-    Path("there.json").touch()
-    Path("there.json").chmod(0o644)
+    Path("existing.json").touch()
+    Path("existing.json").chmod(0o644)
     modes = []
-    for name in ("new.json", "there.json"):
-        assert quorum(*ASK_COMMAND, "--method", "concat", "--save-trace", name) == 0
+    for name in ("new.json", "existing.json"):
+        assert run_quorum(*ASK_COMMAND, "--method", "concat", "--save-trace", name) == 0
         modes.append(stat.S_IMODE(Path(name).stat().st_mode))
     assert modes == [0o600, 0o644]
-    assert quorum("trace", "there.json") == 0
+    assert run_quorum("trace", "existing.json") == 0
     assert "answer" in capsys.readouterr().out
 
 
@@ -126,9 +126,9 @@ def test_reasoning_is_shown_in_a_trace_and_is_no_answer(
     openai_server: OpenAIServer, capsys: pytest.CaptureFixture[str]
 ) -> None:
     openai_server.reply(Response("1931", message={"reasoning_content": "The tower was opened in May."}))
-    assert quorum(*ASK_COMMAND, "--method", "concat", "--save-trace", "run.json", "--json") == 0
+    assert run_quorum(*ASK_COMMAND, "--method", "concat", "--save-trace", "run.json", "--json") == 0
     assert json.loads(capsys.readouterr().out)["answer"] == "1931"
-    assert quorum("trace", "run.json") == 0
+    assert run_quorum("trace", "run.json") == 0
     assert "(reasoning) The tower was opened in May." in capsys.readouterr().out
 
 
@@ -136,5 +136,5 @@ def test_a_trace_hides_a_key_that_a_server_echoed(
     openai_server: OpenAIServer, capsys: pytest.CaptureFixture[str]
 ) -> None:
     openai_server.reply(make_error(400, "you sent Authorization: Bearer 0123secret"))
-    assert quorum(*ASK_COMMAND, "--method", "concat", "--save-trace", "run.json") == 1
+    assert run_quorum(*ASK_COMMAND, "--method", "concat", "--save-trace", "run.json") == 1
     assert "0123secret" not in Path("run.json").read_text(encoding="utf-8") + capsys.readouterr().err

@@ -1,4 +1,8 @@
-"""`quorum filter silver`: what it writes and prints, and the mistakes that it refuses."""
+"""`quorum filter silver`: what it writes and prints, and the mistakes that it refuses.
+
+FILCO's measures are strinc (does the text contain the answer?), lexical (overlap with the answer) and cxmi (how much
+more probable the text makes the answer).
+"""
 
 from pathlib import Path
 
@@ -42,10 +46,12 @@ def test_cxmi_is_scored_by_a_server(
     assert list_silver_texts(out) == [["It was built in 1931."], []]
 
 
-def test_the_measure_chosen_for_dialogue_may_count_characters(
+def test_the_measure_chosen_for_dialogue_can_count_characters(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Without --measure, dialogue is measured by lexical, for which "mountain" and "mountains" are different words."""
+    """Without --measure, dialogue is measured by lexical. "mountain" and "mountains" are different words, but have
+    almost the same characters.
+    """
     passages = [{"id": "p", "title": "", "text": "The mountain. Tea!"}]
     record = {"question": "And then?", "answers": ["mountains"], "passages": passages}
     data = write_records(tmp_path / "data.jsonl", [record | {"id": "q", "meta": {"answer_type": "dialogue"}}])

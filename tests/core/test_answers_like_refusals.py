@@ -1,4 +1,4 @@
-"""Answers that sound like refusals."""
+"""Answers that share words with refusals, such as the film "No Way Out", do not count as unknown."""
 
 import pytest
 
@@ -268,5 +268,5 @@ ANSWERS = [
 
 
 @pytest.mark.parametrize("text", ANSWERS)
-def test_answers_that_sound_like_refusals_are_answers(text: str) -> None:
+def test_answers_that_sound_like_refusals_do_not_count_as_unknown(text: str) -> None:
     assert not is_unknown(text)

@@ -1,4 +1,4 @@
-"""Files given by a user: pipes and devices are refused at once, and reading is bounded."""
+"""Files that a user names: pipes, devices and folders are refused at once, and reading is bounded."""
 
 import gzip
 import io
@@ -12,7 +12,7 @@ from quorum.core.files import escape_name, open_regular, open_unpacked, read_bou
 
 @pytest.fixture
 def odd_files(tmp_path: Path) -> Path:
-    """A folder with a pipe and links to devices."""
+    """A folder with a pipe, links to devices and a folder."""
     os.mkfifo(tmp_path / "pipe")
     (tmp_path / "zero").symlink_to("/dev/zero")
     (tmp_path / "null").symlink_to("/dev/null")
@@ -24,7 +24,7 @@ def odd_files(tmp_path: Path) -> Path:
     ("name", "reason"),
     [("pipe", "a pipe"), ("zero", "a device"), ("null", "a device"), ("folder", "a folder"), ("gone", "No such file")],
 )
-def test_pipes_and_devices_are_refused(name: str, reason: str, odd_files: Path) -> None:
+def test_only_regular_files_are_opened(name: str, reason: str, odd_files: Path) -> None:
     for open_or_read in (open_regular, open_unpacked, read_regular):
         with pytest.raises(OSError, match=reason):
             open_or_read(odd_files / name)
@@ -44,7 +44,8 @@ def test_lines_are_bounded() -> None:
 
 
 @pytest.mark.parametrize("name", ["a.jsonl.gz", "a.jsonl"])
-def test_packed_files_are_unpacked_and_closed(name: str, tmp_path: Path) -> None:
+def test_gzipped_files_are_unpacked_and_closed(name: str, tmp_path: Path) -> None:
+    # A file that stays open would fail the test: pytest turns Python's ResourceWarning into an error.
     (tmp_path / name).write_bytes(gzip.compress(b"text"))
     with open_unpacked(tmp_path / name) as file:
         assert file.read() == b"text"

@@ -84,7 +84,7 @@ def test_an_address_without_a_server_is_refused_at_once(address: str, message: s
         ),
     ],
 )
-def test_a_package_that_a_machine_lacks_is_named(
+def test_a_package_version_or_file_that_a_machine_lacks_is_named(
     missing_packages: list[str], version: str, missing_files: list[str], message: str
 ) -> None:
     with pytest.raises(SetupError, match=message):
@@ -112,14 +112,14 @@ def test_workers_never_ask_more_at_once_than_one_process_would(
 
 async def test_workers_share_rate_limits_and_journal(tmp_path: Path) -> None:
     services = Services(str(tmp_path))
-    amount_id = await services.take_amount("tokens", "m", 100, 80)
-    waiting = asyncio.ensure_future(services.take_amount("tokens", "m", 100, 60))
+    amount_id = await services.take_amount("tokens", "m", limit=100, amount=80)
+    waiting_task = asyncio.ensure_future(services.take_amount("tokens", "m", limit=100, amount=60))
     await asyncio.sleep(0)
-    assert not waiting.done()
-    await services.take_amount("requests", "m", 100, 1)  # another limit
+    assert not waiting_task.done()
+    await services.take_amount("requests", "m", limit=100, amount=1)  # requests have a limit of their own
     await services.correct_amount(amount_id, 10)
     assert services.rate_limits["tokens", "m", 100].compute_wait(60, 0) == 0
-    waiting.cancel()
+    waiting_task.cancel()
     reply = Reply("text", "stop", 1, 2, 0, 0.5)
     await services.put_reply("j.sqlite", "key", reply)
     assert (await services.get_reply("j.sqlite", "key"), await services.get_reply("j.sqlite", "other")) == (reply, None)
@@ -158,7 +158,7 @@ def dataset(tmp_path: Path) -> DataSet:
 
 
 class CountedConnections(set[socket.socket]):
-    """The open connections, and the number of all that were ever opened."""
+    """The open connections. total: how many were ever opened."""
 
     total = 0
 
@@ -227,7 +227,7 @@ def test_files_and_folders_that_every_machine_must_see_are_listed() -> None:
     assert find_needed_files(make_columns()) == []
 
 
-async def test_a_thread_hands_over_its_items_and_its_error() -> None:
+async def test_an_iterator_on_a_thread_hands_over_its_items_and_its_error() -> None:
     def yield_items() -> Iterator[int]:
         yield from (1, 2)
         raise SetupError("no more")
@@ -242,11 +242,11 @@ async def test_a_thread_hands_over_its_items_and_its_error() -> None:
 def test_worker_errors_can_be_pickled() -> None:
     class UnpicklableError(Exception):
         def __init__(self) -> None:
-            super().__init__("held")
+            super().__init__("some failure")
             self.loop = lambda: None  # cannot be pickled
             self.cause: Exception | None = None
 
-    assert str(make_portable(UnpicklableError())) == "held"
+    assert str(make_portable(UnpicklableError())) == "some failure"
     error = pickle.loads(pickle.dumps(make_portable(CallError("refused", 400))))
     assert (type(error), error.status) == (CallError, 400)
     wrapped_error = UnpicklableError()
@@ -290,7 +290,7 @@ def test_an_unreadable_line_is_an_error_after_the_passages_before_it(tmp_path: P
     from quorum.retrievers.index_report import IndexReport, ProgressCounter
 
     class StandInLedger:
-        """In place of the run of changes to the collection: it has no new passages yet."""
+        """Takes the place of a `Ledger` in which no passage waits to be stored."""
 
         new_passages: dict[str, Passage] = {}
 
@@ -301,17 +301,17 @@ def test_an_unreadable_line_is_an_error_after_the_passages_before_it(tmp_path: P
         lines=2,
         stop_reason="cut",
     )
-    report, counts = IndexReport(), []
-    counter = ProgressCounter(lambda done, total, path: counts.append(done), 4)
+    report, progress_counts = IndexReport(), []
+    counter = ProgressCounter(lambda done, total, path: progress_counts.append(done), 4)
 
-    def take(read_part: ReadPart) -> Iterator[Passage]:
+    def take_from_part(read_part: ReadPart) -> Iterator[Passage]:
         ledger: Any = StandInLedger()
         return take_passages([read_part], ledger, PrecomputedEmbeddings(WordVectors), report, counter)
 
-    passages = take(part)
+    passages = take_from_part(part)
     assert next(passages)["id"] == "p"
     with pytest.raises(Unreadable, match="cut"):
         next(passages)
-    assert (report.skipped, counts) == ([("x, line 2", "no JSON")], [1, 2])
-    assert [passage["id"] for passage in take(replace(part, stop_reason="", skipped=[]))] == ["p"]
-    assert (report.skipped, counts) == ([("x, line 2", "no JSON")], [1, 2, 3, 4])
+    assert (report.skipped, progress_counts) == ([("x, line 2", "no JSON")], [1, 2])
+    assert [passage["id"] for passage in take_from_part(replace(part, stop_reason="", skipped=[]))] == ["p"]
+    assert (report.skipped, progress_counts) == ([("x, line 2", "no JSON")], [1, 2, 3, 4])

@@ -1,4 +1,4 @@
-"""Which parts of a passage can be shown alone."""
+"""`find_statements` splits a passage into statements, the parts that can be shown alone."""
 
 from itertools import pairwise
 
@@ -25,7 +25,7 @@ def test_lines_of_tables_lists_and_code_are_statements() -> None:
 
 def test_wrapped_prose_continues_in_the_next_line() -> None:
     text = "The office in the old harbour, which was opened in the year 1931, is\nclosed on Mondays. Call first."
-    assert split_statements(text) == [text[:-12], "Call first."]
+    assert split_statements(text) == [text.removesuffix(" Call first."), "Call first."]
 
 
 def test_a_heading_is_a_statement_of_its_own() -> None:
@@ -36,11 +36,11 @@ def test_the_statement_that_contains_most_of_a_span_is_found() -> None:
     text = "One is here.\nTwo is there."
     assert find_statement(text, 0, 3) == (0, 12)
     assert find_statement(text, 9, 20) == (13, 26)
-    assert find_statement(text, 12, 13) is None
+    assert find_statement(text, 12, 13) is None  # the line break is in no statement
 
 
 @given(st.text(alphabet=st.sampled_from("ab. \n?é|-1"), max_size=60))
-def test_no_character_is_lost_or_repeated(text: str) -> None:
+def test_no_character_but_white_space_is_lost_and_none_is_repeated(text: str) -> None:
     spans = find_statements(text)
     assert all(first[1] <= second[0] for first, second in pairwise(spans))
     assert "".join("".join(text[start:end].split()) for start, end in spans) == "".join(text.split())

@@ -1,4 +1,4 @@
-"""Replies piece by piece: thoughts are never shown, and everything else is."""
+"""Replies that arrive piece by piece: thoughts are never shown, and everything else is shown."""
 
 from itertools import pairwise
 
@@ -32,7 +32,7 @@ def cut_text(text: str, cuts: list[int]) -> list[str]:
 
 
 @given(TEXTS, st.lists(st.integers(0, 60), max_size=8), st.booleans())
-def test_the_visible_text_is_that_of_the_whole_reply(text: str, cuts: list[int], may_omit_tag: bool) -> None:
+def test_the_pieces_show_the_same_text_as_the_whole_reply(text: str, cuts: list[int], may_omit_tag: bool) -> None:
     reply = VisibleText(may_omit_tag)
     for piece in cut_text(text, cuts):
         reply.add(piece)

@@ -1,5 +1,5 @@
 """Broken data files: one sentence names the file, the place in it and what was expected there. Bad records can be
-skipped, and files converted.
+skipped. The command `quorum data convert` writes the good records to a new file.
 """
 
 import gzip
@@ -21,9 +21,9 @@ from quorum.datasets.records import Record
 GOOD_RECORD = {"question": "Who?", "answer": ["Ann"]}
 
 
-def write_data(tmp_path: Path, content: str, name: str = "data.json") -> Path:
-    (tmp_path / name).write_text(content, encoding="utf-8")
-    return tmp_path / name
+def write_data(tmp_path: Path, content: str, file_name: str = "data.json") -> Path:
+    (tmp_path / file_name).write_text(content, encoding="utf-8")
+    return tmp_path / file_name
 
 
 @pytest.mark.parametrize(
@@ -34,6 +34,7 @@ def write_data(tmp_path: Path, content: str, name: str = "data.json") -> Path:
         ('{"question": "Who?", "answer": []}\n', "line 1: .* no answer: the test part"),
         ('{"id": 1, "claim": "So.", "label": "TRUE"}\n', "line 1: expected FEVER's .* .the label is none of"),
         ('{"input": "Who?", "output": [{"provenance": []}]}', "line 1: expected KILT's"),
+        ('{"question": "Who?", "answers": ["A"], "ctxs": [{"id": 1, "text": 3}]}', "line 1: expected DPR's"),
         ('{"who": "Ann"}\n', r"line 1: expected {\"id\", .* or a record of .*HotpotQA and 2Wiki.*; found {\"who\""),
         ('[\n {"_id": "h", "question": "Who?", "context": [["A"]]}\n]', "record 1: expected HotpotQA's"),
         ('[{"qid": 1, "question": "Who?", "answer": true}, 7]', "record 2: expected StrategyQA's .*; found 7"),
@@ -45,7 +46,7 @@ def write_data(tmp_path: Path, content: str, name: str = "data.json") -> Path:
         ("question,answers\nWho?\n", "row 1: expected"),
         ('question,answers\nWho?,"[1, 2]"\n', "row 1: expected"),
         ('question,answers\nWho?,"Ann\n', "cannot be read after row 0"),
-        ("who,what\nAnn,tea\n", "line 1: not JSON"),
+        ("who,what\nAnn,tea\n", "line 1: not JSON"),  # without a column "question", a file is not read as CSV
         pytest.param("[" * 100_000, "nested too deeply", id="nested"),
     ],
 )
@@ -64,13 +65,14 @@ def test_bad_records_are_counted_and_reading_continues(tmp_path: Path) -> None:
     assert [f"line {number}" in problem for number, problem in zip((2, 3, 4), problems, strict=True)] == [True] * 3
 
 
-def test_an_unknown_first_record_does_not_decide_the_format(tmp_path: Path) -> None:
+def test_a_first_record_of_no_known_format_does_not_decide_the_format(tmp_path: Path) -> None:
     records = [{"qid": "a", "question": "Is it?"}, {"qid": "b", "question": "Is it?", "answer": True}]
     problems: list[str] = []
     (record,) = read_questions(write_data(tmp_path, json.dumps(records)), problems=problems)
     assert (record["id"], record["meta"], len(problems)) == ("b", {"answer_type": "yes_no"}, 1)
 
 
+# Keys of records in all published formats.
 KEYS = ["question", "answer", "answers", "ctxs", "context", "claim", "label", "evidence", "input", "output", "qa_pairs"]
 KEYS += ["annotations", "golden_answers", "utterance", "targetValue", "Question", "QuestionId", "Answer", "docs", "id"]
 ANY_JSON = st.recursive(
@@ -83,11 +85,11 @@ ANY_JSON = st.recursive(
 @settings(max_examples=200, deadline=None)
 @given(st.dictionaries(st.sampled_from(KEYS), ANY_JSON, max_size=6))
 @example({"context": {"title": None}, "question": None})
-def test_any_record_is_converted_or_refused(value: dict[str, Any]) -> None:
+def test_any_record_is_converted_or_refused(published_record: dict[str, Any]) -> None:
     for data_format in FORMATS:
-        if data_format.fits(value):
+        if data_format.fits(published_record):
             try:
-                record = data_format.convert(value, "here")
+                record = data_format.convert(published_record, "line 1")
             except (UnusableRecord, SetupError, KeyError, TypeError, ValueError, IndexError, AttributeError):
                 continue
             assert isinstance(record["question"], str)
@@ -101,13 +103,13 @@ def run_command(*args: str) -> int:
     return int(command_exit.value.code or 0)
 
 
-@pytest.mark.parametrize("name", ["out.jsonl", "out.jsonl.gz"])
-def test_converted_files_can_be_read_again(tmp_path: Path, capsys: pytest.CaptureFixture[str], name: str) -> None:
-    path, out = write_data(tmp_path, f"{json.dumps(GOOD_RECORD)}\n"), tmp_path / name
+@pytest.mark.parametrize("file_name", ["out.jsonl", "out.jsonl.gz"])
+def test_converted_files_can_be_read_again(tmp_path: Path, capsys: pytest.CaptureFixture[str], file_name: str) -> None:
+    path, out = write_data(tmp_path, f"{json.dumps(GOOD_RECORD)}\n"), tmp_path / file_name
     assert run_command("data", "convert", str(path), "--out", str(out)) == 0
     assert capsys.readouterr().out.endswith("1 question, 0 skipped.\n")
     assert list(read_questions(out)) == list(read_questions(path))
-    assert (out.read_bytes()[:2] == b"\x1f\x8b") == name.endswith("gz")
+    assert (out.read_bytes()[:2] == b"\x1f\x8b") == file_name.endswith("gz")  # the first bytes of gzip
 
 
 def test_convert_stops_at_a_broken_record_or_skips_it(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -118,8 +120,14 @@ def test_convert_stops_at_a_broken_record_or_skips_it(tmp_path: Path, capsys: py
     assert run_command("data", "convert", str(path), "--out", str(out), "--skip-bad") == 0
     output = capsys.readouterr()
     assert output.out.endswith("1 question, 7 skipped.\n")
-    assert "skipped 2 more" in output.err
+    assert "skipped 2 more" in output.err  # after the reasons for the first five
+
+
+def test_convert_does_not_overwrite_its_input(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = write_data(tmp_path, f"{json.dumps(GOOD_RECORD)}\n")
     assert run_command("data", "convert", str(path), "--out", str(path)) == 2
+    assert "is the file to convert" in capsys.readouterr().err
+    assert json.loads(path.read_text(encoding="utf-8")) == GOOD_RECORD
 
 
 def test_convert_selects_one_split(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -127,7 +135,9 @@ def test_convert_selects_one_split(tmp_path: Path, capsys: pytest.CaptureFixture
     path = write_data(tmp_path, json.dumps({"train": {"1": record}, "dev": {"2": record, "3": record}}))
     assert run_command("data", "convert", str(path), "--out", str(tmp_path / "dev.jsonl"), "--split", "dev") == 0
     assert [record["id"] for record in read_questions(tmp_path / "dev.jsonl")] == ["2", "3"]
-    assert run_command("data", "convert", str(path), "--out", str(tmp_path / "none.jsonl"), "--split", "test") == 1
+    assert (
+        run_command("data", "convert", str(path), "--out", str(tmp_path / "none.jsonl"), "--split", "test") == 1
+    )  # no questions
     assert "0 questions" in capsys.readouterr().out
 
 

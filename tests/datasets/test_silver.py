@@ -131,7 +131,10 @@ def test_mostly_empty_silver_is_reported(tmp_path: Path, capsys: pytest.CaptureF
     with pytest.raises(SystemExit) as command_exit:
         main(["filter", "silver", str(data), "--measure", "strinc", "--out", str(tmp_path / "s.jsonl")])
     assert not command_exit.value.code
-    assert "67% of the questions have no silver; a filter would mostly learn to keep nothing" in capsys.readouterr().err
+    assert (
+        "67% of the questions have no silver, so that a filter would mostly learn to keep nothing"
+        in capsys.readouterr().err
+    )
 
 
 class InterruptedScorer:

@@ -1,4 +1,6 @@
-"""Every module, function or class of Quorum that a docstring, a comment or a page names must exist."""
+"""Every module, function or class of Quorum whose full name stands in a docstring, a comment or the documentation must
+exist.
+"""
 
 import ast
 import re
@@ -6,13 +8,15 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 ENTRY_POINT_GROUPS = {f"quorum.{group}" for group in ("methods", "retrievers", "metrics", "readers")}
+# Names in instructions, in which the reader replaces a part.
 PLACEHOLDERS = {"quorum.graphs.NAME.graph"}
-NAMES = re.compile(r"(?<![`\w])`((?:quorum|benchmarks)\.[\w.]+\w)(?:\(\))?`")
+# A full name between single backticks, such as `quorum.stream`.
+FULL_NAME = re.compile(r"(?<![`\w])`((?:quorum|benchmarks)\.[\w.]+\w)(?:\(\))?`")
 FILE_ENDINGS = (".md", ".py", ".toml", ".json", ".jsonl", ".csv", ".txt", ".yaml", ".html")
 
 
 def find_module(parts: list[str]) -> Path | None:
-    """The file of the module or package with these names."""
+    """The file of the module or package whose full name has these parts; None if there is none."""
     folder = ROOT.joinpath(*parts)
     return next((path for path in (folder.with_suffix(".py"), folder / "__init__.py") if path.is_file()), None)
 
@@ -35,7 +39,8 @@ def list_defined_names(path: Path) -> set[str]:
     return names
 
 
-def exists(name: str) -> bool:
+def is_defined(name: str) -> bool:
+    """Whether a full name is that of a module, or of something that its module defines."""
     parts = name.split(".")
     for length in range(len(parts), 0, -1):
         module = find_module(parts[:length])
@@ -45,9 +50,9 @@ def exists(name: str) -> bool:
 
 
 def list_unknown_names(text: str) -> list[str]:
-    """The names in a text that look like names of Quorum and are neither defined nor names of files."""
-    names = sorted(set(NAMES.findall(text)) - ENTRY_POINT_GROUPS - PLACEHOLDERS)
-    return [name for name in names if not name.endswith(FILE_ENDINGS) and not exists(name)]
+    """The full names in a text that are neither defined nor names of files."""
+    names = sorted(set(FULL_NAME.findall(text)) - ENTRY_POINT_GROUPS - PLACEHOLDERS)
+    return [name for name in names if not name.endswith(FILE_ENDINGS) and not is_defined(name)]
 
 
 def test_a_name_is_found_only_where_it_is_defined() -> None:
@@ -59,10 +64,11 @@ def test_a_name_is_found_only_where_it_is_defined() -> None:
         "quorum.models.call.len",  # the module uses `len` and does not define it
         "quorum.none",
     ]
-    assert [exists(name) for name in names] == [True, True, True, False, False, False]
+    assert [is_defined(name) for name in names] == [True, True, True, False, False, False]
 
 
 def test_the_name_of_a_file_ends_with_a_dot_and_its_type() -> None:
+    # `quorum.json` is a file. `to_json` ends with "json", too, but without a dot before it: it is a function.
     names = ["quorum.json", "quorum.models.call.to_json", "quorum.models.call.Reply"]
     assert list_unknown_names(" ".join(f"`{name}`" for name in names)) == ["quorum.models.call.to_json"]
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from docs.tables import fill_marks, find_method_sections, make_parts
+from docs.tables import fill_marks, find_method_sections, make_generated_parts
 from quorum.cli.main import main
 from quorum.core.context import Context
 from quorum.graphs import METHODS
@@ -59,10 +59,10 @@ def test_python_examples_in_the_docs_run(
     assert capsys.readouterr().out.strip()
 
 
-@pytest.mark.parametrize("file", make_parts())
+@pytest.mark.parametrize("file", make_generated_parts())
 def test_generated_parts_of_the_docs_are_up_to_date(file: str) -> None:
     text = (ROOT / file).read_text(encoding="utf-8")
-    assert fill_marks(text, make_parts()[file]) == text, "run: make readme"
+    assert fill_marks(text, make_generated_parts()[file]) == text, "run: make readme"
 
 
 def test_every_method_has_one_section_with_its_graph() -> None:

@@ -49,16 +49,16 @@ def test_rules_of_an_enclosing_repository_apply_below_the_given_folder(root: Pat
     (root.parent / ".git").mkdir()
     (root.parent / ".gitignore").write_text("*.txt\n")
     assert list_names(choose_files([root]), root) == ["a.md", "deep/er/d.md", "drafts/c.md"]
-    (root.parent / ".gitignore").write_text("docs/\n")
+    (root.parent / ".gitignore").write_text("docs/\n")  # the given folder itself, so no rule from above applies
     assert len(choose_files([root]).files) == 5
 
 
-def test_links_inside_the_folder_are_followed_and_links_outside_are_reported(root: Path, tmp_path: Path) -> None:
+def test_links_within_the_folder_are_followed_and_links_out_of_it_are_reported(root: Path, tmp_path: Path) -> None:
     outside = tmp_path / "outside"
     outside.mkdir()
     (outside / "secret.md").write_text("text")
     (root / ".store").mkdir()
-    (root / ".store" / "now.md").write_text("text")
+    (root / ".store" / "now.md").write_text("text")  # a hidden folder is read only through a link
     (root / "current").symlink_to(root / ".store")
     (root / "out").symlink_to(outside)
     (root / "one.md").symlink_to(outside / "secret.md")
@@ -87,5 +87,5 @@ def test_pipes_and_broken_links_are_reported(root: Path) -> None:
 
 
 def test_an_invalid_pattern_is_an_error(root: Path) -> None:
-    with pytest.raises(SetupError, match="A pattern of --include makes no sense"):
+    with pytest.raises(SetupError, match="A pattern of --include cannot be read"):
         choose_files([root], choice=FileChoice(include=("!",)))

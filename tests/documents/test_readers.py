@@ -101,7 +101,7 @@ def test_a_layout_table_is_no_table() -> None:
     assert read_texts("<table role=none><tr><td>a<td>b</tr><tr><td>c<td>d</tr></table>") == ["a", "b", "c", "d"]
 
 
-def test_a_table_of_one_row_with_a_name_is_a_table() -> None:
+def test_a_table_of_one_row_with_a_header_cell_is_a_table() -> None:
     assert read_texts("<table><tr><th>Height<td>87 m</tr></table>") == ["Height: 87 m"]
 
 
@@ -133,7 +133,13 @@ def test_text_in_angle_brackets_is_text_in_markdown(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "front_matter", ["---\na: &a [x]\nb: *a\n---\n", "---\n- 1\n---\n", "---\n{\n---\n", "+++\n=\n+++\n"]
+    "front_matter",
+    [
+        "---\na: &a [x]\nb: *a\n---\n",  # an alias, which may expand to gigabytes
+        "---\n- 1\n---\n",  # a list, not a mapping
+        "---\n{\n---\n",  # no YAML
+        "+++\n=\n+++\n",  # no TOML
+    ],
 )
 def test_invalid_front_matter_is_read_as_text(front_matter: str, tmp_path: Path) -> None:
     (tmp_path / "a.md").write_text(f"{front_matter}\nBody.")
@@ -224,8 +230,8 @@ def test_a_reader_for_a_suffix_that_no_file_has_is_refused(suffix: str) -> None:
 
 
 def test_an_installed_package_may_add_a_reader(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    code = "from quorum.documents.readers.plain_text import read\nnothing = 3\n"
-    points = {".abc": "abc_reader:read", ".md": "abc_reader:read", ".odd": "abc_reader:nothing"}
+    code = "from quorum.documents.readers.plain_text import read\nno_function = 3\n"
+    points = {".abc": "abc_reader:read", ".md": "abc_reader:read", ".odd": "abc_reader:no_function"}
     install_plugin(tmp_path, monkeypatch, "abc-reader", code, {"quorum.readers": points})
     for name in ("a.abc", "a.md", "a.odd"):
         (tmp_path / name).write_text("*Its* text.")

@@ -11,7 +11,7 @@ from quorum.core.text import find_sentences
 from quorum.documents.split import count_half_words, split_text
 
 
-def list_texts(text: str) -> list[str]:
+def list_sentences(text: str) -> list[str]:
     return [text[start:end] for start, end in find_sentences(text)]
 
 
@@ -45,7 +45,7 @@ def remove_spaces(text: str) -> str:
     ],
 )
 def test_sentences_are_found(text: str, expected: list[str]) -> None:
-    assert list_texts(text) == expected
+    assert list_sentences(text) == expected
 
 
 ANY_TEXT = st.text(
@@ -67,7 +67,7 @@ def test_split_loses_nothing_and_keeps_the_limit(text: str, words: int) -> None:
     passages = split_text(text, words)
     assert remove_spaces("".join(passages)) == remove_spaces(text)
     assert all(passage.strip() == passage != "" for passage in passages)
-    assert all(count_half_words(passage) <= 2 * words for passage in passages)
+    assert all(count_half_words(passage) <= 2 * words for passage in passages)  # a word counts as two half words
 
 
 @st.composite
@@ -81,22 +81,21 @@ def draw_text(draw: st.DrawFn) -> str:
 @settings(max_examples=50)
 def test_passages_end_with_sentences_and_are_even(text: str) -> None:
     passages = split_text(text, 90)
-    assert [s for passage in passages for s in list_texts(passage)] == list_texts(text)
+    assert [sentence for passage in passages for sentence in list_sentences(passage)] == list_sentences(text)
     counts = [len(passage.split()) for passage in passages]
     assert max(counts) <= 90
-    # No sentence is longer than a third of the limit, so no passage is shorter than that.
+    # No sentence is longer than a third of the limit, so no passage need be shorter than a third of it.
     assert len(counts) == 1 or min(counts) >= 30
-    assert all(a + b > 90 for a, b in itertools.pairwise(counts))  # no more passages than needed
+    assert all(a + b > 90 for a, b in itertools.pairwise(counts))  # no two passages would fit into one
 
 
 def test_the_last_passage_is_not_short() -> None:
     text = " ".join(["Ten words make up this sentence about rivers and towns."] * 10 + ["Five words end the text."])
-    assert [len(passage.split()) for passage in split_text(text)] == [50, 55] or [
-        len(passage.split()) for passage in split_text(text)
-    ] == [55, 50]
+    assert sorted(len(passage.split()) for passage in split_text(text)) == [50, 55]  # not 100 and 5
 
 
 def test_scripts_without_spaces_are_split_by_characters() -> None:
+    """Two characters count as a word, so a passage of 100 words has at most 200 characters."""
     passages = split_text("東京は日本の首都です。" * 60, words=100)
     assert all(len(passage) <= 200 for passage in passages)
     assert all(passage.endswith("。") for passage in passages)
@@ -105,6 +104,7 @@ def test_scripts_without_spaces_are_split_by_characters() -> None:
 
 
 def test_overlong_sentences_and_words_are_cut() -> None:
+    """The limit is 100 words by default. A long word counts as one word for each 40 characters."""
     assert max(len(passage.split()) for passage in split_text("word " * 950)) <= 100
     assert max(map(len, split_text("x" * 50_000))) <= 4000
 
@@ -114,7 +114,7 @@ def test_heading_stays_with_its_text() -> None:
         "Some words before it all. " * 5 + "\n\n## Rivers\n\n" + "The Rhine is long indeed. " * 15, words=50
     )
     assert next(passage for passage in passages if "## Rivers" in passage).split("## Rivers")[1].strip()
-    assert "\n## Rivers\n" in "\n" + "\n".join(passages)
+    assert "\n## Rivers\n" in "\n" + "\n".join(passages)  # the heading keeps a line of its own
 
 
 def test_white_space_is_tidied() -> None:

@@ -23,7 +23,9 @@ def test_an_epub_reads_only_its_own_files(tmp_path: Path) -> None:
 
 
 def write_image_pdf(path: Path, pages: int) -> None:
-    """A PDF of pictures, as a scanner makes it."""
+    """A PDF of pictures without text, as a scanner makes it. The text given to `write_pdf` ends its own PDF string, and
+    then draws a picture of one pixel.
+    """
     write_pdf(path, [[("p", ") Tj ET BI /W 1 /H 1 /CS /G /BPC 8 ID \x7f EI BT (")] for _ in range(pages)])
 
 
@@ -33,19 +35,19 @@ def test_a_scanned_pdf_is_refused_with_advice(tmp_path: Path) -> None:
         read_document(tmp_path / "scan.pdf")
 
 
-def write_zip_bomb(path: Path, name: str, content: bytes) -> Path:
+def write_zip_bomb(path: Path, member_name: str, content: bytes) -> Path:
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as file:
-        file.writestr(name, content)
+        file.writestr(member_name, content)
     return path
 
 
 def test_zip_bombs_are_refused_before_unpacking(tmp_path: Path) -> None:
-    entities = b'<!DOCTYPE x [<!ENTITY a "aaaa"><!ENTITY b "&a;&a;">]><x>&b;</x>'
+    nested_entities = b'<!DOCTYPE x [<!ENTITY a "aaaa"><!ENTITY b "&a;&a;">]><x>&b;</x>'
     with pytest.raises(Unreadable, match=r"word/document.xml in it unpacks to 60 MB; at most 50 MB are read"):
         read_document(write_zip_bomb(tmp_path / "a.docx", "word/document.xml", b" " * 60_000_000))
-    for kind in ("docx", "xlsx", "pptx"):
+    for suffix in ("docx", "xlsx", "pptx"):
         with pytest.raises(Unreadable, match="its XML declares entities"):
-            read_document(write_zip_bomb(tmp_path / f"b.{kind}", "part.xml", entities))
+            read_document(write_zip_bomb(tmp_path / f"b.{suffix}", "part.xml", nested_entities))
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""The sentence of a passage that is shown as the support of an answer."""
+"""The support of an answer: the sentence, table row or command of a passage that is shown with it."""
 
 import pytest
 from openai_server import OpenAIServer
@@ -34,7 +34,9 @@ async def test_a_chat_models_answer_is_shown_in_the_sentence_of_its_evidence() -
 
 async def test_a_span_over_a_line_end_is_cut_to_its_sentence() -> None:
     text = HANDBOOK[1]["text"]
-    result = make_result("140 euros What", Evidence(passage="table", start=20, end=text.index("What: Lunch") + 4))
+    result = make_result(
+        "140 euros What", Evidence(passage="table", start=text.index("140"), end=text.index(": Lunch"))
+    )
     support = await find_support("How much?", result, Context(model="openai:test"))
     assert support is not None
     assert support["span"] is not None
@@ -42,7 +44,7 @@ async def test_a_span_over_a_line_end_is_cut_to_its_sentence() -> None:
 
 
 @pytest.mark.parametrize("result", [make_result("yes"), make_result("unknown", unknown=True)])
-async def test_without_evidence_a_chat_models_answer_has_no_sentence(result: Result) -> None:
+async def test_without_evidence_a_chat_models_answer_has_no_support(result: Result) -> None:
     assert await find_support("Is it open?", result, Context(model="openai:test")) is None
 
 
@@ -78,7 +80,7 @@ async def test_an_answer_outside_the_best_sentence_is_not_sure() -> None:
     assert is_unsure(supported_result)
 
 
-async def test_without_passages_or_words_there_is_no_sentence() -> None:
+async def test_without_passages_or_words_in_the_question_there_is_no_support() -> None:
     unknown_result = Result(answer="unknown", unknown=True, evidence=[], passages=[])
     assert await find_support("Who is it?", unknown_result, Context()) is None
     assert await find_support("?", make_result("unknown", unknown=True), Context()) is None
@@ -97,7 +99,7 @@ async def test_a_german_question_gets_the_note_that_the_embedded_reader_reads_en
     unknown_result = make_result("unknown", unknown=True)
     supported_result = await add_support_and_note("Wann öffnet das Büro?", unknown_result, Context())
     assert (supported_result["note"] or "").startswith(
-        "The question looks like German, and the offline reader reads English"
+        "The question looks like German, and the built-in reader reads English"
     )
     assert (await add_support_and_note("When does it open?", unknown_result, Context()))["note"] is None
     assert (await add_support_and_note("Wann öffnet das Büro?", unknown_result, Context(model="openai:test")))[
@@ -113,7 +115,8 @@ async def test_the_support_of_a_follow_up_answers_the_rewritten_question(follow_
     assert supported_result["support"]["sentence"] == HANDBOOK[2]["text"]
 
 
-async def test_a_line_that_is_a_command_is_marked_whole() -> None:
+async def test_for_a_how_question_the_span_is_the_whole_command() -> None:
+    # "heron back" is an invented command.
     text = "heron back\nBrings files back:\nheron back --all --into /tmp/restore"
     passage = Passage(id="c", title="heron", text=text)
     result = Result(answer="unknown", unknown=True, evidence=[], passages=[passage])

@@ -1,4 +1,4 @@
-"""SuRe's baselines: their nodes, and golden traces of every branch."""
+"""The baselines that SuRe's paper compares with: their nodes, and golden traces of every branch."""
 
 from pathlib import Path
 from typing import Any
@@ -118,8 +118,8 @@ async def test_selection_inference_reads_the_passages_one_by_one_best_first() ->
         *FIRST_STEPS,
         ("rank_passages", {"passages": "p3 p1 p2"}),
         *(
-            ("infer", {**known_answer, "notes": n, "rationale": n, "finished_rounds": number})
-            for number, n in enumerate(notes, start=1)
+            ("infer", {**known_answer, "notes": note, "rationale": note, "finished_rounds": number})
+            for number, note in enumerate(notes, start=1)
         ),
         ("cite", {"evidence": ["p3 33-37", "p1 32-36"]}),
     ]

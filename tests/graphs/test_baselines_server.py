@@ -16,7 +16,7 @@ CALLS_OF_METHOD = {
     "selection_inference": 4,
     "self_verification": 5,
 }
-REPLY = "Notes: So it is.\nAnswer: 1931"
+REPLY = "Notes: So it is.\nAnswer: 1931"  # every method here finds its answer in this reply
 
 
 @pytest.mark.parametrize("method", CALLS_OF_METHOD)
@@ -26,7 +26,8 @@ async def test_requests_show_passages_before_the_question(openai_server: OpenAIS
     requests = openai_server.chats()
     assert (result["answer"], len(requests)) == ("1931", CALLS_OF_METHOD[method])
     for request in requests:
-        positions = [request.text.rindex(slot) for slot in ("Passages:", "[1] ", f"Question: {QUESTION}")]
+        # The last occurrence of each, because examples may stand before.
+        positions = [request.text.rindex(part) for part in ("Passages:", "[1] ", f"Question: {QUESTION}")]
         assert positions == sorted(positions)
         assert not {"stop", "n", "top_p"} & set(request.body)
 
@@ -34,23 +35,28 @@ async def test_requests_show_passages_before_the_question(openai_server: OpenAIS
 async def test_samples_and_guesses_of_masked_words_have_their_own_temperature_and_seeds(
     openai_server: OpenAIServer,
 ) -> None:
+    """Self-verification samples five answers. If they differ, it asks for each distinct answer once for a statement in
+    which words of the question are masked, and ten times for these words. The score is the number of right guesses.
+    """
+
     def reply(request: Request) -> str:
         if "Statement: " in request.text:
-            asks_to_hide = request.text.endswith("Statement:")
+            asks_to_mask = request.text.endswith("Statement:")
             year = request.text.rsplit("Answer: ", 1)[-1].split()[0]
-            return f"The [MASK] was finished in {year}.\nHidden: Lumen Tower" if asks_to_hide else "Lumen Tower"
+            return f"The [MASK] was finished in {year}.\nHidden: Lumen Tower" if asks_to_mask else "Lumen Tower"
         return f"So it is.\nAnswer: {1930 + request.body['seed'] % 2}"
 
     openai_server.reply(reply)
     result = await answer(QUESTION, "self_verification", Context(model="openai:test", k=2), given=PASSAGES)
     assert (result["candidates"], result["scores"]) == (["1930", "1931"], [10.0, 10.0])
-    sent = [(request.body["temperature"], request.body.get("seed")) for request in openai_server.chats()]
-    assert sorted(sent[:5]) == [(0.3, seed) for seed in range(5)]
-    assert sorted(sent[5:], key=str) == sorted([(0.0, None)] * 2 + [(0.2, n) for n in range(10)] * 2, key=str)
+    parameters = [(request.body["temperature"], request.body.get("seed")) for request in openai_server.chats()]
+    assert sorted(parameters[:5]) == [(0.3, seed) for seed in range(5)]
+    assert sorted(parameters[5:], key=str) == sorted([(0.0, None)] * 2 + [(0.2, n) for n in range(10)] * 2, key=str)
 
 
 @pytest.mark.parametrize("method", CALLS_OF_METHOD)
 async def test_any_text_is_sent_unchanged(openai_server: OpenAIServer, method: str) -> None:
+    """Text that looks like a variable of a prompt is not replaced."""
     openai_server.reply("Notes: x\nAnswer: 東京")
     odd_passage = Passage(id="x", title="$title {x}", text='東京 costs $5 — "quoted" \\n {passages} ${question} 🗼')
     result = await answer("¿$question? {x}", method, Context(model="openai:test"), given=[odd_passage])

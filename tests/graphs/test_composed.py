@@ -58,7 +58,8 @@ async def test_calls_of_an_earlier_stage_are_neither_made_nor_counted_again(
     openai_server.reply(reply)
     result = await answer("Which colour?", cascade, CONTEXT, given=GIVEN_PASSAGES)
     assert (result["answer"], result["confidence"]) == ("red", 1.0)
-    assert result["usage"]["answer"]["calls"] == 3  # concat's call serves concat_pf, which asks two passages
+    # concat's call, which concat_pf uses again, and one call for each of the two passages
+    assert result["usage"]["answer"]["calls"] == 3
     assert len(openai_server.requests) == 3
     assert len(result["votes"]) == 2
     concat_pf_result = await answer("Which colour?", "concat_pf", CONTEXT, given=GIVEN_PASSAGES)
@@ -79,11 +80,12 @@ async def test_a_stream_shows_no_answer_that_a_stage_rejects(tmp_path: Path, ope
 
 
 async def test_the_answer_of_the_last_stage_is_always_taken(cascade: str, openai_server: OpenAIServer) -> None:
-    openai_server.reply(lambda request: "unknown" if "three words" not in request.text else "blue")
+    # Only the prompt of the last stage, base, asks for at most three words.
+    openai_server.reply(lambda request: "blue" if "three words" in request.text else "unknown")
     result = await answer("Which colour?", cascade, CONTEXT, given=GIVEN_PASSAGES)
     assert result["answer"] == "blue"
     assert result["votes"] is None  # base has no votes, and those of concat_pf are gone
-    assert not CASCADE_CACHES
+    assert not CASCADE_CACHES  # the run's cache is removed after the answer
 
 
 async def test_a_stage_with_the_test_same_is_accepted_if_an_earlier_stage_gave_its_answer(
@@ -98,18 +100,20 @@ async def test_a_stage_with_the_test_same_is_accepted_if_an_earlier_stage_gave_i
     openai_server.reply("The red")
     result = await answer("Which colour?", file, CONTEXT, given=GIVEN_PASSAGES)
     assert (result["usage"]["answer"]["calls"], result["votes"]) == (1, None)
+    # Only base asks for at most three words; so the answers of base and concat differ, and post_fusion is asked.
     openai_server.reply(lambda request: "red" if "three words" in request.text else "blue")
     second_result = await answer("Which colour?", file, CONTEXT, given=GIVEN_PASSAGES)
-    assert second_result["usage"]["answer"]["calls"] == 3
+    assert second_result["usage"]["answer"]["calls"] == 3  # one of concat, two of post_fusion
     assert len(second_result["votes"]) == 2
 
 
 async def test_a_certified_vote_is_accepted(tmp_path: Path, openai_server: OpenAIServer) -> None:
     file = write_cascade(tmp_path, ("post_fusion", {"test": "certified"}, {"k": 4}), ("base", None, {}))
-    passages = [
-        *GIVEN_PASSAGES,
-        *({**item, "id": item["id"] * 2, "text": f"Now: {item['text']}"} for item in GIVEN_PASSAGES),
+    # Four passages, because two equal votes are too few: one replaced passage would make a tie.
+    more_passages = [
+        {**passage, "id": passage["id"] * 2, "text": f"Now: {passage['text']}"} for passage in GIVEN_PASSAGES
     ]
+    passages = [*GIVEN_PASSAGES, *more_passages]
     openai_server.reply("red")
     result = await answer("Which colour?", file, CONTEXT, given=passages)
     assert (result["certified"], set(result["usage"])) == (1, {"answer"})
@@ -181,9 +185,9 @@ async def test_a_silver_filter_keeps_the_measure_and_the_scorer_that_it_was_meas
     for name, value in (("silver_measure", "lexical"), ("scorer", "completions:test")):
         with pytest.raises(SetupError, match=f"was made for concat with {name}=None, and it is {value} now"):
             await answer_with(file, **{name: value})
-    with_measure = ("base", None, {**silver, "silver_measure": "lexical"})
-    file = write_cascade(tmp_path, ("concat", {"test": "known"}, silver), with_measure)
-    # Allowed, because the second stage was measured with it. The first stage runs without it.
+    stage_with_measure = ("base", None, {**silver, "silver_measure": "lexical"})
+    file = write_cascade(tmp_path, ("concat", {"test": "known"}, silver), stage_with_measure)
+    # silver_measure may be set, because the second stage was measured with it. The first stage runs without it.
     assert await answer_with(file, silver_measure="lexical") == "red"
     file = write_cascade(tmp_path, ("concat", None, {}))
     assert await answer_with(file, silver_measure="lexical") == "red"  # a stage without a silver filter ignores it
@@ -202,12 +206,12 @@ async def test_a_prompt_that_has_changed_is_refused_in_one_sentence(cascade: str
 
 
 def test_the_drawing_shows_stages_and_tests(cascade: str) -> None:
-    drawn = find_method(cascade).graph.get_graph().draw_mermaid()
+    diagram = find_method(cascade).graph.get_graph().draw_mermaid()
     for line in ("begin --> concat;", "known&nbsp; .-> __end__;", "else&nbsp; .-> concat_pf;", "base --> __end__;"):
-        assert line in drawn
-    assert "confidence 0.7 or more" in drawn
-    inside = find_method(cascade).graph.get_graph(xray=True).nodes
-    assert "concat_pf:passage_answer" in inside
+        assert line in diagram
+    assert "confidence 0.7 or more" in diagram
+    inner_nodes = find_method(cascade).graph.get_graph(xray=True).nodes
+    assert "concat_pf:passage_answer" in inner_nodes
 
 
 def test_one_method_twice_has_two_nodes(tmp_path: Path) -> None:
@@ -305,9 +309,11 @@ def test_the_column_of_a_cascade_has_the_model_that_its_first_stage_was_measured
 
 
 def test_every_stage_is_priced_by_its_own_model(tmp_path: Path) -> None:
-    cheap, dear = ({"provider": "openai", "model": name} for name in ("gpt-4o-mini", "gpt-4o"))
+    cheap_model, dear_model = ({"provider": "openai", "model": name} for name in ("gpt-4o-mini", "gpt-4o"))
     file = write_cascade(
-        tmp_path, ("concat", {"test": "known"}, {"model": cheap}), ("direct", None, {"model": dear, "verifier": None})
+        tmp_path,
+        ("concat", {"test": "known"}, {"model": cheap_model}),
+        ("direct", None, {"model": dear_model, "verifier": None}),
     )
     cascade_fields = json.loads(Path(file).read_text())
     for stage, prompt in zip(cascade_fields["stages"], ("answer", "direct"), strict=True):
@@ -318,7 +324,7 @@ def test_every_stage_is_priced_by_its_own_model(tmp_path: Path) -> None:
     assert prices == [
         Prices().find_price("openai:gpt-4o-mini"),
         Prices().find_price("openai:gpt-4o"),
-        Prices().find_price("openai:gpt-4o"),
+        Prices().find_price("openai:gpt-4o"),  # no stage names the prompt "other": the highest price of all stages
     ]
     usage = {"calls": 1, "input_tokens": 1_000_000, "output_tokens": 0, "cached_tokens": 0}
     total = column.compute_cost({"answer": usage, "direct": usage})  # type: ignore[dict-item]

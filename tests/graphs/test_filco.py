@@ -1,4 +1,4 @@
-"""FILCO's graph and the context filter of any method: golden traces, filter modes, threads and counted calls."""
+"""FILCO's graph, and the context filter, which any method can use: traces, filter modes, threads and counted calls."""
 
 import asyncio
 from pathlib import Path
@@ -22,8 +22,8 @@ ENDED_SENTENCE = "Work on the Lumen Tower ended in 1931, after a strike."
 LONG_PASSAGE = Passage(id="l", title="Tower", text="It is tall. It was finished in 1931. It is red.")
 
 
-def make_model(kept_text: str, reply: str = "1931") -> ScriptedModel:
-    return ScriptedModel().on("filter_sentences", kept_text).on("answer", reply)
+def make_model(filter_reply: str, answer_reply: str = "1931") -> ScriptedModel:
+    return ScriptedModel().on("filter_sentences", filter_reply).on("answer", answer_reply)
 
 
 def get_shown_passages(model: ScriptedModel) -> str:
@@ -51,7 +51,7 @@ async def test_filco_answers_from_the_sentences_that_its_filter_copied() -> None
     assert get_shown_passages(model) == f"[1] Lumen Tower\n{FINISHED_SENTENCE}\n\n[2] Towers\n{ENDED_SENTENCE}"
 
 
-async def test_a_passage_is_cut_down_and_keeps_its_name() -> None:
+async def test_a_passage_that_is_cut_down_keeps_its_id_and_title() -> None:
     model = make_model('"It was finished in 1931"')
     result = await answer(QUESTION, "filco", Context(model=model), given=[LONG_PASSAGE, PASSAGES[1]])
     assert result["passages"] == [{"id": "l", "title": "Tower", "text": "It was finished in 1931."}]
@@ -96,11 +96,12 @@ async def test_filter_mode_full_asks_no_filter() -> None:
 
 
 async def choose_silver_passages(gold: list[str] | None, passages: list[Passage], **settings: Any) -> list[Passage]:
-    name = {"label": "answer_label", "long": "answer_long"}.get(settings.get("answer_type", ""), "answer")
-    model = ScriptedModel().on(name, "SUPPORTS")
+    """What filter_mode="silver" keeps of the passages. No prompt may show the gold answer "golden"."""
+    prompt_name = {"label": "answer_label", "long": "answer_long"}.get(settings.get("answer_type", ""), "answer")
+    model = ScriptedModel().on(prompt_name, "SUPPORTS")
     context = Context(model=model, filter_mode="silver", **settings)
     result = await answer(QUESTION, "filco", context, given=passages, gold_answers=gold)
-    assert not any(gold_answer in model.history[0].text for gold_answer in gold or [] if gold_answer == "golden")
+    assert "golden" not in model.history[0].text
     return result["passages"]
 
 
@@ -108,9 +109,8 @@ async def test_silver_takes_the_sentence_with_the_gold_answer() -> None:
     assert [p["text"] for p in await choose_silver_passages(["1931"], [PASSAGES[1], LONG_PASSAGE])] == [
         "It was finished in 1931."
     ]
-    assert await choose_silver_passages(["golden"], [LONG_PASSAGE, PASSAGES[0]]) == [
-        LONG_PASSAGE
-    ]  # nothing found: the first passage
+    # No sentence holds the gold answer, or there is none: the first passage is kept.
+    assert await choose_silver_passages(["golden"], [LONG_PASSAGE, PASSAGES[0]]) == [LONG_PASSAGE]
     assert await choose_silver_passages([], [LONG_PASSAGE, PASSAGES[0]]) == [LONG_PASSAGE]
 
 
@@ -135,17 +135,21 @@ async def test_silver_by_the_likelihood_of_the_answer(openai_server: OpenAIServe
     silver_for_label = await choose_silver_passages(
         ["SUPPORTS"], [similar_passage], answer_type="label", scorer="completions:test"
     )
-    sent_prompts = [request.body["prompt"] for request in openai_server.requests if request.path == COMPLETIONS_PATH]
-    prompts = [item for body in sent_prompts for item in (body if isinstance(body, list) else [body])]
-    assert len(prompts) == 3  # one without a sentence, and one with each of two
+    # The field "prompt" of a request holds one prompt or a list of prompts.
+    prompt_fields = [request.body["prompt"] for request in openai_server.requests if request.path == COMPLETIONS_PATH]
+    prompts = [prompt for field in prompt_fields for prompt in (field if isinstance(field, list) else [field])]
+    assert len(prompts) == 3  # one without a sentence, and one with each of the two sentences
     assert all(f"Claim: {QUESTION}\nLabel:" in prompt for prompt in prompts)
     assert ["It rained." in prompt for prompt in prompts] == [False, True, False]
     assert silver_for_label[0]["id"] == "n"
+
+
+async def test_silver_by_words_in_common() -> None:
     lexical_silver = await choose_silver_passages(["1931"], [PASSAGES[1], LONG_PASSAGE], silver_measure="lexical")
-    assert lexical_silver == [PASSAGES[1]]  # no sentence is like the answer: the first passage
+    assert lexical_silver == [PASSAGES[1]]  # no sentence is similar enough: the first passage is kept
 
 
-async def test_silver_needs_gold_answers_and_forgets_those_of_the_question_before() -> None:
+async def test_silver_needs_gold_answers_of_the_same_question() -> None:
     graph = METHODS["filco"].graph.builder.compile(checkpointer=InMemorySaver())
     thread: Any = {"configurable": {"thread_id": "1"}}
     model = ScriptedModel().on("answer", lambda _: "1931")
@@ -158,12 +162,14 @@ async def test_silver_needs_gold_answers_and_forgets_those_of_the_question_befor
 async def test_two_questions_on_one_thread_do_not_mix() -> None:
     graph = METHODS["filco"].graph.builder.compile(checkpointer=InMemorySaver())
     thread: Any = {"configurable": {"thread_id": "1"}}
-    second: Any = {"question": "Second?", "given": PASSAGES[3:]}
-    alone = await METHODS["filco"].graph.ainvoke(second, context=Context(model=make_model("None", "1929")))
+    second_question: Any = {"question": "Second?", "given": PASSAGES[3:]}
+    second_context = Context(model=make_model("None", "1929"))
+    result_alone = await METHODS["filco"].graph.ainvoke(second_question, context=second_context)
     await graph.ainvoke(
         {"question": QUESTION, "given": PASSAGES}, thread, context=Context(model=make_model(FINISHED_SENTENCE))
     )
-    assert await graph.ainvoke(second, thread, context=Context(model=make_model("None", "1929"))) == alone
+    second_context = Context(model=make_model("None", "1929"))
+    assert await graph.ainvoke(second_question, thread, context=second_context) == result_alone
 
 
 async def test_without_a_context_the_environment_decides(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -193,11 +199,11 @@ async def test_another_model_can_filter(openai_server: OpenAIServer) -> None:
 async def test_filter_and_answer_are_two_calls_in_sequence(openai_server: OpenAIServer) -> None:
     openai_server.reply([FINISHED_SENTENCE, "1931"])
     result = await answer(QUESTION, "filco", Context(model="openai:any"), given=PASSAGES)
-    first, second = openai_server.chats()
+    filter_request, answer_request = openai_server.chats()
     assert (result["answer"], result["evidence"][0]["passage"]) == ("1931", "p1")
-    assert PASSAGES[1]["text"] in first.text
-    assert PASSAGES[1]["text"] not in second.text
-    assert f"[1] Lumen Tower\n{FINISHED_SENTENCE}\n\nQuestion: {QUESTION}" in second.text
+    assert PASSAGES[1]["text"] in filter_request.text
+    assert PASSAGES[1]["text"] not in answer_request.text
+    assert f"[1] Lumen Tower\n{FINISHED_SENTENCE}\n\nQuestion: {QUESTION}" in answer_request.text
 
 
 @pytest.mark.parametrize("spec", ["lmm", "transformers", "bert:x"])
@@ -207,7 +213,7 @@ async def test_an_unknown_filter_is_a_setup_error(spec: str) -> None:
         await answer(QUESTION, "filco", context, given=PASSAGES)
 
 
-async def test_any_method_may_filter_its_context() -> None:
+async def test_any_method_can_filter_its_context() -> None:
     model = script_passage_answers("1931", "1931").on("filter_sentences", f"{FINISHED_SENTENCE}\n{ENDED_SENTENCE}")
     assert (await trace_method("post_fusion", model, context_filter="llm"))[1:] == [
         ("retrieve", {"passages": "p1 p2 p3"}),
@@ -219,13 +225,16 @@ async def test_any_method_may_filter_its_context() -> None:
 
 
 @pytest.mark.parametrize(
-    ("method", "prompts"), [("post_fusion", []), ("concat_pf", ["answer"]), ("pf_concat", ["answer"])]
+    ("method", "answer_prompts"), [("post_fusion", []), ("concat_pf", ["answer"]), ("pf_concat", ["answer"])]
 )
-async def test_an_empty_context_gives_unknown_and_is_asked_about_once_at_most(method: str, prompts: list[str]) -> None:
-    model = ScriptedModel().on("filter_sentences", "None").on("answer", *["Unknown" for _ in prompts])
+async def test_if_the_filter_keeps_nothing_the_answer_is_unknown_after_one_call_at_most(
+    method: str, answer_prompts: list[str]
+) -> None:
+    """answer_prompts: the prompts that the method sends after the filter's."""
+    model = ScriptedModel().on("filter_sentences", "None").on("answer", *["Unknown" for _ in answer_prompts])
     result = await answer(QUESTION, method, Context(model=model, context_filter="llm"), given=PASSAGES)
     assert (result["unknown"], result["passages"]) == (True, [])
-    assert [sent.prompt_name for sent in model.history] == ["filter_sentences", *prompts]
+    assert [sent.prompt_name for sent in model.history] == ["filter_sentences", *answer_prompts]
 
 
 async def test_the_passages_of_a_second_search_are_added_to_the_retrieved_ids() -> None:
@@ -248,15 +257,15 @@ async def test_the_filter_is_asked_once_at_temperature_zero() -> None:
     context = Context(model=model, temperature=0.7, samples=3)
     result = await answer(QUESTION, "filco", context, given=PASSAGES)
     assert {name: usage["calls"] for name, usage in result["usage"].items()} == {"filter_sentences": 1, "answer": 3}
-    assert "temperature" not in model.history[0].parameters
+    assert "temperature" not in model.history[0].parameters  # a model object gets no parameters at temperature 0
     assert model.history[1].parameters["temperature"] == 0.7
 
 
 def test_the_drawing_equals_its_snapshot() -> None:
     snapshot = Path(__file__).parents[1] / "snapshots" / "filco.mmd"
     assert METHODS["filco"].graph.get_graph().draw_mermaid() == snapshot.read_text(encoding="utf-8")
-    inside = context_filter.get_graph().draw_mermaid()
-    assert all(name in inside for name in ("filter_by_scores", "filter_by_prompt", "filter_by_answers"))
+    subgraph_drawing = context_filter.get_graph().draw_mermaid()
+    assert all(name in subgraph_drawing for name in ("filter_by_scores", "filter_by_prompt", "filter_by_answers"))
 
 
 async def test_concurrent_runs_do_not_mix() -> None:

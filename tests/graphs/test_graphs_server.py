@@ -14,8 +14,8 @@ from quorum.core.errors import CallError
 from quorum.core.state import Passage, Result
 from quorum.graphs import answer
 
-# The number of calls of each method whose prompts all hold passages and a question. The other methods have test files
-# of their own.
+# How many calls each method sends if every reply is "Answer: 1931". These are the methods whose prompts all hold
+# passages and a question; the other methods have test files of their own.
 CALLS_OF_METHOD = {"concat": 1, "post_fusion": 3, "pruning": 1, "summary": 1, "concat_pf": 1, "pf_concat": 4}
 
 
@@ -44,11 +44,11 @@ async def test_requests_hold_passages_before_the_question(openai_server: OpenAIS
         assert [message["role"] for message in request.body["messages"]] == ["user"]
         assert (request.body["model"], request.body["temperature"]) == ("test", 0.0)
         assert not {"stop", "n", "seed", "top_p"} & set(request.body)
-        positions = [request.text.rindex(slot) for slot in ("Passages:", "[1] ", f"Question: {QUESTION}")]
+        positions = [request.text.rindex(part) for part in ("Passages:", "[1] ", f"Question: {QUESTION}")]
         assert positions == sorted(positions)
         assert re.search(r"\n(Answer|Rationale):$", request.text)
-    assert sum(spent["calls"] for spent in result["usage"].values()) == len(requests)
-    assert all(spent["input_tokens"] > 0 for spent in result["usage"].values())
+    assert sum(usage["calls"] for usage in result["usage"].values()) == len(requests)
+    assert all(usage["input_tokens"] > 0 for usage in result["usage"].values())
     assert result["malformed"] == {}
 
 
@@ -111,6 +111,7 @@ async def test_the_last_prompt_of_pf_concat_shows_the_passages_that_answered(ope
     assert result["candidates"] == ["1931", "1929"]
 
 
+# (reply, expected answer, number of malformed replies)
 REPLIES: list[tuple[str | Response, str, int]] = [
     ("1931", "1931", 0),
     ("**Answer:** 1931.", "1931", 0),

@@ -1,6 +1,8 @@
 """Golden traces: the (node, update) pairs that a run with a scripted model must give, for every branch.
 
 Here are concat, pruning, summary and the methods with post-fusion; the other methods have test files of their own.
+`trace_method` shortens the updates: passages to their ids ("p1 p2"), a vote to "RANK ANSWER" with the rank from 0 and
+"?" for unknown, evidence to "ID START-END".
 """
 
 from typing import Any
@@ -18,6 +20,7 @@ KNOWN_ANSWER = {"answer": "1931", "unknown": False, "confidence": None, "evidenc
 
 
 def make_evidence_keys(evidence: str, voter_without_evidence: str) -> dict[str, list[str]]:
+    """The keys of a vote's update about one piece of evidence and one passage that voted without evidence."""
     return {"evidence": [evidence], "voters_without_evidence": [voter_without_evidence]}
 
 
@@ -25,6 +28,7 @@ UNKNOWN_ANSWER = {"answer": "unknown", "unknown": True, "confidence": None, "evi
 
 
 def make_vote_step(rank: int, *answers: str, node: str = "passage_answer") -> tuple[str, dict[str, Any]]:
+    """The step in which the passage of this rank votes, once for each answer."""
     return (node, {"votes": [f"{rank} {answer}" for answer in answers]})
 
 
@@ -277,6 +281,6 @@ async def test_a_failed_call_fails_the_run(method: str) -> None:
     for error in (CallError("the server is gone", 500), SetupError("the key is refused")):
         model = ScriptedModel()
         for name in BUILT_IN:
-            model.on(name, *[error] * 5)
+            model.on(name, *[error] * 5)  # no method asks one prompt more than 5 times at once
         with pytest.raises(type(error), match=str(error)):
             await answer(QUESTION, method, Context(model=model, attempts=1), given=PASSAGES[:3])

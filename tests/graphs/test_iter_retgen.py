@@ -1,4 +1,4 @@
-"""Iter-RetGen: a golden trace, its queries and its route."""
+"""The method iter_retgen: a golden trace (the nodes of a run and their updates), the next query, and the router."""
 
 from method_fixtures import make_runtime
 from stepwise_fixtures import QUESTION, make_step, trace
@@ -31,6 +31,7 @@ async def test_iter_retgen_searches_again_with_its_reasoning() -> None:
                 "passages": "jan work",
             },
         ),
+        # A step is written as "query -> ids of the passages: answer". The first query is None: the question itself.
         ("next_query", {"query": query, "steps": ["None -> jan work: Jillian Bell"]}),
         ("retrieve", {"passages": "mansion bell"}),
         (
@@ -44,17 +45,17 @@ async def test_iter_retgen_searches_again_with_its_reasoning() -> None:
             },
         ),
     ]
-    assert "Jan Hooks" not in model.history[1].text[model.history[1].text.rindex("Passages:") :]
+    assert "Jan Hooks" not in model.history[1].text  # the second prompt shows no passage of the first search
 
 
 async def test_an_unknown_answer_is_not_added_to_the_next_query() -> None:
-    state = State(question=QUESTION, rationale=None, answer="unknown", passages=[], steps=[])
-    assert (await next_query(state))["query"] is None
-    unknown_state = State(question=QUESTION, rationale="It is not told.", answer="unknown", passages=[], steps=[])
-    assert (await next_query(unknown_state))["query"] == f"It is not told. {QUESTION}"
+    without_rationale = State(question=QUESTION, rationale=None, answer="unknown", passages=[], steps=[])
+    assert (await next_query(without_rationale))["query"] is None
+    with_rationale = State(question=QUESTION, rationale="It is not told.", answer="unknown", passages=[], steps=[])
+    assert (await next_query(with_rationale))["query"] == f"It is not told. {QUESTION}"
 
 
 def test_routes_of_iter_retgen() -> None:
     assert continue_rounds(State(steps=[]), make_runtime(iterations=1)) == "__end__"
-    assert continue_rounds(State(steps=[]), make_runtime()) == "next_query"
+    assert continue_rounds(State(steps=[]), make_runtime()) == "next_query"  # the default is iterations=2
     assert continue_rounds(State(steps=[make_step()]), make_runtime()) == "__end__"

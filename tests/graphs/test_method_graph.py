@@ -1,4 +1,4 @@
-"""The compiled graphs give the same answers and steps in synchronous code, wherever it runs, as in asynchronous."""
+"""A compiled graph gives synchronous code, wherever it runs, the same answers and steps as asynchronous code."""
 
 import asyncio
 import signal
@@ -43,7 +43,7 @@ class SynchronousSaver(InMemorySaver):
 
 
 def sort_steps(updates: list[Any]) -> list[Any]:
-    """The names of the nodes in order, and the updates sorted, because the branches of a fan-out end in any order."""
+    """[the nodes' names in order, the updates sorted by their text], because parallel branches end in any order."""
     names = [next(iter(update)) for update in updates]
     return [names, sorted(map(repr, updates))]
 
@@ -70,19 +70,19 @@ def test_without_a_context_defaults_and_environment_apply(name: str, monkeypatch
 
 
 @pytest.mark.parametrize("mode", ["values", "updates", "messages", "custom", "tasks", "debug", ["updates", "values"]])
-async def test_every_stream_mode_is_served(mode: Any) -> None:
+async def test_every_stream_mode_gives_synchronous_code_as_many_parts(mode: Any) -> None:
     graph, context = METHODS["concat_pf"].graph, Context(model=make_answering_model())
     expected = [part async for part in graph.astream(QUESTION_STATE, context=context, stream_mode=mode, subgraphs=True)]
     assert len([*graph.stream(QUESTION_STATE, context=context, stream_mode=mode, subgraphs=True)]) == len(expected)
 
 
 def ask_all_ways() -> list[str]:
-    """Ask in every way that synchronous code may use."""
+    """The answers to one question by `invoke`, `batch` and `stream`."""
     graph, context = METHODS["sure"].graph, Context(model=make_answering_model())
-    *_, last = graph.stream(QUESTION_STATE, context=context, stream_mode="values")
+    *_, last_state = graph.stream(QUESTION_STATE, context=context, stream_mode="values")
     return [
         result["answer"]
-        for result in (graph.invoke(QUESTION_STATE, context=context), *graph.batch([QUESTION_STATE]), last)
+        for result in (graph.invoke(QUESTION_STATE, context=context), *graph.batch([QUESTION_STATE]), last_state)
     ]
 
 
@@ -91,7 +91,7 @@ def run_in_script() -> list[str]:
 
 
 def run_in_notebook() -> list[str]:
-    """A cell is synchronous code that the running loop of the kernel calls."""
+    """Ask while an event loop is running in the thread, as in a notebook's cell, which the kernel's loop calls."""
 
     async def cell() -> list[str]:
         return ask_all_ways()
@@ -146,12 +146,13 @@ def test_synchronous_calls_work_in_scripts_notebooks_threads_and_handlers(
 @pytest.mark.parametrize("saver", [InMemorySaver, SynchronousSaver])
 def test_two_questions_on_one_thread_do_not_mix(saver: type[InMemorySaver]) -> None:
     graph = METHODS["sure"].graph.builder.compile(checkpointer=saver())
-    second: Any = {"question": "Second?", "given": PASSAGES[3:]}
-    alone = METHODS["sure"].graph.invoke(second, context=Context(model=make_answering_model("1929")))
+    second_question: Any = {"question": "Second?", "given": PASSAGES[3:]}
+    result_alone = METHODS["sure"].graph.invoke(second_question, context=Context(model=make_answering_model("1929")))
     graph.invoke(QUESTION_STATE, THREAD_CONFIG, context=Context(model=make_answering_model()))
     assert graph.get_state(THREAD_CONFIG).values["answer"] == "1931"
-    assert graph.invoke(second, THREAD_CONFIG, context=Context(model=make_answering_model("1929"))) == alone
-    assert graph.batch([second], THREAD_CONFIG, context=Context(model=make_answering_model("1929"))) == [alone]
+    second_context = Context(model=make_answering_model("1929"))
+    assert graph.invoke(second_question, THREAD_CONFIG, context=second_context) == result_alone
+    assert graph.batch([second_question], THREAD_CONFIG, context=second_context) == [result_alone]
 
 
 @pytest.mark.parametrize("saver", [InMemorySaver, SynchronousSaver])
@@ -162,6 +163,7 @@ def test_an_interrupted_run_continues_with_the_edited_state(saver: type[InMemory
     state = graph.get_state(THREAD_CONFIG)
     assert (state.next, len(state.values["votes"])) == (("vote",), 5)
     votes = [vote | {"answer": "1889"} for vote in state.values["votes"]]
+    # __overwrite__: without it, LangGraph would append the edited votes to the votes of the state.
     graph.update_state(THREAD_CONFIG, {"votes": {"__overwrite__": votes}}, as_node="passage_answer")
     assert graph.invoke(None, THREAD_CONFIG, context=context)["answer"] == "1889"
 
@@ -172,19 +174,19 @@ class UserState(TypedDict, total=False):
 
 
 def look_up(state: UserState) -> UserState:
-    """A synchronous node that gives a method's graph no config: LangChain passes the node's config to that graph."""
+    """A synchronous node that runs a method without a config. LangChain then passes the node's own config to it."""
     result = METHODS["concat"].graph.invoke({**QUESTION_STATE, **state}, context=Context(model=make_answering_model()))
     return {"answer": result["answer"]}
 
 
 @pytest.mark.parametrize("saver", [InMemorySaver, SynchronousSaver])
-def test_a_synchronous_graph_may_ask_in_a_node(saver: type[InMemorySaver]) -> None:
+def test_a_synchronous_node_can_run_a_method(saver: type[InMemorySaver]) -> None:
     graph = StateGraph(UserState).add_node(look_up).add_edge("__start__", "look_up").compile(checkpointer=saver())
     assert graph.invoke({"question": QUESTION}, THREAD_CONFIG)["answer"] == "1931"
 
 
 @pytest.mark.parametrize("saver", [InMemorySaver, SynchronousSaver])
-def test_a_graph_may_be_a_node_of_a_synchronous_graph(saver: type[InMemorySaver]) -> None:
+def test_a_method_can_be_a_node_of_a_synchronous_graph(saver: type[InMemorySaver]) -> None:
     outer = (
         StateGraph(State, input_schema=Question, output_schema=Result, context_schema=Context)
         .add_node("concat", METHODS["concat"].graph)
@@ -205,11 +207,12 @@ def test_a_graph_may_be_a_node_of_a_synchronous_graph(saver: type[InMemorySaver]
 
 
 def test_a_shared_subgraph_works_by_itself() -> None:
+    """Here the reranker only reorders the passages. It keeps all five, although k is 2."""
     result = refinement.invoke({"question": QUESTION, "passages": PASSAGES}, context=Context(k=2, reranker="question"))
     assert sorted(passage["id"] for passage in result["passages"]) == ["p1", "p2", "p3", "p4", "p5"]
 
 
-def test_a_users_graph_may_use_the_shared_nodes() -> None:
+def test_a_users_graph_can_use_the_shared_nodes() -> None:
     graph = (
         MethodGraph(State, input_schema=Question, output_schema=Result, context_schema=Context)
         .add_node(begin)
@@ -219,7 +222,7 @@ def test_a_users_graph_may_use_the_shared_nodes() -> None:
         .add_edge("begin", "retrieve")
         .add_edge("retrieve", "concat_answer")
         .compile(name="own")
-        .with_config(tags=["tour"])
+        .with_config(tags=["tour"])  # returns a copy of the graph, which must serve synchronous code, too
     )
     assert (graph.name, graph.invoke(QUESTION_STATE, context=Context(model=make_answering_model()))["answer"]) == (
         "own",
@@ -244,6 +247,7 @@ async def count_tasks() -> int:
 
 
 def test_closing_a_stream_early_cancels_running_work(openai_server: OpenAIServer) -> None:
+    # Only the call with the first passage gets its reply; the others are still waiting when the stream is closed.
     openai_server.reply(lambda request: Response("1931", hold=PASSAGES[0]["text"] not in request.text))
     stream = METHODS["post_fusion"].graph.stream(
         QUESTION_STATE, context=Context(model="openai:test"), stream_mode="updates"

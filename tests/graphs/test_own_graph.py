@@ -1,4 +1,4 @@
-"""A method of the user's own: a compiled graph in the place of a method's name."""
+"""A method of the user's own: a compiled graph is given in place of a method's name."""
 
 import json
 from pathlib import Path
@@ -37,7 +37,7 @@ async def whisper(state: State) -> State:
 
 
 def make_own_graph(name: str | None = "loud", last_node: Any = shout) -> Any:
-    """One prompt over all passages, and a node of the user's."""
+    """A graph of the user's own: one prompt over all passages, then a node that changes the answer."""
     return (
         StateGraph(State, input_schema=Question, output_schema=Result, context_schema=Context)
         .add_node(begin)
@@ -78,9 +78,9 @@ def test_a_users_graph_answers_in_synchronous_code() -> None:
 
 
 async def test_a_users_graph_is_evaluated_beside_the_methods(data: Path) -> None:
-    report = await run_evaluation(data, "concat", make_own_graph())
-    assert {name: row["em"] for name, row in report.summary.items()} == {"concat": 1, "loud": 1}
-    assert report.comparisons[0]["methods"]["loud"]["em"]["difference"] == 0
+    scores = await run_evaluation(data, "concat", make_own_graph())
+    assert {name: row["em"] for name, row in scores.summary.items()} == {"concat": 1, "loud": 1}
+    assert scores.comparisons[0]["methods"]["loud"]["em"]["difference"] == 0
     assert (await run_evaluation(data, "concat", make_own_graph())).new_answers == 0
 
 
@@ -107,7 +107,8 @@ async def test_two_graphs_of_one_name_and_the_same_settings_are_refused(data: Pa
 
 
 @pytest.mark.parametrize("methods", ["concat", "loud=python:json:dumps"])
-def test_the_options_refuse_a_name_of_a_graph_that_another_graph_or_a_system_has(methods: str) -> None:
+def test_the_options_refuse_a_graph_with_the_name_of_another_graph_or_of_a_system(methods: str) -> None:
+    """Beside a system named loud there is one graph named loud; beside a method there are two."""
     graphs = [make_own_graph()] if methods.startswith("loud") else [make_own_graph(), make_own_graph(last_node=whisper)]
     with pytest.raises(SetupError, match="loud is named twice"):
         list_columns(Options(data=Path(), methods=methods, graphs=graphs))
@@ -117,7 +118,7 @@ def test_a_comparison_runs_a_users_graph_with_every_k() -> None:
     columns = list_columns(Options(data=Path(), methods="concat", graphs=[make_own_graph()], k=["1", "2"]))
     assert [column.name for column in columns] == ["concat[k=1]", "concat[k=2]", "loud[k=1]", "loud[k=2]"]
     assert [column.own_graph is None for column in columns] == [True, True, False, False]
-    assert parse_columns("concat[k=1]", Context())[0] == columns[0]
+    assert parse_columns("concat[k=1]", Context())[0] == columns[0]  # as if k stood in the method's brackets
 
 
 async def test_a_comparison_estimates_and_reports_a_users_graph(data: Path) -> None:

@@ -21,16 +21,16 @@ async def test_react_searches_observes_and_finishes() -> None:
         f"Thought 2: It is Jillian Bell; now her role.\nAction 2: Search[{ROLE_QUESTION}]\nObservation 2: [1] made up",
         "Her role was Jillian Belk.\nAction 3: Finish[Jillian Belk]",
     )
-    first, second = f"{CAST_QUESTION} -> mansion jan: None", f"{ROLE_QUESTION} -> bell mansion: None"
+    first_step, second_step = f"{CAST_QUESTION} -> mansion jan: None", f"{ROLE_QUESTION} -> bell mansion: None"
     assert await trace("react", model) == [
         ("begin", {}),
         ("think", {"steps": [f"{CAST_QUESTION} -> : None"], "query": CAST_QUESTION}),
         ("retrieve", {"passages": "mansion jan"}),
-        ("observe", {"steps": [first]}),
-        ("think", {"steps": [first, f"{ROLE_QUESTION} -> : None"], "query": ROLE_QUESTION}),
+        ("observe", {"steps": [first_step]}),
+        ("think", {"steps": [first_step, f"{ROLE_QUESTION} -> : None"], "query": ROLE_QUESTION}),
         ("retrieve", {"passages": "bell mansion"}),
-        ("observe", {"steps": [first, second]}),
-        ("think", {"steps": [first, second, "None -> : Jillian Belk"]}),
+        ("observe", {"steps": [first_step, second_step]}),
+        ("think", {"steps": [first_step, second_step, "None -> : Jillian Belk"]}),
         (
             "finish",
             {
@@ -44,30 +44,30 @@ async def test_react_searches_observes_and_finishes() -> None:
             },
         ),
     ]
-    texts = [sent.text for sent in model.history]
+    prompts = [sent.text for sent in model.history]
     assert [sent.name for sent in model.history] == ["react: step 1", "react: step 2", "react: step 3"]
-    assert all(later.startswith(text) for text, later in pairwise(texts))  # so a prefix cache can serve them
+    assert all(later.startswith(earlier) for earlier, later in pairwise(prompts))  # a prefix cache can be used
     assert (
-        texts[2].count("Observation 1:\n[1] SuperMansion\n")
-        == texts[2].count("Observation 2:\n[1] Jillian Bell\n")
+        prompts[2].count("Observation 1:\n[1] SuperMansion\n")
+        == prompts[2].count("Observation 2:\n[1] Jillian Bell\n")
         == 1
     )
-    assert "made up" not in texts[2]
-    assert texts[2].endswith("\n\nThought 3:")
+    assert "made up" not in prompts[2]
+    assert prompts[2].endswith("\n\nThought 3:")
 
 
 async def test_react_asks_once_more_for_an_action_that_it_cannot_read() -> None:
     model = ScriptedModel()
     model.on("react", "I had better look it up.", "Now I know.\nAction 2: Finish[Jillian Belk]")
     model.on("react_action", f"Search[{CAST_QUESTION}]")
-    steps = await trace("react", model)
-    assert [node for node, _ in steps] == ["begin", "think", "ask_action", "retrieve", "observe", "think", "finish"]
-    assert steps[1][1] == {"steps": ["None -> : None"], "malformed": {"react": ["I had better look it up."]}}
-    assert steps[2][1] == {"steps": [f"{CAST_QUESTION} -> : None"], "query": CAST_QUESTION}
+    updates = await trace("react", model)
+    assert [node for node, _ in updates] == ["begin", "think", "ask_action", "retrieve", "observe", "think", "finish"]
+    assert updates[1][1] == {"steps": ["None -> : None"], "malformed": {"react": ["I had better look it up."]}}
+    assert updates[2][1] == {"steps": [f"{CAST_QUESTION} -> : None"], "query": CAST_QUESTION}
     second_prompt = model.history[1].text
     assert second_prompt.startswith(f"{model.history[0].text} I had better look it up.\n")
     assert second_prompt.endswith("\nAction 1:")
-    assert steps[-1][1]["rationale"].startswith(
+    assert updates[-1][1]["rationale"].startswith(
         f"Thought 1: I had better look it up.\nAction 1: Search[{CAST_QUESTION}]\n"
     )
 
@@ -83,7 +83,7 @@ async def test_react_out_of_steps_is_unknown() -> None:
     model = ScriptedModel().on("react", lambda _: "More.\nAction 1: Search[Jillian Bell]")
     result = await ask("react", model, max_steps=2, k=2)
     assert (result["answer"], result["unknown"], result["evidence"]) == ("unknown", True, [])
-    assert result["usage"]["react"]["calls"] == 3
+    assert result["usage"]["react"]["calls"] == 3  # two searches, then a last chance to finish
     assert join_ids(result["passages"]) == "bell mansion"
     assert result["malformed"] == {}
 

@@ -15,7 +15,7 @@ from quorum.models.scripted import ScriptedModel
 from quorum.nodes.routes import ask_passages, refine_or
 
 READING_METHODS = [name for name in METHODS if name != "no_retrieval"]
-SUBGRAPHS_OF_METHOD = {
+SUBGRAPHS_OF_METHOD = {  # those that a method enters without a reranker or a filter
     "filco": {"filter_context"},
     "blendfilter": {"search_and_filter", "search_and_filter/filter_knowledge"},
     "self_verification": {"verify"},
@@ -29,8 +29,8 @@ async def list_entered_subgraphs(method: str, passages: list[Passage] = PASSAGES
     """The subgraphs that a run of the method enters, each as the path of nodes to it, such as 'refine/rerank'."""
     inputs: Any = {"question": QUESTION, "given": passages}
     graph, context = METHODS[method].graph, Context(**settings)
-    parts = graph.astream(inputs, context=context, stream_mode="values", subgraphs=True)
-    return {"/".join(part.partition(":")[0] for part in path) async for path, _ in parts if path}
+    streamed_states = graph.astream(inputs, context=context, stream_mode="values", subgraphs=True)
+    return {"/".join(step.partition(":")[0] for step in path) async for path, _ in streamed_states if path}
 
 
 @pytest.mark.parametrize("method", READING_METHODS)
@@ -48,6 +48,7 @@ async def test_refinement_is_entered_only_with_a_reranker_or_a_filter(method: st
 def list_expected_subgraphs(method: str, refine_subgraphs: set[str]) -> set[str]:
     """The subgraphs that a reranker or a filter adds to the method's own.
 
+    refine_subgraphs: FILTER_SUBGRAPHS or RERANKER_SUBGRAPHS, which it adds to most methods.
     `blendfilter` also refines the passages of each query. `filco` has its own filter, and adds only the reranker.
     """
     if method == "filco":
@@ -94,7 +95,7 @@ async def test_the_subgraph_changes_nothing_by_default() -> None:
     assert (result["passages"], result.get("retrieved")) == (PASSAGES, None)
 
 
-def test_the_router_of_refine_or_goes_to_refine_if_needed_else_to_its_node_or_router() -> None:
+def test_refine_or_routes_to_refine_if_a_reranker_or_a_filter_is_set_else_to_the_next_step() -> None:
     state = State(question=QUESTION, passages=PASSAGES[:2])
     for next_step, expected in (("vote", "vote"), (ask_passages, ask_passages(state, make_runtime()))):
         route = refine_or(next_step)

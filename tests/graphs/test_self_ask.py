@@ -1,4 +1,7 @@
-"""Self-Ask: golden traces, and the extra prompt for a missing final answer."""
+"""Self-Ask: which nodes run with which updates, and the extra prompt if the model gives no final answer.
+
+The traces show a step as "query -> ids of passages: answer"; the step that gives the final answer has the query None.
+"""
 
 from method_fixtures import make_runtime
 from stepwise_fixtures import CAST_QUESTION, ROLE_QUESTION, ask, make_step, trace
@@ -20,16 +23,19 @@ async def test_self_ask_answers_follow_up_questions_before_the_question() -> Non
         "So the final answer is: Jillian Belk.",
     )
     model.on("self_ask_answer", "Jillian Bell", "Answer: Jillian Belk")
-    first, second = f"{CAST_QUESTION} -> mansion jan: Jillian Bell", f"{ROLE_QUESTION} -> bell mansion: Jillian Belk"
+    first_step, second_step = (
+        f"{CAST_QUESTION} -> mansion jan: Jillian Bell",
+        f"{ROLE_QUESTION} -> bell mansion: Jillian Belk",
+    )
     assert await trace("self_ask", model) == [
         ("begin", {}),
         ("follow_up", {"steps": [f"{CAST_QUESTION} -> : None"], "query": CAST_QUESTION}),
         ("retrieve", {"passages": "mansion jan"}),
-        ("intermediate_answer", {"steps": [first]}),
-        ("follow_up", {"steps": [first, f"{ROLE_QUESTION} -> : None"], "query": ROLE_QUESTION}),
+        ("intermediate_answer", {"steps": [first_step]}),
+        ("follow_up", {"steps": [first_step, f"{ROLE_QUESTION} -> : None"], "query": ROLE_QUESTION}),
         ("retrieve", {"passages": "bell mansion"}),
-        ("intermediate_answer", {"steps": [first, second]}),
-        ("follow_up", {"steps": [first, second, "None -> : Jillian Belk"]}),
+        ("intermediate_answer", {"steps": [first_step, second_step]}),
+        ("follow_up", {"steps": [first_step, second_step, "None -> : Jillian Belk"]}),
         (
             "conclude",
             {
@@ -49,7 +55,7 @@ async def test_self_ask_answers_follow_up_questions_before_the_question() -> Non
     assert [sent.call_subject for sent in model.history] == [f"step {n}" for n in (1, 1, 2, 2, 3)]
 
 
-async def test_self_ask_without_a_follow_up_looks_the_question_up() -> None:
+async def test_self_ask_without_a_follow_up_retrieves_for_the_question_itself() -> None:
     model = ScriptedModel().on("self_ask", "No.").on("self_ask_final", "So the final answer is: Jillian Belk")
     assert await trace("self_ask", model, k=4) == [
         ("begin", {}),
@@ -69,7 +75,7 @@ async def test_self_ask_without_a_follow_up_looks_the_question_up() -> None:
     assert model.history[1].text.endswith("Are follow up questions needed here: No.\nSo the final answer is:")
 
 
-async def test_self_ask_ends_at_the_final_answer_line() -> None:
+async def test_self_ask_retrieves_nothing_if_the_first_reply_gives_the_final_answer() -> None:
     result = await ask("self_ask", ScriptedModel().on("self_ask", "No. So the final answer is: Jillian Belk"))
     assert (result["answer"], result["passages"], result["rationale"]) == ("Jillian Belk", [], None)
     assert (result["evidence"], result["malformed"]) == ([], {})
@@ -78,10 +84,10 @@ async def test_self_ask_ends_at_the_final_answer_line() -> None:
 async def test_self_ask_forces_a_missing_final_answer() -> None:
     model = ScriptedModel().on("self_ask", f"Yes.\nFollow up: {CAST_QUESTION}", "That is all I can say.")
     model.on("self_ask_answer", "Jillian Bell").on("self_ask_final", "Jillian Belk")
-    steps = await trace("self_ask", model)
-    assert [node for node, _ in steps][-3:] == ["follow_up", "forced_answer", "conclude"]
-    assert steps[-3][1]["malformed"] == {"self_ask": ["That is all I can say."]}
-    assert (steps[-1][1]["answer"], steps[-1][1]["passages"]) == ("Jillian Belk", "mansion jan")
+    updates = await trace("self_ask", model)
+    assert [node for node, _ in updates][-3:] == ["follow_up", "forced_answer", "conclude"]
+    assert updates[-3][1]["malformed"] == {"self_ask": ["That is all I can say."]}
+    assert (updates[-1][1]["answer"], updates[-1][1]["passages"]) == ("Jillian Belk", "mansion jan")
     final_prompt = model.history[-1].text
     assert "[1] SuperMansion\n" in final_prompt
     assert final_prompt.endswith(
@@ -97,7 +103,7 @@ async def test_self_ask_out_of_steps_forces_the_final_answer() -> None:
     )
     result = await ask("self_ask", model.on("self_ask_final", "unknown"), max_steps=2)
     assert (result["answer"], result["unknown"]) == ("unknown", True)
-    assert {name: used["calls"] for name, used in result["usage"].items()} == {
+    assert {prompt_name: usage["calls"] for prompt_name, usage in result["usage"].items()} == {
         "self_ask": 2,
         "self_ask_answer": 2,
         "self_ask_final": 1,
@@ -105,6 +111,7 @@ async def test_self_ask_out_of_steps_forces_the_final_answer() -> None:
 
 
 def test_routes_of_self_ask() -> None:
+    """make_step("a") is a follow-up question without an answer, make_step(None, "y") is a final answer."""
     runtime_for_two_steps = make_runtime(max_steps=2)
     assert search_or_conclude(State(steps=[])) == "retrieve"
     assert search_or_conclude(State(steps=[make_step("a")])) == "retrieve"

@@ -38,14 +38,15 @@ async def test_unknown_samples_are_no_candidates() -> None:
     assert steps[-1] == ("choose_verified", {"answer": "unknown", "unknown": True, "rationale": None, "evidence": []})
 
 
-def write_statement(hidden: str, year: str) -> str:
-    return f"Statement: The [MASK] was finished in {year}.\nHidden: {hidden}"
+def write_masked_statement(hidden_words: str, year: str) -> str:
+    """A reply to the prompt mask_condition."""
+    return f"Statement: The [MASK] was finished in {year}.\nHidden: {hidden_words}"
 
 
-async def test_each_of_several_answers_is_verified_by_itself() -> None:
+async def test_each_of_several_answers_is_verified_separately() -> None:
     model = make_sampling_model("1950", "1931", "1950", "the 1931", "1950")
-    model.on("mask_condition: candidate 1", write_statement("Lumen Tower", "1950"))
-    model.on("mask_condition: candidate 2", write_statement("Lumen Tower", "1931"))
+    model.on("mask_condition: candidate 1", write_masked_statement("Lumen Tower", "1950"))
+    model.on("mask_condition: candidate 2", write_masked_statement("Lumen Tower", "1931"))
     model.on("recover_condition: candidate 1", *["Iron Mast"] * 8, *["the Lumen Tower"] * 2)
     model.on("recover_condition: candidate 2", *["Lumen Tower."] * 7, *["unknown"] * 3)
     steps = await trace_method("self_verification", model)
@@ -83,8 +84,8 @@ async def test_each_of_several_answers_is_verified_by_itself() -> None:
 async def test_the_first_of_equal_scores_wins_and_a_candidate_that_cannot_be_masked_scores_nothing() -> None:
     model = make_sampling_model("1950", "1931", "1929", "1950", "1950")
     model.on("mask_condition: candidate 1", "I cannot.")
-    model.on("mask_condition: candidate 2", write_statement("Lumen Tower", "1931"))
-    model.on("mask_condition: candidate 3", write_statement("none", "1929"))
+    model.on("mask_condition: candidate 2", write_masked_statement("Lumen Tower", "1931"))
+    model.on("mask_condition: candidate 3", write_masked_statement("none", "1929"))
     model.on("recover_condition: candidate 2", *["Iron Mast"] * RECOVERY_CALLS)
     steps = await trace_method("self_verification", model)
     assert (steps[-1][1]["answer"], steps[-1][1]["scores"]) == ("1950", [0.0] * 3)
@@ -93,7 +94,7 @@ async def test_the_first_of_equal_scores_wins_and_a_candidate_that_cannot_be_mas
 
 async def test_usage_of_verifications_is_counted_once() -> None:
     model = make_sampling_model("1950", "1931", "1950", "1950", "1950")
-    model.on("mask_condition", lambda _: write_statement("Lumen Tower", "x")).on(
+    model.on("mask_condition", lambda _: write_masked_statement("Lumen Tower", "x")).on(
         "recover_condition", lambda _: "Lumen Tower"
     )
     result = await answer(QUESTION, "self_verification", Context(model=model), given=PASSAGES)
@@ -104,8 +105,8 @@ async def test_usage_of_verifications_is_counted_once() -> None:
     }
 
 
-async def test_the_nodes_of_a_verification() -> None:
-    model = ScriptedModel().on("mask_condition", write_statement("Lumen Tower", "1931"))
+async def test_nodes_mask_a_condition_then_recover_it_then_choose_an_answer() -> None:
+    model = ScriptedModel().on("mask_condition", write_masked_statement("Lumen Tower", "1931"))
     masked_update = await mask_condition({**STATE, "rank": 1, "answer": "1931"}, make_runtime(model))
     assert masked_update["masked_statement"] == {
         "statement": "The [MASK] was finished in 1931.",
@@ -129,12 +130,12 @@ async def test_the_nodes_of_a_verification() -> None:
     }
 
 
-async def test_prompts_of_one_graph_share_their_beginning() -> None:
+async def test_prompts_that_show_the_passages_share_their_beginning() -> None:
     model = make_sampling_model("1950", "1931", "1950", "1950", "1950")
-    model.on("mask_condition", lambda _: write_statement("Lumen Tower", "x")).on(
+    model.on("mask_condition", lambda _: write_masked_statement("Lumen Tower", "x")).on(
         "recover_condition", lambda _: "Lumen Tower"
     )
     await answer(QUESTION, "self_verification", Context(model=model, k=3), given=PASSAGES)
     texts = [sent.text for sent in model.history if sent.prompt_name != "mask_condition"]
-    passages = f"[3] Towers\n{PASSAGES[2]['text']}"
-    assert len({text[: text.index(passages) + len(passages)] for text in texts}) == 1
+    last_passage = f"[3] Towers\n{PASSAGES[2]['text']}"
+    assert len({text[: text.index(last_passage) + len(last_passage)] for text in texts}) == 1

@@ -13,7 +13,7 @@ from quorum.models.scripted import ScriptedModel
 
 
 async def test_concurrent_calls_stay_within_the_limit(openai_server: OpenAIServer) -> None:
-    pair = threading.Barrier(2)  # an answer comes only when two requests are there at once
+    pair = threading.Barrier(2)  # the server replies only when two requests are open at once
 
     def reply_to_pair(request: Request) -> str:
         pair.wait(30)
@@ -41,7 +41,7 @@ async def test_a_waiting_retry_leaves_its_place_to_others(openai_server: OpenAIS
 
 
 async def test_requests_per_minute_are_limited() -> None:
-    clock, times = FakeClock(), []
+    clock, times = FakeClock(), []  # the clock starts at 1000 seconds
     model = ScriptedModel().on("answer", lambda messages: times.append(clock.now()) or "ok")
     context = Context(model=model, requests_per_minute=3, concurrency=1)
     await asyncio.gather(*(call("answer", "x", context=context, clock=clock) for _ in range(7)))
@@ -49,7 +49,7 @@ async def test_requests_per_minute_are_limited() -> None:
 
 
 async def test_tokens_per_minute_are_estimated_before_a_call_and_counted_after_it(openai_server: OpenAIServer) -> None:
-    clock, times = FakeClock(), []
+    clock, times = FakeClock(), []  # the clock starts at 1000 seconds
 
     def reply_with_usage(request: Request) -> Response:
         times.append(clock.now() - 1000)

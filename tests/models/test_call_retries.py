@@ -83,7 +83,9 @@ async def test_retry_after_is_honoured(openai_server: OpenAIServer) -> None:
         ]
     )
     assert await ask(clock=clock) == "there"
-    assert clock.slept == [3.0, 4.0, 0.0, 1.5]  # the date is 7 seconds from the start, 4 from the second answer
+    # The date is 7 seconds after the start, and 3 of them have passed. "soon" is ignored; with jitter=0.0, the usual
+    # wait is then 0.
+    assert clock.slept == [3.0, 4.0, 0.0, 1.5]
 
 
 async def test_a_wait_of_hours_is_an_error(openai_server: OpenAIServer) -> None:
@@ -100,7 +102,9 @@ async def test_a_reply_that_takes_too_long_is_a_failure(openai_server: OpenAISer
 
 
 @pytest.mark.parametrize("status", [400, 402, 404, 422])
-async def test_other_refusals_fail_at_once_with_the_servers_message(openai_server: OpenAIServer, status: int) -> None:
+async def test_a_refused_request_fails_at_once_with_the_servers_message(
+    openai_server: OpenAIServer, status: int
+) -> None:
     openai_server.reply(make_error(status, "no such thing"))
     with pytest.raises(CallError, match=f"{status}: no such thing") as caught:
         await ask()
@@ -185,12 +189,13 @@ async def test_an_unreachable_server_is_waited_for(
     openai_server.close()
     clock, started_servers = FakeClock(), []
 
-    def start_in_time() -> None:
-        if clock.time > 1200 and not started_servers:
+    def start_server_later() -> None:
+        if clock.time > 1200 and not started_servers:  # the clock begins at 1000
             started_servers.append(OpenAIServer(openai_server.port))
 
-    clock.on_sleep = start_in_time
+    clock.on_sleep = start_server_later
     try:
+        # Waiting for a server counts as no attempt. "unknown" is what the new server replies by default.
         assert await ask(Context(model="openai:test", attempts=1), clock) == "unknown"
         assert len(clock.slept) > 20
         assert caplog.text.count("cannot be reached; waiting") == 1
@@ -203,11 +208,11 @@ async def test_a_server_that_stays_away_stops_the_run(openai_server: OpenAIServe
     clock = FakeClock()
     with pytest.raises(SetupError, match="could not be reached for 5 minutes"):
         await ask(clock=clock)
-    assert clock.time == 1000 + 300
+    assert clock.time == 1000 + 300  # the clock begins at 1000
 
 
 class StatusError(Exception):
-    """An exception of the form that many providers use."""
+    """Like the exceptions of many providers' clients, which state the HTTP status in `status_code`."""
 
     def __init__(self, status_code: int, message: str) -> None:
         super().__init__(message)
@@ -215,6 +220,8 @@ class StatusError(Exception):
 
 
 class BotocoreError(Exception):
+    """Like the exceptions of Amazon's client, which state the HTTP status in `response`."""
+
     response: dict[str, Any] = {"ResponseMetadata": {"HTTPStatusCode": 429}}
 
 
@@ -240,7 +247,7 @@ async def test_other_providers_failures_are_tried_again(failure: Exception) -> N
     assert clock.slept == [1.0]
 
 
-async def test_other_providers_refusals_are_recognised() -> None:
+async def test_other_providers_refusals_and_unreachable_servers_are_recognised() -> None:
     model = ScriptedModel().enqueue(
         StatusError(401, "no"), StatusError(418, "teapot"), httpx.ConnectError("refused"), "there"
     )
@@ -269,9 +276,9 @@ async def test_other_providers_refusals_are_recognised() -> None:
     ],
 )
 def test_a_prompt_that_is_too_long_is_recognised_by_the_servers_words(status: int, message: str) -> None:
-    assert classify_error(StatusError(status, message), 0).kind == "too_long"
+    assert classify_error(StatusError(status, message), unix_time=0).kind == "too_long"
 
 
 @pytest.mark.parametrize("message", ["max_tokens is too large", "invalid length of field", "no such model"])
-def test_other_refusals_do_not_count_as_too_long(message: str) -> None:
-    assert classify_error(StatusError(400, message), 0).kind == "refused"
+def test_refusals_for_other_reasons_do_not_count_as_too_long(message: str) -> None:
+    assert classify_error(StatusError(400, message), unix_time=0).kind == "refused"

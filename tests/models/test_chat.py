@@ -1,4 +1,6 @@
-"""Which model specs (such as openai:NAME) can be used; any other is refused with an error of one sentence."""
+"""Models from specs such as openai:NAME: which specs are refused, which identity a model has in the journal, what
+embedding requests send, and the scripted model of the tests.
+"""
 
 import shutil
 import subprocess
@@ -21,9 +23,9 @@ from quorum.models.scripted import NoReplyError, ScriptedModel
 
 
 def test_openai_without_key_or_server_names_both_variables() -> None:
-    for make in (lambda: chat_model("openai:x"), lambda: embeddings("openai:x")):
+    for make_model in (lambda: chat_model("openai:x"), lambda: embeddings("openai:x")):
         with pytest.raises(SetupError, match=r"OPENAI_API_KEY.*OPENAI_BASE_URL") as caught:
-            make()
+            make_model()
         assert "\n" not in str(caught.value)
 
 
@@ -101,12 +103,12 @@ def test_another_head_gives_the_embedded_reader_another_name(
 
 
 def test_an_embedded_reader_with_settings_of_its_own_has_no_identity() -> None:
-    """Two such readers would have the same keys in a journal, but reply differently."""
+    """With an identity, readers with different settings would share keys in a journal, but they reply differently."""
     assert get_model_identity(EmbeddedReader(temperature=0.7)) is None
     assert get_model_identity(EmbeddedReader(top_p=0.5)) is None
 
 
-@pytest.mark.parametrize("make", [chat_model, embeddings])
+@pytest.mark.parametrize("make_model", [chat_model, embeddings])
 @pytest.mark.parametrize(
     ("spec", "message"),
     [
@@ -119,9 +121,9 @@ def test_an_embedded_reader_with_settings_of_its_own_has_no_identity() -> None:
         ("google-genai:x", "pip install langchain-google-genai"),
     ],
 )
-def test_unusable_model_specs_are_refused(make: object, spec: str, message: str) -> None:
+def test_unusable_model_specs_are_refused(make_model: object, spec: str, message: str) -> None:
     with pytest.raises(SetupError, match=message.replace("(", r"\(")) as caught:
-        make(spec)  # type: ignore[operator]
+        make_model(spec)  # type: ignore[operator]
     assert "\n" not in str(caught.value)
 
 
@@ -143,6 +145,7 @@ def test_model_objects_are_used_unchanged() -> None:
 async def test_an_embedding_request_holds_texts_not_token_ids(openai_server: OpenAIServer) -> None:
     model = embeddings("openai:bge-small")
     assert get_embedding_name("openai:bge-small") == "openai:bge-small"
+    # The test server's vector of a text depends on its words, not on their order.
     first, second = model.embed_documents(["the red fox", "fox, the red"])
     assert first == pytest.approx(second)
     assert await model.aembed_query("the red fox") == pytest.approx(first)
@@ -159,7 +162,7 @@ def test_embeddings_that_fail_say_why(openai_server: OpenAIServer, monkeypatch: 
 
 def test_embeddings_that_fail_repeat_no_secret(openai_server: OpenAIServer, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "sk-secret")
-    path = "/nothing/sk-secret"  # which the server repeats
+    path = "/nothing/sk-secret"  # the server's error message repeats the path
     monkeypatch.setenv("OPENAI_BASE_URL", openai_server.url.replace("://", "://user:word@") + path)
     with pytest.raises(CallError, match="There is nothing at") as caught:
         embeddings("openai:bge").embed_query("x")

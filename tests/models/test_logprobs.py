@@ -4,7 +4,7 @@ from importlib.util import find_spec
 
 import pytest
 from fake_clock import FakeClock
-from openai_bodies import Response, make_echo, make_error
+from openai_bodies import Response, make_echo, make_error, make_too_long_error
 from openai_server import COMPLETIONS_PATH, OpenAIServer, Request
 
 from quorum.algorithms.filco_measures import choose_silver_pieces
@@ -87,6 +87,13 @@ async def test_lasting_failures_of_the_server_are_reported_at_once(openai_server
     with pytest.raises(SetupError, match=r"refused the call \(401: Wrong key\); check OPENAI_API_KEY"):
         await make_scorer("completions:base").log_probabilities(PAIRS)
     assert len(openai_server.requests) == 2
+
+
+async def test_a_text_that_does_not_fit_the_servers_window_is_reported_as_too_long(openai_server: OpenAIServer) -> None:
+    openai_server.reply(make_too_long_error())
+    with pytest.raises(SetupError, match=r"does not fit the scorer .*context length.*; split the passages"):
+        await make_scorer("completions:base").log_probabilities(PAIRS)
+    assert len(openai_server.requests) == 1
 
 
 async def test_the_last_attempt_raises(openai_server: OpenAIServer) -> None:

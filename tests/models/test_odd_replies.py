@@ -30,14 +30,14 @@ async def ask(context: Context = SERVED_CONTEXT, clock: FakeClock | None = None)
 
 
 def make_completion(choices: Any, **fields: Any) -> Response:
-    """A completion with these choices."""
+    """A completion with these choices. fields: more keys of its body, or other values for them."""
     return Response(
         body={"id": "1", "object": "chat.completion", "created": 0, "model": "test", "choices": choices} | fields
     )
 
 
 def make_message_response(content: Any, **fields: Any) -> Response:
-    """A completion with that content in its message."""
+    """A completion with that content in its message. fields: more keys of the message."""
     message = {"role": "assistant", "content": content} | fields
     return make_completion([{"index": 0, "message": message, "finish_reason": "stop"}])
 
@@ -55,19 +55,19 @@ MALFORMED_RESPONSES = {
     "content true": make_message_response(True),
     "content an object": make_message_response({"text": "Paris"}),
     "content numbers": make_message_response([1, 2]),
-    "content no text": make_message_response([{"type": "image_url", "image_url": {"url": "x"}}]),
+    "content without text": make_message_response([{"type": "image_url", "image_url": {"url": "x"}}]),
     "content empty list": make_message_response([]),
     "tool calls alone": make_message_response(None, tool_calls=[TOOL_CALL]),
     "not UTF-8": Response(body=b'{"choices": [{"message": {"content": "caf\xe9"}}]}'),
     "binary": Response(body=bytes(range(256))),
     "HTML": Response(body=b"<html>login</html>", headers={"Content-Type": "text/html"}),
-    "HTML that says JSON": Response(body=b"<html>login</html>"),
+    "HTML sent as JSON": Response(body=b"<html>login</html>"),
     "null": Response(body=b"null"),
     "a list": Response(body=[1]),
     "a text": Response(body="Paris"),
     "a number": Response(body=b"7"),
     "endless number": Response(body=b'{"choices": ' + b"9" * 5000 + b"}"),
-    "nested": Response(body=b"[" * 100_000),
+    "nested deeply": Response(body=b"[" * 100_000),
 }
 
 
@@ -123,19 +123,19 @@ async def test_the_text_is_found_wherever_a_response_holds_it(
     assert (await ask()).text == text
 
 
-class QuestionState(TypedDict, total=False):
+class TextState(TypedDict, total=False):
     text: str
 
 
 async def ask_while_streaming(clock: FakeClock) -> Reply:
-    """The reply to a call that a graph streams."""
+    """The reply to a call whose tokens a graph streams."""
     replies: list[Reply] = []
 
-    async def node(state: QuestionState) -> QuestionState:
+    async def node(state: TextState) -> TextState:
         replies.append(await ask(clock=clock))
         return {"text": replies[-1].text}
 
-    graph = StateGraph(QuestionState).add_node("node", node).add_edge(START, "node").compile()
+    graph = StateGraph(TextState).add_node("node", node).add_edge(START, "node").compile()
     async for _ in graph.astream({"text": "Which?"}, stream_mode="messages"):
         pass
     return replies[-1]
@@ -177,6 +177,7 @@ async def test_invalid_token_counts_count_as_missing(
     monkeypatch.setenv("QUORUM_JOURNAL", str(tmp_path / "journal.sqlite"))
     openai_server.reply(Response("four", usage=usage))
     reply = await ask_while_streaming(FakeClock()) if stream else await ask(Context(model="openai:test"))
+    # missing counts are estimated from the texts
     assert reply.usage == {"calls": 1, "input_tokens": 2, "output_tokens": 2, "cached_tokens": 0}
 
 
@@ -202,6 +203,7 @@ def test_an_evaluation_goes_on_after_a_reply_that_cannot_be_read(
     assert sorted((row["id"], row["answer"]) for row in rows) == [("q0", "1931"), ("q1", None), ("q2", "1931")]
     (failed_row,) = (row for row in rows if row["error"])
     assert "its content is a number" in failed_row["error"]
+    # Only the user can read the folder and its files.
     files = [folder / name for name in ("results.jsonl", "config.json", "summary.json")]
     assert {stat.S_IMODE(file.stat().st_mode) for file in files} == {0o600}
     assert stat.S_IMODE(folder.stat().st_mode) == 0o700

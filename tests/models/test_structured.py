@@ -115,11 +115,12 @@ async def test_structured_off_sends_no_schema(openai_server: OpenAIServer) -> No
 async def test_free_text_prompts_and_models_in_this_process_get_no_schema(openai_server: OpenAIServer) -> None:
     await answer("Which?", "concat", Context(model="openai:test"), given=PASSAGES)
     assert list_schema_use(openai_server) == [False]
+    # The default model is the embedded one, which runs in this process.
     result = await answer("Is the tower in Oslo?", "concat", Context(answer_type="yes_no"), given=PASSAGES)
     assert result["usage"]["answer_yes_no"]["calls"] == 1
 
 
-async def test_a_callers_own_client_gets_a_schema_beside_its_fields(openai_server: OpenAIServer) -> None:
+async def test_a_schema_is_added_to_the_fields_of_a_callers_own_client(openai_server: OpenAIServer) -> None:
     model: Any = ChatOpenAI(model="test", base_url=openai_server.url, api_key="none", extra_body={"top_k": 1})  # type: ignore[arg-type]
     openai_server.reply(reply_by_schema)
     assert (await ask_about_claim(model=model))["answer"] == "REFUTES"
@@ -149,26 +150,26 @@ async def test_an_error_that_also_comes_without_a_schema_does_not_count_as_a_ref
     for _ in range(2):
         with pytest.raises(CallError, match="no such model"):
             await ask_about_claim()
-    assert list_schema_use(openai_server) == [True, False, True, False]
+    assert list_schema_use(openai_server) == [True, False, True, False]  # each question is asked with and without
     openai_server.reply(make_error(400, "maximum context length is 10 tokens"))
-    with pytest.raises(TooLong):
+    with pytest.raises(TooLong):  # the error says that the prompt is too long, so the schema is not to blame
         await call("answer_label", "x", context=Context(model="openai:test"), schema=SCHEMA, clock=FakeClock())
 
 
 @pytest.mark.parametrize(
-    "server", [reply_by_schema, refuse_schema, lambda request: "SUPPORTS"], ids=["takes", "refuses", "ignores"]
+    "reply", [reply_by_schema, refuse_schema, lambda request: "SUPPORTS"], ids=["takes", "refuses", "ignores"]
 )
-async def test_no_call_is_paid_twice(openai_server: OpenAIServer, tmp_path: Path, server: Any) -> None:
+async def test_no_call_is_paid_twice(openai_server: OpenAIServer, tmp_path: Path, reply: Any) -> None:
     """Not even by a new process, which has not learned yet that the server refuses schemas."""
-    openai_server.reply(server)
+    openai_server.reply(reply)
     journal = str(tmp_path / "journal.sqlite")
-    first = [(await ask_about_claim(f"{CLAIM} {n}", journal=journal))["answer"] for n in range(3)]
+    first_answers = [(await ask_about_claim(f"{CLAIM} {n}", journal=journal))["answer"] for n in range(3)]
     request_count = len(openai_server.chats())
     for order in ((0, 1, 2), (2, 1, 0)):
-        close_journals()
+        close_journals()  # these two lines make the state of a new process
         REFUSED_PARAMETERS.clear()
-        again = {n: (await ask_about_claim(f"{CLAIM} {n}", journal=journal))["answer"] for n in order}
-        assert [again[n] for n in range(3)] == first
+        later_answers = {n: (await ask_about_claim(f"{CLAIM} {n}", journal=journal))["answer"] for n in order}
+        assert [later_answers[n] for n in range(3)] == first_answers
     assert len(openai_server.chats()) == request_count
 
 
@@ -177,10 +178,10 @@ async def test_the_journal_distinguishes_a_reply_by_schema_from_a_plain_one(
 ) -> None:
     journal = str(tmp_path / "journal.sqlite")
     openai_server.reply(reply_by_schema)
-    plain_replies, by_schema = [
+    plain_answer, answer_by_schema = [
         (await ask_about_claim(journal=journal, structured=item))["answer"] for item in ("off", "auto")
     ]
-    assert (plain_replies, by_schema) == ("SUPPORTS", "REFUTES")
+    assert (plain_answer, answer_by_schema) == ("SUPPORTS", "REFUTES")
 
 
 async def test_stored_replies_are_used_for_a_server_without_schemas(
@@ -198,6 +199,7 @@ def test_every_reply_form_belongs_to_a_prompt() -> None:
     assert set(REPLY_FORMS) <= set(BUILT_IN)
 
 
+# (prompt, reply): the reply in the words that the prompt asks for. A reply that breaks the schema stays as it is.
 TEXT_OF_REPLY = {
     ("answer_yes_no", '{"answer": "Unknown"}'): "Unknown",
     ("answer_choices", '{"choice": "b"}'): "(b)",
@@ -220,4 +222,4 @@ def test_a_json_reply_is_rewritten_in_the_words_that_the_prompt_asks_for(prompt:
     form = get_form(prompt, {"choices": "(a) Oslo (b) Bergen"})
     assert form is not None
     assert form.write_in_words(reply) == TEXT_OF_REPLY[prompt, reply]
-    json.dumps(form.schema)
+    json.dumps(form.schema)  # raises if the schema cannot be sent

@@ -63,9 +63,9 @@ async def test_passage_answer_votes_once_per_sample() -> None:
     assert "Lumen Tower was" not in model.history[0].text
 
 
-@pytest.mark.parametrize(("node", "prompt"), [(pruned_answer, "pruning"), (summarized_answer, "summary")])
-async def test_reasoned_answers_keep_their_rationale(node: Any, prompt: str) -> None:
-    update = await node(STATE, make_runtime(ScriptedModel().on(prompt, "Passage 2 is out.\nAnswer: 1931")))
+@pytest.mark.parametrize(("node", "prompt_name"), [(pruned_answer, "pruning"), (summarized_answer, "summary")])
+async def test_reasoned_answers_keep_their_rationale(node: Any, prompt_name: str) -> None:
+    update = await node(STATE, make_runtime(ScriptedModel().on(prompt_name, "Passage 2 is out.\nAnswer: 1931")))
     assert (update["answer"], update["unknown"], update["rationale"]) == ("1931", False, "Passage 2 is out.")
     assert [evidence["passage"] for evidence in update["evidence"]] == ["p1", "p3"]
     assert update["malformed"] == {}
@@ -77,13 +77,14 @@ async def test_a_malformed_reply_is_stored_and_the_parser_still_returns_an_answe
     assert update["malformed"] == {"pruning": {"count": 1, "replies": ["It was\n1931."]}}
 
 
-async def test_keep_answered_drops_passages_that_said_unknown() -> None:
+async def test_keep_answered_drops_passages_whose_answers_are_all_unknown() -> None:
+    # Two samples of three answers each: only the first passage has no known answer.
     state = State(passages=PASSAGES[:3], votes=[*make_votes("?", "1931", "1950"), *make_votes("?", "?", "1931.")])
     update = await keep_answered(state)
     assert update == {"passages": PASSAGES[1:3], "candidates": ["1931", "1950"]}
 
 
-async def test_keep_answered_keeps_all_when_all_said_unknown() -> None:
+async def test_keep_answered_keeps_all_passages_if_every_answer_is_unknown() -> None:
     update = await keep_answered(State(passages=PASSAGES[:2], votes=make_votes("?", "?")))
     assert update == {"passages": PASSAGES[:2], "candidates": []}
 

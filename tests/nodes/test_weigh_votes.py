@@ -7,26 +7,27 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from langchain_core.embeddings import Embeddings
-from method_fixtures import PASSAGES, QUESTION, make_runtime
+from method_fixtures import PASSAGES, QUESTION, make_runtime, make_votes
 from openai_server import OpenAIServer
 
 from quorum.algorithms.tfidf import compute_cosines
 from quorum.algorithms.votes import count_votes
 from quorum.core.errors import CallError
-from quorum.core.state import State, Vote
+from quorum.core.state import State
 from quorum.nodes.weigh_votes import compute_softmax, set_weights, weigh_by_meaning, weigh_by_words
 from quorum.retrievers.similarity import compute_cosine, compute_similarities
 
 
 def test_cosines_by_hand() -> None:
-    # df over the query and the texts: a 2, b 2, c 1 of 3; the weights are ln(4 / (1 + df)) + 1
+    # Of the query and the two texts, 2 contain a, 2 contain b, and 1 contains c. A word that n of the 3 contain has the
+    # weight ln(4 / (1 + n)) + 1.
     common, rare = math.log(4 / 3) + 1, math.log(4 / 2) + 1
-    first = (common * common) / (math.hypot(common, common) * math.hypot(common, rare))
-    second = common / math.hypot(common, common)
-    assert compute_cosines("a b", ["a c", "b"]) == pytest.approx([first, second])
+    cosine_of_first = (common * common) / (math.hypot(common, common) * math.hypot(common, rare))
+    cosine_of_second = common / math.hypot(common, common)
+    assert compute_cosines("a b", ["a c", "b"]) == pytest.approx([cosine_of_first, cosine_of_second])
 
 
-def test_cosines_ignore_case_punctuation_and_order_and_count_words() -> None:
+def test_cosines_ignore_case_punctuation_and_order_but_not_repetition() -> None:
     assert compute_cosines("The Lumen Tower?", ["tower, lumen, THE!"]) == pytest.approx([1.0])
     once, twice = compute_cosines("tower", ["tower mast", "tower tower mast"])
     assert once < twice
@@ -54,12 +55,8 @@ def test_softmax_gives_the_expected_weights() -> None:
     assert compute_softmax([], 0.1) == []
 
 
-def make_votes(*answers: str) -> list[Vote]:
-    return [Vote(rank=i, passage=f"p{i + 1}", answer=a, unknown=a == "?") for i, a in enumerate(answers)]
-
-
 def list_weights(update: State) -> list[float]:
-    votes: Any = update["votes"]  # Overwrite
+    votes: Any = update["votes"]  # an object of LangGraph's class Overwrite, which holds the votes
     return [vote["weight"] for vote in votes.value]
 
 
@@ -67,22 +64,26 @@ async def test_votes_are_weighed_by_common_words() -> None:
     state = State(question=QUESTION, passages=PASSAGES, votes=make_votes("a", "b", "c", "?", "d"))
     weights = list_weights(await weigh_by_words(state))
     assert weights[0] == max(weights)
-    assert weights[4] == 0.0  # shares no word with the question
-    assert state["votes"][0].get("weight") is None
+    assert weights[4] == 0.0  # the fifth passage shares no word with the question
+    assert state["votes"][0].get("weight") is None  # the node does not change the votes of the state in place
 
 
 async def test_votes_are_weighed_by_embeddings() -> None:
     state = State(question=QUESTION, passages=PASSAGES, votes=make_votes("a", "b", "c", "d", "?"))
     weights = list_weights(await weigh_by_meaning(state, make_runtime()))
     assert math.fsum(weights) == pytest.approx(1.0)
-    assert sorted(weights, reverse=True)[:2] == [weights[0], weights[2]]
+    assert sorted(weights, reverse=True)[:2] == [weights[0], weights[2]]  # passages 1 and 3 are about the Lumen Tower
 
 
 def test_known_votes_that_all_weigh_zero_get_equal_weights() -> None:
     votes = make_votes("Rome", "Paris", "Paris", "?")
-    weighted_votes: Any = set_weights(votes, [0.0, 0.0, 0.0, 0.9])["votes"]
+    weighted_votes: Any = set_weights(votes, [0.0, 0.0, 0.0, 0.9])["votes"]  # 0.9: the weight of the unknown vote
     assert count_votes(weighted_votes.value).answer == "Paris"
-    weighted_votes = set_weights(votes, [0.0, 0.0, 0.1, 0.9])["votes"]
+
+
+def test_known_votes_keep_their_weights_if_one_is_not_zero() -> None:
+    votes = make_votes("Rome", "Paris", "Paris", "?")
+    weighted_votes: Any = set_weights(votes, [0.0, 0.0, 0.1, 0.9])["votes"]
     assert count_votes(weighted_votes.value).answer == "Paris"
     weighted_votes = set_weights(votes, [0.2, 0.0, 0.1, 0.9])["votes"]
     assert count_votes(weighted_votes.value).answer == "Rome"
@@ -94,7 +95,10 @@ def test_a_tie_of_weights_goes_to_the_highest_rank() -> None:
 
 
 class WordAxes(Embeddings):
-    """Embeds a text as three numbers, one for each of three words: 1 if the text contains the word, else 0."""
+    """Embeds a text as three numbers, one for each of three words: 1 if the text contains the word, else 0.
+
+    The embeddings of two texts that contain the same one of the words have cosine 1.
+    """
 
     def embed_documents(self, texts: list[str]) -> list[list[float]]:
         return [[float(word in text) for word in ("Lumen", "Mast", "Strikes")] for text in texts]

@@ -28,23 +28,27 @@ class NavigationError(AssertionError):
 
 
 class Page:
-    """One tab. errors: uncaught exceptions and errors in the console; requested_urls: all that the tab requested."""
+    """One tab. errors: uncaught exceptions, and errors in the console; requested_urls: every address that it requested.
+
+    Both begin anew with each page that is loaded.
+    """
 
     def __init__(self, socket: ClientConnection) -> None:
         self.socket = socket
-        self.number = 0
+        self.last_command_id = 0
         self.errors: list[str] = []
         self.requested_urls: list[str] = []
         for domain in ("Page", "Runtime", "Log", "Network"):
             self.send(f"{domain}.enable")
 
     def send(self, method: str, **params: Any) -> dict[str, Any]:
-        """Send a command and return its result; events that arrive before it are recorded."""
-        self.number += 1
-        self.socket.send(json.dumps({"id": self.number, "method": method, "params": params}))
+        """Send a command and return its result; events that arrive before the result are recorded."""
+        self.last_command_id += 1
+        self.socket.send(json.dumps({"id": self.last_command_id, "method": method, "params": params}))
         while True:
             message = json.loads(self.socket.recv(timeout=LONGEST_WAIT))
-            if message.get("id") == self.number:
+            if message.get("id") == self.last_command_id:
+                # The protocol's general code for a server error. Here it means that the page was replaced.
                 if message.get("error", {}).get("code") == -32000:
                     raise NavigationError(message)
                 assert "error" not in message, message
@@ -53,6 +57,7 @@ class Page:
             self.record_event(message)
 
     def record_event(self, message: dict[str, Any]) -> None:
+        """Add an error or a requested address to the lists; ignore any other event."""
         params = message.get("params", {})
         if message.get("method") == "Runtime.exceptionThrown":
             self.errors.append(json.dumps(params["exceptionDetails"]))
@@ -62,21 +67,21 @@ class Page:
             self.requested_urls.append(params["request"]["url"])
 
     def open(self, path: Path) -> None:
-        """Load a file and wait until it is complete."""
+        """Load a file as a page, and wait until the page is complete."""
         self.errors.clear()
         self.requested_urls.clear()
         self.send("Page.navigate", url=path.as_uri())
         self.wait_until("document.readyState === 'complete' && location.protocol === 'file:'")
 
-    def visit(self, url: str, ready: str) -> None:
-        """Load an address and wait until the expression `ready` is true there."""
+    def visit(self, url: str, ready_expression: str) -> None:
+        """Load an address and wait until the JavaScript expression is true in its page."""
         self.errors.clear()
         self.requested_urls.clear()
         self.send("Page.navigate", url=url)
-        self.wait_until(f"location.href.startsWith({json.dumps(url.partition('?')[0])}) && ({ready})")
+        self.wait_until(f"location.href.startsWith({json.dumps(url.partition('?')[0])}) && ({ready_expression})")
 
     def press(self, key: str, *, key_code: int, modifiers: int = 0, text: str = "") -> None:
-        """Press a key. modifiers: 2 for Ctrl, 8 for Shift."""
+        """Press a key. modifiers: 2 for Ctrl, 8 for Shift; text: the characters that the key types, if any."""
         for kind in ("keyDown", "keyUp"):
             typed_text = {"text": text} if text and kind == "keyDown" else {}
             self.send(
@@ -90,10 +95,10 @@ class Page:
             )
 
     def run(self, script: str) -> Any:
-        """The value of an expression."""
-        value = self.send("Runtime.evaluate", expression=script, returnByValue=True, awaitPromise=True)
-        assert "exceptionDetails" not in value, value
-        return value["result"].get("value")
+        """The value of a JavaScript expression in the page."""
+        outcome = self.send("Runtime.evaluate", expression=script, returnByValue=True, awaitPromise=True)
+        assert "exceptionDetails" not in outcome, outcome
+        return outcome["result"].get("value")
 
     def wait_until(self, script: str) -> None:
         """Wait until an expression is true."""
@@ -118,13 +123,13 @@ class Page:
 
     def save_picture(self, path: Path, *, is_whole_page: bool = True) -> None:
         """Save the whole page as a PNG, or only the part that the window shows."""
-        value = self.send("Page.captureScreenshot", format="png", captureBeyondViewport=is_whole_page)
-        path.write_bytes(base64.b64decode(value["data"]))
+        screenshot = self.send("Page.captureScreenshot", format="png", captureBeyondViewport=is_whole_page)
+        path.write_bytes(base64.b64decode(screenshot["data"]))
 
 
 @contextmanager
 def open_browser(profile: Path) -> Iterator[Page]:
-    """Start a browser with one page, and end it afterwards."""
+    """Start a browser, yield one tab of it, and end the browser afterwards. profile: the folder for its profile."""
     command = [
         str(find_chromium()),
         *BROWSER_FLAGS,
@@ -145,7 +150,7 @@ def open_browser(profile: Path) -> Iterator[Page]:
 
 
 def wait_for_port(profile: Path, process: "subprocess.Popen[bytes]") -> int:
-    """Wait until the browser listens, and return its port."""
+    """Wait until the browser has written the port of its DevTools server into its profile, and return the port."""
     file, deadline = profile / "DevToolsActivePort", time.monotonic() + LONGEST_WAIT
     while not (file.exists() and file.read_text().strip()):
         assert process.poll() is None, "the browser ended"

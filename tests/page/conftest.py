@@ -1,4 +1,4 @@
-"""One browser for all tests of pages, a report of 100 and of 5,000 questions, and the page of `quorum serve`."""
+"""Fixtures: one browser tab for all tests, two reports (100 and 5,000 questions), and the page of `quorum serve`."""
 
 import sys
 from collections.abc import Iterator
@@ -15,6 +15,7 @@ from page_server import ServedPage, serve_page
 
 @pytest.fixture(scope="session")
 def page(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Page]:
+    """The tab of the browser in which the tests open pages."""
     if find_chromium() is None:
         pytest.fail("No Chromium is installed; on Debian: apt-get install chromium")
     with open_browser(tmp_path_factory.mktemp("profile")) as browser_page:
@@ -23,6 +24,7 @@ def page(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Page]:
 
 @pytest.fixture(scope="session", params=[100, 5000])
 def report(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The path of a report's page. A test that uses it runs twice: with 100 and with 5,000 questions."""
     return make_report(tmp_path_factory.mktemp("report"), request.param)
 
 

@@ -1,4 +1,4 @@
-"""`quorum serve` as a process of its own, with a clean environment and no way out of this machine."""
+"""`quorum serve` as a process of its own, with a clean environment and no network beyond this machine."""
 
 import os
 import signal
@@ -17,7 +17,7 @@ START_TIMEOUT_S = 180
 OFFLINE_SCRIPT = f"""
 import sys
 sys.path.insert(0, {str(ROOT / "tests")!r})
-import conftest  # from here on this process reaches this machine alone
+import conftest  # from here on, a connection to another machine raises an error
 from quorum.cli.main import main
 main()
 """

@@ -15,12 +15,12 @@ from quorum.evaluation.report.page import read_asset, render_cost_section
 from quorum.graphs import METHODS
 
 METHOD_NAMES = [*sorted(METHODS)[:23], "blendfilter[filter_turns=1]"]
-# JavaScript: the place, text and kind of every label and point of the charts.
+# JavaScript: a LabelBox for every label and point of the charts that are shown at the page's width.
 BOXES = """[...document.querySelectorAll('svg .name, svg .tick, svg .axis, svg .point')]
   .map((one) => [one.getBoundingClientRect(), one.textContent || 'a point', one.classList[0]])
   .filter(([box]) => box.width > 0)
   .map(([box, text, kind]) => [box.left, box.top, box.right, box.bottom, text, kind])"""
-LabelBox = tuple[float, float, float, float, str, str]
+LabelBox = tuple[float, float, float, float, str, str]  # left, top, right, bottom, text, kind (the CSS class)
 
 
 def make_crowded_figures(seed: int, count: int) -> list[MethodFigures]:
@@ -30,13 +30,17 @@ def make_crowded_figures(seed: int, count: int) -> list[MethodFigures]:
         tokens = rng.choice([600, 900, 1000, rng.uniform(500, 2500), rng.uniform(30, 15_000)])
         quality = rng.choice([0.25, 0.3, rng.uniform(0.2, 0.35), rng.uniform(0.0, 0.4)])
         low, high = max(0.0, quality - 0.04), quality + 0.05
-        figures.append(MethodFigures(name, 400, 0, quality, low, high, 1, tokens, None, 1))
+        figures.append(
+            MethodFigures(
+                name, n=400, errors=0, quality=quality, low=low, high=high, calls=1, tokens=tokens, cost=None, seconds=1
+            )
+        )
     return figures
 
 
 def write_charts_page(folder: Path, seed: int, count: int) -> Path:
     """Write a page with only the charts of `make_crowded_figures(seed, count)`, and return its path."""
-    figures, decision = make_crowded_figures(seed, count), make_decision(folder, 12, "")
+    figures, decision = make_crowded_figures(seed, count), make_decision(folder, 12, hostile_text="")
     best = max(figures, key=lambda figure: figure.quality).name
     recommendation = replace(
         decision.recommendation,
@@ -76,6 +80,7 @@ def test_no_label_lies_on_another(page: Page, tmp_path: Path, seed: int, count: 
     labelled_names = {text for *_, text, kind in boxes if kind == "name"}
     best = max(make_crowded_figures(seed, count), key=lambda figure: figure.quality).name
     assert best in labelled_names or width == 390
+    # Where a name does not fit, the label is the method's number in the list below the chart.
     numbers = {str(number) for number in range(1, count + 1)}
     assert labelled_names <= numbers | set(METHOD_NAMES)
     # Points at the same place may leave no room for two of the labels.
@@ -83,7 +88,8 @@ def test_no_label_lies_on_another(page: Page, tmp_path: Path, seed: int, count: 
     assert all(box[0] >= 0 and box[2] <= width for box in boxes)
     assert page.run("document.documentElement.scrollWidth") <= width
     scales = page.run("[...document.querySelectorAll('svg')].map((one) => one.getScreenCTM()?.a || 9)")
-    assert min(scales) > 0.85  # so letters of 11px, the smallest in report.css, are over 9 pixels high
+    # At this scale, letters of 11px, the smallest in report.css, are over 9 pixels high. A hidden chart gives scale 9.
+    assert min(scales) > 0.85
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
@@ -117,7 +123,7 @@ def test_pointing_at_a_name_highlights_its_curve(page: Page, report: Path) -> No
 
 
 @pytest.mark.parametrize("width", [1200, 390])
-def test_an_opened_question_keeps_its_tables_among_many_methods(page: Page, report: Path, width: int) -> None:
+def test_an_opened_question_has_readable_tables_among_many_methods(page: Page, report: Path, width: int) -> None:
     page.set_size(width)
     page.open(report)
     page.run("document.querySelector('.questions').classList.add('many')")

@@ -17,7 +17,7 @@ async def test_more_runs_at_once_than_the_limit_are_refused(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     base = Context(model="openai:test", store=str(tmp_path / "store"), collection="none", attempts=1)
-    state = SharedState(base)
+    state = SharedState(base)  # its store has no collection "none", so every run ends soon, with an error
     query = AskRequest("Why?")
     runs = [state.ask(query) for _ in range(MAX_RUNS_IN_PROGRESS)]
     with pytest.raises(SetupError, match=f"{MAX_RUNS_IN_PROGRESS} questions are under way already; ask again"):

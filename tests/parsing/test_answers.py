@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from quorum.core.text import is_unknown
 from quorum.parsing.answers import ABBREVIATION, Parsed, ReasonedAnswer, parse_reasoned_answer, parse_short_answer
 
-QUESTION = "Which film?"
+QUESTION = "Which film?"  # the question that the prompt asks; some of the replies repeat it
 
 
 @pytest.mark.parametrize(
@@ -87,7 +87,7 @@ def test_a_short_answer_is_read(reply: str, answer: str) -> None:
         ('{"city": "Paris", "year": 1900}', "unknown"),
     ],
 )
-def test_a_short_answer_that_breaks_the_contract_is_marked_malformed(reply: str, answer: str) -> None:
+def test_a_short_answer_in_another_form_is_marked_malformed(reply: str, answer: str) -> None:
     assert parse_short_answer(reply, QUESTION) == Parsed(answer, malformed=True)
 
 
@@ -130,9 +130,7 @@ def test_a_reasoned_answer_is_read_with_its_rationale(reply: str, answer: str, r
         ("It must be Saw VI.\n\nPassages:\n[1] x\n\nQuestion: Who?\nAnswer: Bob", "It must be Saw VI", None),
     ],
 )
-def test_a_reasoned_answer_that_breaks_the_contract_is_marked_malformed(
-    reply: str, answer: str, rationale: str | None
-) -> None:
+def test_a_reasoned_answer_in_another_form_is_marked_malformed(reply: str, answer: str, rationale: str | None) -> None:
     assert parse_reasoned_answer(reply, QUESTION) == Parsed(ReasonedAnswer(answer, rationale), malformed=True)
 
 
@@ -148,7 +146,7 @@ REPLY_LINES = st.lists(
 
 
 @given(REPLY_LINES)
-def test_any_reply_gives_one_line(reply: str) -> None:
+def test_any_reply_gives_an_answer_of_one_line(reply: str) -> None:
     for answer in (parse_short_answer(reply, QUESTION).value, parse_reasoned_answer(reply, QUESTION).value.answer):
         assert answer
         assert len(answer.splitlines()) == 1
@@ -164,16 +162,16 @@ ANSWER_WRAPPINGS = st.sampled_from(
 
 
 @given(PERSON_NAMES, ANSWER_WRAPPINGS)
-def test_wrapping_does_not_change_the_answer(name: str, wrap: str) -> None:
-    assert parse_short_answer(wrap.format(name)) == Parsed(name)
+def test_wrapping_does_not_change_the_answer(name: str, wrapping: str) -> None:
+    assert parse_short_answer(wrapping.format(name)) == Parsed(name)
 
 
 @given(PERSON_NAMES, ANSWER_WRAPPINGS, PERSON_NAMES)
-def test_reasoning_before_the_answer_does_not_change_it(name: str, wrap: str, other_name: str) -> None:
-    if "```" in wrap or "{{" in wrap:
+def test_reasoning_before_the_answer_does_not_change_it(name: str, wrapping: str, other_name: str) -> None:
+    if "```" in wrapping or "{{" in wrapping:  # such a block stands alone, not after "Answer: "
         return
-    run_on = f"\n\nQuestion: {other_name}?\nAnswer: {other_name}"
-    reply = f"First I thought of {other_name}, then of {name}.\nAnswer: {wrap.format(name)}{run_on}"
+    invented_question = f"\n\nQuestion: {other_name}?\nAnswer: {other_name}"
+    reply = f"First I thought of {other_name}, then of {name}.\nAnswer: {wrapping.format(name)}{invented_question}"
     assert parse_reasoned_answer(reply, QUESTION).value.answer == name
 
 
@@ -181,8 +179,8 @@ def test_reasoning_before_the_answer_does_not_change_it(name: str, wrap: str, ot
     st.sampled_from(["Unknown", "I don't know.", "The passages do not say.", "Not enough information", "N/A"]),
     ANSWER_WRAPPINGS,
 )
-def test_an_unknown_stays_unknown_in_any_wrapping(answer: str, wrap: str) -> None:
-    assert is_unknown(parse_short_answer(wrap.format(answer)).value)
+def test_an_unknown_stays_unknown_in_any_wrapping(answer: str, wrapping: str) -> None:
+    assert is_unknown(parse_short_answer(wrapping.format(answer)).value)
 
 
 @pytest.mark.parametrize(

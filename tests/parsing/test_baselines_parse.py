@@ -73,9 +73,7 @@ def test_a_masked_statement_is_read(reply: str) -> None:
         ("", None),
     ],
 )
-def test_a_masked_statement_that_breaks_the_contract_is_marked_malformed(
-    reply: str, value: MaskedStatement | None
-) -> None:
+def test_a_masked_statement_in_another_form_is_marked_malformed(reply: str, value: MaskedStatement | None) -> None:
     assert parse_masked_statement(reply, "1931") == Parsed(value, malformed=True)
 
 
@@ -143,7 +141,7 @@ def test_the_missing_words_are_read(reply: str) -> None:
 
 
 @pytest.mark.parametrize(("reply", "words"), [("", "unknown"), ("Lumen Tower\nIron Mast", "Lumen Tower")])
-def test_missing_words_that_break_the_contract_are_marked_malformed(reply: str, words: str) -> None:
+def test_missing_words_in_another_form_are_marked_malformed(reply: str, words: str) -> None:
     assert parse_missing_words(reply) == Parsed(words, malformed=True)
 
 
@@ -187,5 +185,5 @@ def test_an_answer_and_its_notes_are_read(reply: str, answer: str, notes: str) -
         ('{"answer": "1931"}', "1931", None),
     ],
 )
-def test_notes_that_break_the_contract_are_marked_malformed(reply: str, answer: str, notes: str | None) -> None:
+def test_notes_in_another_form_are_marked_malformed(reply: str, answer: str, notes: str | None) -> None:
     assert parse_answer_with_notes(reply, "When?") == Parsed(ReasonedAnswer(answer, notes), malformed=True)

@@ -14,6 +14,7 @@ from quorum.parsing.choices import parse_choice
 
 TWO_TOWNS = ["Paris", "London"]
 
+# Replies that list candidates, and the first two candidates that the parser reads.
 LIST_REPLIES = [
     ("(a) Paris (b) London", TWO_TOWNS),
     ("(a) Paris, (b) London", TWO_TOWNS),
@@ -116,7 +117,8 @@ LIST_REPLIES = [
     ("(a) N/A (b) N/A", []),
 ]
 
-UNMARKED_REPLIES = [
+# The same for replies that do not have the form of a list.
+MALFORMED_REPLIES = [
     ("Paris", ["Paris"]),
     ("Paris.", ["Paris"]),
     ("Washington, D.C.", ["Washington, D.C."]),
@@ -148,8 +150,8 @@ def test_a_list_of_candidates_is_read(reply: str, candidates: list[str]) -> None
     assert parse_candidates(remove_thinking(reply), 2) == Parsed(candidates)
 
 
-@pytest.mark.parametrize(("reply", "candidates"), UNMARKED_REPLIES)
-def test_candidates_without_markers_are_read(reply: str, candidates: list[str]) -> None:
+@pytest.mark.parametrize(("reply", "candidates"), MALFORMED_REPLIES)
+def test_candidates_in_another_form_are_read_and_marked_malformed(reply: str, candidates: list[str]) -> None:
     assert parse_candidates(remove_thinking(reply), 2) == Parsed(candidates, malformed=True)
 
 
@@ -159,6 +161,7 @@ def test_more_than_two_candidates_are_read_where_the_limit_allows() -> None:
     assert parse_candidates(reply, 26).value == ["Paris", "London", "Rome", "Berlin"]
 
 
+# The letter x at both ends keeps the parser from cutting punctuation off a name.
 NAMES = st.text("abcdefghijklmnopqrstuvwxyz .,'-é東", min_size=1, max_size=12).map(lambda name: f"x{name}x")
 
 
@@ -201,6 +204,7 @@ def test_any_reply_is_read(reply: str) -> None:
     ],
 )
 def test_a_reply_that_repeats_itself_is_read(reply: str) -> None:
+    """A regular expression that takes quadratic time in the length of the reply would take minutes here."""
     assert len(parse_candidates(reply, 2).value) <= 2
 
 
@@ -242,12 +246,12 @@ def test_a_reply_that_names_no_choice_is_malformed(reply: str, answer: str) -> N
     assert parse_choice(reply, TWO_TOWNS) == Parsed(answer, malformed=True)
 
 
-def test_a_choice_that_looks_like_a_letter_is_read_as_text() -> None:
+def test_a_choice_that_begins_like_a_label_is_read_as_text() -> None:
     assert parse_choice("A. A. Milne", ["Paris", "A. A. Milne"]) == Parsed("A. A. Milne")
 
 
 # `vote_key` drops a repetition, so the key of a name such as "x.x" is the one letter "x". A reply "(x)" then names
-# "x.x", not the candidate with the letter x.
+# "x.x", not the 24th candidate, whose letter is x.
 LONG_NAMES = NAMES.filter(lambda name: len(vote_key(name)) > 1)
 
 

@@ -1,4 +1,8 @@
-"""Replies without end: every parser reads a bounded part of them, and thoughts are removed in one pass."""
+"""Replies without end, as a model in a loop writes them.
+
+Every parser reads only a limited part of such a reply, and the removal of thoughts and the test for a refusal also cope
+with it.
+"""
 
 import pytest
 
@@ -9,8 +13,8 @@ from quorum.core.unknown import is_unknown
 from quorum.parsing.wrapping import LONGEST_READ_TEXT, shorten_reply
 
 PARSERS = find_parsers()
-# A text for which every parser that reads it returns something else than for an empty reply.
-REPLY_IN_THE_MIDDLE = """
+# Contains something to find for every parser: if a parser reads this text, its result is not that of an empty reply.
+MIDDLE = """
 Question: Who died?
 Answer: Vienna
 Verdict: True. Label: SUPPORTS. Passage 2 is better. Yes.
@@ -26,17 +30,17 @@ Hidden: He
 """
 
 
-def surround_middle(piece: str) -> str:
-    return f"{piece}{REPLY_IN_THE_MIDDLE}{piece}"
+def surround_middle(filler: str) -> str:
+    return f"{filler}{MIDDLE}{filler}"
 
 
 @pytest.mark.parametrize(
     "shape", ["words", "spaces", "new lines", "answers", "opening brackets", "thoughts in thoughts"]
 )
 def test_the_middle_of_an_endless_reply_is_not_read(shape: str) -> None:
-    piece = SHAPES[shape](LONGEST_READ_TEXT)
-    reply = surround_middle(piece)
+    reply = surround_middle(filler=SHAPES[shape](LONGEST_READ_TEXT))
     shortened_reply = shorten_reply(reply, LONGEST_READ_TEXT)
+    assert MIDDLE not in shortened_reply
     for name, parse in PARSERS.items():
         assert parse(reply) == parse(shortened_reply), name
 
@@ -47,17 +51,14 @@ def test_an_answer_in_the_middle_is_read_if_the_reply_is_short_enough() -> None:
     assert {name for name in PARSERS if parsed_with_answer[name] == parsed_without_answer[name]} == set()
 
 
-@pytest.mark.parametrize("shape", ["thoughts never closed", "thoughts in thoughts", "tags"])
-def test_endless_thoughts_are_removed(shape: str) -> None:
-    reply = SHAPES[shape](300_000)
-    assert (
-        remove_thinking(f"{reply} Rohrau")
-        == {
-            "thoughts never closed": "",
-            "thoughts in thoughts": "Rohrau",
-            "tags": f"{reply} Rohrau",
-        }[shape]
-    )
+@pytest.mark.parametrize(("shape", "expected"), [("thoughts never closed", ""), ("thoughts in thoughts", "Rohrau")])
+def test_endless_thoughts_are_removed(shape: str, expected: str) -> None:
+    assert remove_thinking(f"{SHAPES[shape](300_000)} Rohrau") == expected
+
+
+def test_endless_tags_that_mark_no_thought_are_kept() -> None:
+    reply = f"{SHAPES['tags'](300_000)} Rohrau"
+    assert remove_thinking(reply) == reply
 
 
 @pytest.mark.parametrize(

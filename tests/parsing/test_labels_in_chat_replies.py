@@ -77,6 +77,7 @@ UNDECIDED_REPLIES = [
     "The evidence neither supports nor refutes the claim.",
 ]
 
+# Replies that need more than the label's own words: reasons, doubt, negation. "unknown": the reply gives no label.
 LABEL_OF_REPLY = {
     (
         "The passage says that the film was shot in Spain. The claim says Italy. This contradicts "
@@ -125,5 +126,5 @@ def test_undecided_labels_are_read(reply: str) -> None:
 
 
 @pytest.mark.parametrize(("reply", "label"), LABEL_OF_REPLY.items())
-def test_labels_in_other_words_are_read(reply: str, label: str) -> None:
+def test_labels_are_read_from_reasons_doubt_and_negation(reply: str, label: str) -> None:
     assert parse_label(reply).value == label

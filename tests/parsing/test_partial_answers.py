@@ -15,7 +15,7 @@ REFUSAL = "The passages do not say when the tower was finished, and nothing else
 
 
 def read_partial_answers(reply: str, prompt: str = "answer_long") -> list[str]:
-    """The partial answer after each character."""
+    """The partial answers in all beginnings of the reply, from the empty one to the whole reply."""
     return [read_partial_answer(prompt, reply[:end], "When?") for end in range(len(reply) + 1)]
 
 
@@ -24,12 +24,12 @@ def test_long_answers_and_turns_of_a_dialogue_are_shown_while_they_are_written()
     assert streamed_prompts == {f"answer{kind}_{form}" for kind in ("", "_candidates") for form in ("long", "dialogue")}
 
 
-def test_each_partial_answer_continues_the_one_before_and_begins_the_whole_answer() -> None:
+def test_each_partial_answer_continues_the_one_before_and_is_the_beginning_of_the_whole_answer() -> None:
     whole_answer = read_reply("answer_long", REPLY).value
     partial_answers = read_partial_answers(REPLY)
     assert all(later.startswith(earlier) for earlier, later in pairwise(partial_answers))
     assert all(whole_answer.startswith(item) for item in partial_answers)
-    assert partial_answers[-1] == whole_answer.rpartition(" ")[0]
+    assert partial_answers[-1] == whole_answer.rpartition(" ")[0]  # the last word may be incomplete
     assert next(item for item in partial_answers if item).startswith("The tower was finished")
 
 

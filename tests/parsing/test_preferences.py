@@ -1,4 +1,7 @@
-"""Parsing a judge's reply: which of two passages is better?"""
+"""Parsing a judge's reply: which of two passages is better?
+
+The parsed value is the place of the better passage (0 or 1), or None.
+"""
 
 import re
 
@@ -91,7 +94,7 @@ TIE_REPLIES = [
     "Answer: Both",
     '{"answer": "both"}',
 ]
-NO_PREFERENCE = [
+MALFORMED_REPLIES = [
     "",
     "   ",
     "...",
@@ -133,6 +136,6 @@ def test_a_tie_prefers_neither_passage(reply: str) -> None:
     assert parse_preference(reply) == Parsed(None)
 
 
-@pytest.mark.parametrize("reply", NO_PREFERENCE)
+@pytest.mark.parametrize("reply", MALFORMED_REPLIES)
 def test_a_reply_without_a_preference_or_with_two_that_disagree_is_malformed(reply: str) -> None:
     assert parse_preference(remove_thinking(reply)) == Parsed(None, malformed=True)

@@ -144,7 +144,7 @@ WORDS = st.text("abcdefg ", min_size=1, max_size=20).filter(lambda text: any(c.i
 
 
 @given(WORDS, st.lists(WORDS, min_size=1, max_size=3))
-def test_replies_that_keep_the_contract_are_read(question: str, answers: list[str]) -> None:
+def test_replies_in_the_right_form_are_read(question: str, answers: list[str]) -> None:
     written_question, (first, *others) = (
         f"Which {' '.join(question.split())}?",
         [f"x{' '.join(answer.split())}" for answer in answers],

@@ -83,7 +83,7 @@ def test_a_search_and_its_thought_are_read(reply: str, query: str) -> None:
         (json.dumps({"thought": THOUGHT, "action": "Lookup", "action_input": "height"}), None),
     ],
 )
-def test_a_search_that_breaks_the_contract_is_read_and_marked_malformed(reply: str, query: str | None) -> None:
+def test_a_malformed_action_is_marked_and_its_query_is_read_if_possible(reply: str, query: str | None) -> None:
     parsed_step = parse_step(reply)
     assert (parsed_step.value.query, parsed_step.value.answer, parsed_step.malformed) == (query, None, True)
     assert parsed_step.value.thought.startswith(THOUGHT)
@@ -126,7 +126,7 @@ def test_a_final_answer_and_its_thought_are_read(reply: str, answer: str) -> Non
         (f"{THOUGHT}\nAction 2: Finish", "unknown"),
     ],
 )
-def test_a_final_answer_that_breaks_the_contract_is_read_and_marked_malformed(reply: str, answer: str) -> None:
+def test_a_final_answer_in_another_form_is_read_and_marked_malformed(reply: str, answer: str) -> None:
     assert parse_step(reply) == Parsed(Action(THOUGHT, answer=answer), malformed=True)
 
 
@@ -140,10 +140,10 @@ def test_a_reply_without_a_step_is_malformed(reply: str) -> None:
 def test_an_action_that_a_thought_talks_about_is_not_the_one_taken() -> None:
     reply = "A Search[Lhotse] would not help, so K2 it is.\nAction 1: Search[K2]"
     assert parse_step(reply).value == Action("A Search[Lhotse] would not help, so K2 it is.", query="K2")
-    not_yet = "Answer: not known yet.\nAction 1: Search[K2]\nFinal answer: 8,611 m"
-    assert parse_step(not_yet).value.query == "K2"
-    prose = "Search engines may finish this. Searching (again) costs little.\nAction 1: Search[K2]"
-    assert parse_step(prose).value.query == "K2"
+    reply_with_answers_around = "Answer: not known yet.\nAction 1: Search[K2]\nFinal answer: 8,611 m"
+    assert parse_step(reply_with_answers_around).value.query == "K2"
+    reply_with_verbs_in_prose = "Search engines may finish this. Searching (again) costs little.\nAction 1: Search[K2]"
+    assert parse_step(reply_with_verbs_in_prose).value.query == "K2"
 
 
 def test_a_question_that_is_restated_before_the_step_is_skipped() -> None:
@@ -157,7 +157,7 @@ def test_a_thought_of_several_lines_becomes_one_line() -> None:
 
 
 NAMES = st.from_regex(r"[A-Z][a-z]{2,8}( [A-Z][a-z]{2,8}){0,2}", fullmatch=True)
-RUN_ONS = st.sampled_from(
+RUN_ONS = st.sampled_from(  # what a model may write after its action; a name is put in place of each {}
     ["", "\nObservation 1: {}", "\nObservation: x\nThought 2: {}\nAction 2: Finish[{}]", "\nAction 2: Search[{}]"]
 )
 
@@ -166,5 +166,5 @@ RUN_ONS = st.sampled_from(
 def test_text_after_the_first_action_is_ignored(name: str, other_name: str, run_on: str, verb: str) -> None:
     step = f"{THOUGHT}\nAction 1: {verb}[{name}]"
     assert parse_step(step + run_on.format(other_name, other_name)) == parse_step(step)
-    parsed_step = parse_step(step).value
-    assert (parsed_step.query or parsed_step.answer) == name
+    action = parse_step(step).value
+    assert (action.query or action.answer) == name

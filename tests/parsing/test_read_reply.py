@@ -48,7 +48,7 @@ def list_sent_prompts() -> dict[str, set[str]]:
 
 
 def get_prompt_name(node: ast.expr) -> str | None:
-    """The prompt that an argument names: "NAME", or `variant("NAME", runtime)`."""
+    """The prompt that an argument names: "NAME", or `choose_variant("NAME", runtime)`."""
     name = node.args[0] if isinstance(node, ast.Call) and node.args else node
     return name.value if isinstance(name, ast.Constant) and isinstance(name.value, str) else None
 
@@ -59,6 +59,7 @@ def test_nodes_read_replies_with_the_parsers_of_the_table() -> None:
     differing = {}
     for prompt, names in names_in_parse.items():
         parser = REPLY_PARSERS[prompt].parse.__name__
+        # parse=parse passes a local variable, and this test cannot see which parser it is.
         if "parse" not in names and ADAPTED_PARSERS.get(parser, parser) not in names:
             differing[prompt] = (parser, names)
     assert differing == {}
@@ -76,6 +77,7 @@ CANDIDATES = ["Ada Korn", "Jonas Brekke"]
         ("answer_choices", "(B)", {"candidates": CANDIDATES}, "Jonas Brekke"),
         ("candidates", "(a) Ada Korn (b) Jonas Brekke", {"count": 2}, CANDIDATES),
         ("candidates.paper", "(a) Ada Korn (b) Jonas Brekke", {"count": 1}, CANDIDATES[:1]),
+        # The value of choose counts passages from 1; those of rank_passages and ranking count from 0.
         ("choose", "Passages 1 and 3", {"count": 3}, [1, 3]),
         ("rank_passages", "[3] > [1] > [2]", {"count": 3}, [2, 0, 1]),
         ("filter_sentences", "It is old.", {"candidates": ["It is old. It is red."]}, ["It is old."]),
@@ -123,6 +125,6 @@ def test_an_unknown_prompt_is_a_setup_error_that_lists_the_prompts() -> None:
 
 
 @given(prompt=st.sampled_from(sorted(REPLY_PARSERS)), reply=st.text())
-def test_no_reply_raises(prompt: str, reply: str) -> None:
+def test_read_reply_never_raises_whatever_the_reply_is(prompt: str, reply: str) -> None:
     reading = read_reply(prompt, reply, question="Who?", candidates=CANDIDATES, count=2)
     assert reading.malformed in (True, False)

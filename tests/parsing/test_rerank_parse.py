@@ -96,7 +96,7 @@ def test_a_ranking_is_read(reply: str) -> None:
         ("[3] > [1]", 3, make_ranking(3, 1, 2, malformed=True)),
         ("[4] > [2]", 5, make_ranking(4, 2, 1, 3, 5, malformed=True)),
         ("[5] > [3] > [", 5, make_ranking(5, 3, 1, 2, 4, malformed=True)),  # cut off by a limit on tokens
-        ("[2] > [1]", 5, make_ranking(2, 1, 3, 4, 5)),  # 3 to 5 may not have fitted into the prompt
+        ("[2] > [1]", 5, make_ranking(2, 1, 3, 4, 5)),  # perhaps 3 to 5 did not fit into the prompt: well-formed
         ("[2] > [1] > [3]", 4, make_ranking(2, 1, 3, 4)),
         ("[1]", 1, make_ranking(1)),
         ("", 1, make_ranking(1)),

@@ -85,7 +85,7 @@ def test_a_follow_up_question_or_final_answer_is_read(reply: str, step: SelfAskS
         ('{"follow_up": ""}', SelfAskStep()),
     ],
 )
-def test_a_follow_up_that_breaks_the_contract_is_marked_malformed(reply: str, step: SelfAskStep) -> None:
+def test_a_reply_in_another_form_is_marked_malformed(reply: str, step: SelfAskStep) -> None:
     assert parse_self_ask_step(reply) == Parsed(step, malformed=True)
 
 

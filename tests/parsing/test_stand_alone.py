@@ -1,11 +1,11 @@
-"""Replies that rewrite a follow-up question."""
+"""Replies that rewrite a follow-up question as a question that can be understood without the conversation."""
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from quorum.parsing.answers import Parsed
-from quorum.parsing.stand_alone import parse_stand_alone_question
+from quorum.parsing.stand_alone import LONGEST_QUESTION, parse_stand_alone_question
 
 FOLLOW_UP_QUESTION, STAND_ALONE_QUESTION = "How tall is it?", "How tall is the Eiffel Tower?"
 
@@ -39,7 +39,7 @@ def test_the_rewritten_question_is_read(reply: str) -> None:
         "None",
         "The passages do not say.",
         "It is 330 metres tall.",
-        "?" * 1001,
+        "?" * (LONGEST_QUESTION + 1),
     ],
 )
 def test_an_unusable_reply_leaves_the_question_unchanged(reply: str) -> None:
@@ -47,7 +47,7 @@ def test_an_unusable_reply_leaves_the_question_unchanged(reply: str) -> None:
 
 
 @given(st.text(max_size=2000))
-def test_no_reply_raises(reply: str) -> None:
+def test_any_reply_gives_a_question_on_one_line(reply: str) -> None:
     parsed_question = parse_stand_alone_question(reply, FOLLOW_UP_QUESTION)
     assert parsed_question.value
     assert "\n" not in parsed_question.value

@@ -1,4 +1,4 @@
-"""Many processes that ask questions give the same results as one process, even if one of them is killed."""
+"""Many processes that ask questions give the same results as one process, even if one of the many is killed."""
 
 import asyncio
 import json
@@ -24,15 +24,15 @@ from quorum.evaluation.run.score import Scores
 
 pytestmark = [
     pytest.mark.usefixtures("ray_address"),
-    pytest.mark.filterwarnings("ignore"),
-]  # Ray itself causes warnings
+    pytest.mark.filterwarnings("ignore"),  # Ray itself causes warnings
+]
 ROOT = Path(__file__).parents[2]
 QUESTION_COUNT = 6
 
 
 @pytest.fixture
 def data(tmp_path: Path) -> Path:
-    """Questions whose answer stands in one of their two passages."""
+    """A file of questions. Each brings two passages, of which the second holds the answer."""
     path = tmp_path / "data.jsonl"
     lines = [
         {
@@ -51,11 +51,12 @@ def data(tmp_path: Path) -> Path:
 
 
 def read_number(request: Request) -> int:
+    """The number of the question in a request."""
     return int(request.text.rpartition("number ")[2].partition("?")[0])
 
 
 def reply_as_reader(request: Request) -> str:
-    """Name the person if the prompt holds only the passage that names them; else reply "unknown"."""
+    """Name the person if the prompt holds only the passage with the answer; else reply "unknown"."""
     return f"person {read_number(request)}" if "Nobody knows" not in request.text else "unknown"
 
 
@@ -66,13 +67,14 @@ def read_rows(folder: Path) -> list[dict[str, Any]]:
 
 
 def read_comparable_rows(folder: Path) -> dict[Any, Any]:
-    """The rows by question and method, without the times and counts of reused calls, which differ between runs."""
+    """The rows by question and method. Times and numbers of reused calls, which differ between runs, are set to 0."""
     return {(row["id"], row["method"]): row | {"seconds": 0, "reused_calls": 0} for row in read_rows(folder)}
 
 
 async def run_evaluation(
     data: Path, out: str, methods: str = "concat,concat_pf", engine: str = "ray", **settings: Any
 ) -> Scores:
+    """settings: concurrency, writes_details and limit are fields of `Options`, all others are fields of `Context`."""
     options = {name: settings.pop(name) for name in ("concurrency", "writes_details", "limit") if name in settings}
     context = Context(**{"model": "openai:test", "attempts": 1, **settings})
     return await evaluate(
@@ -93,9 +95,10 @@ async def test_the_results_are_those_of_one_process(data: Path, openai_server: O
     journal = str(data.parent / "journal.sqlite")
     in_many_processes = await run_evaluation(data, "many", journal=journal, writes_details=True)
     request_count = len(openai_server.requests)
+    # For each question, one call with both passages, which both methods share, and one call for each passage.
     assert request_count == in_many_processes.spending.calls == 3 * QUESTION_COUNT
     in_one_process = await run_evaluation(data, "one", engine="local", journal=journal, writes_details=True)
-    # The journal of the workers holds every reply.
+    # The workers wrote every reply to the journal, so one process needs no call.
     assert (in_one_process.spending.calls, len(openai_server.requests)) == (0, request_count)
     assert read_comparable_rows(in_many_processes.folder) == read_comparable_rows(in_one_process.folder)
     assert (in_many_processes.new_answers, in_many_processes.summary["concat"]["em"]) == (
@@ -129,7 +132,7 @@ async def test_a_slow_question_delays_no_other_and_finished_answers_are_kept(
     assert (continued_scores.new_answers, continued_scores.summary["concat"]["n"]) == (1, QUESTION_COUNT)
 
 
-async def test_the_questions_of_a_killed_worker_are_asked_elsewhere(data: Path, openai_server: OpenAIServer) -> None:
+async def test_the_questions_of_a_killed_worker_are_asked_by_another(data: Path, openai_server: OpenAIServer) -> None:
     kills: list[int] = []  # the number of the question during which the workers were killed
 
     def kill_once(request: Request) -> str:
@@ -139,9 +142,9 @@ async def test_the_questions_of_a_killed_worker_are_asked_elsewhere(data: Path, 
         return reply_as_reader(request)
 
     openai_server.reply(kill_once)
-    report = await run_evaluation(data, "out", "concat")
+    scores = await run_evaluation(data, "out", "concat")
     assert kills
-    assert (report.new_answers, report.summary["concat"]["errors"], len(read_rows(report.folder))) == (
+    assert (scores.new_answers, scores.summary["concat"]["errors"], len(read_rows(scores.folder))) == (
         QUESTION_COUNT,
         0,
         QUESTION_COUNT,
@@ -155,9 +158,9 @@ async def test_a_question_that_no_worker_survives_is_an_error_row(data: Path, op
         return reply_as_reader(request)
 
     openai_server.reply(kill_every_time)
-    report = await run_evaluation(data, "out", "concat", limit=4)
-    assert (report.summary["concat"]["n"], report.summary["concat"]["errors"]) == (4, 1)
-    failed_row = next(row for row in read_rows(report.folder) if row["error"])
+    scores = await run_evaluation(data, "out", "concat", limit=4)
+    assert (scores.summary["concat"]["n"], scores.summary["concat"]["errors"]) == (4, 1)
+    failed_row = next(row for row in read_rows(scores.folder) if row["error"])
     assert (failed_row["id"], failed_row["answer"]) == ("q3", None)
     assert "worker process exited" in failed_row["error"]
     openai_server.reply(reply_as_reader)
@@ -170,8 +173,8 @@ async def test_a_failed_call_is_an_error_row_and_a_refused_key_stops_the_run(
     openai_server.reply(
         lambda request: make_error(400, "not today") if read_number(request) == 4 else reply_as_reader(request)
     )
-    report = await run_evaluation(data, "out", "concat")
-    assert "not today" in next(row["error"] for row in read_rows(report.folder) if row["error"])
+    scores = await run_evaluation(data, "out", "concat")
+    assert "not today" in next(row["error"] for row in read_rows(scores.folder) if row["error"])
     openai_server.reply(make_error(401, "wrong key"))
     with pytest.raises(SetupError, match="wrong key"):
         await run_evaluation(data, "other", "concat")
@@ -183,15 +186,16 @@ async def test_a_journal_that_cannot_be_used_stops_the_run_with_one_sentence(
 ) -> None:
     journal = data.parent / "notes.txt"
     journal.write_text("These are notes, and no journal at all." * 100, encoding="utf-8")
-    with pytest.raises(SetupError, match=r"journal .*notes\.txt cannot be used") as end:
+    with pytest.raises(SetupError, match=r"journal .*notes\.txt cannot be used") as error_info:
         await run_evaluation(data, "out", "concat", limit=2, journal=str(journal))
-    assert "\n" not in str(end.value)
+    assert "\n" not in str(error_info.value)
 
 
 async def test_rate_limits_hold_for_all_workers_together(data: Path, openai_server: OpenAIServer) -> None:
     openai_server.reply(reply_as_reader)
     task = asyncio.create_task(run_evaluation(data, "out", "concat", requests_per_minute=3))
     await asyncio.to_thread(openai_server.wait_for_requests, 3, 120)
+    # Within 5 more seconds no fourth request arrives.
     with pytest.raises(TimeoutError, match="3 of 4"):
         await asyncio.to_thread(openai_server.wait_for_requests, 4, 5)
     task.cancel()
@@ -238,13 +242,13 @@ def test_an_interrupted_command_is_continued(
     while len(read_rows(out)) < QUESTION_COUNT - 1:
         assert process.poll() is None
     process.send_signal(signal.SIGINT)
-    _, output = process.communicate(timeout=120)
+    _, stderr = process.communicate(timeout=120)
     assert process.returncode == 130
-    assert output == "quorum: stopped; the same command again goes on from here.\n"
+    assert stderr == "quorum: stopped; the same command again goes on from here.\n"
     openai_server.release_held_replies()
-    process_again = subprocess.run(
+    continuing_process = subprocess.run(
         make_command(data, out), env=environment, capture_output=True, text=True, timeout=300
     )
-    assert process_again.returncode == 0, process_again.stderr
+    assert continuing_process.returncode == 0, continuing_process.stderr
     assert len(read_rows(out)) == QUESTION_COUNT
-    assert process_again.stderr == f"quorum: made 1 call now (196 tokens in, 2 out); results in {out}\n"
+    assert continuing_process.stderr == f"quorum: made 1 call now (196 tokens in, 2 out); results in {out}\n"

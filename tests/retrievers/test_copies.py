@@ -21,21 +21,25 @@ from quorum.retrievers.store import open_store
 
 __all__ = ["docs"]
 
+# Texts that differ only in small and capital letters, such as "Rule number" and "RULE NUMBER", are copies.
 TEXT = " ".join(f"Rule number {n} says that the gate of the lock number {n} is closed at night." for n in range(24))
 
 
 @pytest.fixture
 def index(docs: Path, tmp_path: Path) -> Callable[[], IndexReport]:
+    """A function that indexes the folder `docs` and removes the passages of files that are no longer there."""
     return lambda: index_documents([docs], collection="docs", store=tmp_path / "store", embeddings=VECTORS, prune=True)
 
 
 @pytest.fixture
 def list_collection(tmp_path: Path) -> Callable[[], list[Passage]]:
+    """A function that lists the passages of the collection `docs`."""
     context = Context(store=str(tmp_path / "store"), collection="docs", embeddings=VECTORS)
     return lambda: collections.list_passages(context)
 
 
 def list_files(passage: Passage) -> list[str]:
+    """The names of the files that contain a passage."""
     return [Path(place["file"]).name for place in passage["places"]]
 
 
@@ -78,19 +82,21 @@ def test_an_edited_original_replaces_its_passages(
     (docs / "a.txt").write_text(TEXT.replace("number 5 is closed", "number 5 is open"))
     index()
     texts = {
-        name: " ".join(item["text"] for item in list_collection() if name in list_files(item))
+        name: " ".join(passage["text"] for passage in list_collection() if name in list_files(passage))
         for name in ("a.txt", "b.txt")
     }
     assert ("number 5 is open" in texts["a.txt"], "number 5 is closed" in texts["a.txt"]) == (True, False)
     assert ("number 5 is open" in texts["b.txt"], "number 5 is closed" in texts["b.txt"]) == (False, True)
 
 
-def test_templates_that_differ_in_a_number_are_all_kept(
+def test_filled_in_forms_that_differ_in_a_number_are_all_kept(
     docs: Path, index: Callable[[], IndexReport], list_collection: Callable[[], list[Passage]]
 ) -> None:
-    form = "The pump in hall {} is serviced by two people who have passed the course, and by nobody else at any time."
+    template = (
+        "The pump in hall {} is serviced by two people who have passed the course, and by nobody else at any time."
+    )
     for number in range(12):
-        (docs / f"hall{number}.txt").write_text(form.format(number))
+        (docs / f"hall{number}.txt").write_text(template.format(number))
     report = index()
     assert (report.passages, report.copies) == (12, 0)
 
@@ -116,7 +122,7 @@ def test_a_touched_file_counts_as_unchanged_and_its_new_time_is_stored(
 def test_a_collection_of_an_older_version_can_be_read_and_is_brought_up_to_date(
     docs: Path, index: Callable[[], IndexReport], list_collection: Callable[[], list[Passage]], tmp_path: Path
 ) -> None:
-    """Of a passage's place, older versions stored only the path of the file; they stored no headings."""
+    """Older versions stored the path of a passage's file, but not the headings above the passage."""
     (docs / "a.txt").write_text("One.")
     (docs / "b.md").write_text("# B\n\n## Part\n\nTwo.")
     store = open_store(tmp_path / "store")
@@ -126,9 +132,9 @@ def test_a_collection_of_an_older_version_can_be_read_and_is_brought_up_to_date(
     store.delete("docs")
     store.create("docs", info)
     changes = Changes()
-    for title, text, name in old_passages:
+    for title, text, file_name in old_passages:
         hash_ = hash_content(title, text)
-        entry = PassageEntry(title, hash_, {str(docs / name): 0})
+        entry = PassageEntry(title, hash_, {str(docs / file_name): 0})  # passage 0 of its file
         changes.passages.append((Passage(id=hash_, title=title, text=text), entry, VECTORS.embed_documents([text])[0]))
     store.write("docs", info, changes)
     assert [describe_place(passage) for passage in list_collection()] == ["a.txt", "b.md"]

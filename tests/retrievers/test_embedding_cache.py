@@ -105,7 +105,8 @@ def test_a_second_collection_of_the_same_texts_asks_no_server(tmp_path: Path, op
     assert np.array_equal(*vectors)
 
 
-def test_embeddings_objects_are_not_cached(tmp_path: Path) -> None:
+def test_vectors_of_an_embeddings_object_are_not_cached(tmp_path: Path) -> None:
+    """Only embeddings that are given by name are cached, because a name says what the vectors depend on."""
     passage = Passage(id="a", title="", text=TEXTS[0])
     for collection in ("one", "two"):
         model = CountingEmbeddings()
@@ -114,7 +115,7 @@ def test_embeddings_objects_are_not_cached(tmp_path: Path) -> None:
     assert not (tmp_path / CACHE_FILE).exists()
 
 
-def test_the_cache_is_an_ordinary_database(tmp_path: Path) -> None:
+def test_the_cache_is_a_sqlite_database_with_a_row_for_each_text(tmp_path: Path) -> None:
     CachedEmbeddings(CountingEmbeddings, "count", tmp_path).embed_documents(TEXTS)
     with sqlite3.connect(tmp_path / CACHE_FILE) as database:
         assert database.execute("SELECT COUNT(*) FROM vectors").fetchone() == (2,)

@@ -160,7 +160,7 @@ def test_unreadable_files_are_named_and_others_are_indexed(docs: Path, index: In
         "lines.jsonl, line 5": "empty text",
         "lines.jsonl, line 6": "NUL characters in it",
         "lines.jsonl, line 7": "not UTF-8",
-        "lines.jsonl": "two texts in it have the id '1'; the first stays",
+        "lines.jsonl": "two texts in this document have the id '1'; only the first is stored",
     }
     assert reasons["cut.pdf"].startswith(("damaged", "no text"))
     assert reasons["not.pdf"].startswith("damaged")

@@ -1,4 +1,4 @@
-"""Two processes at one store: a killed indexer, and questions while another process indexes."""
+"""Several processes use one store: an indexer that is killed, a search while another process indexes, two indexers."""
 
 import signal
 import subprocess
@@ -37,7 +37,7 @@ def start_indexer(docs: Path, store: Path, killed_after: int = 0) -> subprocess.
 
 
 def write_documents(docs: Path, word: str, count: int) -> None:
-    """Documents of five passages."""
+    """Write `count` documents of five passages each about `word`. They replace the documents written before."""
     docs.mkdir(exist_ok=True)
     for n in range(count):
         text = " ".join(f"Sentence {i} of text {n} is about the {word} and ends here." for i in range(36))
@@ -49,7 +49,7 @@ def read_contents(store: Path) -> list[Passage]:
 
 
 @pytest.mark.long
-async def test_indexing_that_was_killed_continues_to_the_same_collection(tmp_path: Path) -> None:
+async def test_indexing_continued_after_a_kill_gives_the_same_collection_as_without(tmp_path: Path) -> None:
     docs = tmp_path / "docs"
     write_documents(docs, "river", 60)
     index_documents([docs], collection="docs", store=tmp_path / "whole", embeddings=VECTORS)
@@ -79,14 +79,14 @@ async def test_questions_are_answered_while_another_process_indexes(tmp_path: Pa
     await search("river", context)
     write_documents(docs, "tiger", 20)
     process = start_indexer(docs, store)
-    question_count = 0
+    search_count = 0
     while process.poll() is None:
         passages = await search("the river and the tiger", context)
         assert len({passage["id"] for passage in passages}) == 20
         assert all(passage["text"] and passage["title"] for passage in passages)
-        question_count += 1
+        search_count += 1
     assert process.wait() == 0
-    assert question_count > 0
+    assert search_count > 0
     for kind in ("chroma", "bm25", "hybrid"):
         passages = await search("the tiger", Context(**vars(context) | {"retriever": kind, "k": 500}))
         assert len(passages) == len(read_contents(store))

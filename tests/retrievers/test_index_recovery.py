@@ -222,3 +222,16 @@ def test_a_damaged_index_on_a_server_must_be_restored_there() -> None:
 )
 def test_other_errors_of_chroma_are_not_taken_for_a_damaged_index(error_text: str, is_damage: bool) -> None:
     assert is_index_error(RuntimeError(error_text)) is is_damage
+
+
+def test_a_collection_that_was_deleted_and_made_again_is_checked_again(store: Path) -> None:
+    first_store = reopen_store(store)
+    assert find_nearest(first_store, 7)[0] == "p7"
+    first_store.delete(COLLECTION_NAME)
+    for leftover_index in store.glob("chroma/*/"):  # Chroma leaves the files of the deleted index in the store
+        shutil.rmtree(leftover_index)
+    get_cached_store.cache_clear()  # another process makes the collection again, and crashes
+    index(store, NumberEmbeddings())
+    truncate_file(store, "data_level0.bin")
+    with pytest.raises(SetupError, match="is damaged"):
+        find_nearest(first_store, 7)

@@ -38,7 +38,7 @@ def refresh_script() -> ModuleType:
 @pytest.fixture(scope="module")
 def passages(refresh_script: ModuleType) -> dict[str, dict[str, str]]:
     """The texts of the sample's passages: {document: {id of the passage: text}}."""
-    texts: dict[str, dict[str, str]] = refresh_script.passages_by_document(SAMPLE / "corpus")
+    texts: dict[str, dict[str, str]] = refresh_script.read_passages_by_document(SAMPLE / "corpus")
     return texts
 
 
@@ -128,6 +128,7 @@ def test_the_sample_is_indexed_once_and_again_when_its_files_change(context: Con
     store = open_store(context.store)
     count = prepare_sample(context)
     assert count >= 120
+    assert events
     assert events == [(n, len(events)) for n in range(1, len(events) + 1)]
     assert prepare_sample(context) == 0
     assert events == []

@@ -35,14 +35,14 @@ def is_listening(port: int) -> bool:
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """The URL of a `chroma run` of our own."""
+    """The URL of a Chroma server that this fixture starts for the tests of this file and kills after them."""
     port, chroma = find_free_port(), Path(sys.executable).with_name("chroma")
     command = [str(chroma), "run", "--path", str(tmp_path_factory.mktemp("server")), "--port", str(port)]
     environment = os.environ | {"ANONYMIZED_TELEMETRY": "False"}
     process = subprocess.Popen([*command, "--host", "127.0.0.1"], stdout=subprocess.DEVNULL, env=environment)
     while not is_listening(port):
         with contextlib.suppress(subprocess.TimeoutExpired):
-            raise RuntimeError(f"chroma run ended with {process.wait(timeout=0.1)}")
+            raise RuntimeError(f"chroma run ended with exit status {process.wait(timeout=0.1)}")
     yield f"http://127.0.0.1:{port}"
     process.kill()
     process.wait()
@@ -55,14 +55,14 @@ async def test_a_server_is_indexed_and_searched(server: str, tmp_path: Path) -> 
     report = index_documents([tmp_path / "docs"], collection="remote", store=server, embeddings=VECTORS)
     assert (report.added, report.passages) == (2, 2)
     context = Context(store=server, collection="remote", embeddings=VECTORS, k=1)
-    for kind in ("hybrid", "chroma", "bm25"):
-        passages = await search("Which river is in Germany?", replace(context, retriever=kind))
+    for retriever in ("hybrid", "chroma", "bm25"):
+        passages = await search("Which river is in Germany?", replace(context, retriever=retriever))
         assert [passage["title"] for passage in passages] == ["rivers"]
     (tmp_path / "docs" / "rivers.txt").write_text("The Volga is a river of Russia.")
     report = index_documents([tmp_path / "docs"], collection="remote", store=server, embeddings=VECTORS)
     assert (report.replaced, report.unchanged, report.passages) == (1, 1, 2)
-    for kind in ("hybrid", "chroma", "bm25"):
-        assert "Volga" in (await search("Which river?", replace(context, retriever=kind)))[0]["text"]
+    for retriever in ("hybrid", "chroma", "bm25"):
+        assert "Volga" in (await search("Which river?", replace(context, retriever=retriever)))[0]["text"]
     assert "remote" in collections.list_collections(server)
     assert len(collections.list_passages(context)) == 2
     collections.delete_collection("remote", server)
@@ -70,9 +70,9 @@ async def test_a_server_is_indexed_and_searched(server: str, tmp_path: Path) -> 
         await search("Which river?", context)
 
 
-@pytest.mark.parametrize("kind", ["hybrid", "bm25"])
-async def test_no_server_is_an_error_that_says_how_to_start_one(kind: str) -> None:
+@pytest.mark.parametrize("retriever", ["hybrid", "bm25"])
+async def test_no_server_is_an_error_that_says_how_to_start_one(retriever: str) -> None:
     port = find_free_port()
-    context = Context(store=f"http://127.0.0.1:{port}", collection="remote", embeddings=VECTORS, retriever=kind)
+    context = Context(store=f"http://127.0.0.1:{port}", collection="remote", embeddings=VECTORS, retriever=retriever)
     with pytest.raises(SetupError, match=f"No Chroma server answers .* chroma run --host 127.0.0.1 --port {port}"):
         await search("Which river?", context)

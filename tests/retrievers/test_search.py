@@ -16,7 +16,7 @@ from wordvectors import WordVectors
 from quorum.core.context import Context
 from quorum.core.errors import SetupError
 from quorum.core.state import Passage
-from quorum.retrievers import retriever, search
+from quorum.retrievers import get_retriever, search
 from quorum.retrievers.index import index_passages
 from quorum.retrievers.langchain_retrievers import fuse_rankings
 from quorum.retrievers.store import open_store
@@ -44,9 +44,9 @@ def context(store: Path) -> Context:
     return Context(store=str(store), collection="facts", embeddings=VECTORS, k=3)
 
 
-@pytest.mark.parametrize("kind", ["hybrid", "chroma", "bm25"])
-async def test_the_passages_that_match_the_question_come_first(kind: str, context: Context) -> None:
-    passages = await search("What is known about the tiger?", replace(context, retriever=kind))
+@pytest.mark.parametrize("retriever_name", ["hybrid", "chroma", "bm25"])
+async def test_the_passages_that_match_the_question_come_first(retriever_name: str, context: Context) -> None:
+    passages = await search("What is known about the tiger?", replace(context, retriever=retriever_name))
     assert {passage["id"] for passage in passages} == {"tiger-0", "tiger-1", "tiger-2"}
     scores = [passage["score"] for passage in passages]
     assert scores == sorted(scores, reverse=True)
@@ -54,15 +54,15 @@ async def test_the_passages_that_match_the_question_come_first(kind: str, contex
     assert passages[0]["text"].startswith("Fact ")
 
 
-@pytest.mark.parametrize("kind", ["hybrid", "chroma", "bm25"])
-async def test_k_beyond_the_corpus_returns_every_passage_once(kind: str, context: Context) -> None:
-    passages = await search("comet", replace(context, retriever=kind, k=500))
+@pytest.mark.parametrize("retriever_name", ["hybrid", "chroma", "bm25"])
+async def test_k_beyond_the_corpus_returns_every_passage_once(retriever_name: str, context: Context) -> None:
+    passages = await search("comet", replace(context, retriever=retriever_name, k=500))
     assert sorted(passage["id"] for passage in passages) == sorted(passage["id"] for passage in CORPUS)
 
 
-@pytest.mark.parametrize("kind", ["hybrid", "chroma", "bm25"])
-async def test_synchronous_and_asynchronous_calls_agree(kind: str, context: Context) -> None:
-    chosen_retriever = retriever(replace(context, retriever=kind))
+@pytest.mark.parametrize("retriever_name", ["hybrid", "chroma", "bm25"])
+async def test_synchronous_and_asynchronous_calls_agree(retriever_name: str, context: Context) -> None:
+    chosen_retriever = get_retriever(replace(context, retriever=retriever_name))
     question = "How high is the glacier tower?"
     assert await chosen_retriever.ainvoke(question) == await asyncio.to_thread(chosen_retriever.invoke, question)
 
@@ -108,13 +108,15 @@ async def test_an_empty_question_is_an_error(question: str, context: Context) ->
     with pytest.raises(SetupError, match="question is empty"):
         await search(question, context)
     with pytest.raises(SetupError, match="question is empty"):
-        retriever(context).invoke(question)
+        get_retriever(context).invoke(question)
 
 
-@pytest.mark.parametrize("kind", ["hybrid", "chroma", "bm25"])
-async def test_an_unknown_collection_is_an_error_that_names_the_existing_ones(kind: str, context: Context) -> None:
+@pytest.mark.parametrize("retriever_name", ["hybrid", "chroma", "bm25"])
+async def test_an_unknown_collection_is_an_error_that_names_the_existing_ones(
+    retriever_name: str, context: Context
+) -> None:
     with pytest.raises(SetupError, match=r"no collection 'fact' in the store .*there are: facts\. To create it"):
-        await search("tiger", replace(context, retriever=kind, collection="fact"))
+        await search("tiger", replace(context, retriever=retriever_name, collection="fact"))
 
 
 async def test_a_question_does_not_create_a_missing_store(tmp_path: Path) -> None:
@@ -123,26 +125,28 @@ async def test_a_question_does_not_create_a_missing_store(tmp_path: Path) -> Non
     assert not (tmp_path / "no").exists()
 
 
-@pytest.mark.parametrize("kind", ["hybrid", "chroma"])
-async def test_different_embeddings_are_an_error(kind: str, context: Context) -> None:
+@pytest.mark.parametrize("retriever_name", ["hybrid", "chroma"])
+async def test_different_embeddings_are_an_error(retriever_name: str, context: Context) -> None:
     with pytest.raises(
         SetupError, match=r"made with the embeddings 'wordvectors.WordVectors:words', but '.*:other' is"
     ):
-        await search("tiger", replace(context, retriever=kind, embeddings=WordVectors(model="other")))
-    with pytest.raises(SetupError, match="holds vectors of 256 numbers, the question's has 32"):
-        await search("tiger", replace(context, retriever=kind, embeddings=WordVectors(dimension=32)))
+        await search("tiger", replace(context, retriever=retriever_name, embeddings=WordVectors(model="other")))
+    with pytest.raises(SetupError, match="holds vectors of 256 numbers, but the question's vector has 32"):
+        await search("tiger", replace(context, retriever=retriever_name, embeddings=WordVectors(dimension=32)))
 
 
 async def test_bm25_needs_no_embeddings(context: Context) -> None:
     assert await search("tiger", replace(context, retriever="bm25", embeddings="openai:unreachable"))
 
 
-@pytest.mark.parametrize("kind", ["hybrid", "chroma", "bm25"])
-async def test_an_empty_collection_is_an_error(kind: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("retriever_name", ["hybrid", "chroma", "bm25"])
+async def test_an_empty_collection_is_an_error(retriever_name: str, tmp_path: Path) -> None:
     index_passages(CORPUS[:1], collection="few", store=tmp_path, embeddings=VECTORS)
     index_passages([], collection="few", store=tmp_path, embeddings=VECTORS)
     with pytest.raises(SetupError, match="'few' holds no passages"):
-        await search("tiger", Context(store=str(tmp_path), collection="few", embeddings=VECTORS, retriever=kind))
+        await search(
+            "tiger", Context(store=str(tmp_path), collection="few", embeddings=VECTORS, retriever=retriever_name)
+        )
 
 
 @pytest.mark.parametrize("name", ["ab", "a" * 513, "a b", "-ab", "ab_", "a..b", "10.0.0.1", "äbc", "a/b", "", "a\nb"])
@@ -192,18 +196,18 @@ async def test_the_lexical_index_follows_every_change(tmp_path: Path) -> None:
     index_text("a badger")
     assert (await search("otter badger", context))[0]["text"] == "a badger"
     folders = [path for path in (tmp_path / "bm25").glob("*/*") if path.is_dir()]
-    assert len(folders) == 1
+    assert len(folders) == 1  # the index of the first text has been removed
 
 
 async def test_a_broken_lexical_index_is_built_again(store: Path, context: Context) -> None:
     from quorum.retrievers import bm25_cache
 
     bm25_context = replace(context, retriever="bm25")
-    before = await search("opera", bm25_context)
+    passages_before = await search("opera", bm25_context)
     for file in (store / "bm25").glob("*/*/passages.jsonl"):
         file.write_text('{"id": "x"')
     bm25_cache.LOADED_INDEXES.clear()
-    assert await search("opera", bm25_context) == before
+    assert await search("opera", bm25_context) == passages_before
 
 
 async def test_the_event_loop_is_never_blocked(context: Context) -> None:
@@ -216,10 +220,10 @@ async def test_the_event_loop_is_never_blocked(context: Context) -> None:
             blocking_calls.append(f"{event} {args}")
 
     sys.addaudithook(watch)
-    for kind in ("hybrid", "chroma", "bm25"):
-        await search("vaccine", replace(context, retriever=kind))
+    for retriever_name in ("hybrid", "chroma", "bm25"):
+        await search("vaccine", replace(context, retriever=retriever_name))
     await search("vaccine", context, given=CORPUS)
-    watching.clear()
+    watching.clear()  # an audit hook cannot be removed, but it does nothing when this list is empty
     assert blocking_calls == []
 
 

@@ -28,16 +28,25 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def serve(store: Path, openai_server: OpenAIServer) -> Iterator[Serve]:
-    """A function that starts a server over the collection towers. The server stops with the test.
+    """A function that starts a server over the collection towers. The server stops when the test ends.
 
-    Its model is the test server `openai_server`, whose replies a test chooses.
+    Its keyword arguments are settings (fields of `Context`) and options of `serve_api`. The server's model is the test
+    server `openai_server`, whose replies a test chooses.
     """
     servers: list[Any] = []
 
-    def start(**fields: Any) -> Api:
-        options = {name: fields.pop(name) for name in list(fields) if name not in Context.__dataclass_fields__}
-        settings = {"store": str(store), "collection": "towers", "retriever": "bm25", "model": "openai:test"} | fields
-        server = serve_api(Context(**{"attempts": 1, **settings}), **options)
+    def start(**settings_and_options: Any) -> Api:
+        settings: dict[str, Any] = {
+            "store": str(store),
+            "collection": "towers",
+            "retriever": "bm25",
+            "model": "openai:test",
+            "attempts": 1,
+        }
+        options: dict[str, Any] = {}
+        for name, value in settings_and_options.items():
+            (settings if name in Context.__dataclass_fields__ else options)[name] = value
+        server = serve_api(Context(**settings), **options)
         servers.append(server)
         return server.__enter__()
 

@@ -1,18 +1,25 @@
 """Keys, limits, requests from other sites, and metrics."""
 
 from pathlib import Path
+from typing import cast
+from uuid import uuid4
 
 import openai
 import pytest
 from api_server import Serve
+from langchain_core.messages import AIMessage
+from langchain_core.messages.ai import UsageMetadata
+from langchain_core.outputs import ChatGeneration, LLMResult
 from openai_server import OpenAIServer
 
 from quorum.core.context import Context
 from quorum.core.errors import SetupError
+from quorum.core.state import Usage
 from quorum.evaluation.compare.prices import Prices
 from quorum.serving.errors import Refusal, hide_paths
 from quorum.serving.limits import SIDE_TASKS_PER_QUESTION, Limits
 from quorum.serving.serve import check_collections, check_prices
+from quorum.serving.spending import Spending
 
 KEYS = ("the-first-key-of-this-server", "the-second-key-of-this-server")
 
@@ -81,6 +88,18 @@ def test_a_minute_later_there_is_room_again() -> None:
     limits.begin("a")
 
 
+def test_a_refused_client_is_not_told_to_come_back_too_early() -> None:
+    clock = Clock()
+    limits = Limits(questions_per_minute=1, clock=clock)
+    limits.begin("a")
+    clock.now += 56.75
+    with pytest.raises(Refusal, match="ask again in 4 s") as refusal:
+        limits.begin("a")
+    assert refusal.value.headers["retry-after"] == "4"
+    clock.now += 4
+    limits.begin("a")
+
+
 def test_the_dollar_limit_counts_what_questions_under_way_may_cost() -> None:
     clock = Clock()
     limits = Limits(dollars_per_day=1.0, clock=clock)
@@ -124,6 +143,15 @@ def test_allowed_collections_must_exist(store: Path) -> None:
     check_collections(context, ("private",))
     with pytest.raises(SetupError, match="'nowhere'"):
         check_collections(context, ("nowhere",))
+
+
+async def test_the_calls_of_a_stopped_run_are_counted_with_their_cached_tokens() -> None:
+    tokens = {"input_tokens": 10, "output_tokens": 2, "total_tokens": 12, "input_token_details": {"cache_read": 8}}
+    message = AIMessage("1931", usage_metadata=cast("UsageMetadata", tokens))
+    spending, run_id = Spending(), uuid4()
+    await spending.on_chat_model_start({}, [], run_id=run_id, metadata={"prompt": "answer"})
+    await spending.on_llm_end(LLMResult(generations=[[ChatGeneration(message=message)]]), run_id=run_id)
+    assert spending.usage == {"answer": Usage(calls=1, input_tokens=10, output_tokens=2, cached_tokens=8)}
 
 
 def test_metrics_are_counted_by_method(serve: Serve, openai_server: OpenAIServer) -> None:

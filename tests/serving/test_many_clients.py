@@ -39,8 +39,8 @@ async def test_two_hundred_clients_at_once_each_get_their_own_answer(serve: Serv
     assert "quorum_under_way 0" in text
 
 
-async def wait_until_stopped(api: Api) -> None:
-    """Wait until the server has noticed that the client left, for 30 seconds at most."""
+async def wait_until_question_is_stopped(api: Api) -> None:
+    """Wait until the server has stopped work on the question because its client left, for 30 seconds at most."""
     async with asyncio.timeout(30):
         while True:
             if 'outcome="stopped"} 1' in (await asyncio.to_thread(api.get, "/metrics")).text:
@@ -48,7 +48,7 @@ async def wait_until_stopped(api: Api) -> None:
 
 
 async def ask_and_leave(api: Api, model: OpenAIServer, *, stream: bool) -> None:
-    """Ask, and disconnect while the model is answering."""
+    """Ask, disconnect while the model is answering, and wait until the server has stopped work on the question."""
     model.reply(Response("1931", hold=True))
     body = {"model": "concat", "messages": [{"role": "user", "content": "When?"}], "stream": stream}
     async with httpx.AsyncClient(timeout=60) as client:
@@ -56,7 +56,7 @@ async def ask_and_leave(api: Api, model: OpenAIServer, *, stream: bool) -> None:
         await asyncio.to_thread(model.wait_for_requests, 1)
         request.cancel()
         await asyncio.gather(request, return_exceptions=True)
-    await wait_until_stopped(api)
+    await wait_until_question_is_stopped(api)
 
 
 async def test_a_client_that_disconnects_cancels_the_work(serve: Serve, openai_server: OpenAIServer) -> None:

@@ -1,5 +1,5 @@
-"""Clients can ask the cascades that the server's owner names. A cascade may ask a system of the owner's own, here a
-Python function. Only the owner gives the system's spec: neither a client nor a cascade's file can give it.
+"""Clients can ask the cascades that the server's owner names. A cascade can ask a system of the owner's own, here a
+Python function. Only the owner gives the system's spec ("python:MODULE:FUNCTION"): neither a client nor a cascade's file can give it.
 """
 
 import io
@@ -10,7 +10,7 @@ from typing import Any
 import openai
 import pytest
 from api_server import Serve
-from openai_server import OpenAIServer, Request
+from openai_server import OpenAIServer
 from quorum_command import Quorum
 
 from quorum import index
@@ -19,20 +19,20 @@ from quorum.core.errors import SetupError
 from quorum.evaluation.compare.prices import Prices
 from quorum.graphs.composed import composed_graph
 from quorum.graphs.own_system import own_system_graph
-from quorum.nodes.abstain import FILE_KIND
+from quorum.nodes.abstain import CALIBRATION_FILE_KIND
 from quorum.nodes.describe_settings import SETTINGS_THAT_CHANGE_NO_ANSWER, describe_settings
 from quorum.serving.serve import Options, make_service
 
 QUESTION = "When was the Lumen Tower finished?"
 PASSAGE = {"id": "1", "title": "Lumen Tower", "text": "The Lumen Tower was finished in 1931."}
-MODULE = "def answer(question):\n    return 'unknown' if 'finished' in question else 'Ada Korn'\n"
+MODULE_SOURCE = "def answer(question):\n    return 'unknown' if 'finished' in question else 'Ada Korn'\n"
 OTHER_SYSTEM = "python:my_served_module:other"
 
 
 @pytest.fixture
 def system() -> str:
     """The spec of a system that cannot answer questions about when something was finished."""
-    Path("my_served_module.py").write_text(MODULE + "\n\nother = answer\n")
+    Path("my_served_module.py").write_text(MODULE_SOURCE + "\n\nother = answer\n")
     return "python:my_served_module:answer"
 
 
@@ -76,6 +76,10 @@ def test_a_client_cannot_change_the_settings_with_which_a_cascade_was_measured(s
     api = serve(model="embedded", cascade_files=(f"cheap={write_cascade(system)}",), own_systems={"mine": system})
     with pytest.raises(openai.BadRequestError, match="cheap was made for mine with k=5, and it is 7 now"):
         api.ask(model="cheap", extra_body={"quorum": {"k": 7}})
+
+
+def test_a_client_can_ask_no_file_no_system_and_no_collection_that_is_not_served(system: str, serve: Serve) -> None:
+    api = serve(model="embedded", cascade_files=(f"cheap={write_cascade(system)}",), own_systems={"mine": system})
     for name in ("cascade.json", "./cascade.json", "mine", f"mine={system}", "cheap@private"):
         with pytest.raises(openai.NotFoundError):
             api.ask(model=name)
@@ -125,17 +129,14 @@ def test_each_stage_has_the_price_of_its_own_model(system: str, openai_server: O
 
 
 def test_quorum_ask_takes_the_file_and_the_system(system: str, quorum: Quorum, openai_server: OpenAIServer) -> None:
-    def reply(request: Request) -> str:
-        return "1931"
-
-    openai_server.reply(reply)
+    openai_server.reply("1931")
     Path("passages.jsonl").write_text(json.dumps(PASSAGE) + "\n")
     file = write_cascade(system)
     command = ("ask", QUESTION, "--method", file, "--passages", "passages.jsonl")
     run = quorum(*command, "--system", f"mine={system}", "--json", "--trace")
     assert run.code == 0, run.err
     assert json.loads(run.out)["answer"] == "1931"
-    assert "Error in" not in run.err
+    assert "Error in" not in run.err  # LangChain's log line for a callback that failed, here one of --trace
     run_without_system, run_with_other_system = quorum(*command), quorum(*command, "--system", f"mine={OTHER_SYSTEM}")
     assert (run_without_system.code, run_with_other_system.code) == (2, 2)
     assert "give the spec with which it was measured: --system mine=SPEC" in run_without_system.err
@@ -151,7 +152,7 @@ def test_quorum_ask_applies_a_calibration_to_a_cascade_with_an_own_system(
     Path("passages.jsonl").write_text(json.dumps(PASSAGE) + "\n")
     file = write_cascade(system)
     method = composed_graph(file, {"mine": system}).get_name()
-    calibration = {"kind": FILE_KIND, "method": method, "lowest_confidence": 0.5, "settings": {}}
+    calibration = {"kind": CALIBRATION_FILE_KIND, "method": method, "lowest_confidence": 0.5, "settings": {}}
     Path("calibration.json").write_text(json.dumps(calibration))
     command = ("ask", QUESTION, "--method", file, "--system", f"mine={system}", "--passages", "passages.jsonl")
     run = quorum(*command, "--calibration", "calibration.json", "--json")
@@ -162,10 +163,7 @@ def test_quorum_ask_applies_a_calibration_to_a_cascade_with_an_own_system(
 def test_quorum_chat_takes_the_file_and_the_system(
     system: str, quorum: Quorum, openai_server: OpenAIServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def reply(request: Request) -> str:
-        return "1931"
-
-    openai_server.reply(reply)
+    openai_server.reply("1931")
     Path("towers.txt").write_text(PASSAGE["text"])
     index("towers.txt", collection="chat", context=Context(store="store"))
     file = write_cascade(system)

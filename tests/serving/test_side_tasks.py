@@ -20,6 +20,7 @@ def make_webui_task(task: str) -> str:
     return f"### Task:\n{task}\n{GUIDELINES}{CHAT_HISTORY}"
 
 
+# Kind -> a side task of this kind. Open WebUI sends all of them.
 TASKS = {
     "title": make_webui_task("Write a title of a few words, with an emoji, for the chat history."),
     "tags": make_webui_task("Sort the chat under one to three tags."),
@@ -32,6 +33,7 @@ TASKS = {
 LIBRECHAT_TITLE_TASK = (
     "Give a concise title for the conversation, five words at most.\n\nConversation:\nUser: When was it?\nAI: 1931"
 )
+# Questions that share words or form with side tasks.
 QUESTIONS = [
     "What is the title of the book?",
     "### Task:\nAnswer the question from the context, with citations.\n<context>\nA title.\n</context>\nWho wrote it?",
@@ -45,9 +47,9 @@ def find_kind(text: str) -> str | None:
     return find_task_kind([Message("user", "Hello"), Message("user", text)])
 
 
-@pytest.mark.parametrize("name", TASKS)
-def test_a_side_task_is_recognised_by_its_form(name: str) -> None:
-    assert find_kind(TASKS[name]) == name
+@pytest.mark.parametrize("kind", TASKS)
+def test_a_side_task_is_recognised_by_its_form(kind: str) -> None:
+    assert find_kind(TASKS[kind]) == kind
 
 
 def test_librechats_request_for_a_title_is_recognised_and_has_a_fallback() -> None:
@@ -56,13 +58,14 @@ def test_librechats_request_for_a_title_is_recognised_and_has_a_fallback() -> No
 
 
 @pytest.mark.parametrize("text", QUESTIONS)
-def test_a_plain_question_is_no_side_task(text: str) -> None:
+def test_a_question_is_no_side_task(text: str) -> None:
     assert find_kind(text) is None
 
 
 def test_every_side_task_has_a_short_fallback_for_the_embedded_model() -> None:
-    fallbacks = {name: make_fallback_reply(name, text) for name, text in TASKS.items() if name != "emoji"}
-    assert {name: json.loads(text)[name] for name, text in fallbacks.items()} == {
+    # The fallback for an emoji is no JSON.
+    fallbacks = {kind: make_fallback_reply(kind, task) for kind, task in TASKS.items() if kind != "emoji"}
+    assert {kind: json.loads(reply)[kind] for kind, reply in fallbacks.items()} == {
         "title": "When was the Lumen Tower finished",
         "tags": ["General"],
         "follow_ups": [],
@@ -86,3 +89,4 @@ def test_the_embedded_model_is_not_asked_for_a_side_task(serve: Serve, openai_se
     completion = serve(model="embedded").ask(LIBRECHAT_TITLE_TASK)
     assert completion.choices[0].message.content == "When was it"
     assert completion.usage.total_tokens == 0
+    assert openai_server.requests == []

@@ -1,4 +1,4 @@
-"""One server for all tests of LangGraph Studio."""
+"""For the tests of LangGraph Studio: one server for all of them, and a client for each."""
 
 from collections.abc import AsyncIterator, Iterator
 

@@ -27,12 +27,15 @@ async def find_assistant(client: LangGraphClient, method: str) -> str:
 
 
 async def stream_method(
-    client: LangGraphClient, thread: str | None, method: str, **run: Any
+    client: LangGraphClient, thread: str | None, method: str, **run_arguments: Any
 ) -> tuple[list[str], list[Any]]:
-    """(nodes in the order in which they ended, pieces of messages); an error of the run is raised."""
+    """Run a method. Returns (the nodes in the order in which they ended, the pieces of messages).
+
+    thread: the id of a thread, or None for a run without one. Raises an AssertionError if the run reports an error.
+    """
     nodes: list[str] = []
     messages: list[Any] = []
-    async for part in client.runs.stream(thread, method, stream_mode=["updates", "messages"], **run):
+    async for part in client.runs.stream(thread, method, stream_mode=["updates", "messages"], **run_arguments):
         if part.event == "error":
             raise AssertionError(f"{method}: {part.data}")
         if part.event == "updates":
@@ -176,7 +179,7 @@ async def test_long_loops_are_not_cut_short(client: LangGraphClient) -> None:
     nodes, _ = await stream_method(
         client, None, "react", input={"question": QUESTION}, context=CHAT_MODEL_SETTINGS | {"max_steps": 20}
     )
-    assert nodes.count("think") == 21
+    assert nodes.count("think") == 21  # 20 thoughts with a search, and one that asks for a search too many
 
 
 @pytest.mark.parametrize("method", ["concat_pf", "sure", "blendfilter", "react"])
@@ -190,7 +193,7 @@ async def test_a_served_method_is_a_remote_graph(client: LangGraphClient, method
 def test_the_server_logs_no_blocking_call_and_no_outside_request(server: Server) -> None:
     """This test stands after those that use the server, because it reads the log that they leave."""
     log = server.log.read_text()
-    assert "tests talk to this machine only" not in log
+    assert "tests talk to this machine only" not in log  # the error of tests/conftest.py for a request to elsewhere
     assert "Blocking call" not in log
     assert "BlockingError" not in log
 

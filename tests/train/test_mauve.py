@@ -1,4 +1,6 @@
-"""MAUVE with a tiny language model: it equals the figure of the authors' package, and a table reports it."""
+"""MAUVE with a tiny language model: it equals the number that its authors' package computes, and the experiment
+sure-table-8 reports it.
+"""
 
 import json
 import os
@@ -8,22 +10,22 @@ from pathlib import Path
 
 import mauve
 import pytest
-import tiny_language_models as tiny
+import tiny_language_models
 
 from quorum.evaluation.experiments.catalogue import EXPERIMENTS
 from quorum.evaluation.experiments.mauve import compute_mauve, embed_texts
 
-SHORT = [f"in {year}" for year in range(1900, 1940)]
-LONG = [f"It was built in {year}, when the old tower of the town had burnt down." for year in range(1900, 1940)]
+SHORT_TEXTS = [f"in {year}" for year in range(1900, 1940)]
+LONG_TEXTS = [f"It was built in {year}, when the old tower of the town had burnt down." for year in range(1900, 1940)]
 
 
 @pytest.fixture(scope="module")
 def gpt2(tmp_path_factory: pytest.TempPathFactory) -> str:
-    return str(tiny.write_gpt2(tmp_path_factory.mktemp("models") / "gpt2"))
+    return str(tiny_language_models.write_gpt2(tmp_path_factory.mktemp("models") / "gpt2"))
 
 
 def test_mauve_equals_that_of_its_authors_package(gpt2: str, capfd: pytest.CaptureFixture[str]) -> None:
-    answers, golds = SHORT[:20] + LONG[:20], SHORT[:5] + LONG[:35]
+    answers, golds = SHORT_TEXTS[:20] + LONG_TEXTS[:20], SHORT_TEXTS[:5] + LONG_TEXTS[:35]
     value = compute_mauve(answers, [[gold, "another"] for gold in golds], gpt2)
     assert "Featurizing" not in capfd.readouterr().err  # the progress bars of the authors' package
     authors_result = mauve.compute_mauve(p_text=answers, q_text=golds, featurize_model_name=gpt2, max_text_length=128)
@@ -33,19 +35,19 @@ def test_mauve_equals_that_of_its_authors_package(gpt2: str, capfd: pytest.Captu
 
 
 def test_equal_sets_are_alike_and_different_ones_are_not(gpt2: str) -> None:
-    golds = [[text] for text in LONG]
-    assert compute_mauve(LONG, golds, gpt2) == pytest.approx(100, abs=1)
-    assert compute_mauve(SHORT, golds, gpt2) < 10
+    golds = [[text] for text in LONG_TEXTS]
+    assert compute_mauve(LONG_TEXTS, golds, gpt2) == pytest.approx(100, abs=1)
+    assert compute_mauve(SHORT_TEXTS, golds, gpt2) < 10
     assert compute_mauve(["", ""], golds, gpt2) == 0  # every answer is empty
 
 
 def run_table(folder: Path, home: Path) -> subprocess.CompletedProcess[str]:
-    """SuRe's table 8 in a process of its own, whose models lie in `home`, without a network."""
+    """Run `quorum experiment sure-table-8` in a process of its own, without a network. home: its cache of models."""
     passages = [
-        {"id": f"p{n}", "title": "", "text": f"The tower of Vell {n} is of {text}"} for n, text in enumerate(LONG)
+        {"id": f"p{n}", "title": "", "text": f"The tower of Vell {n} is of {text}"} for n, text in enumerate(LONG_TEXTS)
     ]
     lines = [
-        {"id": f"q{n}", "question": f"When was tower {n} built?", "answers": [LONG[n]], "passages": [passages[n]]}
+        {"id": f"q{n}", "question": f"When was tower {n} built?", "answers": [LONG_TEXTS[n]], "passages": [passages[n]]}
         for n in range(6)
     ]
     data = folder / "asqa.jsonl"
@@ -68,7 +70,7 @@ def test_a_table_reports_mauve(tmp_path: Path) -> None:
     cached_model = tmp_path / "home/hub/models--gpt2-large"
     (cached_model / "refs").mkdir(parents=True)
     (cached_model / "refs/main").write_text("0" * 40)
-    tiny.write_gpt2(cached_model / "snapshots" / ("0" * 40))
+    tiny_language_models.write_gpt2(cached_model / "snapshots" / ("0" * 40))
     process = run_table(tmp_path, tmp_path / "home")
     assert process.returncode == 0, process.stderr
     assert "MAUVE is left out" not in process.stdout

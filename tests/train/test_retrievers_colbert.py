@@ -42,8 +42,9 @@ def store(tmp_path: Path) -> Store:
     return open_store(tmp_path / "store")
 
 
-def index_rivers(store: Path, passages: list[Passage]) -> None:
-    index_passages(passages, collection="rivers", store=store, embeddings=WordVectors())
+def index_rivers(store_folder: Path, passages: list[Passage]) -> None:
+    """Make these passages the content of the collection `rivers`."""
+    index_passages(passages, collection="rivers", store=store_folder, embeddings=WordVectors())
 
 
 class RecordingEncoder(TokenEncoder):
@@ -86,14 +87,15 @@ def test_scores_follow_the_definition_with_any_number_of_tokens_at_once(
         if len(part):
             assert score == pytest.approx((question @ part.astype(np.float32).T).max(axis=1).sum(), abs=1e-4)
         else:
-            assert all(score < other for other, length in zip(scores, lengths, strict=True) if length)
+            # a passage without tokens ranks below all passages with tokens
+            assert all(score < other_score for other_score, length in zip(scores, lengths, strict=True) if length)
 
 
 def test_the_index_is_made_once_and_only_new_passages_are_computed(store: Store, model: Path) -> None:
     encoder = RecordingEncoder(str(model))
     first_index = load_token_index(store, "rivers", encoder)
     assert len(encoder.encoded_texts) == 3
-    LOADED_INDEXES.clear()  # as another process would find it
+    LOADED_INDEXES.clear()  # from here as in another process, which finds only the index on disk
     assert np.array_equal(load_token_index(store, "rivers", encoder).vectors, first_index.vectors)
     assert len(encoder.encoded_texts) == 3
     index_rivers(store.folder, [*PASSAGES[1:], Passage(id="volga", title="", text="the volga flows through kazan.")])
@@ -112,7 +114,7 @@ def test_files_left_by_a_killed_process_are_not_read(store: Store, model: Path) 
     (folder,) = (store.folder / "colbert").glob("rivers-*")
     (folder / "new-left").mkdir()
     vectors = folder / f"{store.fetch_info('rivers').revision}.1" / "vectors.npy"
-    vectors.write_bytes(vectors.read_bytes()[:-40])
+    vectors.write_bytes(vectors.read_bytes()[:-40])  # an incomplete file
     LOADED_INDEXES.clear()
     assert load_token_index(store, "rivers", encoder).find_best(QUESTION, 3, encoder) == expected
     assert not (folder / "new-left").exists()

@@ -63,9 +63,10 @@ def test_pooling_prefixes_and_length_follow_the_options(encoders: dict[str, Path
     assert pair.embed_documents(["the rhine"])[0] == pytest.approx(
         passage_vector / np.linalg.norm(passage_vector), abs=1e-5
     )
-    shortening = embeddings(f"huggingface:{first_encoder}?length=4")  # cuts texts after four tokens
-    assert shortening.embed_query("the river rhine") == pytest.approx(
-        shortening.embed_query("the river danube"), abs=1e-5
+    # The four tokens are [CLS], "the", "river" and [SEP], so the two texts below become equal.
+    short_embeddings = embeddings(f"huggingface:{first_encoder}?length=4")
+    assert short_embeddings.embed_query("the river rhine") == pytest.approx(
+        short_embeddings.embed_query("the river danube"), abs=1e-5
     )
     assert default_embeddings.embed_documents([]) == []
 
@@ -132,7 +133,7 @@ async def test_search_ranks_by_the_similarity_asked_for(
 
 
 @pytest.mark.parametrize(
-    ("name", "message"),
+    ("spec", "message"),
     [
         ("a|b|c", "names no encoder, or too many"),
         ("a|", "names no encoder, or too many"),
@@ -143,9 +144,9 @@ async def test_search_ranks_by_the_similarity_asked_for(
         ("./none", r"There is no model in '\./none'; give the folder"),
     ],
 )
-def test_an_unusable_spec_is_refused_in_one_sentence(name: str, message: str) -> None:
+def test_an_unusable_spec_is_refused_in_one_sentence(spec: str, message: str) -> None:
     with pytest.raises(SetupError, match=message):
-        embeddings(f"huggingface:{name}")
+        embeddings(f"huggingface:{spec}")
 
 
 def test_a_missing_model_is_refused_in_one_sentence(tmp_path: Path) -> None:

@@ -26,6 +26,7 @@ FAST_SETTINGS = {"rate": 5e-3, "batch": 4, "length": 700, "output": 24}
 
 
 def make_silver_line(name: str, town: str, has_spans: bool = True) -> dict[str, Any]:
+    """A line of silver data about a person and a town. has_spans: whether a silver sentence is marked."""
     texts = [f"{name} is tall. {name} lives in {town}.", "Cats sleep. Dogs do not."]
     sentence = f"{name} lives in {town}."
     start = texts[0].index(sentence)
@@ -34,7 +35,7 @@ def make_silver_line(name: str, town: str, has_spans: bool = True) -> dict[str, 
         "id": name,
         "question": f"Where does {name} live?",
         "answers": [town],
-        "passages": [{"id": i, "title": "", "text": text} for i, text in zip("ab", texts, strict=True)],
+        "passages": [{"id": id_, "title": "", "text": text} for id_, text in zip("ab", texts, strict=True)],
         "silver": [span] if has_spans else [],
         "measure": "strinc",
     }
@@ -42,6 +43,7 @@ def make_silver_line(name: str, town: str, has_spans: bool = True) -> dict[str, 
 
 @pytest.fixture(scope="session")
 def silver_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Silver data with a line for each name in TOWNS. Only the last, Dov, has no silver sentence."""
     lines = [make_silver_line(name, town, has_spans=name != "Dov") for name, town in TOWNS.items()]
     path = tmp_path_factory.mktemp("data") / "silver.jsonl"
     path.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
@@ -75,18 +77,18 @@ def trained_filter(base_models: dict[str, Path], silver_file: Path, tmp_path_fac
 
 def test_a_model_learns_its_data_by_heart(trained_filter: Path, silver_file: Path) -> None:
     loaded_model = load_pretrained(str(trained_filter))
-    pairs = [Task("filter", mode="filco").make_pair(line, 2) for line in read_silver(silver_file)]
+    pairs = [Task("filter", mode="filco").make_pair(line, 2) for line in read_silver(silver_file)]  # 2 passages
     assert [loaded_model.generate(pair.prompt, 24).text for pair in pairs] == [pair.target for pair in pairs]
     assert pairs[0].target == "Ana lives in Rome."
     assert pairs[3].target == "None"
-    assert not list(trained_filter.parent.glob("learned.*"))
+    assert not list(trained_filter.parent.glob("learned.*"))  # the working folder is gone
 
 
 @pytest.mark.parametrize(("base", "epochs"), [("t5", 40), ("chat", 70)])
 def test_models_of_every_kind_learn(
     base: str, epochs: int, base_models: dict[str, Path], silver_file: Path, tmp_path: Path
 ) -> None:
-    task, lines = Task("filter", mode="psg"), read_lines(silver_file, "filter")[2:]
+    task, lines = Task("filter", mode="psg"), read_lines(silver_file, "filter")[2:]  # Cal: passage 1; Dov: none
     settings = Settings(**FAST_SETTINGS | {"rate": 1e-2, "epochs": epochs, "lora": False})
     report = finetune_model(
         task, lines, silver_file, str(base_models[base]), tmp_path / "filter", settings, ignore_progress
@@ -154,7 +156,7 @@ def test_a_killed_training_continues_to_the_same_result(
         lambda stage, done, total: steps.append(done),
         **common,
     )
-    assert steps == [4, 5, 6]
+    assert steps == [4, 5, 6]  # of 3 epochs with 2 batches each
     expected_weights, continued_weights = read_weights(tmp_path / "uninterrupted"), read_weights(tmp_path / "killed")
     assert set(expected_weights) == set(continued_weights)
     assert all(expected_weights[name].equal(continued_weights[name]) for name in expected_weights)
@@ -167,14 +169,14 @@ def test_a_finished_training_is_not_repeated(base_models: dict[str, Path], silve
     written_at = (out / "model.safetensors").stat().st_mtime_ns
     assert train_model(task, silver_file, base_models["t5"], out, epochs=1) == report
     assert (out / "model.safetensors").stat().st_mtime_ns == written_at
-    with pytest.raises(SetupError, match=r"is there already \(its epochs \(settings\) is 1, not 2\)"):
+    with pytest.raises(SetupError, match=r"is there already \(settings.epochs is 1 there, and 2 in this run\)"):
         train_model(task, silver_file, base_models["t5"], out, epochs=2)
     (tmp_path / "other").mkdir()
     with pytest.raises(SetupError, match="is there already"):
         train_model(task, silver_file, base_models["t5"], tmp_path / "other", epochs=1)
 
 
-def test_an_interrupted_training_with_other_settings_is_kept(
+def test_other_settings_do_not_continue_an_interrupted_training(
     base_models: dict[str, Path], silver_file: Path, tmp_path: Path
 ) -> None:
     def stop(stage: str, done: int, total: int | None) -> None:
@@ -183,15 +185,16 @@ def test_an_interrupted_training_with_other_settings_is_kept(
     task = Task("filter", mode="filco")
     with pytest.raises(KilledError):
         train_model(task, silver_file, base_models["t5"], tmp_path / "filter", stop, epochs=1)
-    with pytest.raises(SetupError, match="holds an interrupted run of another kind"):
+    with pytest.raises(SetupError, match="holds another interrupted run"):
         train_model(task, silver_file, base_models["t5"], tmp_path / "filter", epochs=1, seed=5)
+    assert (tmp_path / "filter.training").is_dir()
 
 
 def test_the_model_card_describes_the_training(base_models: dict[str, Path], silver_file: Path, tmp_path: Path) -> None:
     out = tmp_path / "filter"
     train_model(Task("filter", mode="filco"), silver_file, base_models["t5"], out, epochs=1)
     card = (out / "README.md").read_text(encoding="utf-8")
-    for words in (
+    for text in (
         "silver.jsonl",
         "strinc",
         "0.005",
@@ -201,18 +204,19 @@ def test_the_model_card_describes_the_training(base_models: dict[str, Path], sil
         "700",
         "torch",
     ):
-        assert words in card
+        assert text in card
     assert (out / "prompts" / "filter_sentences.md").read_text(encoding="utf-8").strip() == BUILT_IN["filter_sentences"]
 
 
 def test_passages_are_left_out_until_an_example_fits(
     base_models: dict[str, Path], silver_file: Path, tmp_path: Path
 ) -> None:
+    """Each line has two passages, and the longest prompt with one passage sets the limit."""
     lines = list(read_silver(silver_file))
     codec = load_pretrained(str(base_models["t5"])).codec
     task = Task("filter", mode="filco")
-    longest = max(len(codec.encode_prompt(task.make_pair(line, 1).prompt)) for line in lines)
-    report = train_model(task, silver_file, base_models["t5"], tmp_path / "filter", epochs=1, length=longest)
+    longest_prompt = max(len(codec.encode_prompt(task.make_pair(line, 1).prompt)) for line in lines)
+    report = train_model(task, silver_file, base_models["t5"], tmp_path / "filter", epochs=1, length=longest_prompt)
     assert (report.examples, report.shortened) == (4, 4)
     with pytest.raises(SetupError, match=r"None of 4 examples fits into 50 tokens for the prompt .*larger --length"):
         train_model(task, silver_file, base_models["t5"], tmp_path / "none", epochs=1, length=50)
@@ -227,7 +231,7 @@ async def test_a_generator_answers_the_graphs_prompt(
 ) -> None:
     lines, out = read_lines(silver_file, "generator"), tmp_path / "generator"
     train_model(Task("generator", context="full"), silver_file, base_models["llama"], out, epochs=60, lora=False)
-    spec, line = f"transformers:{out}", lines[1]
+    spec, line = f"transformers:{out}", lines[1]  # Bea, who lives in Oslo
     result = await answer(line["question"], "concat", Context(model=spec), given=line["passages"])
     assert (result["answer"], result["unknown"]) == ("Oslo", False)
     usage = result["usage"]["answer"]
@@ -261,6 +265,7 @@ async def test_a_trained_filter_serves_the_graph(trained_filter: Path, silver_fi
 
 
 def render_full_prompt(line: SilverLine) -> str:
+    """The prompt of a generator with all passages of the line."""
     return render_prompt("answer", question=line["question"], passages=format_passages(line["passages"])).text
 
 

@@ -145,7 +145,7 @@ def test_the_exported_head_is_the_trained_one(folder: Path, silver: Path, tmp_pa
     (tmp_path / "sentences.json").write_text(json.dumps({"reader": "r", "threshold": 0.5}), encoding="utf-8")
     from quorum.models.embedded.heads import SentenceTokens
 
-    probabilities = SentenceHead(tmp_path, "r").probabilities(
+    probabilities = SentenceHead(tmp_path, "r").compute_probabilities(
         [item.states.astype(np.float32) for item in windows], [SentenceTokens(item.members) for item in windows]
     )
     expected_rows = [expected[row, : len(item)] for row, item in enumerate(probabilities)]

@@ -1,6 +1,7 @@
-"""Training the reader, on a tiny encoder.
+"""Training the reader, on a tiny encoder of three layers.
 
-`low` is how many of the reader's lowest layers use the sentence encoder's weights with low-rank updates.
+`low` is how many of the reader's lowest layers use the sentence encoder's weights with low-rank updates. The other
+layers, the "tower", have weights of their own.
 """
 
 from pathlib import Path
@@ -29,7 +30,7 @@ def batch(encoded_examples: list[EncodedExample]) -> Batch:
     return pad_batch(encoded_examples)
 
 
-def compute_published_states(weights: dict[str, Tensor], ids: Tensor, types: Tensor, mask: Tensor) -> Tensor:
+def compute_bert_states(weights: dict[str, Tensor], ids: Tensor, types: Tensor, mask: Tensor) -> Tensor:
     """The hidden states of a BERT with these weights, by torch's own transformer layers."""
     parts = {name: weights[f"embeddings.{name}_embeddings.weight"] for name in ("word", "position", "token_type")}
     x = parts["word"][ids] + parts["position"][: ids.shape[1]] + parts["token_type"][types]
@@ -38,7 +39,7 @@ def compute_published_states(weights: dict[str, Tensor], ids: Tensor, types: Ten
     for number in range(3):
         prefix = f"encoder.layer.{number}"
         layer = nn.TransformerEncoderLayer(32, 4, 64, 0.0, "gelu", 1e-12, batch_first=True)
-        names = {
+        bert_names = {
             "self_attn.out_proj": "attention.output.dense",
             "linear1": "intermediate.dense",
             "linear2": "output.dense",
@@ -47,7 +48,7 @@ def compute_published_states(weights: dict[str, Tensor], ids: Tensor, types: Ten
         }
         layer_weights = {
             f"{torch_name}.{kind}": weights[f"{prefix}.{name}.{kind}"]
-            for torch_name, name in names.items()
+            for torch_name, name in bert_names.items()
             for kind in ("weight", "bias")
         }
         for kind in ("weight", "bias"):
@@ -61,7 +62,7 @@ def compute_published_states(weights: dict[str, Tensor], ids: Tensor, types: Ten
 def check_same_logits(
     left: tuple[Tensor, Tensor], right: tuple[Tensor, Tensor], mask: Tensor, exact: bool = False
 ) -> None:
-    """Check that the reading logits agree at every token."""
+    """Check that two results of `TwoTowers.read` agree: span logits at the tokens in `mask`, answerability logits."""
     tolerances = {"rtol": 0, "atol": 0} if exact else {"rtol": 1e-4, "atol": 1e-4}
     torch.testing.assert_close(left[0][mask], right[0][mask], **tolerances)
     torch.testing.assert_close(left[1], right[1], **tolerances)
@@ -70,7 +71,7 @@ def check_same_logits(
 @torch.no_grad()
 def test_the_embedding_is_that_of_the_base_model(base: Path, weights: dict[str, Tensor], batch: Batch) -> None:
     ids, types, mask = batch
-    hidden = compute_published_states(weights, ids, torch.zeros_like(types), mask)
+    hidden = compute_bert_states(weights, ids, torch.zeros_like(types), mask)
     pooled = torch.stack([row[mask_row].mean(0) for row, mask_row in zip(hidden, mask, strict=True)])
     expected = nn.functional.normalize(pooled, dim=-1)
     for low in (0, 2, 3):
@@ -80,7 +81,7 @@ def test_the_embedding_is_that_of_the_base_model(base: Path, weights: dict[str, 
 @torch.no_grad()
 def test_the_reader_begins_as_the_base_model(base: Path, weights: dict[str, Tensor], batch: Batch) -> None:
     ids, types, mask = batch
-    hidden = compute_published_states(weights, ids, types, mask)
+    hidden = compute_bert_states(weights, ids, types, mask)
     for low in (0, 1, 9):
         model = load_base(base, low)
         expected = model.span(hidden), model.answerable(hidden[:, 0]).squeeze(-1)
@@ -91,7 +92,7 @@ def add_prefix(weights: dict[str, Tensor]) -> dict[str, Tensor]:
     return {f"bert.{name}": value for name, value in weights.items()}
 
 
-def test_names_may_have_a_prefix(base: Path, weights: dict[str, Tensor], tmp_path: Path, batch: Batch) -> None:
+def test_weight_names_may_have_a_prefix(base: Path, weights: dict[str, Tensor], tmp_path: Path, batch: Batch) -> None:
     (tmp_path / "config.json").write_bytes((base / "config.json").read_bytes())
     save_file(add_prefix(weights), tmp_path / "model.safetensors")
     assert torch.equal(load_base(tmp_path, 1).embed(batch[0], batch[2]), load_base(base, 1).embed(batch[0], batch[2]))
@@ -125,9 +126,7 @@ def test_adapters_are_merged(low: int, base: Path, weights: dict[str, Tensor], t
                 weights[f"encoder.layer.{number}.{name}.weight"] + ADAPTER_SCALE * b @ a
             )
     model = load_reader_weights(load_base(base, low), tmp_path / "adapter.safetensors")
-    span = (
-        compute_published_states(merged_weights, ids, types, mask) @ low_rank["span.weight"].T + low_rank["span.bias"]
-    )
+    span = compute_bert_states(merged_weights, ids, types, mask) @ low_rank["span.weight"].T + low_rank["span.bias"]
     torch.testing.assert_close(model.read(ids, types, mask)[0][mask], span[mask], rtol=1e-3, atol=1e-3)
     assert torch.equal(model.embed(ids, mask), load_base(base, low).embed(ids, mask))  # the embedding is unchanged
 
@@ -166,7 +165,7 @@ def test_a_checkpoint_of_another_encoder_is_refused(base: Path, tmp_path: Path) 
 
 def test_answers_stand_in_the_context_only(encoded_examples: list[EncodedExample]) -> None:
     ids, types, mask = pad_batch(encoded_examples[:4])
-    is_allowed = mark_allowed_positions(types, mask)
+    is_allowed = mark_allowed_positions(types, mask)  # position 0 is [CLS], which stands for no answer
     for row, item in enumerate(encoded_examples[:4]):
         length = len(item.ids)
         assert mask[row].tolist() == [True] * length + [False] * (ids.shape[1] - length)
@@ -174,7 +173,10 @@ def test_answers_stand_in_the_context_only(encoded_examples: list[EncodedExample
 
 
 def test_the_loss_takes_every_gold_span(base: Path) -> None:
-    """Without a gold span the likelihood is that of [CLS]; with two it is the sum of the spans' likelihoods."""
+    """The loss is half the negative log likelihood of the gold spans, plus the loss of answerability.
+
+    Without a gold span the likelihood is that of [CLS]; with two it is the sum of the spans' likelihoods.
+    """
     model = load_base(base, 1)
     item = EncodedExample([2, 50, 3, 60, 61, 62, 3], [0, 0, 0, 1, 1, 1, 1], [])
     ids, types, mask = pad_batch([item])
@@ -190,7 +192,7 @@ def test_the_loss_takes_every_gold_span(base: Path) -> None:
         torch.testing.assert_close(loss, expected)
 
 
-def test_the_command_leaves_low_layers_as_they_are(base: Path, data: Path, negatives: Path, tmp_path: Path) -> None:
+def test_keep_low_leaves_the_low_layers_unchanged(base: Path, data: Path, negatives: Path, tmp_path: Path) -> None:
     first_checkpoint, second_checkpoint = tmp_path / "first.safetensors", tmp_path / "second.safetensors"
     common = ["--base", str(base), "--train", str(data), "--steps", "3", "--rate", "1e-3"]
     main(
@@ -204,7 +206,7 @@ def test_the_command_leaves_low_layers_as_they_are(base: Path, data: Path, negat
     assert changed_parts == {"tower", "span", "answerable"}
 
 
-def test_the_trained_part_is_small_and_begins_at_zero(base: Path) -> None:
+def test_low_layers_have_updates_that_begin_at_zero(base: Path) -> None:
     model = TwoTowers(load_base(base, 2).config, 2)
     assert len(model.updates) == 2
     assert len(model.tower) == 1

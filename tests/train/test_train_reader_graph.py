@@ -92,5 +92,5 @@ def test_a_rewritten_graph_stays_as_it_is(folder: Path) -> None:
 
 def test_a_manifest_of_another_file_is_refused(folder: Path) -> None:
     (folder / "reader.onnx").write_bytes((folder / "reader.onnx").read_bytes() + b"\0")
-    with pytest.raises(SetupError, match="names another file"):
+    with pytest.raises(SetupError, match="belongs to another reader.onnx"):
         reader_graph.main(["--folder", str(folder)])

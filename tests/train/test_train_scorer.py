@@ -13,7 +13,7 @@ from quorum.models.logprobs import make_scorer
 from quorum.models.logprobs_transformers import TOKENS_AT_ONCE, make_batches
 from quorum.models.pretrained import load_pretrained
 
-PAIRS = [
+PAIRS = [  # (prompt, text whose log-probability after the prompt is computed)
     ("Question: Who designed it?\nAnswer:", "Eiffel"),
     ("Eiffel designed it. It is tall.\n\nQuestion: Who designed it?\nAnswer:", "Gustave Eiffel"),
     ("Answer:", "x"),
@@ -63,9 +63,9 @@ async def test_a_text_that_does_not_fit_is_refused(models: dict[str, Path]) -> N
 def test_batches_hold_texts_of_similar_length() -> None:
     lengths = [5, 900, 3, 1000, TOKENS_AT_ONCE + 1, *[40] * 500]
     batches = make_batches(lengths)
-    assert sorted(index for group in batches for index in group) == list(range(len(lengths)))
-    assert batches[0] == [4]
-    assert all(len(group) * max(lengths[i] for i in group) <= TOKENS_AT_ONCE for group in batches[1:])
+    assert sorted(index for batch in batches for index in batch) == list(range(len(lengths)))
+    assert batches[0] == [4]  # a text longer than TOKENS_AT_ONCE is a batch of its own
+    assert all(len(batch) * max(lengths[i] for i in batch) <= TOKENS_AT_ONCE for batch in batches[1:])
 
 
 def run_command(*arguments: str) -> int:
@@ -85,15 +85,15 @@ def test_the_commands_make_silver_data_and_train_a_filter_that_ask_uses(
     scorer_options = ["--measure", "cxmi", "--scorer", f"transformers:{models['t5']}"]
     assert run_command("filter", "silver", "data.jsonl", *scorer_options, "--out", "silver.jsonl") == 0
     capsys.readouterr()
-    common = ["silver.jsonl", "--base", str(models["t5"]), "--epochs", "1", "--batch", "2", "--length", "600"]
-    assert run_command("filter", "train", *common, "--out", "filter") == 0
+    train_options = ["silver.jsonl", "--base", str(models["t5"]), "--epochs", "1", "--batch", "2", "--length", "600"]
+    assert run_command("filter", "train", *train_options, "--out", "filter") == 0
     output = capsys.readouterr()
     assert "4 examples; training loss by epoch, nats per token:" in output.out
     assert "use it with --method filco --set context_filter=transformers:filter" in output.err
-    assert run_command("filter", "train", *common, "--out", "filter") == 0
-    assert run_command("filter", "train", *common, "--out", "filter", "--seed", "1") == 2
-    assert "is there already (its seed (settings) is 0, not 1)" in capsys.readouterr().err
-    assert run_command("generator", "train", *common, "--context", "full", "--out", "reader") == 0
+    assert run_command("filter", "train", *train_options, "--out", "filter") == 0
+    assert run_command("filter", "train", *train_options, "--out", "filter", "--seed", "1") == 2
+    assert "is there already (settings.seed is 0 there, and 1 in this run)" in capsys.readouterr().err
+    assert run_command("generator", "train", *train_options, "--context", "full", "--out", "reader") == 0
     Path("passages.jsonl").write_text(json.dumps(passages[0]) + "\n", encoding="utf-8")
     ask_command = [
         "ask",

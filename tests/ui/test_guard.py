@@ -1,4 +1,4 @@
-"""Which requests reach the page: by host name, token, origin and size."""
+"""Which requests the guard lets through to the page. It checks their host name, token, origin and size."""
 
 import re
 from html import unescape
@@ -16,7 +16,7 @@ TOKEN = "a-token-of-some-length"
 
 
 async def serve_page(scope: Any, receive: Any, send: Any) -> None:
-    """The page behind the guard: reads the whole body."""
+    """An application in place of the page: it reads the whole body and replies with the number of bytes."""
     if scope["type"] == "websocket":
         await receive()
         await send({"type": "websocket.accept"})
@@ -29,7 +29,7 @@ async def serve_page(scope: Any, receive: Any, send: Any) -> None:
     await send({"type": "http.response.body", "body": str(size).encode()})
 
 
-async def ask(
+async def send_request(
     headers: dict[str, str] | None = None,
     *,
     token: str | None = None,
@@ -38,7 +38,10 @@ async def ask(
     kind: str = "http",
     body: tuple[bytes, ...] = (b"",),
 ) -> tuple[int, dict[str, str], str]:
-    """(status, headers, text). The status of a WebSocket is 101 if it was accepted, else 403."""
+    """Send a request through a guard. Returns the reply: (status, headers, text).
+
+    token: that of the guard. The status of a WebSocket is 101 if it was accepted, else 403.
+    """
     sent_messages: list[Any] = []
     parts = [{"type": "http.request", "body": part, "more_body": part is not body[-1]} for part in body]
     received_messages = iter(parts if kind == "http" else [{"type": "websocket.connect"}])
@@ -61,7 +64,7 @@ async def ask(
 
 @pytest.mark.parametrize("host", ["localhost", "localhost:8765", "127.0.0.1:8765", "[::1]:8765", "127.1.2.3"])
 async def test_names_of_this_machine_pass(host: str) -> None:
-    status, headers, _ = await ask({"host": host})
+    status, headers, _ = await send_request({"host": host})
     assert status == 200
     assert "default-src 'self'" in headers["content-security-policy"]
 
@@ -71,7 +74,7 @@ async def test_names_of_this_machine_pass(host: str) -> None:
 )
 @pytest.mark.parametrize("kind", ["http", "websocket"])
 async def test_requests_to_another_host_name_are_refused(host: str, kind: str) -> None:
-    assert (await ask({"host": host}, kind=kind))[0] == 403
+    assert (await send_request({"host": host}, kind=kind))[0] == 403
 
 
 @pytest.mark.parametrize(
@@ -79,26 +82,28 @@ async def test_requests_to_another_host_name_are_refused(host: str, kind: str) -
 )
 @pytest.mark.parametrize("kind", ["http", "websocket"])
 async def test_pages_of_other_sites_are_refused(origin: str, kind: str) -> None:
-    assert (await ask({"origin": origin}, kind=kind))[0] == 403
-    assert (await ask({"origin": "http://localhost:8765"}, kind=kind))[0] in (200, 101)
+    assert (await send_request({"origin": origin}, kind=kind))[0] == 403
+    assert (await send_request({"origin": "http://localhost:8765"}, kind=kind))[0] in (200, 101)
 
 
 async def test_the_token_becomes_a_cookie() -> None:
-    status, _, text = await ask(token=TOKEN, path="/run/1")
+    status, _, text = await send_request(token=TOKEN, path="/run/1")
     assert (status, 'name="token"' in text) == (401, True)
-    status, headers, text = await ask(token=TOKEN, path="/run/1", query=f"token={TOKEN}&q=a+%26b")
+    status, headers, text = await send_request(token=TOKEN, path="/run/1", query=f"token={TOKEN}&q=a+%26b")
+    # The reply sets the cookie and makes the browser load the same address without the token.
     assert (status, "/run/1?q=a+%26b" in text, TOKEN in text) == (200, True, False)
     cookie = headers["set-cookie"]
     assert cookie == f"quorum_8765={derive_cookie(TOKEN)}; HttpOnly; SameSite=Strict; Path=/"
     cookie_header = {"cookie": "theme=dark; " + cookie.partition(";")[0]}
-    assert (await ask(cookie_header, token=TOKEN))[0] == 200
-    assert (await ask(cookie_header, token=TOKEN, kind="websocket"))[0] == 101
-    assert (await ask(cookie_header | {"host": "quorum.example"}, token=TOKEN))[0] == 200
+    assert (await send_request(cookie_header, token=TOKEN))[0] == 200
+    assert (await send_request(cookie_header, token=TOKEN, kind="websocket"))[0] == 101
+    # With a token, the page answers under any host name.
+    assert (await send_request(cookie_header | {"host": "quorum.example"}, token=TOKEN))[0] == 200
 
 
 @pytest.mark.parametrize("wrong_token", ["", "&token=wrong"])
 async def test_the_form_for_the_token_keeps_the_question_and_settings_of_a_link(wrong_token: str) -> None:
-    status, _, text = await ask(token=TOKEN, query="q=a+%26+%22b%22&set=k%3D3&set=&run=1" + wrong_token)
+    status, _, text = await send_request(token=TOKEN, query="q=a+%26+%22b%22&set=k%3D3&set=&run=1" + wrong_token)
     fields = re.findall(r'<input type="hidden" name="([^"]*)" value="([^"]*)">', text)
     assert status == 401
     assert [(name, unescape(value)) for name, value in fields] == [
@@ -111,42 +116,48 @@ async def test_the_form_for_the_token_keeps_the_question_and_settings_of_a_link(
 
 @pytest.mark.parametrize("query", ["token=", "token=wrong", f"token={TOKEN}x", "q=1"])
 async def test_requests_without_the_token_are_refused(query: str) -> None:
-    assert (await ask(token=TOKEN, query=query))[0] == 401
-    assert (await ask(token=TOKEN, query=query, kind="websocket"))[0] == 403
-    assert (await ask({"cookie": f"quorum_8765={derive_cookie('another')}"}, token=TOKEN))[0] == 401
+    assert (await send_request(token=TOKEN, query=query))[0] == 401
+    assert (await send_request(token=TOKEN, query=query, kind="websocket"))[0] == 403
+    assert (await send_request({"cookie": f"quorum_8765={derive_cookie('another')}"}, token=TOKEN))[0] == 401
 
 
-async def test_a_wrong_address_does_not_link_to_another_site() -> None:
+async def test_a_path_that_begins_with_two_slashes_does_not_lead_to_another_site() -> None:
     """A path such as //evil.example must not become a link to another site."""
-    _, _, text = await ask(token=TOKEN, path='//evil.example/"><script>', query=f"token={TOKEN}")
+    _, _, text = await send_request(token=TOKEN, path='//evil.example/"><script>', query=f"token={TOKEN}")
     assert 'url=/evil.example/%22%3E%3Cscript%3E"' in text
-    _, _, text = await ask(token=TOKEN, path="/\\evil.example", query=f"token={TOKEN}")  # a browser reads it as //
+    _, _, text = await send_request(
+        token=TOKEN, path="/\\evil.example", query=f"token={TOKEN}"
+    )  # a browser reads it as //
     assert 'url=/%5Cevil.example"' in text
 
 
 async def test_a_request_that_is_too_large_is_stopped() -> None:
-    assert (await ask(body=(b"12345", b"67890")))[::2] == (200, "10")
-    assert (await ask(body=(b"12345", b"678901")))[0] == 413
-    assert (await ask({"content-length": "11"}))[0] == 413
+    assert (await send_request(body=(b"12345", b"67890")))[::2] == (200, "10")
+    assert (await send_request(body=(b"12345", b"678901")))[0] == 413
+    assert (await send_request({"content-length": "11"}))[0] == 413
 
 
 async def test_a_client_that_disconnects_early_is_no_error() -> None:
     async def late_app(scope: Any, receive: Any, send: Any) -> None:
+        """Sees that the client has gone; then Starlette's middleware raises this error, which the guard must hide."""
         while (await receive())["type"] == "http.request":
             pass
         await send({"type": "http.response.start", "status": 500, "headers": []})
         raise RuntimeError("No response returned.")
 
     async def silent_app(scope: Any, receive: Any, send: Any) -> None:
+        """Raises the same error while the client is still there; the guard must not hide it."""
         await receive()
         raise RuntimeError("No response returned.")
 
     async def broken_app(scope: Any, receive: Any, send: Any) -> None:
+        """Raises another error after the client has gone; the guard must not hide it."""
         while (await receive())["type"] == "http.request":
             pass
         raise RuntimeError("broken")
 
     async def visit(app: Any) -> None:
+        """Send a request through a guard of `app`, then disconnect."""
         messages = iter(({"type": "http.request", "body": b""}, {"type": "http.disconnect"}))
 
         async def receive() -> Any:

@@ -1,4 +1,4 @@
-"""What `quorum serve` checks before it serves: the address, the token, and whether the extra [ui] is installed."""
+"""`quorum serve` checks the address, the token and whether the extra [ui] is installed, before it serves."""
 
 import socket
 import sys
@@ -11,10 +11,10 @@ from quorum.serving.address import open_listening_socket
 
 
 def get_error_message(capsys: pytest.CaptureFixture[str], *args: str) -> str:
-    """The message of a command that must fail."""
-    with pytest.raises(SystemExit) as end:
+    """The message of `quorum serve` with arguments with which it must fail."""
+    with pytest.raises(SystemExit) as exit_info:
         main(["serve", *args])
-    assert end.value.code == 2
+    assert exit_info.value.code == 2
     message = capsys.readouterr().err
     assert message.count("\n") == 1
     return message
@@ -35,10 +35,10 @@ def test_a_port_that_does_not_exist_is_refused_in_a_sentence(port: str, capsys: 
 def test_the_token_may_come_from_the_environment(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setenv("QUORUM_TOKEN", "short")
+    monkeypatch.setenv("QUORUM_TOKEN", "zebra")
     message = get_error_message(capsys, "--host", "0.0.0.0")
     assert "The token has 5 characters" in message
-    assert "short" not in message.replace("shorten", "")
+    assert "zebra" not in message  # a message must not show a token
 
 
 def test_serving_a_page_without_the_extra_ui_names_the_extra(
@@ -55,14 +55,13 @@ def test_a_taken_port_is_reported() -> None:
     with open_listening_socket("127.0.0.1", 0) as server_socket:
         with pytest.raises(SetupError, match=r"The server cannot listen at 127\.0\.0\.1:.*another --port"):
             open_listening_socket("127.0.0.1", server_socket.getsockname()[1])
-        socket.create_connection(
-            server_socket.getsockname(), 5
-        ).close()  # a client may connect before the server accepts
+        # A client can connect as soon as the socket listens, before a server accepts connections.
+        socket.create_connection(server_socket.getsockname(), 5).close()
 
 
 def test_an_ipv6_address_of_this_machine_is_recognised() -> None:
     if not socket.has_ipv6:
-        pytest.skip("no IPv6 here")
+        pytest.skip("this machine has no IPv6")
     try:
         with open_listening_socket("::1", 0) as listener:
             assert listener.getsockname()[0] == "::1"

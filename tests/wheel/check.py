@@ -1,6 +1,6 @@
-"""Checks the wheel as users install it: in a new environment, run in the folder of an application that uses it.
+"""Installs the wheel in a new virtual environment, as users do, and runs it in the folder of an application.
 
-`make test-wheel` runs it. It prints a line with the seconds of each step, and ends at the first failure.
+`make test-wheel` runs this script. It prints a line with the seconds of each step, and ends at the first failure.
 """
 
 import json
@@ -65,8 +65,8 @@ def build_wheel_in_three_ways(folder: Path) -> Path:
         assert read_contents(build_wheel(ROOT, folder / "direct", "--wheel")) == read_contents(wheel)
     with report_step("the same wheel from a checkout whose links are text files"):
         [sdist] = (folder / "dist").glob("*.tar.gz")
-        unlinked = unpack_without_links(sdist, folder / "unlinked")
-        assert read_contents(build_wheel(unlinked, folder / "from-unlinked", "--wheel")) == read_contents(wheel)
+        checkout = unpack_without_links(sdist, folder / "unlinked")
+        assert read_contents(build_wheel(checkout, folder / "from-unlinked", "--wheel")) == read_contents(wheel)
     return wheel
 
 
@@ -127,7 +127,7 @@ def check_plugin(application: Path) -> None:
 
 
 def add_package(folder: Path) -> None:
-    """Install a package into the environment, which has its requirements already."""
+    """Install a package without its requirements, which the virtual environment has already."""
     if uv := shutil.which("uv"):
         run_or_exit(uv, "pip", "install", "--quiet", "--no-deps", "--python", str(WHEEL_PYTHON), str(folder))
     else:
@@ -143,12 +143,15 @@ def add_package(folder: Path) -> None:
         )
 
 
-def run_command(folder: Path, expected_text: str, command: str, *arguments: str, **environment: str) -> None:
-    """Run a command of the environment. It must end with exit code 0 and print `expected_text`."""
+def run_command(folder: Path, expected_text: str, command: str, *arguments: str, **variables: str) -> None:
+    """Run a command of the virtual environment. It must end with exit code 0 and print `expected_text`.
+
+    variables: environment variables for the command.
+    """
     run = subprocess.run(
         [str(ENVIRONMENT / "bin" / command), *arguments],
         cwd=folder,
-        env=make_clean_environment(**environment),
+        env=make_clean_environment(**variables),
         capture_output=True,
         text=True,
         check=False,
@@ -158,9 +161,9 @@ def run_command(folder: Path, expected_text: str, command: str, *arguments: str,
 
 
 def make_clean_environment(**variables: str) -> dict[str, str]:
-    """The environment without the settings of the user who runs the checks."""
-    environment = {name: os.environ[name] for name in ("PATH", "HOME", "LANG", "TMPDIR") if name in os.environ}
-    return environment | QUIET_VARIABLES | variables
+    """Environment variables for a command, without the settings of the user who runs the checks."""
+    inherited_variables = {name: os.environ[name] for name in ("PATH", "HOME", "LANG", "TMPDIR") if name in os.environ}
+    return inherited_variables | QUIET_VARIABLES | variables
 
 
 def check_server(application: Path) -> None:
@@ -185,18 +188,21 @@ def check_server(application: Path) -> None:
         assert process.returncode == 0, output
 
 
-def check_studio(application: Path, wheel: Path, target: Path) -> None:
-    """Check that `langgraph dev` serves the application's langgraph.json with the quorum of the wheel."""
+def check_studio(application: Path, wheel: Path, unpacked_wheel: Path) -> None:
+    """Check that `langgraph dev` serves the application's langgraph.json with the wheel's `quorum`.
+
+    unpacked_wheel: the folder into which the wheel is unpacked.
+    """
     with report_step("langgraph dev of the application's langgraph.json"):
-        shutil.unpack_archive(wheel, target, "zip")
+        shutil.unpack_archive(wheel, unpacked_wheel, "zip")
         command = [str(STUDIO_PYTHON), "-c", "import quorum; print(quorum.__file__)"]
         quorum_file = subprocess.check_output(
-            command, cwd=application, env=make_clean_environment(PYTHONPATH=str(target)), text=True
+            command, cwd=application, env=make_clean_environment(PYTHONPATH=str(unpacked_wheel)), text=True
         )
-        assert Path(quorum_file.strip()).is_relative_to(target), quorum_file
+        assert Path(quorum_file.strip()).is_relative_to(unpacked_wheel), quorum_file
         config = application / "langgraph.json"
         with start_studio(
-            application, config=config, python=str(STUDIO_PYTHON), PYTHONPATH=str(target), **QUIET_VARIABLES
+            application, config=config, python=str(STUDIO_PYTHON), PYTHONPATH=str(unpacked_wheel), **QUIET_VARIABLES
         ) as server:
             inputs = {"question": "Who built the lighthouse of Vell?", "given": [PASSAGE]}
             body = json.dumps({"assistant_id": "ask", "input": inputs, "context": {"k": 1}}).encode()

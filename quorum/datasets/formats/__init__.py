@@ -1,6 +1,6 @@
 """Reads data sets in their published formats, which it recognises by content; `docs/data.md` lists the formats.
 
-Begin with `read_records`. Imports records, algorithms and core.
+Begin with `read_records`. This package imports quorum.datasets.records and quorum.core.
 """
 
 from collections.abc import Iterator
@@ -40,7 +40,10 @@ def read_records(path: Path, problems: list[str] | None = None) -> Iterator[Reco
 
 
 def convert_record(chosen_format: Format | None, value: Any, where: str) -> Record:
-    """Convert a value to our record. Without a chosen format it is read as one of our own records."""
+    """Convert a value to one of our records. If chosen_format is None, the value must already have our own format.
+
+    where: the place of the value in its file, for messages. Raises `SetupError` for a value that cannot be converted.
+    """
     expected_format = chosen_format or OWN_FORMAT
     try:
         return expected_format.convert(value, where)

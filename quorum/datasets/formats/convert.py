@@ -11,16 +11,17 @@ FEVER_LABELS = {"SUPPORTS", "REFUTES", "NOT ENOUGH INFO"}
 
 
 class UnusableRecord(Exception):  # noqa: N818  the name says it without "Error"
-    """Why a record of a known format cannot be used."""
+    """A record has a known format but cannot be used. The message is the reason."""
 
 
 @dataclass(frozen=True)
 class Format:
     """A data format.
 
-    expected: the shape of its records, for messages; fits: tells whether a record has this format; convert: (record,
-    where) -> our record; where: the record's place for messages. `convert` leaves the id empty if the format has none.
-    It may raise KeyError, TypeError and similar errors for a missing key or a wrong type.
+    expected: the shape of its records, for messages. fits: a function that tells whether a record has this format.
+    convert: a function (record, where) -> our record; `where` is the record's place in its file, for messages. If the
+    format has no ids, the id of our record is empty. `convert` may raise `UnusableRecord`, and KeyError, TypeError and
+    similar errors for a missing key or a wrong type.
     """
 
     name: str
@@ -37,7 +38,7 @@ def make_record(
     gold: Iterable[str] = (),
     **meta: Any,
 ) -> Record:
-    """Make a record. Repeated answers and gold ids are dropped, and so are empty values in `meta`."""
+    """Make a record. Of equal answers and of equal gold ids, one is kept. Empty values in `meta` are dropped."""
     return Record(
         id="" if id_ is None else str(id_),
         question=check_text(question),
@@ -76,5 +77,5 @@ def require_answers(value: Any) -> list[str]:
 
 def make_passage(title: Any, content: Any, id_: Any = None) -> Passage:
     """Make a passage. Without an id it gets a hash of its content, so that it has the same id under every question."""
-    title = check_text(title or "")
-    return Passage(id=hash_content(title, check_text(content)) if id_ is None else str(id_), title=title, text=content)
+    title, text = check_text(title or ""), check_text(content)
+    return Passage(id=hash_content(title, text) if id_ is None else str(id_), title=title, text=text)

@@ -14,15 +14,18 @@ from quorum.core.json_text import parse_json
 from quorum.datasets.records import open_text, read_json_lines
 
 Layout = Literal["lines", "document", "table"]
-NumberedRecord = tuple[int, str, Any]  # number from 1, place for messages, record
+NumberedRecord = tuple[int, str, Any]  # the line or record number from 1, the place for messages, the record
 
 
 def read_values(path: Path, problems: list[str] | None) -> Iterator[NumberedRecord]:
-    """Yield the records of a file. JSON lines and CSV are read one by one, a JSON document as a whole."""
-    kind = detect_layout(path)
-    if kind == "lines":
+    """Yield the records of a file. JSON lines and CSV are read one by one, a JSON document as a whole.
+
+    problems: as in `read_json_lines`, for broken lines; any other file that cannot be read raises a `SetupError`.
+    """
+    layout = detect_layout(path)
+    if layout == "lines":
         yield from ((number, f"{path}, line {number}", value) for number, value in read_json_lines(path, problems))
-    elif kind == "table":
+    elif layout == "table":
         yield from read_rows(path)
     else:
         yield from number_records(path, read_document(path))
@@ -35,17 +38,17 @@ def detect_layout(path: Path) -> Layout:
     try:
         with open_text(path) as file:
             filled_lines = (line.strip() for line in read_bounded_lines(file) if line.strip())
-            first, second = [*islice(filled_lines, 2), "", ""][:2]
+            first_line, second_line = [*islice(filled_lines, 2), "", ""][:2]
     except (OSError, EOFError, UnicodeDecodeError, zlib.error):
         return "lines"
-    if first.startswith("["):
+    if first_line.startswith("["):
         return "document"
-    if first.startswith("{"):
+    if first_line.startswith("{"):
         try:
-            return "document" if has_records(parse_json(first)) else "lines"
+            return "document" if has_records(parse_json(first_line)) else "lines"
         except json.JSONDecodeError:  # a document over several lines, or a broken line
-            return "document" if second and not second.startswith("{") else "lines"
-    return "table" if find_delimiter(first) else "lines"
+            return "document" if second_line and not second_line.startswith("{") else "lines"
+    return "table" if find_delimiter(first_line) else "lines"
 
 
 def has_records(value: dict[str, Any]) -> bool:
@@ -80,7 +83,10 @@ def number_records(path: Path, value: Any) -> Iterator[NumberedRecord]:
 
 
 def split_document(value: Any) -> Iterator[Any]:
-    """The records of a document: the items of a list, of SQuAD's articles, of TriviaQA's Data or of ASQA's splits."""
+    """The records of a document: the items of a list, of SQuAD's articles, of TriviaQA's Data or of ASQA's splits.
+
+    Any other document is one record.
+    """
     if isinstance(value, list):
         yield from value
     elif not isinstance(value, dict) or not has_records(value):
@@ -89,8 +95,8 @@ def split_document(value: Any) -> Iterator[Any]:
         for record in records:
             yield from split_article(record) if isinstance(record, dict) and "paragraphs" in record else [record]
     else:
-        for name, part in value.items():
-            yield from ({"sample_id": id_, "split": name} | record for id_, record in part.items())
+        for split, records_by_id in value.items():
+            yield from ({"sample_id": id_, "split": split} | record for id_, record in records_by_id.items())
 
 
 def split_article(article: dict[str, Any]) -> Iterator[Any]:
@@ -119,7 +125,10 @@ def find_delimiter(header: str) -> str:
 
 
 def read_rows(path: Path) -> Iterator[NumberedRecord]:
-    """Yield the rows of a CSV or TSV file as objects. Their keys are the header's names in lower case."""
+    """Yield the rows of a CSV or TSV file as our records (`convert_row`).
+
+    A row with more cells than the header is yielded as a list; the conversion to our format then refuses it.
+    """
     number = 0
     try:
         with open_text(path, newline="") as file:
@@ -137,7 +146,10 @@ def read_rows(path: Path) -> Iterator[NumberedRecord]:
 
 
 def convert_row(row: dict[str, str]) -> dict[str, Any]:
-    """A row as our record. Answers are a JSON list, or separated by "|"; unknown columns go to `meta`."""
+    """A row as our record. row: its cells by the header's names in lower case.
+
+    The answers in a cell are a JSON list, or separated by "|". Columns with other names go to `meta`.
+    """
     cell = row.get("answers", row.get("answer"))
     answers: Any = cell
     if cell is not None:

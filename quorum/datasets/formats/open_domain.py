@@ -1,4 +1,8 @@
-"""Converts data sets of questions without documents, and retrieval results."""
+"""Converts records of Quorum's own format, of data sets that have questions but no documents, and of DPR's results:
+questions with their retrieved passages.
+
+In every converter, `where` is the record's place, "FILE, line 3", for messages.
+"""
 
 import re
 from collections.abc import Sequence
@@ -25,7 +29,7 @@ DESCRIPTION = re.compile(r'\(description\s+("(?:[^"\\]|\\.)*"|[^()]*)\)')
 
 
 def convert_own_record(value: dict[str, Any], where: str) -> Record:
-    """Quorum's own records; a reviewer's "keep" goes to `meta`."""
+    """A record of Quorum's own format. A reviewer's mark "keep" goes to `meta.keep`."""
     record = make_record(
         value.get("id"),
         value["question"],
@@ -57,12 +61,12 @@ def parse_keep(value: Any) -> dict[str, bool]:
 
 
 def convert_nq(value: dict[str, Any], where: str) -> Record:
-    """Lee et al. 2019 (NQ-open)."""
+    """A record of NQ-open (Lee et al. 2019)."""
     return make_record(value.get("id"), value["question"], require_answers(value["answer"]))
 
 
 def convert_triviaqa(value: dict[str, Any], where: str) -> Record:
-    """Joshi et al. 2017. The aliases are accepted answers, too."""
+    """A record of TriviaQA (Joshi et al. 2017). The aliases are accepted answers, too."""
     raw_answer = value.get("Answer") or value.get("answer")
     if not isinstance(raw_answer, dict):
         raise UnusableRecord("there is no answer: the test part of a data set cannot be scored")
@@ -73,16 +77,21 @@ def convert_triviaqa(value: dict[str, Any], where: str) -> Record:
 
 
 def convert_webquestions(value: dict[str, Any], where: str) -> Record:
-    """Berant et al. 2013. Answers are a Lisp list: (list (description "Padmé Amidala") (description Jamaica))."""
+    """A record of WebQuestions (Berant et al. 2013).
+
+    Its answers are a Lisp list: (list (description "Padmé Amidala") (description Jamaica)).
+    """
     descriptions = [item.group(1).strip() for item in DESCRIPTION.finditer(value["targetValue"])]
     answers = [parse_json(answer) if answer.startswith('"') else answer for answer in descriptions]
     return make_record(None, value["utterance"], require_answers(answers), url=value.get("url"))
 
 
 def convert_kilt(value: dict[str, Any], where: str) -> Record:
-    """Petroni et al. 2021. The id of a paragraph is WIKIPEDIA_ID:NUMBER; `meta.gold_articles` names the gold articles,
-    because KILT counts the recall of articles. FEVER's claims have two labels in KILT; Wizard of Wikipedia asks for
-    dialogue turns, ELI5 for long answers.
+    """A record of KILT (Petroni et al. 2021).
+
+    The gold ids are those of paragraphs, WIKIPEDIA_ID:NUMBER. `meta.gold_articles` has the id and the title of each
+    gold article, because KILT counts the recall of articles. FEVER's claims have two labels in KILT; Wizard of
+    Wikipedia asks for dialogue turns, ELI5 for long answers.
     """
     answers = require_answers(
         [check_text(output["answer"]) for output in value["output"] if output.get("answer") is not None]
@@ -109,19 +118,23 @@ def convert_kilt(value: dict[str, Any], where: str) -> Record:
     )
 
 
-def find_kilt_type(text: str, answers: Sequence[str], where: str) -> str | None:
-    """What a KILT task asks for: by its answers and turns, else by the name of its file (wow-dev-kilt.jsonl)."""
-    name = PurePath(where.partition(", line")[0]).name.lower()
+def find_kilt_type(input_text: str, answers: Sequence[str], where: str) -> str | None:
+    """The answer type of a KILT record; None for short answers.
+
+    "label" if the answers are FEVER's labels; "dialogue" if the input has several lines or the file is named like
+    Wizard of Wikipedia's (wow-dev-kilt.jsonl); "long" if the file is named like ELI5's or the answers are paragraphs.
+    """
+    file_name = PurePath(where.partition(", line")[0]).name.lower()
     if set(answers) <= FEVER_LABELS:
         return "label"
-    if "\n" in text.strip() or name.startswith(("wow", "wizard")):
+    if "\n" in input_text.strip() or file_name.startswith(("wow", "wizard")):
         return "dialogue"
     mean_words = sum(len(answer.split()) for answer in answers) / len(answers)
-    return "long" if name.startswith("eli5") or mean_words >= PARAGRAPH_WORDS else None
+    return "long" if file_name.startswith("eli5") or mean_words >= PARAGRAPH_WORDS else None
 
 
 def mark_turns(text: str) -> str:
-    """The turns of a conversation, one per line, each with its speaker; the last one is the user's.
+    """The turns of a conversation, one per line, each with its speaker; the last turn is the user's.
 
     >>> mark_turns("I like hockey.\\nSo do I.\\nWho won?")
     'User: I like hockey.\\nAssistant: So do I.\\nUser: Who won?'
@@ -132,23 +145,26 @@ def mark_turns(text: str) -> str:
 
 
 def convert_dpr(value: dict[str, Any], where: str) -> Record:
-    """Karpukhin et al. 2020. Gold passages are not annotated; they are the passages that contain an answer."""
+    """A question with its retrieved passages in DPR's format (Karpukhin et al. 2020).
+
+    Nobody has marked gold passages: the passages that contain an answer count as gold.
+    """
     passages = [convert_retrieved_passage(item) for item in value["ctxs"]]
     gold = [passage["id"] for passage, item in zip(passages, value["ctxs"], strict=True) if item.get("has_answer")]
-    kind = "passage contains an answer string" if gold else None
+    gold_kind = "passage contains an answer string" if gold else None
     return make_record(
-        value.get("id"), value["question"], require_answers(value["answers"]), passages, gold, gold_kind=kind
+        value.get("id"), value["question"], require_answers(value["answers"]), passages, gold, gold_kind=gold_kind
     )
 
 
 def convert_retrieved_passage(item: dict[str, Any]) -> Passage:
-    """A retrieved passage. Its id is under `id`, `passage_id` or `psg_id`."""
+    """One of DPR's passages as a `Passage`. Its id is under `id`, `passage_id` or `psg_id`."""
     id_ = next((item[name] for name in ("id", "passage_id", "psg_id") if item.get(name) is not None), None)
     return make_passage(item.get("title"), item["text"], id_)
 
 
 def convert_flashrag(value: dict[str, Any], where: str) -> Record:
-    """Jin et al. 2024."""
+    """A record of FlashRAG's format (Jin et al. 2024)."""
     meta = value.get("metadata") or {}
     record = make_record(value.get("id"), value["question"], require_answers(value["golden_answers"]))
     record["meta"] = meta if isinstance(meta, dict) else {}

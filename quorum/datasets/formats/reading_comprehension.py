@@ -16,7 +16,7 @@ from quorum.datasets.records import Record
 
 
 def convert_squad(value: dict[str, Any], where: str) -> Record:
-    """Rajpurkar et al. 2016, 2018. An unanswerable question of version 2 has no answers: "unknown" is right."""
+    """Rajpurkar et al. 2016, 2018. An unanswerable question of version 2 has no answers: the right one is "unknown"."""
     raw_answers = value["answers"]
     answers = (
         check_texts(raw_answers["text"])
@@ -24,7 +24,7 @@ def convert_squad(value: dict[str, Any], where: str) -> Record:
         else [check_text(answer["text"]) for answer in raw_answers]
     )
     if not answers and value.get("is_impossible") is False:
-        raise UnusableRecord("there is no answer, and it is not marked as impossible")
+        raise UnusableRecord("there is no answer, and the question is not marked as impossible")
     paragraph = make_passage(value.get("title"), value["context"])
     return make_record(value.get("id"), value["question"], answers, [paragraph], [paragraph["id"]])
 
@@ -51,11 +51,13 @@ def convert_hotpotqa(value: dict[str, Any], where: str) -> Record:
 
 
 def read_pairs(value: dict[str, Any], name: str) -> Iterator[tuple[Any, Any]]:
-    """Pairs of a title and its sentences (or a sentence's number), from a list of pairs or from two lists."""
+    """The pairs under the key `name`: (title, sentences) in "context", (title, number of a sentence) in
+    "supporting_facts". The value is a list of pairs, or an object with a list of titles and a list of the second parts.
+    """
     pairs = value.get(name) or []
     if isinstance(pairs, dict):
-        (second,) = (part for key, part in pairs.items() if key != "title")
-        yield from zip(pairs["title"], second, strict=True)
+        (second_parts,) = (values for key, values in pairs.items() if key != "title")
+        yield from zip(pairs["title"], second_parts, strict=True)
     else:
         yield from pairs
 
@@ -76,7 +78,10 @@ def convert_strategyqa(value: dict[str, Any], where: str) -> Record:
 
 
 def list_paragraph_ids(evidence: Any) -> Iterator[str]:
-    """The paragraph ids in the evidence, nested lists by annotator and step, without "no_evidence" and "operation"."""
+    """The paragraph ids in the evidence, which is lists of lists: by annotator, then by step of the reasoning.
+
+    The marks "no_evidence" and "operation" of steps without a paragraph are left out.
+    """
     if isinstance(evidence, list):
         for part in evidence:
             yield from list_paragraph_ids(part)
@@ -85,16 +90,16 @@ def list_paragraph_ids(evidence: Any) -> Iterator[str]:
 
 
 def convert_fever(value: dict[str, Any], where: str) -> Record:
-    """Thorne et al. 2018. The claim is the question. The id of an evidence sentence is its page's title and its number
-    in the page: Vell_0.
+    """Thorne et al. 2018. The claim is the question. The gold ids are those of the evidence sentences: the title of the
+    page and the number of the sentence in the page, such as Vell_0.
     """
     label = check_text(value["label"])
     if label not in FEVER_LABELS:
         raise UnusableRecord(f"the label is none of {', '.join(sorted(FEVER_LABELS))}")
     gold = [
         f"{page}_{sentence}"
-        for group in value.get("evidence") or []
-        for _, _, page, sentence in group
+        for evidence_set in value.get("evidence") or []
+        for _, _, page, sentence in evidence_set
         if page is not None and sentence is not None
     ]
     return make_record(value.get("id"), value["claim"], [label], gold=gold, answer_type="label")

@@ -36,6 +36,7 @@ SUFFIXES_OF_MODULE = {
         *(".clj", ".dart", ".nix", ".tex", ".xml"),
     ),
 }
+# {suffix: reader}. Our readers are names of modules of this folder; those of `add_reader` are functions.
 READERS: dict[str, str | Reader] = {
     suffix: module for module, suffixes in SUFFIXES_OF_MODULE.items() for suffix in suffixes
 }
@@ -69,7 +70,9 @@ def list_readers() -> dict[str, str | Reader]:
 
 
 def check_reader(name: str, value: object) -> str | Reader:
-    """Check what a package registers under ".abc": it must be a function of a file's bytes and its name."""
+    """Check a reader of an installed package: `name` must be a suffix such as ".abc", under which the package registers
+    the reader, and `value` a function of a file's bytes and its name. Returns `value`.
+    """
     if not has_one_dot_at_beginning(name) or name != name.lower():
         raise TypeError(
             "a reader is registered under the end of a file's name, which is in lower case and has one dot, at its "

@@ -17,8 +17,8 @@ PAGE_TYPES = ("application/xhtml+xml", "text/html")
 
 
 def read(data: bytes, name: str) -> Document:
-    """The chapters of the book's spine, without tables of contents."""
-    notes: dict[str, None] = {}
+    """The title, author, date and chapters of a book, without tables of contents."""
+    notes: dict[str, None] = {}  # each note once, in order
     with open_archive(data, "epub", allow_entities=True) as archive:
         package_path, package = read_package(archive)
         metadata = {
@@ -41,6 +41,7 @@ def read(data: bytes, name: str) -> Document:
 
 
 def parse_xml(data: bytes) -> Any:
+    """The root element of an XML file. Raises `Unreadable` if the file is damaged."""
     from lxml import etree
 
     try:
@@ -50,7 +51,7 @@ def parse_xml(data: bytes) -> Any:
 
 
 def read_package(archive: ZipFile) -> tuple[str, Any]:
-    """(path, tree) of the package file, which lists the parts of the book."""
+    """The path and the root element of the package file, which lists the parts of the book."""
     root = parse_xml(archive.read("META-INF/container.xml")).find(f".//{CONTAINER_NAMESPACE}rootfile")
     package_path = "" if root is None else root.get("full-path") or ""
     return package_path, parse_xml(archive.read(package_path))
@@ -61,7 +62,10 @@ def get_metadata_text(package: Any, tag: str) -> str:
 
 
 def list_chapters(package: Any, folder: str) -> list[str]:
-    """The paths of the pages, in reading order, without tables of contents."""
+    """The paths of the chapters in the archive, in reading order, without tables of contents.
+
+    folder: the folder of the package file, from which the paths in this file start.
+    """
     items = {item.get("id"): item for item in package.iter(f"{PACKAGE_NAMESPACE}item")}
     chapters = []
     for reference in package.iter(f"{PACKAGE_NAMESPACE}itemref"):

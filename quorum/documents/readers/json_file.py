@@ -8,13 +8,14 @@ from quorum.core.json_text import parse_json
 from quorum.documents.document import Block, Document, Unreadable, join_lines
 from quorum.documents.encodings import decode_text
 
-MAX_VALUES = 1_000_000
+MAX_VALUES = 1_000_000  # of one record
 
 
 def read(data: bytes, name: str) -> Document:
-    """A block for each record, "name: value; name: value". Nested names are joined by dots.
+    """A list becomes a block for each of its records, "name: value; name: value". Nested names are joined by dots.
 
-    In an object, a member with several values becomes a section with its name as the heading.
+    In a file that holds one object, the plain members become one block, and every member that is a list or an object
+    becomes a section with the member's name as the heading.
     """
     text, note = decode_text(data)
     try:
@@ -28,7 +29,7 @@ def read(data: bytes, name: str) -> Document:
 
 
 def make_blocks(value: Any) -> Iterator[Block]:
-    """The blocks of a value."""
+    """The blocks of the value that a file holds."""
     if isinstance(value, list):
         yield from (Block(row, "row") for item in value if (row := format_record(item)))
     elif isinstance(value, dict):
@@ -44,7 +45,11 @@ def make_blocks(value: Any) -> Iterator[Block]:
 
 
 def make_member_blocks(value: Any) -> Iterator[Block]:
-    """The blocks of a member: a row for every record of a list, and for every object in an object."""
+    """The blocks of a member of the file's object.
+
+    A list of records gives a row for each record. An object whose members are all lists or objects gives a row for each
+    member. Any other value gives one row.
+    """
     if isinstance(value, dict) and value and all(isinstance(inner, dict | list) for inner in value.values()):
         for name, inner in value.items():
             if row := format_record(inner):
@@ -62,22 +67,22 @@ def format_record(value: Any) -> str:
     'dam.name: Vell; dam.height: 87; rivers: Orl, Tam'
     """
     parts: list[str] = []
-    waiting: list[tuple[str, Any]] = [("", value)]
-    while waiting:
-        if len(parts) + len(waiting) > MAX_VALUES:
-            raise Unreadable("too many values in one record")
-        name, inner = waiting.pop()
+    stack: list[tuple[str, Any]] = [("", value)]
+    while stack:
+        if len(parts) + len(stack) > MAX_VALUES:
+            raise Unreadable(f"more than {MAX_VALUES:,} values in one record")
+        name, inner = stack.pop()
         if isinstance(inner, dict):
-            waiting += [(f"{name}.{key}" if name else str(key), content) for key, content in reversed(inner.items())]
+            stack += [(f"{name}.{key}" if name else str(key), content) for key, content in reversed(inner.items())]
         elif isinstance(inner, list) and any(isinstance(item, dict | list) for item in inner):
-            waiting += [(name, item) for item in reversed(inner)]
+            stack += [(name, item) for item in reversed(inner)]
         elif text := format_plain_value(inner):
             parts.append(f"{join_lines(name)}: {text}" if name else text)
     return "; ".join(parts)
 
 
 def format_plain_value(value: Any) -> str:
-    """A plain value as text, or a list of plain values, separated by commas."""
+    """A plain value as text; for a list of plain values their texts, separated by commas. null gives an empty text."""
     if isinstance(value, list):
         return ", ".join(filter(None, map(format_plain_value, value)))
     if value is None:

@@ -1,4 +1,4 @@
-"""Jupyter notebooks: text, code, and its printed output."""
+"""Jupyter notebooks: the text, the code, and the output of the code as plain text."""
 
 from json import JSONDecodeError
 from typing import Any
@@ -8,11 +8,11 @@ from quorum.documents.document import Block, Document, Unreadable
 from quorum.documents.encodings import decode_text
 from quorum.documents.readers.markdown import read_markdown_blocks
 
-LONGEST_OUTPUT = 4000  # characters that are read of each output
+LONGEST_OUTPUT = 4000  # characters; what follows in an output is not read
 
 
 def read(data: bytes, name: str) -> Document:
-    """The cells in order. The title is a heading of level 1 at the beginning."""
+    """The blocks of the cells, in order. A heading of level 1 at the beginning becomes the title."""
     text, note = decode_text(data)
     try:
         cells = parse_json(text)["cells"]
@@ -28,7 +28,7 @@ def read(data: bytes, name: str) -> Document:
 
 
 def read_cell(cell: dict[str, Any]) -> list[Block]:
-    """The blocks of one cell."""
+    """The blocks of one cell: of Markdown, or of code and its outputs. Raw cells have none."""
     source = join_text(cell.get("source"))
     if cell.get("cell_type") == "markdown":
         return read_markdown_blocks(source)
@@ -40,7 +40,7 @@ def read_cell(cell: dict[str, Any]) -> list[Block]:
 
 
 def get_output_text(output: Any) -> str:
-    """The plain text of an output."""
+    """The plain text of an output; empty if it has none, as a picture or an error."""
     if not isinstance(output, dict):
         return ""
     data = output.get("data")
@@ -49,4 +49,5 @@ def get_output_text(output: Any) -> str:
 
 
 def join_text(value: Any) -> str:
+    """The text of a notebook's value, which is a string or a list of lines; empty for any other value."""
     return "".join(map(str, value)) if isinstance(value, list) else value if isinstance(value, str) else ""

@@ -8,22 +8,25 @@ from quorum.documents.document import Document, Unreadable
 from quorum.documents.encodings import decode_text
 from quorum.documents.html_blocks import read_html
 
+# :role:`text` or :role:`text <target>`; group 1 is the text.
 ROLE = re.compile(r"(?<!\w):[a-zA-Z][\w:.+-]*:`([^`<]*?)\s*(?:<[^`>]*>)?`(?!`)")
+# docutils reads these roles itself; the others are Sphinx's.
 STANDARD_ROLES = make_word_set("math code sub sup subscript superscript emphasis strong literal title title-reference")
 DOCUTILS_SETTINGS = {
     "file_insertion_enabled": False,  # include:: and csv-table:: :file: would read any file
     "raw_enabled": False,
-    "halt_level": 6,
-    "report_level": 6,
+    "halt_level": 6,  # above the highest level: no error stops docutils
+    "report_level": 6,  # nor is written into the HTML
     "embed_stylesheet": False,
     "stylesheet_path": "",
     "doctitle_xform": False,
     "initial_header_level": 1,
     "syntax_highlight": "none",
     "math_output": "LaTeX",
-    "_disable_config": True,
+    "_disable_config": True,  # no docutils.conf is read
 }
 CODE_DIRECTIVES = make_word_set("code-block sourcecode code highlight literalinclude prompt doctest testcode")
+# Left out with their content.
 SILENT_DIRECTIVES = make_word_set(
     "toctree index contents include raw meta module currentmodule tabularcolumns only image"
 )
@@ -37,15 +40,15 @@ LARGEST_FILE = 5_000_000  # characters
 
 
 def read(data: bytes, name: str) -> Document:
-    """Sections, paragraphs, lists, code and tables without their marks. A heading that begins the file is the title."""
-    text, note = decode_text(data)
+    """Sections, paragraphs, lists, code and tables without markup. A heading that begins the file is its title."""
+    text, encoding_note = decode_text(data)
     if len(text) > LARGEST_FILE:
         raise Unreadable("larger than 5 MB, which is too much for this type")
     page = read_html(to_html(simplify_markup(text)))
     blocks, title = page.blocks, ""
     if blocks and blocks[0].kind == "heading":
         title, blocks = blocks[0].text, blocks[1:]
-    return Document(title, blocks, page.metadata, [note] if note else [])
+    return Document(title, blocks, page.metadata, [encoding_note] if encoding_note else [])
 
 
 def to_html(text: str) -> str:
@@ -60,27 +63,31 @@ def simplify_markup(text: str) -> str:
 
     A role becomes its text; for a directive see `convert_directive`.
     """
-    lines, out = text.split("\n"), list[str]()
+    lines, new_lines = text.split("\n"), list[str]()
     start = 0
     while start < len(lines):
         match = DIRECTIVE.match(lines[start])
         if not match or match[2] in KEPT_DIRECTIVES:
-            out.append(ROLE.sub(replace_role, lines[start]) if not match else lines[start])
+            new_lines.append(lines[start] if match else ROLE.sub(replace_role, lines[start]))
             start += 1
             continue
         end = find_content_end(lines, start, len(match[1]))
-        out += convert_directive(match, lines[start + 1 : end])
+        new_lines += convert_directive(match, lines[start + 1 : end])
         start = end
-    return "\n".join(out)
+    return "\n".join(new_lines)
 
 
 def replace_role(match: re.Match[str]) -> str:
+    """The text of a role that ROLE has matched, without Sphinx's marks "~" and "!"; a standard role stays unchanged."""
     role = match[0][1 : match[0].index(":", 1)]
     return match[0] if role in STANDARD_ROLES else match[1].lstrip("~!")
 
 
 def find_content_end(lines: list[str], start: int, indent: int) -> int:
-    """The index of the first line after a directive's lines."""
+    """The index of the first line after a directive that begins at the index `start`, indented by `indent` columns.
+
+    Its lines are all that are blank or indented further.
+    """
     end = start + 1
     while end < len(lines) and (not lines[end].strip() or len(lines[end]) - len(lines[end].lstrip()) > indent):
         end += 1
@@ -88,11 +95,12 @@ def find_content_end(lines: list[str], start: int, indent: int) -> int:
 
 
 def convert_directive(match: re.Match[str], content: list[str]) -> list[str]:
-    """The lines that replace a directive: a literal block for code, an empty line for `SILENT_DIRECTIVES`, and for any
-    other its argument and content.
+    """The lines that replace a directive: a literal block for one of CODE_DIRECTIVES, an empty line for one of
+    SILENT_DIRECTIVES, and for any other directive its argument and its content, without options.
 
-    An empty comment replaces a directive for code without content: after "::" docutils would read the next paragraph as
-    code if it begins with a punctuation mark.
+    match: the directive's first line, matched by DIRECTIVE. content: its other lines. An empty comment replaces a code
+    directive without content: after "::" docutils would read the next paragraph as code if it begins with a
+    punctuation mark.
     """
     indent, name, argument = match[1], match[2], match[3]
     while content and OPTION.match(content[0]):

@@ -20,17 +20,18 @@ from quorum.evaluation.metrics.statistics import (
 from quorum.evaluation.run.column_scores import ColumnScores
 from quorum.evaluation.run.race_result import RaceResult
 
-COMPARED_DIGITS = 6
-FEW_QUESTIONS = 100
+DIGITS = 6  # after the decimal point, in a `Difference`
+FEWEST_FOR_BOOTSTRAP = 100  # questions
 
 
 class Difference(TypedDict):
     """A method's mean minus the baseline's, over the same questions, with its 95% interval.
 
-    test: "mcnemar" for a measure that is 0 or 1, else "sign flip"; "race" if a race dropped one of the two methods or
-    has not ended: the interval then holds at every moment of the race, and p and p_holm are 1. p_holm: p adjusted for
-    the number of methods compared. questions_needed: how many questions would make the difference significant with
-    power 0.8 and alpha 0.05; null for the test "race", if the means are equal, and with fewer than two questions.
+    test: "mcnemar" for a measure that is 0 or 1, "sign flip" for any other measure. But if a race dropped one of the
+    two methods, or has not ended, `test` is "race": the interval holds at every moment of the race, and p and p_holm
+    are 1. p_holm: p adjusted for the number of methods compared. questions_needed: how many questions would make the
+    difference significant with power 0.8 and alpha 0.05; null if `test` is "race", if the means are equal, or if there
+    are fewer than two questions.
     """
 
     difference: float
@@ -43,10 +44,11 @@ class Difference(TypedDict):
 
 
 class Comparison(TypedDict):
-    """Methods against the baseline, over the `n` questions that all of them answered; dropped methods do not count.
+    """Methods against the baseline, over the `n` questions that all of them answered.
 
-    left_out: questions that only some of these methods answered; methods: by name, the difference in each measure, over
-    the questions that have the measure.
+    A method with the test "race" need not have answered these questions: it is compared over the questions that it and
+    the baseline answered. left_out: how many questions only some of the other methods answered; methods: for each
+    method, by name, its difference in each measure, by the measure's name, over the questions that have the measure.
     """
 
     baseline: str
@@ -60,29 +62,28 @@ def compare_with_baseline(
 ) -> Comparison:
     """Compare the methods `names` with `baseline`, which is one of them.
 
-    race: a method has p = 1 if the race dropped it or the baseline, or has not ended. The p-values are adjusted for all
-    methods in `names`, with those that the race dropped.
+    scores: by method. race: a method has the test "race", with p = 1, if the race dropped it or the baseline, or has
+    not ended. The p-values are adjusted for all methods in `names`, including those with the test "race".
     """
-    untested_names = [] if race is None else [name for name in names if cannot_be_tested(race, name, baseline)]
-    all_names, names = names, [name for name in names if name not in untested_names]
-    id_sets = [set(scores[name].ids) for name in names]
-    common = sorted(set.intersection(*id_sets))
-    compared_names = [name for name in names if name != baseline]
-    compared_methods: dict[str, dict[str, Difference]] = {name: {} for name in all_names if name != baseline}
+    untested_names = [] if race is None else [name for name in names if is_untestable(race, name, baseline)]
+    tested_names = [name for name in names if name not in untested_names]  # with the baseline
+    id_sets = [set(scores[name].ids) for name in tested_names]
+    common_ids = sorted(set.intersection(*id_sets))
+    compared_names = [name for name in tested_names if name != baseline]
+    compared_methods: dict[str, dict[str, Difference]] = {name: {} for name in names if name != baseline}
     if race is not None:
         for name in untested_names:
             compared_methods[name] = compute_race_differences(scores[name], scores[baseline], race, (name, baseline))
-    for measure in (
-        candidate for candidate in list_compared_measures() if all(candidate in scores[name].values for name in names)
-    ):
-        values = {name: scores[name].get_values(measure, common) for name in names}
+    for measure in list_compared_measures():
+        if any(measure not in scores[name].values for name in tested_names):
+            continue
+        values = {name: scores[name].get_values(measure, common_ids) for name in tested_names}
         is_defined = ~np.isnan(np.stack(list(values.values()))).any(axis=0)
         if not compared_names or not is_defined.any():
             continue
-        base = values[baseline][is_defined]
         differences = compute_differences(
             [values[name][is_defined] for name in compared_names],
-            base,
+            values[baseline][is_defined],
             binary=is_binary(measure),
             untested_count=len(untested_names),
             largest_difference=1 + scores[baseline].wrong_cost if measure == WORTH_MEASURE else 1.0,
@@ -90,36 +91,47 @@ def compare_with_baseline(
         for name, difference in zip(compared_names, differences, strict=True):
             compared_methods[name][measure] = difference
     return Comparison(
-        baseline=baseline, n=len(common), left_out=len(set.union(*id_sets)) - len(common), methods=compared_methods
+        baseline=baseline,
+        n=len(common_ids),
+        left_out=len(set.union(*id_sets)) - len(common_ids),
+        methods=compared_methods,
     )
 
 
-def cannot_be_tested(race: RaceResult, name: str, baseline: str) -> bool:
-    """Whether two methods of a race cannot be tested on a fixed set of questions, because the race dropped one of them
-    or has not ended.
+def is_untestable(race: RaceResult, name: str, baseline: str) -> bool:
+    """Whether the method `name` cannot be tested against the baseline on a fixed set of questions, because the race
+    dropped one of the two or has not ended. False for the baseline itself.
     """
     return name != baseline and (not race.finished or race.is_dropped(name) or race.is_dropped(baseline))
 
 
 def compute_race_differences(
-    scores: ColumnScores, base: ColumnScores, race: RaceResult, names: tuple[str, str]
+    scores: ColumnScores, baseline_scores: ColumnScores, race: RaceResult, names: tuple[str, str]
 ) -> dict[str, Difference]:
-    """The differences of two methods over the questions that both were asked, with anytime intervals."""
+    """The differences of a method from the baseline, by measure, over the questions that both answered.
+
+    Their intervals hold at every moment of the race. names: the method and the baseline. A measure is left out if the
+    differences cannot be scaled to [-1, 1], as the intervals require.
+    """
     asked_count = min(race.standings[name].asked for name in names)
     result: dict[str, Difference] = {}
     for measure in list_compared_measures():
-        if measure not in scores.values or measure not in base.values:
+        if measure not in scores.values or measure not in baseline_scores.values:
             continue
-        values, others = (dict(zip(column.ids, column.values[measure], strict=True)) for column in (scores, base))
-        differences = {id_: values[id_] - others[id_] for id_ in values.keys() & others.keys()}
+        values, baseline_values = (
+            dict(zip(column.ids, column.values[measure], strict=True)) for column in (scores, baseline_scores)
+        )
+        differences = {id_: values[id_] - baseline_values[id_] for id_ in values.keys() & baseline_values.keys()}
         largest_difference = 1 + scores.wrong_cost if measure == WORTH_MEASURE else 1.0
-        scaled_values = {id_: value / largest_difference for id_, value in differences.items() if not np.isnan(value)}
-        if scaled_values and all(abs(value) <= 1 for value in scaled_values.values()):
-            low, high = race.compute_anytime_interval(scaled_values, asked_count)
+        scaled_differences = {
+            id_: difference / largest_difference for id_, difference in differences.items() if not np.isnan(difference)
+        }
+        if scaled_differences and all(abs(difference) <= 1 for difference in scaled_differences.values()):
+            low, high = race.compute_anytime_interval(scaled_differences, asked_count)
             result[measure] = Difference(
-                difference=round(largest_difference * float(np.mean(list(scaled_values.values()))), COMPARED_DIGITS),
-                low=round(largest_difference * low, COMPARED_DIGITS),
-                high=round(largest_difference * high, COMPARED_DIGITS),
+                difference=round(largest_difference * float(np.mean(list(scaled_differences.values()))), DIGITS),
+                low=round(largest_difference * low, DIGITS),
+                high=round(largest_difference * high, DIGITS),
                 test="race",
                 p=1.0,
                 p_holm=1.0,
@@ -129,51 +141,70 @@ def compute_race_differences(
 
 
 def compute_differences(
-    methods: Sequence[Floats], base: Floats, *, binary: bool, untested_count: int = 0, largest_difference: float = 1.0
+    values_by_method: Sequence[Floats],
+    baseline_values: Floats,
+    *,
+    binary: bool,
+    untested_count: int = 0,
+    largest_difference: float = 1.0,
 ) -> list[Difference]:
-    """The difference of each method from the baseline in one measure. binary: an answer is right or wrong.
-    untested_count: how many further methods, each with p = 1, the p-values are adjusted for. largest_difference: the
-    largest possible difference of two answers.
+    """The difference of each method from the baseline in one measure.
+
+    values_by_method: for each method, its value on each question, in the same order as `baseline_values`. binary:
+    whether every value is 0 or 1. untested_count: how many further methods, each with p = 1, the p-values are adjusted
+    for. largest_difference: the largest possible difference between the values of two answers.
     """
     p_values = [
-        compute_mcnemar_p_value(values, base) if binary else compute_sign_flip_p_value(values - base)
-        for values in methods
+        compute_mcnemar_p_value(values, baseline_values)
+        if binary
+        else compute_sign_flip_p_value(values - baseline_values)
+        for values in values_by_method
     ]
     test = "mcnemar" if binary else "sign flip"
     return [
-        make_difference(values - base, test, p, adjusted_p, largest_difference)
+        make_difference(values - baseline_values, test, p, adjusted_p, largest_difference)
         for values, p, adjusted_p in zip(
-            methods, p_values, adjust_p_values([*p_values, *[1.0] * untested_count]), strict=False
+            values_by_method,
+            p_values,
+            adjust_p_values([*p_values, *[1.0] * untested_count])[: len(p_values)],
+            strict=True,
         )
     ]
 
 
-def compute_interval(values: Floats, largest_difference: float = 1.0) -> Interval:
-    """The mean difference and its interval: exact for few questions, where the bootstrap's would be too narrow."""
-    if len(values) >= FEW_QUESTIONS:
-        return compute_bootstrap_interval(values)
-    low, high = compute_paired_interval(values / largest_difference)
-    return Interval(float(values.mean()), largest_difference * low, largest_difference * high)
+def compute_interval(differences: Floats, largest_difference: float = 1.0) -> Interval:
+    """The mean of the differences, and its 95% interval.
+
+    With fewer than FEWEST_FOR_BOOTSTRAP questions a bootstrap interval would be too narrow, so the interval is that of
+    `compute_paired_interval`, which is valid on few questions as well.
+    """
+    if len(differences) >= FEWEST_FOR_BOOTSTRAP:
+        return compute_bootstrap_interval(differences)
+    low, high = compute_paired_interval(differences / largest_difference)
+    return Interval(float(differences.mean()), largest_difference * low, largest_difference * high)
 
 
-def make_difference(values: Floats, test: str, p: float, p_holm: float, largest_difference: float = 1.0) -> Difference:
-    mean, low, high = (round(value, COMPARED_DIGITS) for value in compute_interval(values, largest_difference))
+def make_difference(
+    differences: Floats, test: str, p: float, p_holm: float, largest_difference: float = 1.0
+) -> Difference:
+    """The `Difference` of a method whose values differ from the baseline's by `differences`, question by question."""
+    mean, low, high = (round(number, DIGITS) for number in compute_interval(differences, largest_difference))
     return Difference(
         difference=mean,
         low=low,
         high=high,
         test=test,
-        p=round(p, COMPARED_DIGITS),
-        p_holm=round(p_holm, COMPARED_DIGITS),
-        questions_needed=count_questions_needed(values),
+        p=round(p, DIGITS),
+        p_holm=round(p_holm, DIGITS),
+        questions_needed=count_questions_needed(differences),
     )
 
 
 def check_baseline(groups: Sequence[Sequence[str]], baseline: str | None) -> None:
-    """Raises `SetupError` if the baseline is not one of the methods."""
+    """Raises `SetupError` if the baseline is not one of the methods. groups: the names of the methods in each group."""
     names = [name for group in groups for name in group]
     if baseline is not None and baseline not in names:
-        raise SetupError(f"The baseline {baseline!r} is none of the methods; name one of: {', '.join(names)}.")
+        raise SetupError(f"The baseline {baseline!r} is not one of the methods; name one of: {', '.join(names)}.")
 
 
 def compare_groups(
@@ -184,8 +215,8 @@ def compare_groups(
 ) -> list[Comparison]:
     """Compare the methods of each group with its first method, or with `baseline` if the group contains it.
 
-    groups: the names of the columns that are compared with one another (see `Column.group`). A group of one method is
-    left out.
+    groups: for each group, the names of the columns that are compared with one another (see `Column.group`). A group of
+    one method has no comparison.
     """
     return [
         compare_with_baseline(scores, group, baseline if baseline is not None and baseline in group else group[0], race)

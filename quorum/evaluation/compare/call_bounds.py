@@ -10,7 +10,7 @@ from typing import Any
 from quorum.evaluation.run.columns import Column
 from quorum.graphs import find_method
 
-MOST_DISTINCT_ANSWERS = 5  # self_verification verifies at most so many distinct answers
+MOST_DISTINCT_ANSWERS = 5  # the most distinct answers that self_verification verifies
 # A term of a formula is "[condition] fewest..most": the calls are made only if the condition holds.
 FORMULA_TERM = re.compile(r"(?:\[[^\]]*\] *)?(?P<calls>.+)")
 OPERATORS: Mapping[type, Callable[[Any, Any], float]] = {
@@ -21,7 +21,8 @@ OPERATORS: Mapping[type, Callable[[Any, Any], float]] = {
 
 
 def compute_call_bounds(column: Column) -> tuple[float, float]:
-    """The fewest and the most calls for a question; 0 and infinity for a user's own graph, because they are unknown.
+    """The fewest and the most calls for a question; 0 and infinity for a user's own graph and for a method without a
+    formula, because their calls are unknown.
 
     >>> from quorum.core.context import Context
     >>> from quorum.evaluation.run.columns import parse_columns
@@ -46,11 +47,12 @@ def compute_call_bounds(column: Column) -> tuple[float, float]:
         parts = (match["calls"] if match else term).split("..")
         low, high = evaluate_formula(parts[0], values), evaluate_formula(parts[-1], values)
         least, most = least + (0 if term.startswith("[") else low), most + high
-    return (1.0 if column.method == "sure" else least), most  # SuRe makes no more calls once it has a single candidate
+    # If SuRe's first call finds a single candidate, no other call follows.
+    return (1.0 if column.method == "sure" else least), most
 
 
 def evaluate_formula(formula: str, values: Mapping[str, float]) -> float:
-    """The value of a sum of products, written as in the table of methods: '2K', 'K(K-1)', 'k*n'."""
+    """The value of a formula of products, sums and differences, as in the table of methods: '2K', 'K(K-1)', 'k*n'."""
     formula_with_operators = re.sub(r"(?<=[A-Za-z])(?=\()|(?<=\d)(?=[A-Za-z])", "*", formula)
 
     def evaluate(node: ast.expr) -> float:

@@ -11,22 +11,26 @@ QUESTIONS_OF_MODE: Mapping[RaceMode, str] = {"questions": "on these questions", 
 
 
 def describe_race(race: RaceResult, best: str | None) -> list[str]:
-    """When the race dropped which method, what it saved, and what follows. best: the recommended method."""
-    if not race.dropped:
+    """Sentences that say when the race dropped which method, what this saved, and what the race guarantees.
+
+    Empty if the race is not finished and has dropped no method. best: the recommended method; None: there is none.
+    """
+    if not race.dropped_standings:
         return ["The race dropped no method."] if race.finished else []
     dropped_methods = [
-        f"{standing.method} after {standing.asked:,} of {race.question_count:,} questions" for standing in race.dropped
+        f"{standing.method} after {standing.asked:,} of {race.question_count:,} questions"
+        for standing in race.dropped_standings
     ]
     saved_words = f", which saved {format_percent(race.saved_share, 0)} of the answers" if race.finished else ""
-    count = f"{len(race.dropped)} of {len(race.standings)} methods"
+    dropped_of_all = f"{len(race.dropped_standings)} of {len(race.standings)} methods"
     return [
-        f"The race dropped {count}{saved_words}: {join_and_shorten_names(dropped_methods)}.",
+        f"The race dropped {dropped_of_all}{saved_words}: {join_and_shorten_names(dropped_methods)}.",
         describe_promise(race, best),
     ]
 
 
 def describe_promise(race: RaceResult, best: str | None) -> str:
-    """What the race guarantees about the methods that it dropped."""
+    """What the race guarantees about the methods that it dropped. best: as in `describe_race`."""
     if race.mode == "exact":
         return f"None of these could still have become the best on these questions; {NO_CLAIM_ABOUT_NEW_QUESTIONS}."
     questions = QUESTIONS_OF_MODE[race.mode]
@@ -37,7 +41,7 @@ def describe_promise(race: RaceResult, best: str | None) -> str:
 
 
 def describe_open_race(race: RaceResult, limit: float | None) -> str:
-    """The headline of a race that ended before its survivors were asked all questions."""
+    """The headline of a race that ended before its survivors were asked all questions. limit: the --max-cost, if any."""
     stop_reason = "before its end" if limit is None else f"at the limit of ${limit:g}"
     opening = f"The race stopped {stop_reason}, after {race.settled_count:,} of {race.question_count:,} questions"
     names = join_and_shorten_names(race.survivors)

@@ -1,7 +1,7 @@
 """Estimates a comparison before anything is paid for: calls, tokens, dollars, time.
 
-The bounds of the calls come from each method's formula. Everything else comes from a rehearsal: each method answers a
-few of the questions with the embedded reader in place of the chat model, at no cost.
+The fewest and the most calls come from each method's formula (see `call_bounds.py`). Everything else comes from a
+rehearsal: each method answers a few of the questions with the embedded reader in place of the chat model, at no cost.
 """
 
 import asyncio
@@ -20,14 +20,16 @@ from quorum.evaluation.run.columns import Column
 from quorum.evaluation.run.dataset import DataSet
 from quorum.evaluation.run.source import ProgressCallback, ignore_progress
 
-REHEARSED_QUESTIONS = 8  # so many questions are rehearsed
+REHEARSED_QUESTIONS = 8  # at most so many questions are rehearsed
 SECONDS_PER_CALL = 2.0  # assumed for a chat model that does not run in this process
 
 
 @dataclass(frozen=True)
 class MethodEstimate:
-    """What one method uses per question when it runs alone. calls: the expected number, from `fewest_calls` to
-    `most_calls`; cost: dollars, None if a model has no price.
+    """What one method uses per question when it runs alone.
+
+    calls: the expected number, which lies between `fewest_calls` and `most_calls`; cost: dollars, None if a model has
+    no price.
     """
 
     calls: float
@@ -40,8 +42,8 @@ class MethodEstimate:
 
 @dataclass(frozen=True)
 class Estimate:
-    """The estimate of the whole comparison. `methods` estimates each method as if it ran alone; the totals count a call
-    that several methods share once.
+    """The estimate of the whole comparison. `methods` estimates each method as if it ran alone. In the totals, a call
+    that several methods share counts only once.
 
     questions: how many are asked; rehearsed_questions: how many of them were rehearsed. calls, input_tokens,
     output_tokens: totals; cost: dollars, None if a price is missing; seconds: the expected time.
@@ -70,12 +72,13 @@ async def estimate(
 ) -> Estimate:
     """Estimate what it takes to ask all columns all questions.
 
-    Columns that retrieve need filled collections. Pass the columns that `share_retrieval` returned, so that they share
-    a cache of searches.
+    The collections that the columns search must be filled already. Pass the columns that `share_retrieval` returned, so
+    that they share a cache of searches.
 
-    task: the task of every question; None: each has its own. sample_size: how many questions are rehearsed. spending:
-    counts the calls of columns that use the embedded model: these calls are real, and the comparison later finds their
-    replies in the journal.
+    uses_given_passages: whether the columns read the passages of the questions instead of searching. task: the task of
+    every question; None: each has its own. sample_size: how many questions are rehearsed. spending: counts the calls of
+    the columns that use only the embedded model: these calls are real, and the comparison later finds their replies in
+    the journal. progress: called with ("estimate", rehearsals done, rehearsals in total).
     """
     records = sample_questions(dataset, sample_size)
     done_count, total = 0, len(records) * len(columns)
@@ -120,11 +123,12 @@ def sample_questions(dataset: DataSet, sample_size: int) -> list[Record]:
 
 
 def estimate_column(column: Column, calls_by_question: Sequence[Sequence[RehearsedCall]]) -> MethodEstimate:
-    """The means over the rehearsed questions."""
+    """The means over the rehearsed questions, and the bounds of the calls."""
     count = len(calls_by_question)
     all_calls = [call for question in calls_by_question for call in question]
     fewest_calls, most_calls = compute_call_bounds(column)
     calls = len(all_calls) / count
+    # The largest share of a question's calls whose replies may be too long. Each such call may be repeated once.
     shortening_share = max(
         (
             sum(call.may_need_shortening for call in question) / len(question)
@@ -157,40 +161,43 @@ def compute_calls_cost(column: Column, calls: Sequence[RehearsedCall]) -> float 
 
 
 def sum_estimates(
-    column_estimates: dict[str, MethodEstimate], rehearsal: RehearsalResult, questions: int, concurrency: int
+    column_estimates: dict[str, MethodEstimate], rehearsal: RehearsalResult, question_count: int, concurrency: int
 ) -> Estimate:
-    """The totals; calls that several columns share count once."""
+    """The estimate of the whole comparison. question_count: how many questions it asks, rehearsed or not."""
     columns = rehearsal.columns
-    distinct_calls: dict[tuple[int, str], tuple[Column, RehearsedCall]] = {}
+    # (question, key of a call) -> the first column that made this call, and the call
+    call_by_key: dict[tuple[int, str], tuple[Column, RehearsedCall]] = {}
     for number, question in enumerate(rehearsal.calls):
         for column, calls in zip(columns, question, strict=True):
             for call in calls:
-                distinct_calls.setdefault((number, call.key), (column, call))
-    scale = questions / len(rehearsal.calls)
-    distinct = [call for _, call in distinct_calls.values()]
-    costs = [compute_calls_cost(column, [call]) for column, call in distinct_calls.values()]
+                call_by_key.setdefault((number, call.key), (column, call))
+    scale = question_count / len(rehearsal.calls)
+    distinct_calls = [call for _, call in call_by_key.values()]
+    costs = [compute_calls_cost(column, [call]) for column, call in call_by_key.values()]
     known_costs = [cost for cost in costs if cost is not None]
-    uses_no_other_model = all(has_only_embedded_models(column.context) for column in columns)
+    uses_only_embedded_models = all(has_only_embedded_models(column.context) for column in columns)
     input_tokens, output_tokens = (
-        sum(getattr(call, name) for call in distinct) * scale for name in ("input_tokens", "output_tokens")
+        sum(getattr(call, name) for call in distinct_calls) * scale for name in ("input_tokens", "output_tokens")
     )
-    count = len(distinct) * scale
+    call_count = len(distinct_calls) * scale
     return Estimate(
         methods=column_estimates,
-        questions=questions,
+        questions=question_count,
         rehearsed_questions=len(rehearsal.calls),
-        calls=count,
+        calls=call_count,
         input_tokens=input_tokens,
         output_tokens=output_tokens,
         cost=sum(known_costs) * scale if len(known_costs) == len(costs) else None,
         seconds=rehearsal.seconds * scale
-        if uses_no_other_model
-        else estimate_seconds(columns[0].context, count, input_tokens + output_tokens, concurrency),
+        if uses_only_embedded_models
+        else estimate_seconds(columns[0].context, call_count, input_tokens + output_tokens, concurrency),
     )
 
 
 def estimate_seconds(context: Context, calls: float, tokens: float, concurrency: int) -> float:
-    """The seconds that calls of a remote chat model take, under the limits on concurrency, calls and tokens."""
+    """The seconds that calls of a remote chat model take, within the limits on calls at once, and on calls and tokens
+    per minute.
+    """
     seconds = calls * SECONDS_PER_CALL / max(1, min(concurrency, context.concurrency))
     if context.requests_per_minute:
         seconds = max(seconds, 60 * calls / context.requests_per_minute)

@@ -17,7 +17,7 @@ from quorum.evaluation.run.race_result import RaceResult
 
 
 def find_shared_questions(scores: Mapping[str, ColumnScores], race: RaceResult | None = None) -> list[str]:
-    """The questions that every method answered; methods without an answer, and dropped methods, are not considered."""
+    """The questions that every method answered. Dropped methods, and methods that answered no question, are ignored."""
     counted_scores = [
         column_scores for name, column_scores in scores.items() if race is None or not race.is_dropped(name)
     ]
@@ -37,8 +37,12 @@ def compute_figures(
     """One method in numbers: quality over the questions that all methods answered, costs over all
     questions that the method answered.
 
-    A dropped method is measured on the questions that it was asked, with an anytime interval.
-    right_measure: the measure that tells right answers from wrong ones, by default `measure`.
+    The quality of a dropped method is its mean over the questions that it answered. The interval of a dropped method,
+    and of every method if the race has not ended, is one that holds at every moment of the race.
+
+    measure: the measure of quality. cost: the method's mean dollars per question; None if a price is missing.
+    shared_ids: the questions that all methods answered (`find_shared_questions`). right_measure: the measure that tells
+    right answers from wrong ones, by default `measure`.
     """
     is_dropped = race is not None and race.is_dropped(name)
     ids = [id_ for id_ in (scores.ids if is_dropped else shared_ids) if scores.ids]
@@ -83,13 +87,16 @@ def find_anytime_interval(name: str, scores: ColumnScores, measure: str, race: R
     return 1 + worth_range * (low - 1) / 2, 1 + worth_range * (high - 1) / 2
 
 
-def compute_mean_of_known(scores: ColumnScores, name: str) -> float:
-    known_values = scores.get_known_values(name)
+def compute_mean_of_known(scores: ColumnScores, measure: str) -> float:
+    """The mean of a measure over the questions that have it; 0 if none has it."""
+    known_values = scores.get_known_values(measure)
     return float(known_values.mean()) if len(known_values) else 0.0
 
 
 def compute_mean_costs(plan: Plan, scores_by_column: Mapping[str, ColumnScores]) -> dict[str, float | None]:
-    """Each column's mean dollars per question, from the usage in details.jsonl; None if a price is missing."""
+    """Each column's mean dollars per question, from the usage in details.jsonl; None if a price is missing, or if no
+    question has details.
+    """
     means: dict[str, float | None] = {}
     with LineIndex(plan.folder / "details.jsonl") as details:
         for column in plan.columns:
@@ -102,7 +109,7 @@ def compute_mean_costs(plan: Plan, scores_by_column: Mapping[str, ColumnScores])
 
 
 def compute_costs(column: Column, ids: Sequence[str], details: LineIndex) -> Iterator[float | None]:
-    """Dollars for each of these questions that has details."""
+    """Dollars for each of these questions that has details; None for a question whose price is missing."""
     for id_ in ids:
         detail = details.get(column.name, id_)
         if detail is not None:
@@ -110,7 +117,9 @@ def compute_costs(column: Column, ids: Sequence[str], details: LineIndex) -> Ite
 
 
 def calibrate_column(scores: ColumnScores, measure: str) -> Calibration | None:
-    """The calibration of a column: how well its confidence predicts right answers. Unknown answers are left out."""
+    """The calibration of a column: how well its confidence predicts right answers. Unknown answers are left out.
+    None if none of the others has a confidence.
+    """
     confidence, right, unknown = (np.array(scores.values[name]) for name in ("confidence", measure, "unknown"))
     is_answered = unknown == 0
     return compute_calibration(confidence[is_answered], right[is_answered], question_count=len(scores.ids))

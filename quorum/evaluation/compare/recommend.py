@@ -1,8 +1,9 @@
-"""Recommends a method: the best within the budget, or the cheapest that does not differ significantly from it."""
+"""Recommends a method: of the methods within the budget, the cheapest that may be as good as the best of them."""
 
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
+from functools import partial
 from typing import Any
 
 from quorum.core.errors import SetupError
@@ -24,20 +25,20 @@ from quorum.evaluation.run.race_result import RaceResult
 
 
 def read_budget(text: str | None) -> dict[str, float]:
-    """The budget {unit: most} that a text such as 'calls=3,cost=0.01' states."""
+    """The budget {unit: limit} that a text such as 'calls=3,cost=0.01' states; empty for None or an empty text."""
     budget: dict[str, float] = {}
     for item in filter(str.strip, (text or "").split(",")):
-        unit, equals, most = (part.strip() for part in item.partition("="))
+        unit, equals, limit_text = (part.strip() for part in item.partition("="))
         try:
-            value = float(most)
+            limit = float(limit_text)
         except ValueError:
-            value = math.nan
-        if unit not in COST_UNIT_NAMES or not equals or not value >= 0 or math.isinf(value):
+            limit = math.nan
+        if unit not in COST_UNIT_NAMES or not equals or not limit >= 0 or math.isinf(limit):
             raise SetupError(
                 f"The budget {item.strip()!r} cannot be read; write calls=3, tokens=2000, cost=0.01 (dollars) or "
                 "seconds=2, each of them for one question, several separated by commas."
             )
-        budget[unit] = value
+        budget[unit] = limit
     return budget
 
 
@@ -49,14 +50,15 @@ def recommend_method(
     race: RaceResult | None = None,
     wrong_cost: float = 0.0,
 ) -> Recommendation:
-    """The recommendation among the methods that answered at least one question, and that a race did not drop.
+    """The recommendation. It is one of the methods within the budget that answered at least one question and that no
+    race dropped; the Pareto front is that of all methods that answered, also beyond the budget or dropped.
 
-    A race that did not ask its survivors everything has no best method, unless only one method survives.
+    If a race ended before its survivors were asked every question, there is no best method, unless only one survives.
     """
     answering_methods = [method for method in figures if method.n]
     unit = choose_cost_unit(answering_methods)
     dropped_methods = (
-        [] if race is None else [standing.method for standing in race.dropped if scores[standing.method].ids]
+        [] if race is None else [standing.method for standing in race.dropped_standings if scores[standing.method].ids]
     )
     within_budget = [
         method
@@ -64,15 +66,23 @@ def recommend_method(
         if is_within_budget(method, budget) and method.name not in dropped_methods
     ]
     front = find_pareto_front(answering_methods, unit)
+    make_recommendation_without_best = partial(
+        Recommendation,
+        measure=measure,
+        budget=dict(budget),
+        best=None,
+        cheapest=None,
+        pareto_front=front,
+        unit=unit,
+        comparison=None,
+        wrong_cost=wrong_cost,
+    )
     if race is not None and not race.finished and len(race.survivors) > 1:
-        names = [method.name for method in within_budget]
-        recommendation = Recommendation(
-            measure, dict(budget), None, names, None, front, unit, None, wrong_cost=wrong_cost
-        )
+        recommendation = make_recommendation_without_best(equal_methods=[method.name for method in within_budget])
         recommendation.sentences.extend(describe_failures(figures))
         return recommendation
     if not within_budget:
-        recommendation = Recommendation(measure, dict(budget), None, [], None, front, unit, None, wrong_cost=wrong_cost)
+        recommendation = make_recommendation_without_best(equal_methods=[])
         recommendation.sentences.extend(describe_none_within_budget(answering_methods, figures, recommendation))
         return recommendation
     best = max(within_budget, key=lambda method: (round(method.quality, 6), -get_cost_or_zero(method, unit)))
@@ -83,14 +93,14 @@ def recommend_method(
     equal_methods = find_equal_methods(within_budget, tested_differences, unit)
     cheapest = min([best, *equal_methods], key=lambda method: get_cost_or_zero(method, unit))
     recommendation = Recommendation(
-        measure,
-        dict(budget),
-        best.name,
-        [method.name for method in equal_methods],
-        cheapest.name,
-        front,
-        unit,
-        comparison,
+        measure=measure,
+        budget=dict(budget),
+        best=best.name,
+        equal_methods=[method.name for method in equal_methods],
+        cheapest=cheapest.name,
+        pareto_front=front,
+        unit=unit,
+        comparison=comparison,
         wrong_cost=wrong_cost,
     )
     recommendation.sentences.extend(
@@ -110,8 +120,8 @@ def choose_cost_unit(methods: Sequence[MethodFigures]) -> str:
 
 
 def select_tested_differences(comparison: Mapping[str, Any], measure: str) -> dict[str, Any]:
-    """{method: its difference from the best in the measure}, only for methods that were tested on the same fixed
-    questions, so that their test is not "race".
+    """{method: its difference from the best method in the measure}. A difference whose test is "race" is left out: it
+    was not tested on a fixed set of questions.
     """
     all_differences = {
         name: differences[measure] for name, differences in comparison["methods"].items() if measure in differences
@@ -134,9 +144,9 @@ def find_equal_methods(
 
 
 def is_within_budget(method: MethodFigures, budget: Mapping[str, float]) -> bool:
-    """Whether a method is within the budget; a method without a price is never within a limit on cost."""
-    costs = [(method.get_cost(unit), most) for unit, most in budget.items()]
-    return all(value is not None and value <= most * (1 + 1e-9) for value, most in costs)
+    """Whether a method is within every limit of the budget. Without a price it is never within a limit on dollars."""
+    costs_and_limits = [(method.get_cost(unit), limit) for unit, limit in budget.items()]
+    return all(cost is not None and cost <= limit * (1 + 1e-9) for cost, limit in costs_and_limits)
 
 
 def find_pareto_front(figures: Sequence[MethodFigures], unit: str) -> list[str]:

@@ -14,6 +14,7 @@ from quorum.evaluation.run.column_scores import ColumnScores
 
 ALPHA = 0.05
 RESAMPLES = 1_000
+# The costs of a wrong answer, in right answers, at which the recommendation is computed.
 SHOWN_COSTS = (0.0, 0.1, 0.2, 0.3, 0.5, 0.75, 1.0, 1.5, 2.0, 3.0, 5.0, 10.0)
 
 
@@ -34,7 +35,8 @@ class ChoiceAtWrongCosts:
     """The recommendation if a wrong answer costs as much as `lowest_cost` to `highest_cost` right answers. Both
     ends are values of SHOWN_COSTS.
 
-    best: the method with the highest mean; cheapest: the cheapest of those that are not significantly worse.
+    best: the method with the highest mean worth; cheapest: the cheapest of `best` and the methods that are not
+    significantly worse. It is the one that is recommended.
     """
 
     lowest_cost: float
@@ -44,7 +46,7 @@ class ChoiceAtWrongCosts:
 
 
 def compute_shares(scores: ColumnScores, measure: str, ids: Sequence[str]) -> Shares:
-    """The shares over those of these questions that have a score; all are 0 if there are none."""
+    """The shares over the questions `ids` that have a score; all are 0 if no question has one."""
     score, unknown = scores.get_values(measure, ids), scores.get_values("unknown", ids) == 1
     has_score = ~np.isnan(score)
     score, unknown = score[has_score], unknown[has_score]
@@ -55,7 +57,10 @@ def compute_shares(scores: ColumnScores, measure: str, ids: Sequence[str]) -> Sh
 
 
 def name_measure(names: Mapping[str, str], measure: str, wrong_cost: float) -> str:
-    """'exact match'; with a cost of wrong answers 'worth (1 for a right answer, -2 for a wrong one)'."""
+    """The measure in words: 'exact match', or 'worth (1 for a right answer, -2 for a wrong one)' for the worth.
+
+    names: {measure: its name in words}, for all measures but the worth.
+    """
     if measure == WORTH_MEASURE:
         return f"worth (1 for a right answer, -{wrong_cost:g} for a wrong one)"
     return names[measure]
@@ -64,7 +69,9 @@ def name_measure(names: Mapping[str, str], measure: str, wrong_cost: float) -> s
 def choose_at_wrong_costs(
     scores: Mapping[str, ColumnScores], measure: str, method_costs: Mapping[str, float], shared_ids: Sequence[str]
 ) -> list[ChoiceAtWrongCosts]:
-    """The recommendation among these methods at each cost of a wrong answer, by the same tests as in `quorum compare`.
+    """The recommendation among these methods at each of SHOWN_COSTS, by the same tests as in `quorum compare`.
+
+    Neighbouring costs with the same recommendation are merged.
 
     method_costs: the cost of each method per question; shared_ids: the questions that all of them answered.
     """
@@ -75,27 +82,28 @@ def choose_at_wrong_costs(
     right, wrong = right[:, has_scores], np.where(unknown, 0.0, 1 - right)[:, has_scores]
     if not right.size:
         return []
-    price = np.array([method_costs[name] for name in names])
+    costs_of_methods = np.array([method_costs[name] for name in names])
 
-    def choose(cost: float) -> tuple[str, str]:
-        worth = right - cost * wrong
-        best = max(range(len(names)), key=lambda place: (round(float(worth[place].mean()), 6), -price[place]))
+    def choose(wrong_cost: float) -> tuple[str, str]:
+        worth = right - wrong_cost * wrong
+        best = max(
+            range(len(names)), key=lambda place: (round(float(worth[place].mean()), 6), -costs_of_methods[place])
+        )
         others = [place for place in range(len(names)) if place != best]
-        if not cost and is_binary(measure):
+        if not wrong_cost and is_binary(measure):
             p_values = [compute_mcnemar_p_value(worth[place], worth[best]) for place in others]
         else:
             p_values = [compute_sign_flip_p_value(worth[place] - worth[best], resamples=RESAMPLES) for place in others]
-        equals = [place for place, p in zip(others, adjust_p_values(p_values), strict=True) if p >= ALPHA]
-        return names[best], names[min([best, *equals], key=lambda place: price[place])]
+        equal_places = [place for place, p in zip(others, adjust_p_values(p_values), strict=True) if p >= ALPHA]
+        return names[best], names[min([best, *equal_places], key=lambda place: costs_of_methods[place])]
 
     return list_choices(choose)
 
 
 def list_choices(choose: Callable[[float], tuple[str, str]]) -> list[ChoiceAtWrongCosts]:
-    """The recommendation at each cost of a wrong answer; neighbouring costs with the same recommendation
-    are merged.
+    """The recommendation at each of SHOWN_COSTS; neighbouring costs with the same recommendation are merged.
 
-    choose: cost -> (the best method, the cheapest of those that do not differ significantly from it).
+    choose: cost of a wrong answer -> (the best method, the cheapest of those that do not differ significantly from it).
 
     >>> choices = list_choices(lambda cost: ("a", "a" if cost < 1 else "b"))
     >>> [(choice.lowest_cost, choice.highest_cost, choice.cheapest) for choice in choices]

@@ -36,20 +36,20 @@ def make_answer_table(
     methods, ids = results.complete_methods, results.ids
     if not methods:
         raise SetupError(f"No method of {results.folder} was asked every question; finish the comparison first.")
-    worst, best = (
-        np.array(part) for part in zip(*(results.bound_worth(name, wrong_cost) for name in methods), strict=True)
+    lowest_worth, highest_worth = (
+        np.array(bounds) for bounds in zip(*(results.bound_worth(name, wrong_cost) for name in methods), strict=True)
     )
-    failed_questions = np.array([results.find_failed_questions(name) for name in methods])
-    unknown = np.array([results.get_numbers(name, "unknown") == 1 for name in methods])
+    has_failed = np.array([results.find_failed_questions(name) for name in methods])
+    is_unknown = np.array([results.get_numbers(name, "unknown") == 1 for name in methods])
     calls, certificates = read_calls_and_certificates(results, methods)
     prices_of_methods = [find_prices(results, name, unit, Prices(prices)) for name in methods]
     cost, shared_cost = compute_costs(results, methods, calls, unit, prices_of_methods)
     return RecordedAnswers(
         methods=tuple(methods),
-        lowest_worth=worst,
-        highest_worth=best,
-        is_known=~failed_questions & ~unknown,
-        has_failed=failed_questions,
+        lowest_worth=lowest_worth,
+        highest_worth=highest_worth,
+        is_known=~has_failed & ~is_unknown,
+        has_failed=has_failed,
         key=number_answers(results, methods),
         confidence=np.array([results.get_numbers(name, "confidence") for name in methods]),
         is_certified=np.array([[certificates.get((name, id_), False) for id_ in ids] for name in methods]),
@@ -80,12 +80,13 @@ def read_calls_and_certificates(
     certificates: dict[tuple[str, str], bool] = {}
     with LineIndex(results.folder / "details.jsonl") as details:
         for name in methods:
-            method = results.get_settings(name).get("method", name)
+            method = results.get_settings(name).get("method", name)  # `name` may have settings in brackets
             for id_ in results.ids:
                 detail = details.get(name, id_)
                 if detail is None:
                     continue
                 try:
+                    # The + 0 raises a TypeError if a count is not a number.
                     calls[name, id_] = Counter(
                         (call["name"], call["input_tokens"] + 0, call["output_tokens"] + 0, call["reply"])
                         for call in detail["calls"]
@@ -94,7 +95,7 @@ def read_calls_and_certificates(
                     certificates[name, id_] = method not in WEIGHTED_METHODS and (certify_votes(votes) or 0) >= 1
                 except (KeyError, TypeError, AttributeError):
                     raise SetupError(
-                        f"{results.folder / 'details.jsonl'} has a line that no evaluation wrote, for {name!r} and the "
+                        f"{results.folder / 'details.jsonl'} has an invalid line, for the method {name!r} and the "
                         f"question {id_!r}; remove the line."
                     ) from None
     return calls, certificates
@@ -118,7 +119,7 @@ def find_prices(results: RecordedResults, method: str, unit: Unit, prices: Price
         if price is None:
             raise SetupError(
                 f"{spec} has no price, so that a cost in dollars is not known; give its price with --prices FILE, or "
-                "--cost tokens."
+                "choose --cost tokens."
             )
         price_of_role[role] = price
     return price_of_role
@@ -142,7 +143,11 @@ def compute_costs(
     unit: Unit,
     prices_of_methods: Sequence[Mapping[str, Price]],
 ) -> tuple[np.ndarray, np.ndarray]:
-    """The cost of every answer, and the cost of the calls that each pair of methods shares."""
+    """The cost of every answer, and the cost of the calls that two methods share.
+
+    The first array is [method, question]. It is computed from the answer's calls in details.jsonl, or estimated if they
+    are missing. The second is [A, B, question]: the cost of those calls of method B that method A makes as well.
+    """
     count, n = len(methods), len(results.ids)
     models = [
         json.dumps([results.get_settings(name).get("model"), results.get_settings(name).get("verifier")])
@@ -169,7 +174,10 @@ def compute_costs(
 
 
 def estimate_costs(results: RecordedResults, method: str, unit: Unit, prices: Mapping[str, Price]) -> np.ndarray:
-    """The cost of each answer from the counts in results.jsonl; a failed answer costs the mean of the others."""
+    """The cost of each answer from the counts in results.jsonl. A failed answer costs the mean of the others. In
+    dollars, all calls are priced as calls of the method's model, because the counts do not separate the
+    verifier's calls from them.
+    """
     input_tokens, output_tokens = (
         results.get_numbers(method, "input_tokens"),
         results.get_numbers(method, "output_tokens"),

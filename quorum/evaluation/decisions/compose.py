@@ -1,4 +1,7 @@
-"""Designs a cascade from compared methods and certifies it on other questions, without a further model call."""
+"""Designs a cascade of compared methods on some of the compared questions, and certifies it on the others.
+
+No model is called: the comparison has recorded the answers of all methods.
+"""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -22,13 +25,16 @@ LOSE_AT_MOST, CONFIDENCE, SEED = 0.03, 0.9, 0
 class ComposeResult:
     """The result of `compose`.
 
-    cascade: the cheapest certified cascade, which may be a single method. If no certified cascade is cheaper than the
-    best single method, `cascade` is that method and `certificate`, the cascade's certificate, is None. certificates:
-    one for each tested candidate, in the order of the tests, which end with the first that fails. best: the best single
-    method; best_score, best_cost: its score and cost over all questions; score, cost: the cascade's, computed from the
-    recorded answers; stage_shares: the share of questions that reach each stage. question_count: of all questions;
-    certifying_count: of those from which the certificate is computed. questions_needed: about how many questions in all
-    would certify the first candidate, which failed; None if it passed, or if the number is unknown.
+    cascade: the cheapest certified cascade, which may be a single method; certificate: the certificate of this cascade.
+    If no certified cascade is cheaper than the best single method, `cascade` is that method and `certificate` is None.
+    certificates: one for each tested candidate, in the order of the tests; the tests end with the first candidate that
+    fails.
+
+    best: the best single method; best_score, best_cost: its mean score and its mean cost over all questions; score,
+    cost: the same for the cascade, computed from the recorded answers; stage_shares: by method, the share of questions
+    that reach its stage. question_count: the number of all questions; certifying_count: the number of questions from
+    which the certificates are computed. questions_needed: if the first candidate failed, about how many questions in
+    all would certify it; None if it passed, or if the number is unknown.
     """
 
     cascade: Cascade
@@ -52,9 +58,11 @@ class ComposeResult:
 
 @dataclass(frozen=True)
 class Guarantee:
-    """The promise that the cascade scores at most `lose_at_most` less than the best single method. It fails with a
-    probability of at most `error`. unit: the unit of cost;
-    wrong_cost: what a wrong answer costs; seed: for the random split of the questions.
+    """The promise that the cascade scores at most `lose_at_most` less than the best single method. The promise is
+    broken with a probability of at most `error`.
+
+    unit: the unit of cost; wrong_cost: what a wrong answer costs, if a right one is worth 1; seed: the seed of the
+    random split of the questions.
     """
 
     lose_at_most: float = LOSE_AT_MOST
@@ -65,16 +73,17 @@ class Guarantee:
 
 
 def check_guarantee(guarantee: Guarantee) -> None:
+    """Raise a `SetupError` if an option of `quorum compose` has a value that cannot be used."""
     if guarantee.unit not in COST_UNITS:
         raise SetupError(f"--cost {guarantee.unit!r} does not fit; choose one of: {', '.join(COST_UNITS)}.")
     if guarantee.seed < 0:
         raise SetupError(f"--seed {guarantee.seed} does not fit; give a whole number from 0 on.")
     if not 1e-6 <= guarantee.lose_at_most < 1:
         raise SetupError(
-            f"--lose-at-most {guarantee.lose_at_most:g} does not fit; give the loss that you would accept, such as "
-            "0.03."
+            f"--lose-at-most {guarantee.lose_at_most:g} does not fit; give the loss that you would accept, above 0 and "
+            "below 1, such as 0.03."
         )
-    # For answers that are right or wrong, every p-value includes NUISANCE_ERROR, the error of a bound in `paired`.
+    # If answers are scored as right or wrong, no p-value is below NUISANCE_ERROR (see `compute_margin_p_value`).
     if guarantee.error <= NUISANCE_ERROR:
         raise SetupError(
             f"--confidence {1 - guarantee.error:g} cannot be certified; give a probability below "
@@ -93,7 +102,11 @@ def count_questions_to_compose(guarantee: Guarantee) -> int:
 
 
 def compose(results: RecordedResults, guarantee: Guarantee, prices: Path | None = None) -> ComposeResult:
-    """Design on a third of the questions, certify on the others. Raises `SetupError` for too few questions."""
+    """Design a cascade on a third of the questions, and certify it on the others.
+
+    prices: a file of prices, for the unit "dollars". Raises `SetupError` for too few questions and for an option that
+    cannot be used.
+    """
     check_guarantee(guarantee)
     recorded_answers = make_answer_table(results, guarantee.unit, wrong_cost=guarantee.wrong_cost, prices=prices)
     fewest, groups = count_questions_to_compose(guarantee), len(np.unique(recorded_answers.question_groups))
@@ -117,13 +130,14 @@ def choose_cascade(recorded_answers: RecordedAnswers, guarantee: Guarantee) -> C
         guarantee.error,
         guarantee.wrong_cost,
     )
-    score, cost = recorded_answers.lowest_worth.mean(axis=1), recorded_answers.cost.mean(axis=1)
-    best = max(range(len(recorded_answers.methods)), key=lambda place: (score[place], -cost[place]))
+    # By method. If a method failed on a question, its lowest possible worth counts there.
+    mean_scores, mean_costs = recorded_answers.lowest_worth.mean(axis=1), recorded_answers.cost.mean(axis=1)
+    best = max(range(len(recorded_answers.methods)), key=lambda method: (mean_scores[method], -mean_costs[method]))
     passed_certificates = [certificate for certificate in certificates if certificate.is_passed]
     cheaper_certificates = [
         certificate
         for certificate in passed_certificates
-        if average_cost(recorded_answers, certificate.candidate.cascade) < cost[best]
+        if average_cost(recorded_answers, certificate.candidate.cascade) < mean_costs[best]
     ]
     single_method: Cascade = (Stage(recorded_answers.methods[best], None),)
     chosen_certificate = min(
@@ -138,8 +152,8 @@ def choose_cascade(recorded_answers: RecordedAnswers, guarantee: Guarantee) -> C
         certificate=chosen_certificate,
         certificates=tuple(certificates),
         best=recorded_answers.methods[best],
-        best_score=float(score[best]),
-        best_cost=float(cost[best]),
+        best_score=float(mean_scores[best]),
+        best_cost=float(mean_costs[best]),
         score=float(replayed_cascade.lowest_worth.mean()),
         cost=float(replayed_cascade.cost.mean()),
         stage_shares=compute_stage_shares(recorded_answers, cascade),
@@ -152,6 +166,7 @@ def choose_cascade(recorded_answers: RecordedAnswers, guarantee: Guarantee) -> C
 
 
 def average_cost(recorded_answers: RecordedAnswers, cascade: Cascade) -> float:
+    """The mean cost of the cascade's answer to a recorded question."""
     return float(replay_cascade(recorded_answers, cascade).cost.mean())
 
 
@@ -161,7 +176,8 @@ def estimate_questions_needed(
     certificates: Sequence[CascadeCertificate],
     guarantee: Guarantee,
 ) -> int | None:
-    """About how many questions in all would certify the failed cascade, if the losses stayed as they are here.
+    """About how many questions in all would certify the last candidate tested, which failed, if its losses stayed as
+    they are here. None if the number is unknown, or if nothing was tested.
 
     The tests count the questions of a document or conversation as one. So we estimate how many such groups are needed,
     and multiply by the mean number of questions in a group.
@@ -176,6 +192,7 @@ def estimate_questions_needed(
     known_estimates = [groups for groups in estimates if groups is not None]
     if len(known_estimates) < len(estimates) or not known_estimates:
         return None
+    # Of all groups, only those that the design leaves are certified on. The test failed here, so it needs more groups.
     groups_needed = max(
         -(-max(known_estimates) * DESIGN_DIVISOR // (DESIGN_DIVISOR - 1)),
         len(np.unique(certifying_answers.question_groups)) * DESIGN_DIVISOR // (DESIGN_DIVISOR - 1) + 1,
@@ -184,7 +201,7 @@ def estimate_questions_needed(
     return -(-groups_needed * recorded_answers.question_count // group_count)
 
 
-def describe_composed(composition: ComposeResult, guarantee: Guarantee) -> list[str]:
+def describe_composition(composition: ComposeResult, guarantee: Guarantee) -> list[str]:
     """The result in sentences."""
     if composition.certificate is None:
         return describe_single_method(composition, guarantee)
@@ -207,7 +224,9 @@ def describe_composed(composition: ComposeResult, guarantee: Guarantee) -> list[
 
 
 def describe_single_method(composition: ComposeResult, guarantee: Guarantee) -> list[str]:
-    """The sentences if no cascade is certified: the best single method, and what would help."""
+    """The sentences if no certified cascade is cheaper than the best single method: they recommend that method. If no
+    cascade could be certified, they also say what would help.
+    """
     loss = f"{100 * guarantee.lose_at_most:g} points"
     if not composition.certificates or composition.certificates[0].is_passed:
         return [f"No cascade is cheaper than {composition.best}, the best single method: ask {composition.best}."]

@@ -69,7 +69,9 @@ def decide_gate(
     failed answer with the worth that makes its own claim harder to show.
     """
     if not 1e-6 <= margin < 1:
-        raise SetupError(f"--margin {margin:g} does not fit; give the loss that would matter, such as 0.03.")
+        raise SetupError(
+            f"--margin {margin:g} does not fit; give the loss that would matter, above 0 and below 1, such as 0.03."
+        )
     check_comparable(baseline, new)
     baseline_method, new_method = choose_method(baseline, methods[0]), choose_method(new, methods[1])
     old_low, old_high = align_worth(baseline, baseline_method, baseline.ids, wrong_cost)

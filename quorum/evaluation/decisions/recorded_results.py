@@ -41,10 +41,10 @@ class RecordedResults:
     ids: tuple[str, ...]
     rows: Mapping[tuple[str, str], Row]
 
-    def get_numbers(self, method: str, name: str) -> Floats:
-        """The number `name` of a method's rows, one for each question; NaN if it is null or there is no row."""
+    def get_numbers(self, method: str, key: str) -> Floats:
+        """The number under `key` in a method's row for each question; NaN if it is null or there is no row."""
         rows = (self.rows.get((method, id_)) or {} for id_ in self.ids)
-        values: list[Any] = [row.get(name) for row in rows]
+        values: list[Any] = [row.get(key) for row in rows]
         return np.array([math.nan if value is None else float(value) for value in values])
 
     def find_asked_questions(self, method: str) -> Flags:
@@ -99,7 +99,7 @@ class RecordedResults:
 
     @property
     def data_and_source(self) -> Mapping[str, Any]:
-        """The questions and the source of the passages; results must share both to be compared."""
+        """The questions, the source of the passages and the task; results must agree in all three to be compared."""
         return {name: self.config.get(name) for name in ("data", "source", "task")}
 
 
@@ -107,7 +107,7 @@ def read_results(folder: Path, measure: str | None = None) -> RecordedResults:
     """The results in a folder that `quorum eval` or `quorum compare` wrote.
 
     measure: the deciding measure; by default a judge's verdicts if there are any, else the task's measure. Raises
-    `SetupError` for any other folder.
+    `SetupError` if the folder holds no such results, or if they have no such measure or one that is not from 0 to 1.
     """
     config_file, results = folder / "config.json", folder / "results.jsonl"
     if not config_file.exists() or not results.exists():
@@ -149,7 +149,7 @@ def read_results(folder: Path, measure: str | None = None) -> RecordedResults:
 
 
 def read_verdicts(folder: Path) -> dict[tuple[str, str], float | None]:
-    """The judge's verdicts by method and question; empty without a judge."""
+    """{(method, question id): the judge's verdict}; empty if no judge was asked."""
     path = folder / "judged.jsonl"
     lines = read_rows(path) if path.exists() else ()
     return {(line["method"], line["id"]): read_verdict(line, path) for _, line in lines}
@@ -171,7 +171,7 @@ def check_method(results: RecordedResults, method: str) -> str:
 
 
 def read_share(text: str, option: str) -> float:
-    """A share between 0 and 1 from '5%' or '0.05'."""
+    """A share between 0 and 1 from '5%' or '0.05'. option: the name of the option, for the error message."""
     try:
         value = float(text.strip().removesuffix("%")) / (100 if text.strip().endswith("%") else 1)
     except ValueError:
@@ -182,15 +182,15 @@ def read_share(text: str, option: str) -> float:
 
 
 def format_question_groups(group_count: int, question_count: int) -> str:
-    """The number of questions in a test; '67 groups of questions' if it counts groups of several questions as one."""
+    """The size of a test in words: '120 questions', or '67 groups of questions' if it counts each group as one."""
     if group_count == question_count:
         return format_count(question_count, "question")
     return format_count(group_count, "group of questions", "groups of questions")
 
 
 def compute_failure_probability(confidence: float) -> float:
-    """How likely a promise with this confidence level may fail. Raises `SetupError` if the level is not between 0.5 and
-    1.
+    """The probability with which a promise of this confidence level may fail. Raises `SetupError` unless
+    0.5 <= confidence < 1.
     """
     if not 0.5 <= confidence < 1:
         raise SetupError(f"--confidence {confidence:g} does not fit; give a probability from 0.5 up to 1, such as 0.9.")
@@ -198,7 +198,7 @@ def compute_failure_probability(confidence: float) -> float:
 
 
 def check_wrong_cost(wrong_cost: float) -> float:
-    """The cost of a wrong answer, 0 or more."""
+    """The cost of a wrong answer, unchanged. Raises `SetupError` if it is below 0 or above HIGHEST_WRONG_COST."""
     if not 0 <= wrong_cost <= HIGHEST_WRONG_COST:
         raise SetupError(
             f"--wrong-cost {wrong_cost:g} does not fit; give what a wrong answer costs, from 0 to "

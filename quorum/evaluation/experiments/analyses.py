@@ -1,4 +1,8 @@
-"""Analyses of the results of an experiment's columns (methods with their settings), question by question."""
+"""Analyses of the results of an experiment's columns (methods with their settings), question by question.
+
+The parameters that several functions share: `scores`: {name of a column: its scores}; `column_groups`: the names of the
+columns of each group, within which columns are compared (see `Experiment`); `measures`: the measures to show.
+"""
 
 import json
 import statistics
@@ -27,14 +31,16 @@ class AnalysisTable(TypedDict):
 
 
 def list_shared_questions(scores: Mapping[str, ColumnScores], names: Iterable[str]) -> list[str]:
-    """The questions that all of these columns answered."""
+    """The ids of the questions that all of these columns answered."""
     return sorted(set.intersection(*(set(scores[name].ids) for name in names)))
 
 
 def make_best_of_runs_table(
     scores: Mapping[str, ColumnScores], column_groups: Sequence[Sequence[str]], measures: Sequence[str]
 ) -> list[AnalysisTable]:
-    """The best of a method's attempts at each question: EM 1 if any attempt is right, the highest F1 (BlendFilter)."""
+    """Each question's best value over a method's attempts: EM is 1 if any attempt is right, F1 is the highest of all
+    attempts (BlendFilter, figure 4). The columns of a group are the attempts of one method.
+    """
     rows = []
     for names in column_groups:
         ids = list_shared_questions(scores, names)
@@ -51,8 +57,8 @@ def make_support_split_table(
 ) -> list[AnalysisTable]:
     """Split the results by whether the top passage supported the answer (FILCO, figure 5).
 
-    The first column of each group gives the top passage. Each row also states the length of its context as a share of
-    the first column's (figure 6).
+    The top passage is the one that the first column of the group read; this column does not filter passages. Each row
+    also states the tokens of its context (the passages that were read) as a share of the first column's (figure 6).
     """
     rows = []
     for names in column_groups:
@@ -65,31 +71,40 @@ def make_support_split_table(
             row: dict[str, Any] = {"method": name}
             if unfiltered_lengths.sum():
                 row["context"] = float(scores[name].get_values("context_tokens", ids).sum() / unfiltered_lengths.sum())
-            for kind, is_chosen in (("pos", is_supported_on_top == 1), ("neg", is_supported_on_top == 0)):
-                row[f"n {kind}"] = int(is_chosen.sum())
+            for part, is_in_part in (("pos", is_supported_on_top == 1), ("neg", is_supported_on_top == 0)):
+                row[f"n {part}"] = int(is_in_part.sum())
                 row |= {
-                    f"{MEASURE_TITLES[measure]} {kind}": compute_mean(scores[name].get_values(measure, ids)[is_chosen])
+                    f"{MEASURE_TITLES[measure]} {part}": compute_mean(scores[name].get_values(measure, ids)[is_in_part])
                     for measure in measures
                 }
             rows.append(row)
-    title = "Context as a share of the first method's; results where its top passage held the answer (pos) or not (neg)"
+    title = (
+        "Context as a share of the first method's context; results where the first method's top passage supports the "
+        "answer (pos) or not (neg)"
+    )
     return [AnalysisTable(title=title, rows=rows)]
 
 
 def make_spread_table(
     scores: Mapping[str, ColumnScores], column_groups: Sequence[Sequence[str]], measures: Sequence[str]
 ) -> list[AnalysisTable]:
-    """Mean and standard deviation over the draws of demonstrations (SuRe's few-shot results)."""
+    """Mean and standard deviation over the draws of demonstrations (SuRe's few-shot results).
+
+    Columns whose names differ only in the number of the draw, such as "base[shots=1;draw=0]" and
+    "base[shots=1;draw=1]", share the row "base[shots=1]".
+    """
     columns_of_label: dict[str, list[str]] = {}
     for name in (name for group in column_groups for name in group):
         label, separator, _ = name.rpartition(";draw=")
         columns_of_label.setdefault(f"{label}]" if separator else name, []).append(name)
     rows = []
-    for label, draws in columns_of_label.items():
-        row: dict[str, Any] = {"method": label, "draws": len(draws)}
+    for label, names_of_draws in columns_of_label.items():
+        row: dict[str, Any] = {"method": label, "draws": len(names_of_draws)}
         for measure in measures:
             means = [
-                mean for name in draws if (mean := compute_mean(scores[name].get_known_values(measure))) is not None
+                mean
+                for name in names_of_draws
+                if (mean := compute_mean(scores[name].get_known_values(measure))) is not None
             ]
             row[MEASURE_TITLES[measure]] = statistics.fmean(means) if means else None
             row[f"sd {MEASURE_TITLES[measure]}"] = statistics.stdev(means) if len(means) > 1 else None
@@ -116,8 +131,10 @@ def make_known_questions_table(asked_count: int, known_count: int, model: Any) -
 def make_gold_passages_table(
     results: Path, columns: Sequence[Column], count_without_gold_passage: int
 ) -> AnalysisTable:
-    """How often a gold passage was found, and how often it was inserted; columns with the same passages share a row.
+    """How often a gold passage was found, and how often it was inserted because it was not found. Columns with the same
+    k and the same counts share a row.
 
+    results: results.jsonl. columns: those without a gold_position are left out.
     count_without_gold_passage: how many questions were left out because the data name no gold passage for them.
     """
     k_of_column = {column.name: column.context.k for column in columns if column.gold_position is not None}
@@ -138,7 +155,9 @@ def make_gold_passages_table(
 
 
 def make_passage_count_table(records: Iterable[Record], k_values: Sequence[int]) -> AnalysisTable:
-    """How many questions have at least k passages, for each k. A k above the number of passages changes nothing."""
+    """For each k, how many questions bring at least k passages. A question with fewer than k is asked with all of its
+    passages, so a larger k does not change its results.
+    """
     passage_counts = [len(record["passages"]) for record in records]
     rows: list[dict[str, Any]] = [
         {
@@ -150,13 +169,15 @@ def make_passage_count_table(records: Iterable[Record], k_values: Sequence[int])
     ]
     most = max(passage_counts, default=0)
     return AnalysisTable(
-        title=f"The questions have at most {most} passages; no k runs beyond the first that is at least {most}",
+        title=f"The questions have at most {most} passages; once k reaches {most}, no larger k is run",
         rows=rows,
     )
 
 
 def make_cost_table(scores: Scores, columns: Sequence[Column]) -> AnalysisTable:
-    """EM, tokens and dollars of each column, by the prices of the models that replied (SuRe, table 10)."""
+    """The measures of each column, the tokens of all its calls, and their cost in dollars by the prices of the models
+    that replied (SuRe, table 10).
+    """
     costs = compute_mean_costs(scores.plan, scores.scores_by_column)
     rows: list[dict[str, Any]] = []
     for name in (column.name for column in columns):
@@ -199,8 +220,8 @@ def make_coverage_tables(
 
 
 def measure_coverage(scores: ColumnScores) -> dict[str, Interval | None]:
-    """Recall: the share of the questions with a supporting passage; precision: the mean unigram precision of all the
-    passages that were read, over these questions.
+    """recall: the share of the questions for which a passage that was read supports the answer. precision (pos): over
+    the questions with such a passage, the mean unigram precision of all the passages that were read.
     """
     is_supported = np.array(scores.values["supported"])
     precision = np.array(scores.values["context_precision"])
@@ -210,17 +231,19 @@ def measure_coverage(scores: ColumnScores) -> dict[str, Interval | None]:
 def compute_precision_where_supported(
     experiment: Experiment, scores: Mapping[str, ColumnScores], names: Iterable[str]
 ) -> dict[str, dict[str, Interval | None]]:
-    """{column: {"precision_where_supported": mean}}; empty if the experiment does not have this measure."""
+    """{column: {"precision_where_supported": mean with its interval}}; empty if the experiment lacks this measure."""
     if PRECISION_MEASURE not in experiment.measures:
         return {}
     return {name: {PRECISION_MEASURE: measure_coverage(scores[name])["precision (pos)"]} for name in names}
 
 
 def find_shared_name(names: Sequence[str]) -> str:
-    """The method of several runs, with the settings that all of them share."""
+    """The name of the method that these columns run, with the settings that all of them share in brackets: "cot[k=3]"
+    for "cot[k=3;top_p=0]" and "cot[k=3;top_p=1]".
+    """
     method, *_ = names[0].partition("[")
     settings = [name.partition("[")[2].removesuffix("]").split(";") for name in names]
-    shared_settings = [setting for setting in settings[0] if setting and all(setting in others for others in settings)]
+    shared_settings = [setting for setting in settings[0] if setting and all(setting in other for other in settings)]
     return f"{method}[{';'.join(shared_settings)}]" if shared_settings else method
 
 

@@ -26,8 +26,8 @@ Requirement = Literal["judge", "verifier", "examples", "filters"]
 class PaperNumbers:
     """What the paper reports for one data set and model.
 
-    values: by the name of our column, or of a system that we do not have; one number in percent for each of `measures`,
-    None if the paper states none.
+    values: {name: numbers}. The name is that of our column, or of a system that Quorum does not have. The numbers, in
+    percent, are in the order of `measures`; a number is None if the paper does not state it.
     """
 
     data: str
@@ -36,7 +36,7 @@ class PaperNumbers:
     values: Mapping[str, tuple[float | None, ...]]
 
     def get_number(self, column: str, measure: str) -> float | None:
-        """The paper's number in percent; None if it states none.
+        """The paper's number in percent; None if the paper states none.
 
         >>> PaperNumbers("NQ", "ChatGPT", ("em", "f1"), {"base": (28.4, 38.8)}).get_number("base", "f1")
         38.8
@@ -51,10 +51,11 @@ class Experiment:
     folder. paper: such as "SuRe"; item: the paper's table or figure, such as "table 4"; summary: what it shows.
 
     methods: the default methods, written as for `quorum eval`. settings: the paper's settings, used unless the user
-    states their own. variants: settings; each variant runs every method. "{verifier}" is replaced by the user's
-    verifier; without one, such methods and variants are left out. A variant with "{filter}" is repeated for each of the
-    user's filters; "gold=PLACE" places gold passages (see `quorum.evaluation.run.gold_placement`). variant_names: short
-    names of the variants, by which the user can give each of them its own settings.
+    states their own. variants: each is a text of settings, such as "k=5;reranker=question", with which every method
+    runs. "{verifier}" in a method or a variant is replaced by the user's verifier; if the user names none, such methods
+    and variants are left out. A variant with "{filter}" is repeated for each of the user's filters; "gold=PLACE" places
+    gold passages (see `quorum.evaluation.run.gold_placement`). variant_names: short names of the variants, by which the
+    user can give each of them its own settings.
 
     Each column is compared with the first column of its group. A group holds the variants of one method; with
     groups_by_variant, the methods of one variant; without variants, all columns.
@@ -64,15 +65,16 @@ class Experiment:
     or what the paper leaves open.
 
     variants_need_collection_or_corpus: the variants apply only if a corpus or a collection is searched; otherwise the
-    methods run unchanged. top: how many of the passages found are read. skips_excess_k: if the questions bring their
-    passages, the last variant that runs is the first whose k is at least the largest number of passages of a question.
+    methods run without them. top: how many of the best passages found are read. skips_excess_k: if passages come with
+    the questions, the variants with a larger k than needed do not run: the first variant whose k covers all passages of
+    every question is the last that runs.
     shots: numbers of demonstrations, in place of variants. For each number, `draws` sets are drawn from the user's
     examples, and each set makes a column of each method; these columns are not compared with one another.
     drops_known_questions: if the model answers a question correctly (EM) without a context, the methods are not asked
-    that question. shown_measures: the measures in a printed table of their own. It replaces the columns about passages,
-    such as recall, that `quorum eval` prints, and may repeat some of `measures`. kept_keys: further keys of a method's
-    result that are written to results.jsonl, beside the usual ones. needs: options that must be given. analyses: what
-    is computed from the results. quick_variants: the variants that `--quick` runs.
+    that question. shown_measures: the measures that are printed in a separate table, in place of the columns about
+    passages, such as recall, that `quorum eval` prints. Some of `measures` may be among them. kept_keys: further keys
+    of a method's result that are written to results.jsonl, beside the usual ones. needs: options that the user must
+    give. analyses: what is computed from the results. quick_variants: the variants that `--quick` runs.
     """
 
     name: str
@@ -110,7 +112,7 @@ class Experiment:
 
     @property
     def k_values(self) -> list[int]:
-        """The numbers of passages that the variants read."""
+        """The different values of the setting `k` in the variants: how many passages they read."""
         parts = (part for variant in self.variants for part in variant.split(";"))
         return list(dict.fromkeys(int(part.removeprefix("k=")) for part in parts if part.startswith("k=")))
 
@@ -143,7 +145,10 @@ def format_setting(value: Any) -> str:
 
 
 def parse_paper_numbers(block: Mapping[str, Any], measures: Sequence[str]) -> PaperNumbers:
-    """One block of the paper's numbers. A value "nan" stands for a number that the paper does not state."""
+    """One block of the paper's numbers. A value "nan" stands for a number that the paper does not state.
+
+    measures: the experiment's measures, used if the block names none of its own.
+    """
     values = {
         name: tuple(None if number != number else float(number) for number in numbers)
         for name, numbers in block["values"].items()

@@ -1,4 +1,6 @@
-"""The columns of an experiment (methods with all their settings): its methods and variants, and the user's choices."""
+"""Makes the columns of an experiment (methods with all their settings) from its methods, its variants and the user's
+options.
+"""
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
@@ -10,14 +12,14 @@ from quorum.core.errors import SetupError
 from quorum.evaluation.experiments.experiment import Experiment
 from quorum.evaluation.run.columns import METHOD_ITEM, Column, make_column, parse_columns, parse_settings
 
-COLBERT_SETTING = "retriever=colbert:"  # needs the extra `colbert`
+COLBERT_SETTING = "retriever=colbert:"  # a variant that contains this text needs the extra `colbert`
 
 
 def apply_settings(experiment: Experiment, context: Context, stated_settings: frozenset[str] = frozenset()) -> Context:
     """The context with the paper's settings, except those that the user states.
 
-    stated_settings: the settings that the user gave. A value that differs from the default, and a setting in the
-    environment, count as stated, too.
+    stated_settings: the names of the settings that the user gave as options. A setting also counts as stated if its
+    value in the context differs from the default, or if it is set in the environment.
     """
     paper_settings = {
         name: parse_setting(name, text)
@@ -43,8 +45,8 @@ def describe_changes(experiment: Experiment, context: Context) -> list[str]:
 
 
 def parse_variants(texts: Sequence[str]) -> dict[str, str]:
-    """{name: settings} of texts such as 'psg[filter=transformers:PATH;model=transformers:PATH]'; `filter` is short for
-    `context_filter`.
+    """{name of a variant: its settings} of the values of --variant, such as
+    'psg[filter=transformers:PATH;model=transformers:PATH]'. In them, `filter` is short for `context_filter`.
 
     >>> parse_variants(["psg[filter=llm;k=3]"])
     {'psg': 'context_filter=llm;k=3'}
@@ -58,10 +60,13 @@ def parse_variants(texts: Sequence[str]) -> dict[str, str]:
                 "'psg[filter=transformers:PATH;model=transformers:PATH]'."
             )
         settings = parse_settings(item["settings"].split(";"))
-        setting_names = {part.name for part in fields(Context)}
+        setting_names = {field.name for field in fields(Context)}
         settings = {"context_filter" if name == "filter" else name: value for name, value in settings.items()}
         if unknown := [name for name in settings if name not in setting_names]:
-            raise SetupError(f"--variant {text!r} sets {unknown[0]!r}, which is not a setting; see quorum ask --help.")
+            raise SetupError(
+                f"--variant {text!r} sets {unknown[0]!r}, which is not a setting; the settings are: "
+                f"{', '.join(sorted(setting_names))}."
+            )
         if item["method"] in variants:
             raise SetupError(f"--variant {item['method']} is given twice; give each variant once.")
         variants[item["method"]] = ";".join(f"{name}={value}" for name, value in settings.items())
@@ -78,19 +83,26 @@ def group_columns(
     variant_settings: Mapping[str, str] | None = None,
     searching: bool = False,
     most_passages: int | None = None,
-    shots: Sequence[tuple[str, str]] = (),
+    labelled_example_files: Sequence[tuple[str, str]] = (),
 ) -> list[list[Column]]:
     """The columns of an experiment, in the groups within which they are compared.
 
-    variant_settings: settings by the short name of a variant; a name that no variant has adds a variant. most_passages:
-    the largest number of passages that a question brings, None if passages are retrieved. shots: (label, file) of each
-    drawn set of demonstrations.
+    methods: methods to run in place of the experiment's, written as for `quorum eval`. verifier, filters: replace
+    "{verifier}" and "{filter}" in the methods and variants. variant_settings: settings by the short name of a variant;
+    if the experiment has no variant of that name, one is added. searching: whether passages are retrieved.
+    most_passages: the largest number of passages that a question brings; None if passages are retrieved.
+    labelled_example_files: (label, file) of each drawn set of demonstrations; if there are any, they take the place of
+    the variants.
     """
-    text = methods or ",".join(list_methods(experiment, verifier))
-    bases = [replace(column, top=experiment.top) for column in parse_columns(text, context)]
-    if shots:
-        drawn_columns = [[add_shots(base, label, file, context) for label, file in shots] for base in bases]
-        return [[column] for base, columns in zip(bases, drawn_columns, strict=True) for column in (base, *columns)]
+    method_list = methods or ",".join(list_methods(experiment, verifier))
+    bases = [replace(column, top=experiment.top) for column in parse_columns(method_list, context)]
+    if labelled_example_files:
+        columns_of_each_base = [
+            [base, *(add_demonstrations(base, label, file, context) for label, file in labelled_example_files)]
+            for base in bases
+        ]
+        # each column is a group of its own, because these columns are not compared with one another
+        return [[column] for columns in columns_of_each_base for column in columns]
     variants = list(list_variants(experiment, verifier, filters, variant_settings or {}, most_passages))
     if not variants or (experiment.variants_need_collection_or_corpus and not searching):
         return [bases]
@@ -99,7 +111,7 @@ def group_columns(
 
 
 def list_methods(experiment: Experiment, verifier: str | None) -> Iterator[str]:
-    """The methods; those that need the user's verifier are left out without one."""
+    """The experiment's methods. If `verifier` is None, the methods that need a verifier are left out."""
     for method in experiment.methods:
         if verifier is not None or "{verifier}" not in method:
             yield method.replace("{verifier}", verifier or "")
@@ -112,16 +124,20 @@ def list_variants(
     variant_settings: Mapping[str, str],
     most_passages: int | None,
 ) -> Iterator[str]:
-    """The variants as settings: with the user's verifier, filters and settings for single variants."""
+    """The settings of each variant, such as "k=5;reranker=question".
+
+    The user's verifier and filters replace "{verifier}" and "{filter}", and the settings that the user gave for a
+    variant are added to it. Names in `variant_settings` that the experiment does not have are further variants.
+    """
     name_of_variant = dict(zip(experiment.variants, experiment.variant_names, strict=False))
     for variant in list_runnable_variants(experiment, most_passages):
         if "{verifier}" in variant and verifier is None:
             continue
-        own_settings = variant_settings.get(name_of_variant.get(variant, ""), "")
+        added_settings = variant_settings.get(name_of_variant.get(variant, ""), "")
         for filter_ in filters if "{filter}" in variant else ("",):
             text = variant.replace("{verifier}", verifier or "").replace("{filter}", filter_)
             yield ";".join(
-                f"{name}={value}" for name, value in {**split_settings(text), **split_settings(own_settings)}.items()
+                f"{name}={value}" for name, value in {**split_settings(text), **split_settings(added_settings)}.items()
             )
     yield from (settings for name, settings in variant_settings.items() if name not in experiment.variant_names)
 
@@ -131,10 +147,10 @@ def split_settings(settings: str) -> dict[str, str]:
 
 
 def list_runnable_variants(experiment: Experiment, most_passages: int | None) -> tuple[str, ...]:
-    """The variants whose library is installed. With `skips_excess_k`, the first variant whose k is `most_passages` or
-    more is the last.
+    """The variants whose libraries are installed. If the experiment has `skips_excess_k`, the list ends with the first
+    variant whose k is at least `most_passages`.
     """
-    variants = tuple(variant for variant in experiment.variants if not is_missing(variant))
+    variants = tuple(variant for variant in experiment.variants if not needs_missing_library(variant))
     if not experiment.skips_excess_k or most_passages is None:
         return variants
     k_values = experiment.k_values
@@ -142,7 +158,7 @@ def list_runnable_variants(experiment: Experiment, most_passages: int | None) ->
     return variants[:count]
 
 
-def is_missing(variant: str) -> bool:
+def needs_missing_library(variant: str) -> bool:
     """Whether a variant needs a library that is not installed."""
     return COLBERT_SETTING in variant and find_spec("sentence_transformers") is None
 
@@ -150,9 +166,9 @@ def is_missing(variant: str) -> bool:
 def describe_parts_left_out(experiment: Experiment, verifier: str | None) -> list[str]:
     """The parts of the experiment that do not run, and what they need."""
     lines = [
-        f"{variant} is left out: pip install 'quorum-rag[colbert]' lets it run"
+        f"{variant} is left out; to include it, run: pip install 'quorum-rag[colbert]'"
         for variant in experiment.variants
-        if is_missing(variant)
+        if needs_missing_library(variant)
     ]
     if verifier is None:
         parts = [method for method in (*experiment.methods, *experiment.variants) if "{verifier}" in method]
@@ -179,20 +195,23 @@ def describe_missing_search(experiment: Experiment, context: Context, *, searchi
 
 
 def add_settings(base: Column, variant: str, context: Context) -> Column:
-    """The column with a variant's settings, which override its own. Its name says where gold passages are placed."""
+    """The column `base` with the settings of a variant, which override those of the column.
+
+    "gold=PLACE" among them is not a setting: it becomes the column's gold_position, and stands in the column's name.
+    """
     settings = parse_settings(variant.split(";"))
-    gold = settings.pop("gold", None)
+    gold_position = settings.pop("gold", None)
     column = make_column(base.method, {**base.settings, **settings}, context)
-    name = column.name if gold is None else add_label(column, f"gold={gold}")
-    return replace(column, name=name, top=base.top, gold_position=gold)
+    name = column.name if gold_position is None else make_labelled_name(column, f"gold={gold_position}")
+    return replace(column, name=name, top=base.top, gold_position=gold_position)
 
 
-def add_shots(base: Column, label: str, file: str, context: Context) -> Column:
-    """The column with drawn demonstrations; its name contains their label, not the path of their file."""
+def add_demonstrations(base: Column, label: str, file: str, context: Context) -> Column:
+    """The column `base` with the demonstrations of a file. The name of the result contains `label`, not the path."""
     column = make_column(base.method, {**base.settings, "examples": file}, context)
-    return replace(column, name=add_label(base, label), settings=base.settings, top=base.top)
+    return replace(column, name=make_labelled_name(base, label), settings=base.settings, top=base.top)
 
 
-def add_label(column: Column, label: str) -> str:
-    """The name of the column with one more item in its brackets."""
+def make_labelled_name(column: Column, label: str) -> str:
+    """The name of the column with the label as one more item in its brackets: "base[k=3;shots=1;draw=0]"."""
     return f"{column.name.removesuffix(']')}{';' if column.settings else '['}{label}]"

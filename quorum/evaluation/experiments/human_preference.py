@@ -1,4 +1,8 @@
-"""Asks people which of two methods' summaries they prefer (SuRe, figure 4c), with a blinded, shuffled sheet."""
+"""Asks people which of two methods' summaries they prefer (SuRe, figure 4c), with a blinded, shuffled sheet.
+
+The sheet is preference.csv, in which people write their choices. The key is preference.key.json: it says which method
+wrote which summary of the sheet.
+"""
 
 import csv
 import json
@@ -16,23 +20,29 @@ from quorum.evaluation.report.csv_files import escape_formula
 
 SHEET_FILE, KEY_FILE = "preference.csv", "preference.key.json"
 SHEET_HEADER = ("number", "question", "answer", "summary 1", "summary 2", "choice")
+# What a person writes as a choice -> the place in the line of the preferred summary; None for a tie.
 PREFERRED_PLACE = {"1": 0, "summary 1": 0, "2": 1, "summary 2": 1, "tie": None, "0": None}
 
 
 def make_people_preference_tables(folder: Path, names: Sequence[str]) -> list[AnalysisTable]:
-    """Write the sheet for people if there is none yet; count the choices made in it so far.
+    """Write the sheet if there is none yet, and count the choices that people have written in it so far.
 
-    The sheet (preference.csv) does not say which method wrote which summary; preference.key.json does.
+    names: the two columns whose summaries are compared. Returns a single table.
     """
     if len(names) != 2:
-        raise SetupError(f"People compare two methods; {len(names)} are named ({', '.join(names)}).")
+        raise SetupError(
+            f"People compare two methods, but {len(names)} are given ({', '.join(names)}); name two with --methods."
+        )
     if not (folder / SHEET_FILE).exists():
         write_sheet(folder, (names[0], names[1]))
     return [count_choices(folder)]
 
 
 def write_sheet(folder: Path, names: tuple[str, str], seed: int = 0) -> int:
-    """Write the pairs of summaries in random order, the two of a pair in random order, too; returns their number."""
+    """Write the sheet and its key. The pairs are in random order, and so are the two summaries of each pair.
+
+    Returns the number of pairs.
+    """
     pairs = list(read_pairs(folder / "results.jsonl", *names))
     generator = random.Random(f"{seed} {len(pairs)}")
     generator.shuffle(pairs)
@@ -54,17 +64,17 @@ def write_sheet(folder: Path, names: tuple[str, str], seed: int = 0) -> int:
 
 
 def make_row(number: int, pair: Pair, is_swapped: bool) -> list[str]:
-    """One line of the sheet. is_swapped: the second summary comes first. The last cell is empty; a
-    person writes the choice there.
+    """One line of the sheet. is_swapped: the second method's summary comes first. The last cell is empty: a person
+    writes the choice there.
     """
     texts = (pair.second_summary, pair.first_summary) if is_swapped else (pair.first_summary, pair.second_summary)
     return [str(number), *(escape_formula(text) for text in (pair.question, pair.answer, *texts)), ""]
 
 
 def read_choices(folder: Path) -> Iterator[int | None]:
-    """The choices made so far: 0 for the first method's summary, 1 for the other's, None for a tie.
+    """The choices made so far: 0 for the first method's summary, 1 for the second method's, None for a tie.
 
-    Raises `SetupError` for a sheet that does not belong to its key, or a choice that cannot be read.
+    Raises `SetupError` for a file that cannot be read, a line whose number is not in the key, and an unknown choice.
     """
     path = folder / SHEET_FILE
     try:
@@ -80,13 +90,16 @@ def read_choices(folder: Path) -> Iterator[int | None]:
 
 
 def read_choice(row: dict[str, Any], pairs: Sequence[dict[str, Any]], path: Path) -> Iterator[int | None]:
-    """The choice of one line, if it has one."""
+    """Yields the choice of one line as in `read_choices`, or nothing if there is no choice yet. pairs: from the key."""
     choice = (row.get("choice") or "").strip().lower()
     if not choice:
         return
     number = str(row.get("number") or "").strip()
     if not number.isdigit() or not 0 < int(number) <= len(pairs):
-        raise SetupError(f"{path} has no line number {number!r} in its key; keep the column 'number' as it was.")
+        raise SetupError(
+            f"{path} has a line with the number {number!r}, which {KEY_FILE} does not have; restore the numbers in the "
+            "column 'number' as the command wrote them."
+        )
     if choice not in PREFERRED_PLACE:
         raise SetupError(f"{path}, line number {number}: the choice is {choice!r}; write 1, 2 or tie.")
     place = PREFERRED_PLACE[choice]
@@ -96,16 +109,18 @@ def read_choice(row: dict[str, Any], pairs: Sequence[dict[str, Any]], path: Path
 
 
 def count_choices(folder: Path) -> AnalysisTable:
-    """How often people prefer each method's summary, with intervals over the pairs."""
+    """The shares of the choices that prefer each method's summary or neither, with intervals over the choices."""
     choices = list(read_choices(folder))
     key = json.loads((folder / KEY_FILE).read_text(encoding="utf-8"))
-    sides = (*((name, place) for place, name in enumerate(key["methods"])), ("neither", None))
+    choice_of_row = (*((name, number) for number, name in enumerate(key["methods"])), ("neither", None))
     rows: list[dict[str, Any]] = [
         {
             "summaries of": name,
-            "preferred": compute_bootstrap_interval([choice == place for choice in choices]) if choices else None,
+            "preferred": compute_bootstrap_interval([choice == wanted_choice for choice in choices])
+            if choices
+            else None,
         }
-        for name, place in sides
+        for name, wanted_choice in choice_of_row
     ]
     title = (
         f"{len(choices)} of {len(key['pairs'])} pairs decided in {SHEET_FILE}: write 1, 2 or tie under 'choice', "

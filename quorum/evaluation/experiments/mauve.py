@@ -1,8 +1,9 @@
-"""MAUVE (Pillutla et al. 2021): how similar all answers of a method with its settings are to the gold answers.
+"""MAUVE (Pillutla et al. 2021): how similar the answers of one column, taken together, are to the gold answers.
 
 A language model turns each text into a vector; MAUVE compares the two distributions of vectors.
 
-It needs the extra `mauve`: the authors' package, PyTorch, and GPT-2 large (3 GB), which is fetched on first use.
+It needs the extra `mauve` (the package of MAUVE's authors, PyTorch and transformers) and GPT-2 large (3 GB), which is
+fetched on first use.
 """
 
 from collections.abc import Mapping, Sequence
@@ -19,17 +20,21 @@ if TYPE_CHECKING:
 
     from quorum.evaluation.metrics.user_measures import UserMeasure
 
-DEFAULT_MODEL = "gpt2-large"  # the authors' choice
-MOST_TOKENS = 1024  # GPT-2 reads at most so many tokens of a text
+DEFAULT_MODEL = "gpt2-large"  # the choice of MAUVE's authors
+MOST_TOKENS = 1024  # GPT-2 reads only the first 1024 tokens of a text
 PACKAGES = ("mauve", "torch", "transformers")
 
 
 def describe_missing_mauve(experiment: Experiment) -> list[str]:
-    """Why MAUVE is left out of an experiment whose paper reports it; nothing if it can be computed. Loads the model."""
+    """One sentence that says why MAUVE is left out of an experiment, in a list.
+
+    The list is empty if MAUVE can be computed, or if the experiment's paper does not report it. To find out whether the
+    language model is available, this function loads it.
+    """
     if "mauve" not in experiment.measures:
         return []
     if any(find_spec(package) is None for package in PACKAGES):
-        return ["MAUVE is left out: pip install 'quorum-rag[mauve]' lets it run"]
+        return ["MAUVE is left out; to include it, run: pip install 'quorum-rag[mauve]'"]
     try:
         load_featurizer(DEFAULT_MODEL)
     except SetupError:
@@ -38,15 +43,19 @@ def describe_missing_mauve(experiment: Experiment) -> list[str]:
 
 
 def choose_mauve_measure(experiment: Experiment, *, is_missing: bool) -> "Mapping[str, UserMeasure]":
-    """{"mauve": function} if the paper reports MAUVE and nothing is missing; else {}."""
+    """{"mauve": function} if the paper reports MAUVE and it can be computed; else {}.
+
+    is_missing: whether `describe_missing_mauve` gives a reason to leave MAUVE out.
+    """
     return {"mauve": compute_mauve} if "mauve" in experiment.measures and not is_missing else {}
 
 
 def compute_mauve(answers: Sequence[str], golds: Sequence[Sequence[str]], model: str = DEFAULT_MODEL) -> float:
     """MAUVE of the answers against the first gold answer of each question, in 0..100 as the papers state it.
 
-    Empty answers are skipped. MAUVE compares distributions, so it needs at least a few hundred answers.
-    model: a name or folder of a causal language model, for example "gpt2".
+    Empty answers are skipped, and so are questions without a gold answer; if no answer or no gold answer is left, the
+    value is 0. MAUVE compares distributions, so it needs at least a few hundred answers. model: the name or folder of a
+    causal language model, for example "gpt2".
     """
     import mauve
 
@@ -58,12 +67,12 @@ def compute_mauve(answers: Sequence[str], golds: Sequence[Sequence[str]], model:
     return 100 * float(scores.mauve)
 
 
-def embed_texts(texts: Sequence[str], name: str) -> "NDArray[np.float32]":
+def embed_texts(texts: Sequence[str], model_name: str) -> "NDArray[np.float32]":
     """An array with a row for each text: the model's last hidden state at the text's last token."""
     import numpy as np
     import torch
 
-    model, tokenizer = load_featurizer(name)
+    model, tokenizer = load_featurizer(model_name)
     states = []
     with torch.inference_mode():
         for text in texts:
@@ -77,9 +86,12 @@ def embed_texts(texts: Sequence[str], name: str) -> "NDArray[np.float32]":
 
 
 @lru_cache(maxsize=1)
-def load_featurizer(name: str) -> tuple[Any, Any]:
-    """The model and its tokenizer. Raises `SetupError` if they can neither be found nor fetched."""
+def load_featurizer(model_name: str) -> tuple[Any, Any]:
+    """The language model that turns texts into vectors, and its tokenizer.
+
+    Raises `SetupError` if they are neither on this machine nor can be fetched.
+    """
     from quorum.models.pretrained import load_base
 
-    model, tokenizer = load_base(name, half=False)
+    model, tokenizer = load_base(model_name, half=False)
     return model.eval(), tokenizer

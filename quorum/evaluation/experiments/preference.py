@@ -35,8 +35,8 @@ class Pair:
 
 @dataclass(frozen=True)
 class Verdict:
-    """The judge's verdict on a pair. preferred: for each order of the summaries, 0 for the first method's summary, 1
-    for the second method's, null for a tie.
+    """The judge's verdict on a pair. preferred: for each order in which the judge saw the summaries, 0 if it preferred
+    the first method's summary, 1 for the second method's, None for a tie. Orders without a verdict are missing.
 
     Outcome "first": the first method wins; "second": the second method wins; "unscored": a reply could not be read;
     "failed": a call failed permanently.
@@ -54,8 +54,8 @@ def read_pairs(results: Path, first_method: str, second_method: str) -> Iterator
     rows_of_question: dict[str, dict[str, dict[str, Any]]] = {}
     with results.open(encoding="utf-8") as file:
         for row in map(json.loads, file):
-            right = row["error"] is None and row["em"] == 1 and row["gold"]
-            if row["method"] in (first_method, second_method) and right and row.get("rationale"):
+            is_right = row["error"] is None and row["em"] == 1 and row["gold"]
+            if row["method"] in (first_method, second_method) and is_right and row.get("rationale"):
                 rows_of_question.setdefault(row["id"], {})[row["method"]] = row
     for id_, rows in sorted(rows_of_question.items()):
         if len(rows) == 2:
@@ -65,7 +65,7 @@ def read_pairs(results: Path, first_method: str, second_method: str) -> Iterator
 
 
 async def ask_judge(pair: Pair, context: Context) -> Verdict:
-    """The judge's verdict. The judge is asked in both orders, because judges favour the first text."""
+    """The judge's verdict. The judge sees the summaries in both orders, because judges favour the first text."""
     preferred_methods: list[int | None] = []
     for is_swapped in (False, True):
         texts = (pair.second_summary, pair.first_summary) if is_swapped else (pair.first_summary, pair.second_summary)
@@ -82,7 +82,10 @@ async def ask_judge(pair: Pair, context: Context) -> Verdict:
 
 
 async def ask_preference(pair: Pair, texts: tuple[str, str], context: Context) -> Parsed[int | None]:
-    """Ask for one comparison. A reply that cannot be read is malformed: unscored, never a tie."""
+    """Ask which of two summaries is better: 0 for the first of `texts`, 1 for the second, None for a tie.
+
+    A reply that cannot be read is marked as malformed, so that it does not count as a tie.
+    """
     replies = await ask(
         "preference",
         Runtime(context=context),
@@ -95,7 +98,7 @@ async def ask_preference(pair: Pair, texts: tuple[str, str], context: Context) -
 
 
 def decide_outcome(preferred_methods: list[int | None]) -> Outcome:
-    """The method that wins both orders, or wins one and ties in the other; else a tie."""
+    """The method that wins in both orders, or wins in one and ties in the other; else a tie."""
     lead = sum(0 if method is None else 1 - 2 * method for method in preferred_methods)
     return "first" if lead > 0 else "second" if lead < 0 else "tie"
 
@@ -111,7 +114,7 @@ async def compare_summaries(
     report_progress: Callable[[int, int], None],
 ) -> list[AnalysisTable]:
     """Ask the judge about every pair, write preference.jsonl, and count the outcomes. Replies in the journal need no
-    call. report_progress: called with the number of judged pairs and of all pairs.
+    call. names: the two methods. report_progress: called with the number of judged pairs and of all pairs.
     """
     pairs = list(read_pairs(folder / "results.jsonl", *names))
     judge_context = replace(context, model=judge)
@@ -129,7 +132,10 @@ async def compare_summaries(
 
 
 def count_outcomes(names: tuple[str, str], pairs: list[Pair], verdicts: Mapping[str, Verdict]) -> AnalysisTable:
-    """The wins as shares of the scored pairs, with intervals, and the lengths, because judges favour longer texts."""
+    """A table of the share of the scored pairs that each method won, and of the ties, with intervals.
+
+    It also has the mean length of each method's summaries, because judges favour longer texts.
+    """
     outcomes = [verdicts[pair.id].outcome for pair in pairs]
     scored_outcomes = [outcome for outcome in outcomes if outcome not in ("unscored", "failed")]
     rows: list[dict[str, Any]] = []
@@ -150,7 +156,10 @@ def count_outcomes(names: tuple[str, str], pairs: list[Pair], verdicts: Mapping[
             else None,
         }
     )
-    missing = ", ".join(f"{outcomes.count(kind)} {kind}" for kind in ("unscored", "failed") if kind in outcomes)
-    count = f"{len(pairs)} question{'' if len(pairs) == 1 else 's'}"
-    title = f"{count} that both methods answered correctly with a summary" + (f", {missing}" if missing else "")
+    unscored_counts = ", ".join(
+        f"{outcomes.count(outcome)} {outcome}" for outcome in ("unscored", "failed") if outcome in outcomes
+    )
+    question_count = f"{len(pairs)} question{'' if len(pairs) == 1 else 's'}"
+    title = f"{question_count} that both methods answered correctly with a summary"
+    title += f", {unscored_counts}" if unscored_counts else ""
     return AnalysisTable(title=title, rows=rows)

@@ -44,7 +44,7 @@ from quorum.evaluation.run.options import Options
 from quorum.evaluation.run.plan import check_models
 from quorum.evaluation.run.result_files import write_json
 from quorum.evaluation.run.score import Scores
-from quorum.evaluation.run.source import ProgressCallback, ignore_progress
+from quorum.evaluation.run.source import GIVEN_SOURCE, ProgressCallback, ignore_progress
 
 CLOSED_BOOK_METHOD = "no_retrieval"
 ANALYSIS_FUNCTIONS = {
@@ -53,12 +53,16 @@ ANALYSIS_FUNCTIONS = {
     "spread_over_draws": make_spread_table,
     "coverage": make_coverage_tables,
 }
-TASK_MEASURES = {"em", "f1", "accuracy", "rouge_l", "str_em"}  # shown if they fit the questions
+# Measures that suit only some tasks. They are compared with the paper only if the evaluation of the questions has them.
+TASK_MEASURES = {"em", "f1", "accuracy", "rouge_l", "str_em"}
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """The outcome of an experiment: the scores, the analyses, and the differences from the paper's experiment."""
+    """The outcome of an experiment.
+
+    changes: sentences, each of which says what differs from the paper's experiment.
+    """
 
     scores: Scores
     analysis_tables: list[AnalysisTable]
@@ -72,10 +76,11 @@ async def run_experiment(
     *,
     progress: ProgressCallback = ignore_progress,
 ) -> Outcome:
-    """Ask the columns of an experiment and analyse their scores; the analysis goes to analysis.json.
+    """Ask every column of an experiment the questions and analyse the scores; the tables go to analysis.json, too.
 
-    options: as for an evaluation; their `methods`, if any, replace the experiment's. Call it again to continue an
-    interrupted experiment. Raises `SetupError` if a required choice is missing.
+    options: as for an evaluation; `options.methods`, if given, replaces the experiment's methods. choices: the options
+    that only an experiment has. A second call with the same arguments continues an interrupted experiment. Raises
+    `SetupError` if an option that the experiment needs is missing.
     """
     chosen_options = choices or ExperimentOptions()
     experiment, options, changes = apply_paper_settings(experiment, options, chosen_options)
@@ -112,7 +117,10 @@ async def run_experiment(
 def apply_paper_settings(
     experiment: Experiment, options: Options, choices: ExperimentOptions
 ) -> tuple[Experiment, Options, list[str]]:
-    """The experiment and its options with the paper's settings, and a sentence for each departure from the paper."""
+    """The experiment, the options with the paper's settings, and a sentence for each difference from the paper.
+
+    A setting that the user states replaces the paper's. With --quick, the experiment and the options are made smaller.
+    """
     context = apply_settings(experiment, options.context, choices.stated_settings)
     changes = describe_changes(experiment, context)
     changes += describe_parts_left_out(experiment, choices.verifier)
@@ -159,12 +167,15 @@ def compare_with_paper(
 
 def is_searching(options: Options) -> bool:
     """Whether passages are retrieved; otherwise the questions bring them."""
-    return options.corpus is not None or options.collection is not None
+    return options.corpus not in (None, GIVEN_SOURCE) or options.collection is not None
 
 
 def make_evaluation_options(experiment: Experiment, options: Options, choices: ExperimentOptions) -> Options:
-    """The evaluation's options, completed by the experiment: the keys of results to keep in the rows, its entry in
-    config.json, and the column whose right answers remove questions from the others.
+    """The evaluation's options, completed by what the experiment needs.
+
+    These are: further keys of results to write to results.jsonl; the experiment's entry in config.json; the column
+    whose right answers decide which questions the other columns are not asked; the judge of answers, unless the judge
+    compares summaries in an analysis; and whether details.jsonl is written.
     """
     return replace(
         options,
@@ -172,14 +183,16 @@ def make_evaluation_options(experiment: Experiment, options: Options, choices: E
         extra_config=list_recorded_choices(experiment, options, choices),
         screening_column=CLOSED_BOOK_METHOD if drops_known(experiment, choices) else None,
         judge=None if "judge_preference" in experiment.analyses else choices.judge,
-        writes_details="cost" in experiment.analyses,  # whether details.jsonl is written; its usage gives the costs
+        writes_details="cost" in experiment.analyses,  # the tokens in details.jsonl give the costs
     )
 
 
 def check_needs(experiment: Experiment, options: Options, choices: ExperimentOptions) -> None:
-    """Raises `SetupError` if a required option is missing; if `paper_number_words` (--beside) selects none of the
-    paper's numbers; or if --gold-from names no file or the experiment does not put gold passages among the retrieved
-    ones.
+    """Raises `SetupError` if the options do not fit the experiment.
+
+    This is so if a required option is missing; if `paper_number_words` (--beside) selects none of the paper's numbers;
+    if the experiment does not put gold passages among the retrieved ones but --gold-from is given; or if the file of
+    --gold-from does not exist.
     """
     if choices.paper_number_words:
         choose_paper_numbers(experiment, None, "", choices.paper_number_words)
@@ -198,10 +211,13 @@ async def check_judge(judge: str, context: Context, columns: Sequence[Column]) -
     """Raises `SetupError` for an unusable judge, or if there are not two methods to compare."""
     names = [column.name for column in columns]
     if len(names) != 2:
-        raise SetupError(f"A judge compares two methods; {len(names)} are named ({', '.join(names)}).")
+        raise SetupError(
+            f"A judge compares two methods, but {len(names)} are given ({', '.join(names)}); name two with --methods."
+        )
     await check_models(replace(context, model=judge))
 
 
+# Option -> how to give it, the second half of a message.
 NEEDED_OPTIONS = {
     "judge": "name the model that judges, for example --judge openai:gpt-4o",
     "verifier": "name the model that checks the summaries, for example --verifier openai:gpt-4o",
@@ -214,8 +230,10 @@ NEEDED_OPTIONS = {
 def make_experiment_columns(
     experiment: Experiment, dataset: DataSet, options: Options, choices: ExperimentOptions, folder: Path
 ) -> list[Column]:
-    """The columns, in the groups within which they are compared; drawn demonstrations are written to `folder`. If known
-    questions are dropped, the first column asks the model without a context; it belongs to no group.
+    """The columns. `group` of a column is the number of the group within which it is compared.
+
+    Writes drawn demonstrations to `folder`. If known questions are dropped, the first column asks the model without a
+    context; the `group` of this column is None.
     """
     labelled_example_files: Sequence[tuple[str, str]] = ()
     if experiment.shots and choices.examples is not None:
@@ -232,12 +250,14 @@ def make_experiment_columns(
         variant_settings=parse_variants(choices.variants),
         searching=searching,
         most_passages=None if searching else dataset.most_passages,
-        shots=labelled_example_files,
+        labelled_example_files=labelled_example_files,
     )
     closed_book_columns = parse_columns(CLOSED_BOOK_METHOD, options.context) if drops_known(experiment, choices) else []
     closed_book_names = {column.name for column in closed_book_columns}
     compared_groups = [[column for column in group if column.name not in closed_book_names] for group in groups]
-    compared_columns = [replace(item, group=number) for number, group in enumerate(compared_groups) for item in group]
+    compared_columns = [
+        replace(column, group=number) for number, group in enumerate(compared_groups) for column in group
+    ]
     return [*(replace(column, group=None) for column in closed_book_columns), *compared_columns]
 
 
@@ -247,7 +267,7 @@ def drops_known(experiment: Experiment, choices: ExperimentOptions) -> bool:
 
 
 def list_recorded_choices(experiment: Experiment, options: Options, choices: ExperimentOptions) -> dict[str, Any]:
-    """The choices that are recorded in config.json, beside the settings of the columns."""
+    """The entry "experiment" of config.json: the experiment's name, and the choices that change its results."""
     description: dict[str, Any] = {"name": experiment.name}
     if "judge_preference" in experiment.analyses:
         description["judge"] = choices.judge
@@ -291,7 +311,7 @@ async def run_analyses(
 async def ask_preferences(
     scores: Scores, columns: Sequence[Column], choices: ExperimentOptions, progress: ProgressCallback
 ) -> list[AnalysisTable]:
-    """The judge's preference between the summaries of two columns."""
+    """Tables of the judge's preference between the summaries of two columns; `columns` are these two."""
     from quorum.evaluation.experiments.preference import compare_summaries
 
     options, (first, second) = scores.plan.options, (column.name for column in columns)

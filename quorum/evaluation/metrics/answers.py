@@ -1,7 +1,7 @@
 """Scorers of answers: pure functions of a result and the gold answers, usable alone and by `langsmith.evaluate`.
 
 Each takes `outputs` (a `Result`) and `reference_outputs` (a `Reference`: {"answers": [accepted answer, ...]} and
-further keys) and returns a number or a truth value, None if there is nothing to measure. A question whose `answers`
+further keys) and returns a number or a truth value, or None if there is nothing to measure. A question whose `answers`
 are empty has no answer in the data: "unknown" is right. Scorers of passages are in
 `quorum.evaluation.metrics.passages`.
 """
@@ -46,8 +46,8 @@ def em(outputs: Result, reference_outputs: Reference) -> float:
 
 
 def f1(outputs: Result, reference_outputs: Reference) -> float:
-    """Token F1 in 0..1, the best over the gold answers. An unknown answer gets its exact match, whatever words it
-    shares with a gold answer.
+    """Token F1 in 0..1, the best over the gold answers. The F1 of an unknown answer is its exact match, even if it
+    shares words with a gold answer.
     """
     if unknown(outputs) or not reference_outputs["answers"]:
         return em(outputs, reference_outputs)
@@ -59,8 +59,8 @@ def contains(outputs: Result, reference_outputs: Reference) -> float | None:
     long and dialogue.
 
     This is the accuracy of PopQA (Mallen et al. 2023, section 3) and Self-RAG (Asai et al. 2024, section 4.1), but
-    their code also finds "US" in "must". A right answer inside a sentence counts, and so does an answer that lists
-    many names.
+    their code also finds "US" in "must". A sentence that contains a right answer counts as right, and so does an
+    answer that lists many names, one of them right.
 
     >>> contains({"answer": "It was Ada Korn.", "unknown": False}, {"answers": ["Ada Korn"]})
     1.0
@@ -75,7 +75,9 @@ def contains(outputs: Result, reference_outputs: Reference) -> float | None:
 
 
 def accuracy(outputs: Result, reference_outputs: Reference) -> float | None:
-    """Whether the label, or the yes or no at the start of the answer, is right; None for other tasks."""
+    """Whether the answer is right: by its first word for the task yes_no, by exact match for the task label. None for
+    other tasks.
+    """
     task = reference_outputs.get("task")
     if task == "yes_no" and reference_outputs["answers"]:
         first_word = text.normalize(outputs["answer"]).split()[:1]
@@ -91,7 +93,7 @@ def list_known_votes(outputs: Result) -> list[str] | None:
 
 
 def right_answer_among_votes(outputs: Result, reference_outputs: Reference) -> bool | None:
-    """Whether any answer that was voted on is right, by exact match."""
+    """Whether any answer that was voted on is right, by exact match; None if there was no vote."""
     answers = list_known_votes(outputs)
     return (
         None if answers is None else any(text.exact_match(answer, reference_outputs["answers"]) for answer in answers)
@@ -99,13 +101,17 @@ def right_answer_among_votes(outputs: Result, reference_outputs: Reference) -> b
 
 
 def right_answer_outvoted(outputs: Result, reference_outputs: Reference) -> bool | None:
-    """Whether an answer that was voted on is right and the final answer is wrong (%NM; Liu et al. 2024, section 4)."""
+    """Whether an answer that was voted on is right and the final answer is wrong (%NM; Liu et al. 2024, section 4);
+    None if there was no vote.
+    """
     is_among_votes = right_answer_among_votes(outputs, reference_outputs)
     return None if is_among_votes is None else is_among_votes and em(outputs, reference_outputs) == 0
 
 
 def oracle(outputs: Result, reference_outputs: Reference) -> bool | None:
-    """Whether the best of the candidates, or of the votes, is right (SuRe, section 4.3); None without these."""
+    """Whether any candidate is right or, if the method has no candidates, any answer that was voted on (SuRe, section
+    4.3); None if it has neither.
+    """
     candidates = outputs.get("candidates")
     answers = list_known_votes(outputs) if candidates is None else candidates
     if answers is None:
@@ -114,7 +120,9 @@ def oracle(outputs: Result, reference_outputs: Reference) -> bool | None:
 
 
 def oracle_f1(outputs: Result, reference_outputs: Reference) -> float | None:
-    """F1 of the best of the candidates, or of the votes (SuRe, table 6); None without these."""
+    """The highest F1 of the candidates or, if the method has no candidates, of the answers that were voted on (SuRe,
+    table 6); None if it has neither.
+    """
     candidates = outputs.get("candidates")
     answers = list_known_votes(outputs) if candidates is None else candidates
     if answers is None:
@@ -127,7 +135,7 @@ def rouge_l(outputs: Result, reference_outputs: Reference) -> float | None:
     """ROUGE-L in 0..1 for long answers (Lin 2004), the best over the gold answers; None for other tasks.
 
     The F-measure of the longest common subsequence of lower-case words and numbers, without stemming: what rouge_score
-    0.1.2 computes as "rougeL". (That package is not maintained and brings NLTK, which this does not need.)
+    0.1.2 computes as "rougeL". (That package is not maintained and brings NLTK, which this function does not need.)
     """
     if reference_outputs.get("task") != "long" or not reference_outputs["answers"]:
         return None
@@ -138,13 +146,13 @@ def rouge_l(outputs: Result, reference_outputs: Reference) -> float | None:
 
 
 def compute_subsequence_f1(prediction: Sequence[str], gold: Sequence[str]) -> float:
-    """Twice the length of the longest common subsequence, divided by the sum of both lengths."""
+    """Twice the length of the longest common subsequence, divided by the sum of the two sequences' lengths."""
     previous_lengths = [0] * (len(gold) + 1)
     for word in prediction:
         lengths = [0]
-        for index, other in enumerate(gold):
+        for index, gold_word in enumerate(gold):
             lengths.append(
-                previous_lengths[index] + 1 if word == other else max(previous_lengths[index + 1], lengths[index])
+                previous_lengths[index] + 1 if word == gold_word else max(previous_lengths[index + 1], lengths[index])
             )
         previous_lengths = lengths
     return 2 * previous_lengths[-1] / (len(prediction) + len(gold)) if previous_lengths[-1] else 0.0
@@ -166,23 +174,32 @@ def str_em(outputs: Result, reference_outputs: Reference) -> float | None:
 def overlap_own_summary(outputs: Result, reference_outputs: Reference | None = None) -> float | None:
     """TF-IDF cosine in 0..1 of a candidate and the summary written for it, the mean over candidates (SuRe, figure 3).
 
-    None for methods without candidates and summaries.
+    None for a result without candidates and their summaries.
     """
-    table = compute_overlaps(outputs)
-    return None if table is None else sum(row[index] for index, row in enumerate(table)) / len(table)
+    cosines = compute_overlaps(outputs)
+    return None if cosines is None else sum(row[index] for index, row in enumerate(cosines)) / len(cosines)
 
 
 def overlap_other_summaries(outputs: Result, reference_outputs: Reference | None = None) -> float | None:
-    """TF-IDF cosine in 0..1 of a candidate and the summaries written for the others (SuRe, figure 3)."""
-    table = compute_overlaps(outputs)
-    if table is None or len(table) < 2:
+    """TF-IDF cosine in 0..1 of a candidate and a summary written for another candidate, the mean over all such pairs
+    (SuRe, figure 3).
+
+    None for a result with fewer than two candidates, or without their summaries.
+    """
+    cosines = compute_overlaps(outputs)
+    if cosines is None or len(cosines) < 2:
         return None
-    others = [value for index, row in enumerate(table) for other, value in enumerate(row) if other != index]
-    return sum(others) / len(others)
+    cosines_with_others = [
+        cosine
+        for candidate, row in enumerate(cosines)
+        for candidate_of_summary, cosine in enumerate(row)
+        if candidate_of_summary != candidate
+    ]
+    return sum(cosines_with_others) / len(cosines_with_others)
 
 
 def compute_overlaps(outputs: Result) -> list[list[float]] | None:
-    """The cosine of each candidate (row) with each summary (column)."""
+    """The cosine of each candidate (row) with each summary (column); None if there is not one summary per candidate."""
     candidates, summaries = outputs.get("candidates") or [], outputs.get("summaries") or []
     if not candidates or len(candidates) != len(summaries):
         return None

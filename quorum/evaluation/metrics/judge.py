@@ -59,7 +59,7 @@ class Judge:
 
 class JudgedLine(TypedDict):
     """One line of judged.jsonl. judged: 1 right, 0 wrong, null unscored; asked: whether the judge was asked; usage:
-    the tokens of its call, even if the reply came from the journal.
+    the calls and tokens that the verdict took, also if the reply came from the journal.
     """
 
     id: str
@@ -91,7 +91,7 @@ async def judge_answers(
     path = folder / "judged.jsonl"
     write_judge(folder, judge)
     lines = read_verdicts(path)
-    rows = list_unjudged_rows(results.path, lines)
+    rows = find_unjudged_rows(results.path, lines)  # one iterator, from which all workers take rows
     failures: list[tuple[str, str]] = []
     with open_private_text(path, "a") as file:
 
@@ -106,7 +106,7 @@ async def judge_answers(
                 progress("judge", len(lines) + len(failures), len(results.answered_pairs))
 
         await run_workers(concurrency, work)
-    add_to_scores(results, lines, failures)
+    add_verdicts_to_scores(results, lines, failures)
 
 
 def write_judge(folder: Path, judge: Judge) -> None:
@@ -118,7 +118,7 @@ def write_judge(folder: Path, judge: Judge) -> None:
 
 
 def read_verdicts(path: Path) -> dict[tuple[str, str], JudgedLine]:
-    """The verdict lines of an earlier run."""
+    """The verdict lines of an earlier run, by method and question id."""
     lines: dict[tuple[str, str], JudgedLine] = {}
     if not path.exists():
         return lines
@@ -138,16 +138,16 @@ def append_line(file: TextIO, path: Path, line: JudgedLine) -> None:
 
 
 def read_answers(results: Path) -> Iterator[Row]:
-    """The answers in results.jsonl, one at a time, each once."""
-    read_keys: set[tuple[str, str]] = set()
+    """The answers in results.jsonl, one at a time, each once, without those that failed."""
+    keys_so_far: set[tuple[str, str]] = set()
     for _, row in read_rows(results):
-        if row.get("error") is None and (row["method"], row["id"]) not in read_keys:
-            read_keys.add((row["method"], row["id"]))
+        if row.get("error") is None and (row["method"], row["id"]) not in keys_so_far:
+            keys_so_far.add((row["method"], row["id"]))
             yield cast(Row, row)
 
 
-def list_unjudged_rows(results: Path, lines: dict[tuple[str, str], JudgedLine]) -> Iterator[Row]:
-    """The answers without a verdict; a verdict on an answer that has changed since is discarded."""
+def find_unjudged_rows(results: Path, lines: dict[tuple[str, str], JudgedLine]) -> Iterator[Row]:
+    """The answers without a verdict. A verdict on an answer that has changed since is removed from `lines`."""
     for row in read_answers(results):
         key = row["method"], row["id"]
         if key in lines and lines[key]["answer"] != str(row["answer"]):
@@ -157,7 +157,7 @@ def list_unjudged_rows(results: Path, lines: dict[tuple[str, str], JudgedLine]) 
 
 
 def find_obvious_verdict(row: Row) -> JudgedLine | None:
-    """The verdict on an answer that needs no judge, else None. `gold` of a row: the accepted answers."""
+    """The verdict on an answer that needs no judge; None if it needs one. `gold` of a row: the accepted answers."""
     if row["em"] != 1 and row["gold"] and not row["unknown"]:
         return None
     return make_line(row, row["em"], {})
@@ -199,10 +199,10 @@ def make_line(row: Row, verdict_value: float | None, usage: Mapping[str, Usage])
     )
 
 
-def add_to_scores(
+def add_verdicts_to_scores(
     results: Results, lines: Mapping[tuple[str, str], JudgedLine], failures: list[tuple[str, str]]
 ) -> None:
-    """Add the verdicts and their usage to the scores of each method."""
+    """Add the verdicts and their usage to the scores of each method. failures: (method, id) of failed judge calls."""
     for name, scores in results.scores.items():
         verdicts_of_method = {id_: lines[name, id_] for id_ in scores.ids if (name, id_) in lines}
         counts: dict[str, float | int | None] = {

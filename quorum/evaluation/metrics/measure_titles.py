@@ -1,6 +1,6 @@
-"""The names of the measures of an answer, for tables and for sentences."""
+"""How reports name the measures of answers: in tables and in sentences."""
 
-MEASURE_TITLES = {  # in the head of a column
+MEASURE_TITLES = {  # the titles of table columns
     "em": "EM",
     "f1": "F1",
     "accuracy": "accuracy",

@@ -1,10 +1,12 @@
 """Scorers of the passages that a method read: pure functions, as in `quorum.evaluation.metrics.answers`.
 
-`passages` of a result are the final passages, as shortened by a filter. `retrieved` are the ids of all retrieved
-passages, before any filter. An experiment may then keep only the best of them, or insert or move gold passages; the ids
-are those before that. A result without such a step has no `retrieved`. Measures based on gold passages are None if the
-data name none; measures based on the texts need answers. Where the data name gold articles (KILT), every passage of
-such an article is a gold one, and an article counts once.
+`passages` of a result are the final passages: those that the answer was read from, as a filter shortened them.
+`retrieved` are the ids of all passages that were retrieved, before a filter, and before an experiment kept only the
+best of them or inserted or moved gold passages. A result without any of these steps has no `retrieved`.
+
+A measure that needs gold passages is None if the data name none. A measure that looks for an accepted answer in texts
+is None if the data name no answer. Where the data name gold articles (KILT), every passage of such an article is a gold
+passage, and all of them together count as one.
 """
 
 from collections.abc import Iterable, Sequence
@@ -19,22 +21,23 @@ TASKS_WITHOUT_SPANS = ("yes_no", "label", "dialogue", "long")  # tasks whose ans
 
 
 def list_final_ids(outputs: Result, reference_outputs: Reference) -> list[str]:
-    """The ids of the passages that the answer was read from, best first, each once; passages of a gold article appear
-    under the article's name.
+    """The ids of the final passages, best first, each once; passages of a gold article appear under the article's
+    name.
     """
     return name_articles((passage["id"] for passage in outputs.get("passages") or []), outputs, reference_outputs)
 
 
 def list_ids_before_filter(outputs: Result, reference_outputs: Reference) -> list[str] | None:
-    """The ids in `retrieved`, listed in the same way; None if the result has none."""
+    """The ids in `retrieved`, listed in the way of `list_final_ids`; None if the result has no `retrieved`."""
     ids_before_filter = outputs.get("retrieved")
     return None if ids_before_filter is None else name_articles(ids_before_filter, outputs, reference_outputs)
 
 
 def name_articles(ids: Iterable[str], outputs: Result, reference_outputs: Reference) -> list[str]:
-    """The ids, each once; the passages of a gold article get the first name of the article as their id.
+    """The ids, each once; the id of a passage of a gold article is replaced by the first name of the article.
 
-    An article is known by its title, or by the part of a paragraph's id before the colon (WIKIPEDIA_ID:NUMBER).
+    A passage belongs to an article if one of the article's names is the passage's title, or the part of its id before
+    the colon (WIKIPEDIA_ID:NUMBER).
     """
     names = {name: article[0] for article in reference_outputs.get("articles") or () for name in article}
     titles = {passage["id"]: passage["title"] for passage in outputs.get("passages") or []} if names else {}
@@ -46,7 +49,7 @@ def name_articles(ids: Iterable[str], outputs: Result, reference_outputs: Refere
 
 
 def list_gold_names(reference_outputs: Reference) -> set[str]:
-    """The gold items: the first name of each gold article, else the ids of the gold passages."""
+    """The first name of each gold article; if the data name no gold articles, the ids of the gold passages."""
     articles = reference_outputs.get("articles")
     return {article[0] for article in articles} if articles else set(reference_outputs.get("gold") or ())
 
@@ -62,7 +65,7 @@ def precision(outputs: Result, reference_outputs: Reference) -> float | None:
 
 
 def s_precision(outputs: Result, reference_outputs: Reference) -> float | None:
-    """S-Precision: whether the final passages are exactly the gold ones (BlendFilter, section 4)."""
+    """S-Precision: 1 if the final passages are exactly the gold ones, else 0 (BlendFilter, section 4)."""
     return compute_s_precision(list_final_ids(outputs, reference_outputs), reference_outputs)
 
 
@@ -72,12 +75,12 @@ def recall_before_filter(outputs: Result, reference_outputs: Reference) -> float
 
 
 def precision_before_filter(outputs: Result, reference_outputs: Reference) -> float | None:
-    """Precision of all retrieved passages, before a filter."""
+    """Precision of all retrieved passages, before a filter; None if the result has no `retrieved`."""
     return compute_precision(list_ids_before_filter(outputs, reference_outputs), reference_outputs)
 
 
 def s_precision_before_filter(outputs: Result, reference_outputs: Reference) -> float | None:
-    """S-Precision of all retrieved passages, before a filter."""
+    """S-Precision of all retrieved passages, before a filter; None if the result has no `retrieved`."""
     return compute_s_precision(list_ids_before_filter(outputs, reference_outputs), reference_outputs)
 
 
@@ -99,13 +102,16 @@ def compute_s_precision(ids: Sequence[str] | None, reference_outputs: Reference)
 
 
 def hit_at_1(outputs: Result, reference_outputs: Reference) -> float | None:
-    """Whether the first retrieved passage is a gold one."""
+    """1 if the first retrieved passage is a gold one, else 0. Without `retrieved`, the final passages count."""
     reciprocal = reciprocal_rank(outputs, reference_outputs)
     return None if reciprocal is None else float(reciprocal == 1)
 
 
 def reciprocal_rank(outputs: Result, reference_outputs: Reference) -> float | None:
-    """One over the rank of the first gold passage found, 0 if there is none; the mean is MRR."""
+    """1 / the rank of the first gold passage among the retrieved ones, 0 if none of them is gold.
+
+    Without `retrieved`, the final passages count. The mean over the questions is MRR.
+    """
     gold, ids_before_filter = list_gold_names(reference_outputs), list_ids_before_filter(outputs, reference_outputs)
     ids = list_final_ids(outputs, reference_outputs) if ids_before_filter is None else ids_before_filter
     ranks = (1 / rank for rank, id_ in enumerate(ids, start=1) if id_ in gold)
@@ -113,19 +119,24 @@ def reciprocal_rank(outputs: Result, reference_outputs: Reference) -> float | No
 
 
 def answer_in_passages(outputs: Result, reference_outputs: Reference) -> bool | None:
-    """Whether a final passage contains an accepted answer; the mean is FILCO's recall on NQ and TriviaQA (table 2)."""
+    """Whether a final passage contains an accepted answer.
+
+    The mean over the questions is what FILCO calls recall on NQ and TriviaQA (table 2).
+    """
     if not reference_outputs["answers"]:
         return None
     return any(holds_answer(outputs, index, reference_outputs) for index in range(len(outputs.get("passages") or [])))
 
 
 def answer_on_top(outputs: Result, reference_outputs: Reference) -> bool | None:
-    """Whether the first passage supports an accepted answer: a positive passage (FILCO, section 4.4)."""
+    """Whether the first final passage supports an accepted answer (a "positive" passage in FILCO, section 4.4)."""
     return has_support(outputs, outputs["passages"][:1] if outputs.get("passages") else [], reference_outputs)
 
 
 def supported(outputs: Result, reference_outputs: Reference) -> bool | None:
-    """Whether a final passage supports an accepted answer; the mean is FILCO's recall (section 3.2, table 2).
+    """Whether a final passage supports an accepted answer.
+
+    The mean over the questions is what FILCO calls recall (section 3.2, table 2).
 
     For tasks whose answers are spans of a passage, this is `answer_in_passages`. For the other tasks, a gold passage
     among the final ones counts as support.
@@ -149,6 +160,7 @@ def has_support(outputs: Result, passages: Sequence[Passage], reference_outputs:
 
 
 def holds_answer(outputs: Result, index: int, reference_outputs: Reference) -> bool:
+    """Whether the passage at this index of the final passages contains an accepted answer."""
     return text.contains_answer(outputs["passages"][index]["text"], reference_outputs["answers"])
 
 
@@ -158,11 +170,12 @@ def context_tokens(outputs: Result, reference_outputs: Reference | None = None) 
 
 
 def context_precision(outputs: Result, reference_outputs: Reference) -> float | None:
-    """The share of the final passages' words that also occur in a gold answer (FILCO's unigram precision, section 4.5,
-    table 3); a word counts at most as often as it is in that answer. With several gold answers, the largest share
-    counts. 0 if a filter left nothing, as in the paper; None if the method reads no passages.
+    """The share of the final passages' words that also occur in an accepted answer (FILCO's unigram precision, section
+    4.5, table 3). A word counts at most as often as it occurs in the answer. With several accepted answers, the largest
+    share counts. 0 if a filter left nothing, as in the paper; None if the method reads no passages.
     """
-    words, golds = " ".join(passage["text"] for passage in outputs.get("passages") or []), reference_outputs["answers"]
-    if not golds or not (text.normalize(words) or outputs.get("retrieved")):
+    passages_text = " ".join(passage["text"] for passage in outputs.get("passages") or [])
+    answers = reference_outputs["answers"]
+    if not answers or not (text.normalize(passages_text) or outputs.get("retrieved")):
         return None
-    return compute_unigram_precision(words, golds)
+    return compute_unigram_precision(passages_text, answers)

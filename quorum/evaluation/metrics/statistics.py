@@ -13,14 +13,14 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 RESAMPLES = 10_000
-MAX_NUMBERS_PER_DRAW = 1_000_000  # numbers drawn at once
-COMPARED_DIGITS = 9  # values that differ only by rounding are the same value
+MAX_NUMBERS_PER_DRAW = 1_000_000  # how many random numbers are drawn at once, so that they fit into memory
+COMPARED_DIGITS = 9  # decimals to which values are rounded before it is decided whether they are equal
 
 Floats = NDArray[np.float64]
 
 
 class Interval(NamedTuple):
-    """A mean and its 95% interval, in the unit of the values."""
+    """A mean and its confidence interval (95% by default), in the unit of the values."""
 
     mean: float
     low: float
@@ -64,17 +64,17 @@ def split_row_count(row_count: int, width: int) -> Iterator[int]:
 
 
 def compute_mcnemar_p_value(first_scores: ArrayLike, second_scores: ArrayLike) -> float:
-    """The exact two-sided p-value of McNemar's test: are two methods right on equally many of the same questions?
+    """The exact two-sided p-value of McNemar's test: do two methods answer equally many of the same questions right?
 
     Under the null hypothesis, each question that exactly one method answers correctly is a fair coin toss.
     """
     first_right, second_right = np.asarray(first_scores) > 0.5, np.asarray(second_scores) > 0.5
     only_one_right = int((first_right & ~second_right).sum()), int((second_right & ~first_right).sum())
     coins, fewer = sum(only_one_right), min(only_one_right)
-    ways, term = 0, 1
+    ways, ways_of_heads = 0, 1  # ways_of_heads: the binomial coefficient (coins over heads)
     for heads in range(fewer + 1):
-        ways += term
-        term = term * (coins - heads) // (heads + 1)
+        ways += ways_of_heads
+        ways_of_heads = ways_of_heads * (coins - heads) // (heads + 1)
     return float(min(1.0, 2 * ways / 2**coins))
 
 
@@ -87,14 +87,15 @@ def compute_sign_flip_p_value(differences: ArrayLike, *, resamples: int = RESAMP
     """
     values = np.round(np.asarray(differences, dtype=np.float64), COMPARED_DIGITS)
     values = values[values != 0]
-    observed_sum = abs(float(values.sum())) * (1 - 1e-9)  # sums that are equal up to rounding count, too
+    observed_sum = abs(float(values.sum())) * (1 - 1e-9)  # a sum that equals it up to rounding counts as extreme, too
     if 2 ** len(values) <= resamples:
         sums = sum_all_signs(values)
         return float(np.mean(np.abs(sums) >= observed_sum))
+    # counts: how many differences have each size; a pattern gives positive_counts of them the sign plus.
     sizes, counts = np.unique(np.abs(values), return_counts=True)
     if not has_many_repeats(counts):
         sizes, counts = np.abs(np.sort(values)), np.ones(len(values), dtype=np.int64)
-    generator, extreme = np.random.default_rng(seed), 0
+    generator, extreme_count = np.random.default_rng(seed), 0
     for rows in split_row_count(resamples, len(sizes)):
         shape = (rows, len(sizes))
         positive_counts = (
@@ -102,8 +103,8 @@ def compute_sign_flip_p_value(differences: ArrayLike, *, resamples: int = RESAMP
             if counts.max() > 1
             else generator.integers(2, size=shape, dtype=np.int8)
         )
-        extreme += int((np.abs((2.0 * positive_counts - counts) @ sizes) >= observed_sum).sum())
-    return (extreme + 1) / (resamples + 1)
+        extreme_count += int((np.abs((2.0 * positive_counts - counts) @ sizes) >= observed_sum).sum())
+    return (extreme_count + 1) / (resamples + 1)
 
 
 def sum_all_signs(values: Floats) -> Floats:
@@ -115,7 +116,10 @@ def sum_all_signs(values: Floats) -> Floats:
 
 
 def adjust_p_values(p_values: Sequence[float]) -> list[float]:
-    """The p-values adjusted for multiple tests, so that the family-wise error rate is kept (Holm 1979)."""
+    """The p-values adjusted for multiple tests (Holm 1979), in the given order.
+
+    If tests are significant where the adjusted value is at most alpha, the family-wise error rate is at most alpha.
+    """
     adjusted_p_values, largest = [0.0] * len(p_values), 0.0
     for rank, index in enumerate(sorted(range(len(p_values)), key=lambda index: p_values[index])):
         largest = max(largest, min(1.0, (len(p_values) - rank) * p_values[index]))
@@ -124,10 +128,11 @@ def adjust_p_values(p_values: Sequence[float]) -> list[float]:
 
 
 def count_questions_needed(differences: ArrayLike, *, power: float = 0.8, alpha: float = 0.05) -> int | None:
-    """The number of questions that would separate two methods, if the differences keep their observed mean and
-    variance.
+    """The number of questions that would make the difference between two methods significant, if the differences per
+    question keep their observed mean and variance.
 
-    The sample size of a two-sided paired z-test; None if the means are equal or there are fewer than two questions.
+    The sample size of a two-sided paired z-test. None if the methods' means are equal or if there are fewer than two
+    questions.
     """
     values = np.asarray(differences, dtype=np.float64)
     if len(values) < 2 or abs(mean := float(values.mean())) < 10.0**-COMPARED_DIGITS:
@@ -137,5 +142,5 @@ def count_questions_needed(differences: ArrayLike, *, power: float = 0.8, alpha:
 
 
 def compute_quantile(values: ArrayLike, share: float) -> float:
-    """The quantile: a share `share` of the values does not exceed it; interpolated."""
+    """The quantile that the fraction `share` (0..1) of the values does not exceed, interpolated between two values."""
     return float(np.quantile(np.asarray(values, dtype=np.float64), share))

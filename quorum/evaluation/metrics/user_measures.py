@@ -6,8 +6,8 @@ without accepted answers are left out. With a file wording.py in the working dir
     def words(answers, golds):
         return sum(len(answer.split()) for answer in answers) / len(answers)
 
-`quorum eval ... --measure words=wording:words` writes it to summary.json as "words" and shows it in a table. MAUVE is
-`quorum.evaluation.experiments.mauve:compute_mauve`.
+`quorum eval ... --measure words=wording:words` writes the value to summary.json as "words" and shows it in a table.
+MAUVE is `quorum.evaluation.experiments.mauve:compute_mauve`.
 """
 
 import json
@@ -29,43 +29,50 @@ def read_measures(items: Sequence[str]) -> dict[str, UserMeasure]:
     measures: dict[str, UserMeasure] = {}
     for item in items:
         name, equals, location = (part.strip() for part in item.partition("="))
-        module, colon, function = location.partition(":")
-        if not (name and equals and module and colon and function):
+        module_name, colon, function_name = location.partition(":")
+        if not (name and equals and module_name and colon and function_name):
             raise SetupError(f"Measure {item!r} cannot be read; write NAME=MODULE:FUNCTION, as in mauve=my_file:score.")
         if name in list_measure_names() or name in measures:
             raise SetupError(f"There is a measure {name!r} already; give yours another name.")
-        measures[name] = import_function(module, function)
+        measures[name] = import_function(module_name, function_name)
     return measures
 
 
-def import_function(module: str, function: str) -> UserMeasure:
+def import_function(module_name: str, function_name: str) -> UserMeasure:
+    """The function of a module, which may lie in the working directory. Raises `SetupError` if there is none."""
     working_folder = os.getcwd()
     if working_folder not in sys.path:
         sys.path.append(working_folder)
     try:
-        function_object: Any = getattr(import_module(module), function)
+        function: Any = getattr(import_module(module_name), function_name)
     except (ImportError, AttributeError) as error:
-        raise SetupError(f"Measure {module}:{function} cannot be imported ({error}); check the names.") from None
-    if not callable(function_object):
-        raise SetupError(f"Measure {module}:{function} is not a function; name a function (answers, golds) -> number.")
-    user_measure: UserMeasure = function_object
+        raise SetupError(
+            f"Measure {module_name}:{function_name} cannot be imported ({error}); check the names."
+        ) from None
+    if not callable(function):
+        raise SetupError(
+            f"Measure {module_name}:{function_name} is not a function; name a function (answers, golds) -> number."
+        )
+    user_measure: UserMeasure = function
     return user_measure
 
 
 def compute_user_measures(path: Path, measures: Mapping[str, UserMeasure]) -> dict[str, dict[str, float]]:
-    """{measure: {method: value}} over the answers in results.jsonl, in the order of their ids. Questions
-    without accepted answers are left out.
+    """{measure: {method: value}} over the answers in results.jsonl, which lies at `path`.
+
+    A measure gets the answers in the order of the questions' ids. Failed questions and those without accepted answers
+    are left out.
     """
     if not measures:
         return {}
-    rows: dict[str, dict[str, tuple[str, list[str]]]] = {}
+    rows: dict[str, dict[str, tuple[str, list[str]]]] = {}  # method -> question id -> (answer, accepted answers)
     with path.open(encoding="utf-8") as file:
         for row in map(json.loads, file):
             if row["error"] is None and row["gold"]:
                 rows.setdefault(row["method"], {})[row["id"]] = (row["answer"], row["gold"])
     values: dict[str, dict[str, float]] = {name: {} for name in measures}
-    for method, answers_of_id in rows.items():
-        answers, golds = zip(*(answers_of_id[id_] for id_ in sorted(answers_of_id)), strict=True)
+    for method, rows_by_id in rows.items():
+        answers, golds = zip(*(rows_by_id[id_] for id_ in sorted(rows_by_id)), strict=True)
         for name, measure in measures.items():
             values[name][method] = float(measure(list(answers), list(golds)))
     return values

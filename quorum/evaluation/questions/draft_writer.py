@@ -1,4 +1,7 @@
-"""Writes drafts of questions, compares them with one another, and checks them."""
+"""Writes drafts of questions, compares them with one another, and checks them.
+
+A draft is a question with its answers, which is kept only if no fault is found in it (see `check.py`).
+"""
 
 from collections.abc import Iterable, Sequence
 from typing import TypeVar
@@ -20,7 +23,11 @@ R = TypeVar("R")
 
 
 class DraftWriter:
-    """Writes and checks drafts, many at once."""
+    """Writes and checks drafts, many at once.
+
+    lowest_f1: the token F1 from which the verifier's answer counts as right. questions_in_file: the questions that were
+    written before; a draft that repeats one of them is a duplicate. config: for all calls, with their callbacks.
+    """
 
     def __init__(
         self,
@@ -37,16 +44,23 @@ class DraftWriter:
             self.earlier_questions.add(question)
 
     async def write_drafts(self, batch: Sequence[Draw]) -> list[Draft]:
-        """Write a draft for each draw. Find the faults that the texts show, in order; then check the rest."""
-        drafts = await self.run_all(RunnableLambda(self.write), batch)
+        """Write a draft for each draw, and set the fault of each draft that has one.
+
+        The texts are searched for faults one after the other, so that the later one of two equal questions is the
+        duplicate. The verifier then checks the drafts that have no fault so far.
+        """
+        drafts = await self.run_all(RunnableLambda(self.write_draft), batch)
         for draft in drafts:
             draft.fault = draft.fault or find_fault_in_text(draft, self.earlier_questions)
         faultless = [draft for draft in drafts if draft.fault is None]
-        await self.run_all(RunnableLambda(self.check), faultless)
+        await self.run_all(RunnableLambda(self.check_draft), faultless)
         return drafts
 
     async def run_all(self, work: Runnable[T, R], items: Sequence[T]) -> list[R]:
-        """Run the work on every item, `concurrency` at once; the first error cancels the rest and is raised."""
+        """Run the work on every item, on `concurrency` items at once, and return the results in the items' order.
+
+        The first error cancels the rest and is raised.
+        """
         results: dict[int, R] = {}
         numbered_items = iter(enumerate(items))
 
@@ -57,8 +71,10 @@ class DraftWriter:
         await run_workers(self.concurrency, worker)
         return [results[place] for place in range(len(items))]
 
-    async def write(self, draw: Draw) -> Draft:
-        """Write one question, with one call."""
+    async def write_draft(self, draw: Draw) -> Draft:
+        """Write the question and the answers of one draft, with one call. If there are none, the draft's fault says
+        why.
+        """
         draft = Draft(draw)
         try:
             replies = await ask(
@@ -73,7 +89,7 @@ class DraftWriter:
             draft.fault, draft.error = "failed", str(failure)
             return draft
         written_question = replies.values[0]
-        if len(replies.shown) < len(draw.passages):
+        if len(replies.shown) < len(draw.passages):  # not all passages fitted into the model's window
             draft.fault = "too_long"
         elif written_question.value is None:
             draft.fault = "unread" if written_question.malformed else "declined"
@@ -82,7 +98,7 @@ class DraftWriter:
             draft.answers = written_question.value.answers if draw.kind != "unanswerable" else []
         return draft
 
-    async def check(self, draft: Draft, config: RunnableConfig) -> None:
+    async def check_draft(self, draft: Draft, config: RunnableConfig) -> None:
         """Let the verifier check a draft, and set the draft's fault if it has one."""
         try:
             draft.fault = await self.checker.find_fault(draft, config)

@@ -18,7 +18,7 @@ CHECK_CALLS = {
     "single": 2,
     "two": 4,
     "unanswerable": 2,
-}  # calls that check a kept draft
+}  # kind of question -> calls that check a draft that is kept (see `QuestionChecker`)
 
 
 @dataclass(frozen=True)
@@ -57,7 +57,7 @@ def estimate(
         for kind, count in missing_counts.items()
     )
     verifier_tokens = sum(
-        count * count_checked_tokens(kind, mean_tokens, context.k) for kind, count in missing_counts.items()
+        count * count_verifier_tokens(kind, mean_tokens, context.k) for kind, count in missing_counts.items()
     )
     price, verifier_price = prices.find_price(context.model), prices.find_price(get_verifier(context))
     cost = (
@@ -80,8 +80,12 @@ def estimate(
     )
 
 
-def count_checked_tokens(kind: Kind, mean_tokens: float, k: int) -> float:
-    """The tokens that the verifier reads for one draft. mean_tokens: the mean number of tokens of a passage."""
+def count_verifier_tokens(kind: Kind, mean_tokens: float, k: int) -> float:
+    """The tokens that the verifier reads to check one draft that is kept.
+
+    mean_tokens: the mean number of tokens of a passage; k: how many passages are retrieved for an unanswerable
+    question.
+    """
     answer_prompt_tokens, closed_book_prompt_tokens = (
         estimate_tokens(BUILT_IN["answer"]),
         estimate_tokens(BUILT_IN["answer_base_closed"]),

@@ -1,10 +1,10 @@
-"""Writes questions with answers and gold passages from a corpus, by a model, for users who have no questions.
+"""Has a model write questions about a corpus, with answers and gold passages, for users who have no questions.
 
 We draw one or two passages and write a question about them. We keep an answerable question only if all its passages are
-needed to answer it, and an unanswerable one only if neither its passages nor retrieved ones answer it.
+needed to answer it. We keep an unanswerable question only if neither its passages nor retrieved passages answer it.
 
-The draws and the order of the checks depend only on the seed and the replies: with the journal, the same command writes
-the same questions again and pays for nothing twice.
+The draws and the order of the checks depend only on the seed and the replies. So the same command, with the journal,
+writes the same questions again and pays for no call twice.
 """
 
 import asyncio
@@ -44,16 +44,20 @@ from quorum.nodes.describe_settings import get_text_or_class_name
 from quorum.prompts import get_version
 
 MOST_DRAFTS = 4  # the most drafts for each wanted question
-LOWEST_F1 = 0.6  # token F1: an answer of two words may lack one (.67), but none may be replaced (.5)
+# The token F1 from which an answer counts as right. If the right answer has two words, one of them alone passes (0.67),
+# but one of them with a wrong word does not (0.5).
+LOWEST_F1 = 0.6
 DEFAULT_MIX: Mapping[Kind, float] = {"single": 70, "two": 15, "unanswerable": 15}
 
 
 @dataclass(frozen=True)
 class Options:
-    """The request: `n` questions in the file, of the kinds in `mix`.
+    """The user's request.
 
-    min_words: the fewest words of a passage; threshold: token F1 from which an answer counts as right; writes_rejected:
-    also write rejected questions, with keep: false; max_cost: dollars that this run may spend.
+    n: how many questions the file shall hold; mix: the share of each kind among them; min_words: passages with fewer
+    words are not drawn; threshold: the token F1 from which the verifier's answer counts as right; writes_rejected: also
+    write the rejected questions to the file, with keep: false; concurrency: how many drafts are written and checked at
+    once; max_cost: the dollars that this run may spend; prices: a file with the models' prices.
     """
 
     n: int = 100
@@ -77,7 +81,11 @@ class Options:
 
 @dataclass(frozen=True)
 class Plan:
-    """Everything that the run needs: settings with the collection, its passages, the file, the estimate."""
+    """Everything that the run needs.
+
+    context: the settings, with the collection that holds the corpus; passages: those of its passages that are long
+    enough; file: the file of questions to write or to continue.
+    """
 
     context: Context
     options: Options
@@ -87,15 +95,19 @@ class Plan:
 
     @property
     def wanted_counts(self) -> dict[Kind, int]:
+        """How many questions of each kind the file shall hold."""
         return split_by_mix(self.options.n, self.options.mix)
 
 
 @dataclass(frozen=True)
 class WrittenQuestions:
-    """The result. kept_counts: by kind, how many kept questions the file has now; count_before: how many of them it had
-    before this run; draft_count: how many drafts this run wrote; faults: by fault, how many of these were rejected;
-    end_reasons: why a kind has too few questions, "corpus" (no passages left) or "tries" (MOST_DRAFTS for each question
-    were written); error: the message of the first failed call.
+    """What a run has written.
+
+    path: the file; wanted_counts: how many questions of each kind it was to hold; kept_counts: how many kept questions
+    of each kind it holds now; count_before: how many kept questions it held before this run; draft_count: how many
+    drafts this run wrote; faults: how many of these drafts were rejected for each fault; end_reasons: for each kind
+    with too few questions, the reason: "corpus" (no passages are left to draw) or "tries" (MOST_DRAFTS drafts for each
+    wanted question were written); error: the message of the first failed call; spending: what this run spent.
     """
 
     path: Path
@@ -118,23 +130,23 @@ async def plan_questions(
     *,
     progress: ProgressCallback = ignore_progress,
 ) -> Plan:
-    """Check everything that can be wrong, index the corpus if it is not indexed yet, and estimate.
+    """Check everything that can be wrong, index the corpus if it is not indexed yet, and estimate calls and cost.
 
-    Raises SetupError for a model that cannot write questions, a corpus without passages, a file of another corpus, and
-    an estimate above `max_cost`.
+    Raises SetupError for a model that cannot write questions, a corpus without passages that are long enough, a file
+    with questions about another corpus, and an estimate above `max_cost`.
     """
     await check_writer(context)
     file = await asyncio.to_thread(QuestionFile, out)
     context = await prepare_collection(corpus, collection, context, progress)
     passages_of_collection = await asyncio.to_thread(read_collection, context)
     passages = select_long_passages(passages_of_collection, options.min_words)
-    name = corpus or f"the collection {collection!r}"
+    corpus_name = corpus or f"the collection {collection!r}"
     if not passages:
         raise SetupError(
-            f"{name} holds no passage of {options.min_words} words or more; give more text, or take shorter passages "
-            "with --min-words."
+            f"{corpus_name} holds no passage of {options.min_words} words or more; give more text, or allow shorter "
+            "passages with --min-words."
         )
-    file.check_corpus(passages_of_collection, name)
+    file.check_corpus(passages_of_collection, corpus_name)
     wanted_counts = split_by_mix(options.n, options.mix)
     missing_counts = count_missing(wanted_counts, file.count_kept_by_kind())
     cost_estimate = estimate(
@@ -154,7 +166,7 @@ async def check_writer(context: Context) -> None:
     if context.answer_type != "short":
         raise SetupError(
             f"Questions are written only with short answers, but answer_type={context.answer_type!r} is set; leave "
-            "it out."
+            "this setting out."
         )
     await check_models(context)
     if getattr(await chat_model_async(context.model, context), "reads_prompt_inputs", False):
@@ -170,8 +182,8 @@ async def prepare_collection(
     """The context with the collection that holds the passages. Indexes a corpus that is not indexed yet."""
     if (corpus is None) == (collection is None):
         raise SetupError(
-            "Name where the passages are: a folder of documents or a file of passages, or --collection NAME, one of "
-            f"them{'' if corpus is None else f' (given are {corpus} and {collection})'}."
+            "Name where the passages are: give a folder of documents, a file of passages, or --collection NAME"
+            f"{'' if corpus is None else f', only one of them (given are {corpus} and {collection})'}."
         )
     if corpus is None:
         return replace(context, collection=str(collection))
@@ -183,21 +195,27 @@ async def prepare_collection(
 
 
 def make_corpus_source(corpus: str) -> Source:
-    """The source that an evaluation of this corpus has, so that both use one collection. Blocks while it reads."""
+    """The same source as an evaluation over this corpus uses, so that the two share one collection.
+
+    Blocks the thread while it reads the files.
+    """
     if not Path(corpus).exists():
         raise SetupError(f"There is no corpus {corpus}; give a folder of documents, or a .jsonl or .jsonl.gz file.")
     return Source(corpus, None, hash_corpus(Path(corpus)))
 
 
 def read_collection(context: Context) -> list[Passage]:
-    """The passages of the collection. Blocks while it reads them."""
+    """The passages of the collection. Blocks the thread while it reads them."""
     from quorum.retrievers.collections import list_passages
 
     return list_passages(context)
 
 
 async def make_questions(writing_plan: Plan, *, progress: ProgressCallback = ignore_progress) -> WrittenQuestions:
-    """Write questions, round by round, until the file holds the wanted number; the file is saved after each round."""
+    """Write questions, round by round, until the file holds the wanted number, or until no more can be drawn.
+
+    The file is saved after each round.
+    """
     context, options, file, wanted_counts = (
         writing_plan.context,
         writing_plan.options,
@@ -210,7 +228,8 @@ async def make_questions(writing_plan: Plan, *, progress: ProgressCallback = ign
     with file.lock():
         count_before = sum(file.count_kept_by_kind().values())
         remaining_drafts = {
-            kind: MOST_DRAFTS * wanted_counts[kind] - try_count for kind, try_count in file.count_all_by_kind().items()
+            kind: MOST_DRAFTS * wanted_counts[kind] - count_in_file
+            for kind, count_in_file in file.count_all_by_kind().items()
         }
         queue = DrawQueue(
             writing_plan.passages, context.seed, make_neighbour_search(context), file.ids, remaining_drafts
@@ -252,14 +271,15 @@ def count_missing(wanted_counts: Mapping[Kind, int], kept_counts: Mapping[Kind, 
 
 
 def is_for_file(draft: Draft, options: Options) -> bool:
-    """Whether a draft gets a line in the file. A kept one does; with `writes_rejected`, so does a rejected one that has
-    a question, unless a call failed.
+    """Whether a draft gets a line in the file.
+
+    A kept draft does. With `writes_rejected`, a rejected draft does, too, if it has a question and no call failed.
     """
     return draft.fault is None or (options.writes_rejected and bool(draft.question) and draft.fault != "failed")
 
 
 def make_neighbour_search(context: Context) -> NeighbourSearch:
-    """BM25 over the collection; the first search builds the index. A search blocks."""
+    """A BM25 search over the collection. The first search builds the index. Each search blocks the thread."""
     from quorum.retrievers.bm25_cache import load_bm25_index
     from quorum.retrievers.store import open_store
 
@@ -267,7 +287,7 @@ def make_neighbour_search(context: Context) -> NeighbourSearch:
 
 
 def describe_models(context: Context) -> dict[Kind, dict[str, str]]:
-    """The models and prompts that wrote and checked the questions of each kind, for their `meta`."""
+    """For each kind of question: the models that write and check it, and its prompt, for the field `meta` of its line."""
     models = {"model": get_text_or_class_name(context.model), "verifier": get_text_or_class_name(get_verifier(context))}
     return {
         kind: {

@@ -5,13 +5,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
 
+# Lengths are in units of the chart's SVG.
 LETTER_WIDTH = 7.6  # width of a letter of a name
 DIGIT_WIDTH = 7.0  # width of a digit of a number
 LINE_HEIGHT = 16.0
 NUMBER_CLASS = 'class="name number"'
 TEXT_MARGIN = 1.5  # free space on each side of a text
 HALF_MARKER = 7.0  # half the side of the square that a point's marker takes
-MOST_NAMED_POINTS = 8  # with at most so many points, every point has its name beside it
+MOST_NAMED_POINTS = 8  # if a chart has no more points than this, every point gets its name as its label
 
 Box = tuple[float, float, float, float]  # left, top, right, bottom
 Point = tuple[float, float]  # x, y
@@ -38,15 +39,18 @@ class Label:
         return left - TEXT_MARGIN, self.y - LINE_HEIGHT + 4, left + width + TEXT_MARGIN, self.y + 4
 
 
-def place_labels(points: Mapping[str, Point], named_first: Sequence[str], area: Box) -> list[Label]:
-    """A label for every point, if there is room. Points in `named_first`, or all points if they are few, get their
-    name. The others, and points whose name does not fit, get their number, from 1.
+def place_labels(points: Mapping[str, Point], names_to_label_first: Sequence[str], area: Box) -> list[Label]:
+    """A label for every point that has room for one.
+
+    The points in `names_to_label_first` get their labels first. Their labels are their names; if there are at most
+    MOST_NAMED_POINTS points, those of the others are, too. Any other point, and a point whose name does not fit, gets
+    its number in the order of `points`, counted from 1.
     """
     occupied_boxes: list[Box] = [
         (x - HALF_MARKER, y - HALF_MARKER, x + HALF_MARKER, y + HALF_MARKER) for x, y in points.values()
     ]
     numbers = {name: str(number) for number, name in enumerate(points, 1)}
-    names_placed_first = [name for name in named_first if name in points]
+    names_placed_first = [name for name in names_to_label_first if name in points]
     others = [name for name in points if name not in names_placed_first]
     labels: list[Label] = []
     for name in [*names_placed_first, *others]:
@@ -89,7 +93,7 @@ def boxes_overlap(box: Box, other: Box) -> bool:
 
 
 def draw_leader(label: Label) -> str:
-    """The line from a point to a label that is not beside it."""
+    """The line from a point to its label; empty if the label is beside the point."""
     (x, y), end_y = label.point, label.y - 4
     return (
         f'<line class="leader" x1="{x:.1f}" y1="{y:.1f}" x2="{label.x:.1f}" y2="{end_y:.1f}"/>'

@@ -66,12 +66,12 @@ def draw_quality_against_cost(
     front: Sequence[str],
     unit: str,
     measure: str,
-    named_first: Sequence[str] = (),
+    names_to_label_first: Sequence[str] = (),
     frame: Frame = WIDE_FRAME,
 ) -> str:
     """A point for each method with its 95% interval; the Pareto front as a line. unit: the cost on the axis, "cost"
-    (dollars) or "tokens"; named_first: the methods whose names matter most; the front's names come next. If there is no
-    room for a name, the point shows the method's number among the methods.
+    (dollars) or "tokens"; names_to_label_first: the methods whose names matter most; the front's names come next. If
+    there is no room for a name, the point shows the method's number among the methods.
     """
     methods_with_answers = [figure for figure in figures if figure.n]
     if not methods_with_answers:
@@ -89,7 +89,7 @@ def draw_quality_against_cost(
     ]
     if len(front_points) > 1:
         parts.append(f'<polyline class="front" points="{format_points(front_points)}"/>')
-    labels = place_labels(points, list(dict.fromkeys([*named_first, *front])), frame.area)
+    labels = place_labels(points, list(dict.fromkeys([*names_to_label_first, *front])), frame.area)
     parts.append('<text class="caption hint" x="8" y="14">Point at a method, or tap it, for its numbers.</text>')
     parts += [draw_leader(label) for label in labels]
     for number, figure in enumerate(figures):

@@ -17,24 +17,26 @@ QUESTION_FIELDS += ["confidence", "calls", "input_tokens", "output_tokens", "sec
 
 
 def escape_formula(text: str) -> str:
-    """The text with an apostrophe before it if a spreadsheet would run it as a formula."""
+    """The text; an apostrophe is put before it if a spreadsheet would otherwise run it as a formula."""
     return f"'{text}" if text.startswith(FORMULA_STARTS) else text
 
 
 def write_methods_csv(path: Path, summary: Summary, costs: dict[str, float | None]) -> None:
-    """report.csv: a line for each method, with every measure of summary.json."""
-    columns = list(dict.fromkeys(name for row in summary.values() for name in row))
+    """Write report.csv: a line for each method, with its mean cost per question (None if unknown) and every measure of
+    summary.json.
+    """
+    measures = list(dict.fromkeys(name for row in summary.values() for name in row))
     with open_private_text(path, newline="") as file:
         writer = csv.writer(file)
-        writer.writerow(["method", "cost", *columns])
+        writer.writerow(["method", "cost", *measures])
         writer.writerows(
-            [escape_formula(name), costs[name], *(row.get(column) for column in columns)]
+            [escape_formula(name), costs[name], *(row.get(measure) for measure in measures)]
             for name, row in summary.items()
         )
 
 
 def write_questions_csv(path: Path, ids: Sequence[str], methods: Sequence[str], results: LineIndex) -> None:
-    """questions.csv: a line for each question and method."""
+    """Write questions.csv: a line for each question and method. results: the lines of results.jsonl."""
     with open_private_text(path, newline="") as file:
         writer = csv.writer(file)
         writer.writerow(QUESTION_FIELDS)
@@ -45,6 +47,6 @@ def write_questions_csv(path: Path, ids: Sequence[str], methods: Sequence[str], 
 
 
 def format_cell(value: Any) -> Any:
-    """A value as a cell: bars separate the items of a list, and texts are escaped."""
+    """A value as a cell: the items of a list are joined by bars, and a text that looks like a formula is escaped."""
     text = " | ".join(value) if isinstance(value, list) else value
     return escape_formula(text.encode("utf-8", "replace").decode()) if isinstance(text, str) else text

@@ -1,4 +1,4 @@
-"""The table of all methods on the page of a report."""
+"""Renders the table of all methods in report.html."""
 
 from collections.abc import Mapping, Sequence
 from html import escape
@@ -17,20 +17,21 @@ FAILURE_COUNTS = ("failed", "malformed", "wordy answers", "temperature refused",
 
 
 def render_table(decision: "Decision") -> str:
-    """One row for each method, from its numbers in `decision.figures`. A column of FAILURE_COUNTS is left out if it is
-    0 for every method.
+    """The table as HTML, with one row for each method of `decision.figures`. A column of FAILURE_COUNTS is left out if
+    it is 0 for every method.
     """
-    rows = [make_table_row(decision, figure) for figure in decision.figures]
+    rows = [make_table_row(decision, method_figures) for method_figures in decision.figures]
     shown_titles = [title for title in rows[0] if title not in FAILURE_COUNTS or any(row[title] != "0" for row in rows)]
     head = "".join(f'<th scope="col">{title}</th>' for title in shown_titles)
     recommendation = decision.recommendation
     label = "recommended" if recommendation.equal_methods else "best"
-    # The label stands beside the cheapest of the best method and the methods that do not differ significantly from it.
+    # One method gets the label: the cheapest among the best method and those that do not differ significantly from it.
     lines = "".join(
         render_table_line(
-            [row[title] for title in shown_titles], label=label if figure.name == recommendation.cheapest else ""
+            [row[title] for title in shown_titles],
+            label=label if method_figures.name == recommendation.cheapest else "",
         )
-        for figure, row in zip(decision.figures, rows, strict=True)
+        for method_figures, row in zip(decision.figures, rows, strict=True)
     )
     return (
         '<section><h2>All methods</h2><div class="scroll"><table class="methods">'
@@ -39,33 +40,33 @@ def render_table(decision: "Decision") -> str:
 
 
 def render_table_line(cells: Sequence[str], *, label: str) -> str:
-    """A row of the table; `label`, if it is not empty, is shown after the method's name."""
+    """A row of the table as HTML; `label`, if it is not empty, is shown after the method's name."""
     row_class, label_attribute = (' class="chosen"', f' data-mark="{label}"') if label else ("", "")
     return (
         f"<tr{row_class}><td{label_attribute}>{cells[0]}</td>{''.join(f'<td>{cell}</td>' for cell in cells[1:])}</tr>"
     )
 
 
-def make_table_row(decision: "Decision", figure: MethodFigures) -> dict[str, str]:
+def make_table_row(decision: "Decision", method_figures: MethodFigures) -> dict[str, str]:
     """The cells of a method by the titles of their columns."""
-    summary = decision.scores.summary[figure.name]
+    summary = decision.scores.summary[method_figures.name]
     return {
-        "method": escape(figure.name),
+        "method": escape(method_figures.name),
         "questions": f"{summary['n']:,}",
-        **({"worth": describe_worth(figure)} if decision.recommendation.wrong_cost else {}),
+        **({"worth": describe_worth(method_figures)} if decision.recommendation.wrong_cost else {}),
         **{MEASURE_TITLES[name]: format_interval(summary, name) for name in decision.scores.measures},
         **{
             escape(name): format_number(summary.get(name), 3)
             for name in list_used_plugin_metrics(decision.scores.summary)
         },
         **({"contains": format_share(summary.get("contains"))} if "em" in decision.scores.measures else {}),
-        "p&nbsp;against the&nbsp;best": escape(format_p_against_best(decision, figure.name)),
-        "right": format_share(figure.right) if figure.n else "–",
-        "wrong": format_share(figure.wrong) if figure.n else "–",
-        "unknown": format_share(figure.unknown) if figure.n else "–",
-        "cost": "–" if figure.cost is None else format_dollars(figure.cost),
-        "calls": f"{figure.calls:.1f}",
-        "tokens": f"{figure.tokens:,.0f}",
+        "p&nbsp;against the&nbsp;best": escape(format_p_against_best(decision, method_figures.name)),
+        "right": format_share(method_figures.right) if method_figures.n else "–",
+        "wrong": format_share(method_figures.wrong) if method_figures.n else "–",
+        "unknown": format_share(method_figures.unknown) if method_figures.n else "–",
+        "cost": "–" if method_figures.cost is None else format_dollars(method_figures.cost),
+        "calls": f"{method_figures.calls:.1f}",
+        "tokens": f"{method_figures.tokens:,.0f}",
         "median&nbsp;s": format_number(summary["seconds_p50"], 2),
         "p95&nbsp;s": format_number(summary["seconds_p95"], 2),
         "failed": f"{summary['errors']:,}",
@@ -77,16 +78,17 @@ def make_table_row(decision: "Decision", figure: MethodFigures) -> dict[str, str
 
 
 def format_interval(summary: Mapping[str, Any], name: str) -> str:
+    """The mean of the measure `name` in percent, with its interval, as HTML; a dash without a mean."""
     if summary.get(name) is None:
         return "–"
     low, high = summary[f"{name}_low"], summary[f"{name}_high"]
     return f'{100 * summary[name]:.1f} <span class="interval-ends">{100 * low:.1f}–{100 * high:.1f}</span>'
 
 
-def describe_worth(figure: MethodFigures) -> str:
-    """The mean worth with its interval, in hundredths of a right answer."""
-    ends = f"{100 * figure.low:.1f} to {100 * figure.high:.1f}"
-    return f'{100 * figure.quality:.1f} <span class="interval-ends">{ends}</span>' if figure.n else "–"
+def describe_worth(method_figures: MethodFigures) -> str:
+    """The mean worth with its interval as HTML, in hundredths of a right answer."""
+    ends = f"{100 * method_figures.low:.1f} to {100 * method_figures.high:.1f}"
+    return f'{100 * method_figures.quality:.1f} <span class="interval-ends">{ends}</span>' if method_figures.n else "–"
 
 
 def format_share(value: float | None) -> str:

@@ -87,7 +87,7 @@ def render_cost_section(decision: "Decision") -> str:
 def draw_cost_chart(decision: "Decision", frame: Frame) -> str:
     """The chart; below it a key to the numbers, if not all names fit into the chart."""
     recommendation = decision.recommendation
-    named_first = [
+    names_to_label_first = [
         name for name in (recommendation.best, find_baseline(decision), recommendation.cheapest) if name is not None
     ]
     chart = draw_quality_against_cost(
@@ -95,7 +95,7 @@ def draw_cost_chart(decision: "Decision", frame: Frame) -> str:
         recommendation.pareto_front,
         recommendation.unit,
         recommendation.measure_name,
-        named_first,
+        names_to_label_first,
         frame,
     )
     if NUMBER_CLASS not in chart:
@@ -108,12 +108,18 @@ def draw_cost_chart(decision: "Decision", frame: Frame) -> str:
 
 
 def find_baseline(decision: "Decision") -> str | None:
-    """The method that the first comparison measures the others against; None without a comparison."""
+    """The method with which the other methods are compared; None if no methods are compared.
+
+    If several groups of methods are compared, it is the first group's.
+    """
     return next((comparison["baseline"] for comparison in decision.scores.comparisons), None)
 
 
 def render_race_section(decision: "Decision") -> str:
-    """How many questions every method of a race was asked; nothing without a race."""
+    """For each method of a race: how many questions it was asked, its result, and whether it was dropped.
+
+    Empty without a race.
+    """
     race = decision.scores.race
     if race is None:
         return ""
@@ -173,7 +179,7 @@ def draw_bar(name: str, inside: str, label: str) -> str:
 
 
 def render_confidence_section(decision: "Decision") -> str:
-    """Risk against coverage, for the methods that state a confidence."""
+    """Risk against coverage, as a chart and a table, for the methods that state a confidence."""
     calibrations, names = decision.calibrations, [figure.name for figure in decision.figures]
     if not calibrations:
         note = "None of these methods states a confidence; methods that vote or weigh candidates do."
@@ -197,8 +203,8 @@ def render_confidence_section(decision: "Decision") -> str:
     return (
         '<section><h2>Do the methods know when they are right?</h2><p class="note">'
         "The share of wrong answers if a method answers only the questions of which it is most sure; "
-        "from left to right it answers more of them. "
-        "The lower the curve, the more its confidence is worth. A curve ends where "
+        "from left to right it answers more questions. "
+        "The lower the curve, the more the method's confidence is worth. A curve ends where "
         f"the method says unknown. {escape(CONFIDENCE_EXPLANATION)}</p>"
         f'<p class="key lines">{key}</p><div class="figure">{charts}</div>'
         f'<div class="scroll"><table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table></div></section>'

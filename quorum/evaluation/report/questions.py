@@ -1,4 +1,4 @@
-"""The questions of a report: an index of all, and the details that the page shows when a question is opened."""
+"""The questions of report.html: a row for each in an index, and the details that the page shows of an opened one."""
 
 import base64
 import gzip
@@ -14,8 +14,8 @@ from quorum.nodes.evidence import has_only_votes_as_evidence
 
 QUESTIONS_PER_CHUNK = 25  # questions packed together: opening one of them unpacks them all
 COST_KEYS = ("calls", "input_tokens", "output_tokens", "seconds")
-ROW_KEYS = ("answer", "error", "confidence", *COST_KEYS, "malformed", "wordy_answers", "dropped")
-DETAIL_KEYS = (
+ROW_KEYS = ("answer", "error", "confidence", *COST_KEYS, "malformed", "wordy_answers", "dropped")  # of results.jsonl
+DETAIL_KEYS = (  # of details.jsonl
     "rationale",
     "candidates",
     "summaries",
@@ -30,13 +30,15 @@ SCORE_KEYS = ("em", "f1", "contains", "accuracy", "rouge_l", "str_em")
 
 
 def list_questions(results: LineIndex) -> list[str]:
-    """The ids of all questions, in the order in which they were answered first."""
+    """The ids of all questions, in the order of their first answers."""
     return list(dict.fromkeys(id_ for _, id_ in results.offset_of_key))
 
 
 def make_index_row(id_: str, results: LineIndex, methods: Sequence[str], measure: str) -> list[Any]:
-    """[id, question, gold answers, for each method [score, mark, confidence]] where the mark is r(ight), w(rong),
-    p(artly), u(nknown), e(rror) or "" if the method was not asked.
+    """[id, question, gold answers, then a cell [score, mark, confidence] for each method].
+
+    The mark is "r" (right), "w" (wrong), "p" (partly right), "u" (unknown), "e" (error), or "" if the method was not
+    asked. measure: the measure whose value is the score.
     """
     question, gold, cells = "", [], []
     for _, row in results.list_by_method(id_, methods):
@@ -60,8 +62,10 @@ def make_index_cell(row: dict[str, Any] | None, measure: str) -> list[Any]:
 def collect_details(
     id_: str, results: LineIndex, details: LineIndex, methods: Sequence[str], verdicts: LineIndex | None = None
 ) -> dict[str, Any]:
-    """Everything about one question; a passage that several methods read appears once. verdicts: the lines of
-    judged.jsonl.
+    """What the page shows of one opened question: {"answers": ..., "passages": ...}.
+
+    "answers" has an object for each method, or null if the method was not asked. "passages" has the passages of all
+    methods, each once; an answer names its passages by their indexes in this list. verdicts: the lines of judged.jsonl.
     """
     passages: dict[tuple[str, str, str, str], int] = {}  # id, title, text, where it stands
     answers: list[dict[str, Any] | None] = []
@@ -101,7 +105,9 @@ def pack_details(
     methods: Sequence[str],
     verdicts: LineIndex | None = None,
 ) -> Iterator[str]:
-    """The details of questions in chunks of QUESTIONS_PER_CHUNK: JSON, gzip, then base64, which contains no markup."""
+    """The details of the questions in chunks of QUESTIONS_PER_CHUNK. Each chunk is a JSON list, compressed by gzip and
+    encoded in base64, so that it contains no characters of markup.
+    """
     for start in range(0, len(ids), QUESTIONS_PER_CHUNK):
         chunk = [
             collect_details(id_, results, details, methods, verdicts)

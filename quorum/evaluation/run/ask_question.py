@@ -1,4 +1,4 @@
-"""Asks one column (a method with its settings) one question, and makes the row of its answer."""
+"""Asks one column (a method with its settings) one question, and makes a row of results.jsonl from its answer."""
 
 import asyncio
 import time
@@ -31,10 +31,12 @@ TWO_WAY_PROMPTS = ("answer_label", "answer_candidates_label")  # prompts with a 
 
 @dataclass(frozen=True)
 class Questioner:
-    """How questions are asked. uses_given_passages: every question brings its passages; task: the task of all
-    questions; default_task: the task of questions that state none in `meta.answer_type`; extra_keys: further keys of
-    the result to write into the rows; labels: the labels that a claim may have, if its record does not list them in
-    `meta.labels`.
+    """Asks questions with the options of one run.
+
+    uses_given_passages: the methods read the passages that come with each question, and search no collection. task: the
+    task of all questions; None: each question has the task of its `meta.answer_type`, or `default_task` if it states
+    none. extra_keys: further keys of the result to write into the rows. labels: the labels that a claim may have, if
+    its record does not list them in `meta.labels`.
     """
 
     uses_given_passages: bool
@@ -50,7 +52,11 @@ class Questioner:
     async def ask(
         self, record: Record, column: Column, spending: Spending, details: Details | list[Detail] | None
     ) -> Row:
-        """Ask one column one question; returns the row. If a call fails permanently, the row holds the error."""
+        """Ask one column one question; returns the row. If a call fails permanently, the row holds the error.
+
+        `spending` counts the calls. The answer's line of details.jsonl is added to `details`; None: no line is made.
+        With `details`, the row's seconds are those that the method would take alone; without, those that have passed.
+        """
         started_at, watcher = time.perf_counter(), None if details is None else AnswerWatcher()
         reused_calls = ReusedCallCounter()
         SEARCH_SECONDS.set(None if watcher is None else watcher.search_seconds)
@@ -79,8 +85,8 @@ class Questioner:
 
 
 def use_label_prompts(context: Context, labels: Sequence[str]) -> Context:
-    """The context; if the data have no label NOT ENOUGH INFO (such as KILT's FEVER), with prompts for two labels. The
-    user's own prompts are kept.
+    """The context for a claim with these labels. If NOT ENOUGH INFO is not among them (as in KILT's FEVER), the context
+    gets the prompts for two labels, except where the user has prompts of their own. Otherwise it is unchanged.
     """
     if context.answer_type != "label" or NOT_ENOUGH_INFO in labels:
         return context
@@ -95,15 +101,16 @@ async def answer_question(
     retrieved ones. The method then reads all these passages, or, if the column has a `top`, only the first `top`.
 
     If the column has a `top` or a `gold_position`, the result's `retrieved` lists the ids of all retrieved passages,
-    in the order of retrieval or, with a reranker, in the reranker's order.
+    in the order of retrieval or, with a reranker, in the reranker's order. If the column has a `gold_position`, the
+    result's `gold_rank` is the rank of the first gold passage among them, or None if none of them is gold.
 
     Raises CallError when a call failed permanently.
     """
     queue_calls_as_one_question()
     passages = record["passages"] if uses_given_passages else None
-    question, golds, method = record["question"], record["answers"], column.method_or_graph
+    question, gold_answers, method = record["question"], record["answers"], column.method_or_graph
     if column.top is None and column.gold_position is None:
-        return await answer(question, method, context, given=passages, gold_answers=golds, config=config)
+        return await answer(question, method, context, given=passages, gold_answers=gold_answers, config=config)
     from quorum.graphs.parts.retrieval import RetrievalInput, retrieval
 
     retrieval_input = RetrievalInput(question=question, given_passages=passages)
@@ -111,9 +118,10 @@ async def answer_question(
     result = await answer(
         question,
         method,
-        replace(context, reranker=None),
+        replace(context, reranker=None),  # `retrieval` has reranked the passages
+        # If no passage was found, None: methods refuse an empty list of given passages.
         given=select_passages_to_read(retrieval_result["passages"], record, column, context) or None,
-        gold_answers=golds,
+        gold_answers=gold_answers,
         config=config,
     )
     result["retrieved"] = [passage["id"] for passage in retrieval_result["passages"]]
@@ -131,7 +139,9 @@ async def answer_question(
 
 
 def select_passages_to_read(passages: list[Passage], record: Record, column: Column, context: Context) -> list[Passage]:
-    """The passages that the method reads, in reading order: retrieved ones, and gold ones if the column places any."""
+    """The passages that the method reads, in reading order: the column's `top` first passages (None: all), after gold
+    passages have been placed among the retrieved ones (only if the column has a `gold_position`).
+    """
     if column.gold_position is not None:
         passages = place_gold(passages, record, context.answer_type, context, column.gold_position)
     return passages[: column.top]

@@ -14,15 +14,16 @@ COST_KEYS = ("calls", "input_tokens", "output_tokens")
 
 
 class Row(TypedDict, total=False):
-    """One line of results.jsonl. All measures are null if the question has an `error`. `seconds` is wall time in this
-    run; with `Options.writes_details`, it is the time that the method would take alone. `dropped`: how many passages
-    were left out of prompts to fit the model's window. `reused_calls`: how many of the answer's calls needed no
-    request, because the journal or another method's equal call had the reply; `group`: the question's document or
-    conversation, if the data name one.
+    """One line of results.jsonl. All measures are null if the question has an `error`.
 
-    The measures are those of `quorum.evaluation.metrics.registry`, by name, where each is explained; `passages` and
-    `retrieved` are ids, after and before a filter. Extra keys of an experiment (a rationale) follow at the end, then
-    the metrics of installed packages.
+    `seconds` is the wall time of the answer in this run; with `Options.writes_details`, it is the time that the method
+    would take alone. `dropped`: how many passages were left out of prompts to fit the model's window. `reused_calls`:
+    how many of the answer's calls needed no request, because the reply came from the journal or from an identical call
+    of another method. `group`: the document or conversation that the question belongs to, if the data name one.
+
+    The measures have the names of `METRICS` in `quorum.evaluation.metrics.registry`; the function of each metric
+    explains it. `passages`: the ids of the passages after a filter; `retrieved`: those before it. Extra keys of an
+    experiment, such as `rationale`, follow at the end, then the metrics of installed packages.
     """
 
     id: str
@@ -93,9 +94,8 @@ class ColumnScores:
     def __init__(self) -> None:
         self.ids: list[str] = []
         self.values = {name: array("d") for name in (*list_measure_names(), "confidence", "seconds")}
-        self.has_reused_call: list[
-            bool
-        ] = []  # of each answer: whether the journal or another method had one of its replies
+        # for each answer: whether one of its replies came from the journal or from another method's call
+        self.has_reused_call: list[bool] = []
         self.tasks: set[str] = set()
         self.malformed = self.wordy_answers = self.temperature_refused = 0
         self.error_messages: dict[str, str] = {}
@@ -103,6 +103,7 @@ class ColumnScores:
         self.wrong_cost = 0.0
 
     def add(self, row: Row) -> None:
+        """Add a row of results.jsonl. A row with an error adds only the error message, until a later row answers it."""
         if row["error"] is not None:
             self.error_messages[row["id"]] = row["error"]
             return
@@ -118,15 +119,17 @@ class ColumnScores:
             values.append(math.nan if value is None else value)
 
     def get_values(self, name: str, ids: Sequence[str]) -> Floats:
-        """A measure of these questions, in their order; all of them must have been answered."""
-        place = {id_: index for index, id_ in enumerate(self.ids)}
+        """The values of a measure for these questions, in the order of `ids`; all of them must have been answered."""
+        index_of_id = {id_: index for index, id_ in enumerate(self.ids)}
         values: Floats = np.array(self.values[name])
-        return values[[place[id_] for id_ in ids]] if ids else np.empty(0)
+        return values[[index_of_id[id_] for id_ in ids]] if ids else np.empty(0)
 
     def add_verdicts(self, verdicts: Mapping[str, float | None], counts: Mapping[str, float | int | None]) -> None:
-        """Add a judge's verdicts on the answers, by id: 1 right, 0 wrong, None unscored. counts: how many answers are
-        unscored, how many of the judge's calls failed, and the judge's mean calls and tokens for each answer;
-        `summarize` adds them to the summary.
+        """Add a judge's verdicts on the answers, by question id: 1 right, 0 wrong, None unscored.
+
+        An answer is unscored if the judge gave no verdict that can be read. counts: how many answers are unscored, how
+        many of the judge's calls failed, and the judge's mean calls and tokens for each answer; `summarize` adds these
+        counts to the summary.
         """
         verdict_values = (verdicts.get(id_) for id_ in self.ids)
         self.values["judged"] = array("d", (math.nan if verdict is None else verdict for verdict in verdict_values))
@@ -151,9 +154,12 @@ class ColumnScores:
         return own_seconds
 
     def summarize(self) -> dict[str, float | int | None]:
-        """Means over the questions that have a measure (null if none has), intervals of some measures, and counts. The
-        seconds are null if every answer has a reused call; `answers_not_timed` is the number of answers that
-        have one, and whose seconds therefore do not count.
+        """The column's entry in summary.json: means and counts, with intervals for the compared measures.
+
+        A mean is taken over the questions that have the measure, and is null if no question has it. For a metric with
+        `counts_missing_as_zero`, the other answered questions count as 0, unless no question has the measure. Answers
+        with a reused call do not count for the seconds; `answers_not_timed` is their number. The seconds are null if
+        every answer has a reused call.
         """
         values: dict[str, float | int | None] = {"n": len(self.ids) + len(self.error_messages)}
         metrics, compared_measures = list_metrics(), list_compared_measures()

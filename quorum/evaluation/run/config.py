@@ -1,4 +1,4 @@
-"""The configuration of an evaluation, written to config.json. Runs with the same configuration may share a folder."""
+"""The configuration of an evaluation, written to config.json. Runs with the same configuration can share a folder."""
 
 import hashlib
 import inspect
@@ -13,16 +13,16 @@ from quorum.evaluation.run.dataset import DataSet
 from quorum.nodes.describe_settings import SETTINGS_THAT_CHANGE_NO_ANSWER, describe_settings
 from quorum.prompts import BUILT_IN, get_version
 
-SEARCH_SETTINGS = {
-    "retriever",
-    "collection",
-}  # not "embeddings": they also decide how given passages are ordered and weighted
+# Settings that change nothing if the passages are given. "embeddings" is not one of them, because given passages are
+# ordered and weighted by embeddings, too.
+SEARCH_SETTINGS = {"retriever", "collection"}
 
 
 def make_config(
     dataset: DataSet, columns: Sequence[Column], source: dict[str, Any], extra_config: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """Everything that may change a result. Settings that cannot change one (store, journal, limits) are left out.
+    """Everything that may change a result. Settings that cannot change a result (store, journal, limits) are left out.
+    So is the collection, because `source` describes it.
 
     source: where the passages come from, {"passages": "given"} if each question has its own. extra_config: entries that
     the caller adds, such as the experiment's name.
@@ -73,18 +73,21 @@ def describe_graph(graph: Any) -> str:
 
 
 def get_source_code(runnable: Any) -> str:
+    """The source code of the function that a node or router calls; "" if it cannot be read."""
     function: Any = getattr(runnable, "afunc", None) or getattr(runnable, "func", None)
     try:
         return inspect.getsource(getattr(function, "func", function))  # for a partial, the function that it calls
-    except (TypeError, OSError):  # no function, or one without a file
+    except (TypeError, OSError):  # not a function, or a function that is not in a file
         return ""
 
 
 def compute_short_hash(value: Any) -> str:
+    """12 hex digits that are the same for values with the same JSON."""
     return hashlib.sha256(json.dumps(value, sort_keys=True).encode()).hexdigest()[:12]
 
 
 def find_quorum_version() -> str:
+    """The version of the installed package; "unknown" if Quorum runs without being installed."""
     try:
         return metadata.version("quorum-rag")
     except metadata.PackageNotFoundError:

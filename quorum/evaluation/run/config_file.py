@@ -1,4 +1,4 @@
-"""Reads and writes config.json: an evaluation continues a folder only with the same configuration."""
+"""Reads and writes config.json: an evaluation adds to a folder of results only with the same configuration."""
 
 import json
 from pathlib import Path
@@ -12,26 +12,29 @@ MOST_NAMED_DIFFERENCES = 4
 
 
 def write_or_check_config(folder: Path, config: dict[str, Any]) -> None:
-    """Write config.json, or check that the existing one is the same. If the folder has results and its configuration
-    differs, raises a `SetupError` that names the differences. Without results, config.json is replaced.
+    """Write config.json, or check that the existing one is the same.
+
+    If it differs and the folder has results, raises a `SetupError` that names the differences. If it differs and the
+    folder has no results, it is replaced.
     """
-    path, results = folder / "config.json", folder / "results.jsonl"
-    if path.exists():
-        existing_config = read_json_file(path)
-        if existing_config != config and not (results.exists() and results.stat().st_size):
-            write_json(path, config)
+    config_path, results_path = folder / "config.json", folder / "results.jsonl"
+    if config_path.exists():
+        existing_config = read_json_file(config_path)
+        if existing_config != config and not (results_path.exists() and results_path.stat().st_size):
+            write_json(config_path, config)
         elif existing_config != config:
-            lines = list_differences(existing_config, config)
-            unnamed_count = len(lines) - MOST_NAMED_DIFFERENCES
+            differences = list_differences(existing_config, config)
+            unnamed_count = len(differences) - MOST_NAMED_DIFFERENCES
             more = f"; and {unnamed_count} more" if unnamed_count > 0 else ""
             raise SetupError(
-                f"{folder} holds results of another configuration ({'; '.join(lines[:MOST_NAMED_DIFFERENCES])}{more}); "
+                f"{folder} holds results of another configuration "
+                f"({'; '.join(differences[:MOST_NAMED_DIFFERENCES])}{more}); "
                 "give another folder with --out, or the same settings to continue."
             )
-    elif results.exists():
+    elif results_path.exists():
         raise SetupError(f"{folder} holds results but no config.json; give another folder with --out.")
     else:
-        write_json(path, config)
+        write_json(config_path, config)
 
 
 def read_json_file(path: Path) -> Any:
@@ -43,7 +46,10 @@ def read_json_file(path: Path) -> Any:
 
 
 def list_differences(before: Any, after: Any, name: str = "") -> list[str]:
-    """'settings.k was 5, now 10' for each value that differs. A part that is missing on one side gets one line."""
+    """A line for each value that differs, such as "settings.k was 5, now 10". name: the key of `before` and `after`.
+
+    An object that is missing on one side gets one line, not one for each of its values.
+    """
     if isinstance(before, dict) and isinstance(after, dict):
         keys = sorted(before.keys() | after.keys())
         pairs = [
@@ -54,6 +60,7 @@ def list_differences(before: Any, after: Any, name: str = "") -> list[str]:
 
 
 def format_value(value: Any) -> str:
+    """A value as JSON; an object only as "present", because its text may be long; "absent" for a missing value."""
     if value is ABSENT_VALUE:
         return "absent"
-    return "there" if isinstance(value, dict) else json.dumps(value)
+    return "present" if isinstance(value, dict) else json.dumps(value)

@@ -1,4 +1,4 @@
-"""Draws demonstrations for few-shot runs from a pool of the user's examples."""
+"""Draws demonstrations for few-shot runs from a file of the user's examples."""
 
 import json
 import random
@@ -12,20 +12,21 @@ from quorum.evaluation.run.dataset import DataSet
 
 
 def draw_shots(
-    pool: Path, dataset: DataSet, folder: Path, *, shots: Sequence[int], draws: int
+    examples_file: Path, dataset: DataSet, folder: Path, *, shots: Sequence[int], draws: int
 ) -> list[tuple[str, str]]:
-    """For each number of examples in `shots`, write `draws` random sets to `folder`. Returns (label, file) of each set.
+    """Write random sets of examples to `folder`: for each size in `shots`, `draws` sets of this size.
 
-    pool: JSON lines of question and answer, or of question and answers, of which the first is used. Questions of the
-    data set are left out; raises `SetupError` if too few remain. The same pool always gives the same sets, and a
-    smaller set is the beginning of the larger set of the same draw.
+    Returns (label, file) for each set. examples_file: JSON lines with a `question`, and with an `answer` or a list of
+    `answers`, whose first item is used. Examples whose question is in the data set are left out; raises `SetupError` if
+    too few remain. The draws are repeatable: the same arguments always give the same sets. A smaller set is the
+    beginning of each larger set of the same draw.
     """
     asked_questions = {normalize(record["question"]) for record in dataset.read_records()}
-    pairs = [pair for pair in read_examples(pool) if normalize(pair["question"]) not in asked_questions]
+    pairs = [pair for pair in read_examples(examples_file) if normalize(pair["question"]) not in asked_questions]
     if len(pairs) < max(shots):
         raise SetupError(
-            f"{pool} has {len(pairs)} examples that are not questions of the data set; give a file with {max(shots)} "
-            "or more."
+            f"{examples_file} has {len(pairs)} examples that are not questions of the data set; give a file with "
+            f"{max(shots)} or more."
         )
     labels_and_files = []
     for size in shots:
@@ -37,13 +38,17 @@ def draw_shots(
     return labels_and_files
 
 
-def read_examples(pool: Path) -> Iterator[dict[str, str]]:
-    """Question and answer of each line; questions without an answer, or with keep: false, are skipped."""
-    for number, value in read_json_lines(pool):
+def read_examples(examples_file: Path) -> Iterator[dict[str, str]]:
+    """The question and the answer of each line.
+
+    Skips a line without an answer, and a line with "keep": false, by which a reviewer rejects a question.
+    """
+    for number, value in read_json_lines(examples_file):
         answers = value.get("answers", [value.get("answer")])
         if not isinstance(value.get("question"), str) or not isinstance(answers, list):
             raise SetupError(
-                f"{pool}, line {number}: expected a question and its answer, found {preview_value(value)}."
+                f"{examples_file}, line {number}: expected a question and its answer, found {preview_value(value)}; "
+                'write {"question": "...", "answer": "..."}.'
             )
         if answers and isinstance(answers[0], str) and value.get("keep") is not False:
             yield {"question": value["question"], "answer": answers[0]}

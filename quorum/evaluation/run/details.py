@@ -1,12 +1,12 @@
 """Reads and writes details.jsonl: the origin of each answer, a line for each question and method.
 
-The report needs them for what results.jsonl does not hold: the path through the graph, the passages with their texts,
-votes, candidates, summaries, and the replies of the model.
+The report takes from details.jsonl what results.jsonl does not hold: the path through the graph, the passages with
+their texts, votes, candidates, summaries, and the replies of the model.
 """
 
 import json
 from collections import deque
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
@@ -14,17 +14,22 @@ from typing import Any, Self, TypedDict, cast
 
 from quorum.core.json_text import parse_json
 from quorum.core.private_files import open_private_bytes
-from quorum.core.state import Evidence, Passage, Result, Usage, Vote
+from quorum.core.state import CountedReplies, Evidence, Passage, Result, Usage, Vote
 from quorum.evaluation.run.old_keys import rename_old_keys
 from quorum.evaluation.run.result_files import explain_write_errors, repair_and_read_lines
 from quorum.evaluation.watch import AnswerWatcher, Call, Step
 
+# The keys of a result whose values a line of details.jsonl holds unchanged; null if the method does not use the key.
 COPIED_KEYS = ("rationale", "candidates", "summaries", "validity", "scores", "votes", "voters_without_evidence")
 
 
 class Detail(TypedDict):
-    """One line of details.jsonl; `steps` and `calls` come from `quorum.evaluation.watch`, in order of start.
-    `validity`, `scores`: for each candidate, whether its summary supports it, and its score.
+    """One line of details.jsonl: what is known about the answer of one method to one question.
+
+    id: the question's id. method: the column's name. validity, scores: for each candidate, whether its summary supports
+    it, and its score. voters_without_evidence: ids of the passages that voted for the answer and do not contain it.
+    usage, malformed, wordy_answers: by prompt name; the last two count replies. steps, calls: from
+    `quorum.evaluation.watch`, in the order in which they started.
     """
 
     id: str
@@ -46,25 +51,32 @@ class Detail(TypedDict):
 
 
 def make_detail(id_: str, method: str, result: Result, watcher: AnswerWatcher) -> Detail:
-    """The line for one answer."""
-    detail: dict[str, Any] = {name: result.get(name) for name in COPIED_KEYS}
-    fields: Any = {
+    """The line for one answer. id_: the question's id; watcher: the one that watched this answer."""
+    detail: Any = {
         "id": id_,
         "method": method,
-        **detail,
+        **{key: result.get(key) for key in COPIED_KEYS},
         "evidence": result.get("evidence") or [],
         "passages": result.get("passages") or [],
         "usage": result.get("usage") or {},
-        "malformed": {name: replies["count"] for name, replies in (result.get("malformed") or {}).items()},
-        "wordy_answers": {name: replies["count"] for name, replies in (result.get("wordy_answers") or {}).items()},
+        "malformed": count_by_prompt(result.get("malformed")),
+        "wordy_answers": count_by_prompt(result.get("wordy_answers")),
         "steps": watcher.steps,
         "calls": watcher.calls,
     }
-    return cast(Detail, fields)
+    return cast(Detail, detail)
+
+
+def count_by_prompt(counted_replies: Mapping[str, CountedReplies] | None) -> dict[str, int]:
+    """The number of replies for each prompt name, without the replies themselves."""
+    return {prompt: replies["count"] for prompt, replies in (counted_replies or {}).items()}
 
 
 class Details:
-    """details.jsonl, open for appending whole lines; a last line that is incomplete after a kill is dropped."""
+    """The open file details.jsonl, to which whole lines are appended.
+
+    If a killed run left an incomplete last line, this line is removed when the file is opened.
+    """
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -72,7 +84,9 @@ class Details:
         deque(repair_and_read_lines(self.file), maxlen=0)  # reads to the end, which removes an incomplete last line
 
     def append(self, detail: Detail) -> None:
-        """Write a line now. It precedes the question's line in results.jsonl, so that every result has its details."""
+        """Write a line at once. Call this before the answer's line is written to results.jsonl, so that every
+        answer there has its details.
+        """
         with explain_write_errors(self.path):
             self.file.write(json.dumps(detail, ensure_ascii=False).encode("utf-8", "replace") + b"\n")
             self.file.flush()
@@ -83,12 +97,14 @@ class Details:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        with suppress(OSError):  # as in results.jsonl: the full disk was already reported
+        with suppress(OSError):  # a full disk, which `append` has already reported
             self.file.close()
 
 
 class LineIndex:
-    """Looks up the lines of a file of JSON lines by method and question. It holds only their offsets in memory.
+    """Looks up lines by method and question in details.jsonl, results.jsonl or judged.jsonl.
+
+    It holds only the lines' offsets in memory. If the file does not exist, it finds no line.
 
     If several lines have the same method and question, the last one counts: the question had failed before and was
     asked again.
@@ -105,7 +121,7 @@ class LineIndex:
             offset += len(line)
 
     def get(self, method: str, id_: str) -> dict[str, Any] | None:
-        """The line; None if there is none."""
+        """The content of the line for a method and a question's id; None if there is no such line."""
         offset = self.offset_of_key.get((method, id_))
         if offset is None or self.file is None:
             return None
@@ -113,7 +129,7 @@ class LineIndex:
         return rename_old_keys(cast(dict[str, Any], parse_json(self.file.readline())))
 
     def list_by_method(self, id_: str, methods: Sequence[str]) -> Iterable[tuple[str, dict[str, Any] | None]]:
-        """(method, line) of each method."""
+        """(method, what `get` returns for it) for each of the methods, for one question's id."""
         return ((method, self.get(method, id_)) for method in methods)
 
     def __enter__(self) -> Self:
@@ -127,7 +143,7 @@ class LineIndex:
 
 
 def read_key(line: bytes) -> tuple[str, str] | None:
-    """(method, id) of a line; None for a line without these keys."""
+    """(method, question's id) of a line; None if the line cannot be parsed, or lacks one of the two as a text."""
     try:
         value = parse_json(line)
         key = value["method"], value["id"]

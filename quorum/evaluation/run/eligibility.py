@@ -18,7 +18,8 @@ from quorum.evaluation.run.columns import Column
 from quorum.evaluation.run.dataset import DataSet
 from quorum.graphs import answer
 
-MOST_GIVEN_PASSAGES = 2  # so many of a question's passages are enough for the check
+MOST_GIVEN_PASSAGES = 2  # the check sends at most this many of a question's passages
+# Given with a question that has no passages of its own, so that nothing is searched.
 STAND_IN_PASSAGE: Passage = {"id": "stand-in", "title": "", "text": "This stands for what would be found."}
 
 
@@ -42,11 +43,11 @@ class SilentModel(BaseChatModel):
 async def drop_ineligible(
     columns: Sequence[Column], dataset: DataSet, task: str | None = None
 ) -> tuple[list[Column], dict[str, str]]:
-    """Leaves out the columns (methods with their settings) from 'all' that do not support a task of the data.
+    """Leaves out columns (methods with their settings) that come from `--methods all` and do not support every task of
+    the data. Columns that the user named are kept.
 
-    Returns the other columns, and for each column left out, by its name, the reason.
-    Columns that the user named are kept. task: the task of every question; None: each question has its own. Raises
-    `SetupError` if no column is left.
+    Returns the kept columns, now all with `must_be_asked`, and {name of a column left out: reason}. task: the task of
+    every question; None: each question has its own. Raises `SetupError` if no column is left.
     """
     if all(column.must_be_asked for column in columns):
         return list(columns), {}
@@ -65,7 +66,7 @@ async def drop_ineligible(
 
 
 def describe_left_out(left_out_reasons: Mapping[str, str]) -> list[str]:
-    """'without react, self_ask: ...': a line for each reason why methods of 'all' are left out."""
+    """'without react, self_ask: ...': a line for each reason, with the methods of 'all' that are left out for it."""
     names_of_reason: dict[str, list[str]] = {}
     for name, reason in left_out_reasons.items():
         names_of_reason.setdefault(reason.partition(";")[0], []).append(name)
@@ -73,7 +74,7 @@ def describe_left_out(left_out_reasons: Mapping[str, str]) -> list[str]:
 
 
 def find_first_records(dataset: DataSet, task: str | None) -> dict[str, Record]:
-    """The first question of each task, by task."""
+    """{task: the first question of this task}."""
     first_records: dict[str, Record] = {}
     for record in dataset.read_records():
         first_records.setdefault(task or dataset.get_task(record), record)
@@ -81,13 +82,16 @@ def find_first_records(dataset: DataSet, task: str | None) -> dict[str, Record]:
 
 
 async def find_objection(column: Column, records: dict[str, Record]) -> str | None:
-    """The method's error message for a task that it does not support; None if it supports all tasks."""
+    """The method's error message for the first task that it does not support; None if it supports all tasks.
+
+    records: {task: a question of this task}.
+    """
     for task, record in records.items():
         context = replace_paid_models(column.make_context(task), column.method)
         given_passages = record["passages"][:MOST_GIVEN_PASSAGES] or [STAND_IN_PASSAGE]
-        question, golds = record["question"], record["answers"]
+        question, gold_answers = record["question"], record["answers"]
         try:
-            await answer(question, column.method_or_graph, context, given=given_passages, gold_answers=golds)
+            await answer(question, column.method_or_graph, context, given=given_passages, gold_answers=gold_answers)
         except SetupError as error:
             return str(error)
         except CallError:
@@ -96,12 +100,15 @@ async def find_objection(column: Column, records: dict[str, Record]) -> str | No
 
 
 def replace_paid_models(context: Context, method: str) -> Context:
-    """The context without paid models. If the context's model is the embedded reader, it also takes the place of a paid
-    verifier or filter; otherwise a silent model takes the place of all.
+    """The context without paid models and without the journal.
+
+    If the context's model is the embedded reader, it also takes the place of a paid verifier or filter; otherwise one
+    silent model takes the place of model, verifier and filter.
     """
     if has_only_embedded_models(context):
         return replace(context, journal="off")
-    filter_name = get_filter_spec(context) if method == "filco" else context.context_filter or ""
-    unpaid_filter = "llm" if filter_name.startswith("llm") else context.context_filter
+    # The method filco filters also if the user chose no filter. "llm" without a name: the context's own model filters.
+    filter_spec = get_filter_spec(context) if method == "filco" else context.context_filter or ""
+    unpaid_filter = "llm" if filter_spec.startswith("llm") else context.context_filter
     model = "embedded" if context.model == "embedded" else SilentModel()
     return replace(context, model=model, verifier=None, context_filter=unpaid_filter, journal="off")

@@ -29,7 +29,7 @@ FORWARDED_SUFFIXES = ("_API_KEY", "_BASE_URL", "_API_BASE")
 
 
 def select_environment() -> dict[str, str]:
-    """The environment variables of servers, options and credentials, which other machines may lack."""
+    """The environment variables that hold options, server addresses and credentials; other machines may lack them."""
     return {
         name: text
         for name, text in os.environ.items()
@@ -39,9 +39,10 @@ def select_environment() -> dict[str, str]:
 
 @dataclass(frozen=True)
 class Job:
-    """What every worker needs to ask questions. columns: their contexts have one worker's share of the concurrent
-    calls. questioner: how questions are asked; has_details: whether to return details; is_race: whether methods may be
-    dropped meanwhile; folder: the base of relative paths.
+    """What every worker needs to ask questions. columns: the context of each column allows one worker's share of the
+    concurrent calls. questioner: how questions are asked; has_details: whether the workers return details; is_race:
+    whether a race may drop methods while the workers ask; folder: the base of relative paths; environment: variables
+    that the workers set.
     """
 
     columns: Sequence[Column]
@@ -62,7 +63,7 @@ class Answers:
 
 
 class Services:
-    """An actor on the driver's machine: the shared journal, the shared limits per minute of the servers, and the
+    """A Ray actor on the driver's machine: the shared journal, the shared limits per minute of the servers, and the
     workers' warnings.
     """
 
@@ -82,8 +83,10 @@ class Services:
         await open_journal(resolve_path(path)).put(key, reply)
 
     async def take_amount(self, kind: str, model: str, limit: float, amount: float) -> int:
-        """Wait until the limit per minute allows `amount`. Returns an id of the taken amount, with which
-        `correct_amount` finds it.
+        """Wait until the limit per minute allows `amount`. Returns a number, by which `correct_amount` finds the taken
+        amount.
+
+        kind: "tokens" or "requests"; only an amount of tokens can be corrected.
         """
         taken_amount = await self.rate_limits.setdefault((kind, model, limit), LocalRateLimit(limit)).take(
             amount, REAL_CLOCK
@@ -116,7 +119,7 @@ class Services:
 
 
 class WarningHandler(logging.Handler):
-    """Sends every warning of this process to `Services`."""
+    """Sends the warnings that Quorum logs in this process to `Services`."""
 
     def __init__(self, services: Any) -> None:
         super().__init__(logging.WARNING)

@@ -1,4 +1,4 @@
-"""Ask a data set by several methods and measure the answers: `quorum eval`."""
+"""Asks several methods the questions of a data set, and measures the answers: `quorum eval`."""
 
 import logging
 from collections.abc import Sequence
@@ -17,10 +17,10 @@ LOG = logging.getLogger("quorum")
 async def evaluate(
     options: Options, columns: Sequence[Column] | None = None, *, progress: ProgressCallback = ignore_progress
 ) -> Scores:
-    """Options -> columns -> plan -> outcome -> scores. columns: used instead of those that `options` names.
+    """Run an evaluation and return its scores: options -> columns -> plan -> outcome -> scores.
 
-    Call it again to continue an interrupted evaluation. Raises `SetupError` for a mistake in the
-    options or the data, before a folder is made.
+    columns: used instead of those that `options` names. Call it again to continue an interrupted evaluation. Raises
+    `SetupError` for a mistake in the options or the data, before the folder of results is made.
     """
     evaluation_plan = await plan(options, columns)
     for sentence in describe_left_out(evaluation_plan.left_out_reasons):

@@ -1,8 +1,8 @@
-"""Reads what older versions wrote to results.jsonl, details.jsonl and spent.json: some keys had other names."""
+"""Renames the keys in results.jsonl, details.jsonl and spent.json that had other names in older versions of Quorum."""
 
 from typing import Any
 
-NEW_KEYS = {
+NEW_KEYS = {  # old name -> today's name
     "not_majority": "right_answer_outvoted",
     "gold_in_pool": "right_answer_among_votes",
     "unsupported": "voters_without_evidence",
@@ -21,18 +21,19 @@ NEW_KEYS = {
 }
 
 
-def rename_old_keys(line: dict[str, Any]) -> dict[str, Any]:
-    """The line, or the object of spent.json, with today's names of its keys, in the same order.
+def rename_old_keys(stored_object: dict[str, Any]) -> dict[str, Any]:
+    """The object (a line of results.jsonl or details.jsonl, or what spent.json contains) with today's names of its
+    keys, in the same order.
 
     >>> rename_old_keys({"em": 1.0, "stored": 2, "steps": [{"node": "vote", "within": None}]})
     {'em': 1.0, 'reused_calls': 2, 'steps': [{'node': 'vote', 'enclosing_step': None}]}
     """
-    renamed_line = {NEW_KEYS.get(key, key): value for key, value in line.items()}
-    if isinstance(line.get("steps"), list):
-        renamed_line["steps"] = [rename_key(step, "within", "enclosing_step") for step in line["steps"]]
-    if isinstance(line.get("calls"), list):  # the calls of a line of details.jsonl
-        renamed_line["calls"] = [rename_key(call, "stored", "reused") for call in line["calls"]]
-    return renamed_line
+    renamed_object = {NEW_KEYS.get(key, key): value for key, value in stored_object.items()}
+    if isinstance(stored_object.get("steps"), list):
+        renamed_object["steps"] = [rename_key(step, "within", "enclosing_step") for step in stored_object["steps"]]
+    if isinstance(stored_object.get("calls"), list):  # a list in details.jsonl, a number in results.jsonl
+        renamed_object["calls"] = [rename_key(call, "stored", "reused") for call in stored_object["calls"]]
+    return renamed_object
 
 
 def rename_key(item: Any, old: str, new: str) -> Any:

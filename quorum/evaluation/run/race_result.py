@@ -9,7 +9,7 @@ import numpy as np
 from quorum.algorithms.betting import compute_interval, compute_lower_bound
 from quorum.algorithms.race import RaceMode
 
-SEED = 0
+SEED = 0  # of the random order of the questions
 Units = tuple[tuple[str, ...], ...]
 """The ids of all questions, in units; a unit is one step of the race. In the mode "future", the questions of one
 document or conversation are one unit. Any other question is a unit by itself."""
@@ -35,9 +35,9 @@ class Standing:
 
 @dataclass(frozen=True)
 class RaceResult:
-    """The result of a race. error: the highest allowed probability that the race drops the best method; measure: the
-    deciding measure; units: the ids in the order of the race; settled_count: how many questions all methods that were
-    still in the race have answered; standings: by method.
+    """The result of a race. error: the highest allowed probability that the race drops the best method; seed: of
+    the random order of the questions; measure: the deciding measure; units: the questions' ids in that order;
+    settled_count: how many questions all methods that were still in the race have answered; standings: by method.
     """
 
     mode: RaceMode
@@ -55,7 +55,7 @@ class RaceResult:
 
     @property
     def finished(self) -> bool:
-        """Whether the survivors were asked everything."""
+        """Whether the methods that are still in the race have answered all questions."""
         return self.settled_count == self.question_count
 
     @property
@@ -64,8 +64,8 @@ class RaceResult:
         return [name for name, standing in self.standings.items() if not standing.dropped]
 
     @property
-    def dropped(self) -> list[Standing]:
-        """The dropped methods, in the order in which they were dropped."""
+    def dropped_standings(self) -> list[Standing]:
+        """The standings of the dropped methods, in the order in which they were dropped."""
         return sorted(
             (standing for standing in self.standings.values() if standing.dropped), key=lambda standing: standing.asked
         )
@@ -84,7 +84,7 @@ class RaceResult:
     def compute_anytime_interval(self, values: Mapping[str, float], asked_count: int) -> tuple[float, float]:
         """The interval for a mean in [-1, 1] after `asked_count` questions; it holds whenever the race stops.
 
-        values: by question; questions without a value are left out.
+        values: by the question's id; questions without a value are left out.
         """
         asked_units = take_units(self.units, asked_count)
         means = [
@@ -109,7 +109,7 @@ class RaceResult:
 
 
 def sort_standings(standings: Iterable[Standing]) -> list[Standing]:
-    """The methods still in the race, then the dropped ones, the last dropped first; in a tie, by their mean."""
+    """The methods still in the race, then the dropped ones, the last dropped first; in a tie, the higher mean first."""
     return sorted(standings, key=lambda standing: (standing.dropped, -standing.asked, -(standing.mean or 0.0)))
 
 
@@ -124,13 +124,16 @@ def take_units(units: Units, asked_count: int) -> list[tuple[str, ...]]:
     return taken_units
 
 
-def count_population(mode: RaceMode, units: int) -> int | None:
-    """The size of the population whose mean an interval covers: `units`, or None (unlimited) in the mode "future"."""
-    return None if mode == "future" else units
+def count_population(mode: RaceMode, unit_count: int) -> int | None:
+    """The size of the population whose mean an interval covers: `unit_count`; None (unlimited) in the mode "future"."""
+    return None if mode == "future" else unit_count
 
 
 def compute_mean_interval(low: Sequence[float], high: Sequence[float], population: int | None) -> tuple[float, float]:
-    """The interval for a mean of values in [0, 1]. low, high: the bounds of each value; equal if the value is known."""
+    """The 95% interval for the mean of values in [0, 1].
+
+    low, high: the bounds of each value, equal if the value is known; population: see `count_population`.
+    """
     least = compute_lower_bound(2 * np.array(low) - 1, 0.025, population=population)
     most = -compute_lower_bound(1 - 2 * np.array(high), 0.025, population=population)
     return (1 + least) / 2, (1 + most) / 2

@@ -1,4 +1,7 @@
-"""Reads results.jsonl and details.jsonl of any origin. Every line is checked; an error names the bad line."""
+"""Reads results.jsonl and judged.jsonl, which older versions of Quorum or other programs may have written.
+
+Every line is checked. An error names the bad line.
+"""
 
 import math
 from collections.abc import Iterator
@@ -17,7 +20,7 @@ REQUIRED_KEYS = ("method", "id")
 
 
 def read_rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
-    """(line number, row) of a results.jsonl. An incomplete last line, written by a killed run, is skipped.
+    """(line number, row) of each line of results.jsonl. An incomplete last line, written by a killed run, is skipped.
 
     Raises `SetupError`, which names the line, for a line that is not a result and for a field of the wrong type.
     """
@@ -28,7 +31,10 @@ def read_rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
 
 
 def read_objects(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
-    """(line number, object) of a file of JSON lines. An incomplete last line, written by a killed run, is skipped."""
+    """(line number, object) of each line of a JSON Lines file; keys of older versions get today's names.
+
+    An incomplete last line, written by a killed run, is skipped.
+    """
     number = 0
     try:
         with open_regular(path) as file:
@@ -41,7 +47,10 @@ def read_objects(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
 
 
 def parse_object(line: bytes, location: str) -> dict[str, Any]:
-    """The JSON object of a line. Raises `SetupError` for anything else."""
+    """The JSON object on a line, with today's names of its keys. Raises `SetupError` if the line is no JSON object.
+
+    location: the file and the line, for the error.
+    """
     try:
         value = parse_json(line)
     except UnicodeDecodeError:
@@ -58,7 +67,7 @@ def find_problem(row: dict[str, Any]) -> str:
     hints = get_row_types()
     for name in REQUIRED_KEYS:
         if not isinstance(row.get(name), str):
-            return f"its {name} is missing or no text"
+            return f"its {name} is missing or not a string"
     for name, value in row.items():
         if name in hints and value is not None and not has_type(value, hints[name]):
             return f"its {name} is of a wrong type"
@@ -72,14 +81,16 @@ def get_row_types() -> dict[str, Any]:
 
 
 def has_type(value: Any, hint: Any) -> bool:
-    """Whether a JSON value fits a field. A number may also be given as true or false."""
-    kinds = get_args(hint) if get_origin(hint) not in (list, None) else (hint,)
-    for kind in kinds:
-        if get_origin(kind) is list:
+    """Whether a JSON value fits the type of a field. Truth values fit number fields, and numbers fit fields of truth
+    values. A list must hold strings only.
+    """
+    accepted_types = get_args(hint) if get_origin(hint) not in (list, None) else (hint,)  # the members of a union
+    for accepted_type in accepted_types:
+        if get_origin(accepted_type) is list:
             if isinstance(value, list) and all(isinstance(item, str) for item in value):
                 return True
-        elif kind is str and isinstance(value, str):
+        elif accepted_type is str and isinstance(value, str):
             return True
-        elif kind in (int, float, bool) and isinstance(value, bool | int | float):
+        elif accepted_type in (int, float, bool) and isinstance(value, bool | int | float):
             return isinstance(value, bool) or (abs(value) <= LARGEST_NUMBER and math.isfinite(value))
     return False

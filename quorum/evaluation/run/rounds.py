@@ -30,7 +30,7 @@ class QuestionRound:
         return self.race is None or self.race.is_live(name)
 
     async def wait_for_turn(self, record: Record, concurrency: int) -> None:
-        """Wait until a question may be asked."""
+        """In a race, wait while too many earlier questions are not settled (see `RunningRace`)."""
         if self.race is not None:
             await self.race.wait_for_turn(record["id"], concurrency)
 
@@ -48,7 +48,7 @@ class Recorder:
     race: RunningRace | None = None
 
     def add(self, row: Row) -> None:
-        """Write a row now."""
+        """Append a row to the results, pass it to the race if there is one, and report progress."""
         self.results.append(row)
         if self.race is not None:
             self.race.add(row)
@@ -58,12 +58,13 @@ class Recorder:
 def split_into_rounds(
     columns: Sequence[Column], dataset: DataSet, results: Results, race: RunningRace | None = None
 ) -> Iterator[QuestionRound]:
-    """The rounds of an evaluation. A round is made when all questions of the round before it have been answered,
-    because it may depend on their results.
+    """The rounds of an evaluation. Ask all questions of a round before you take the next one from the iterator: its
+    questions may depend on the answers.
 
-    Without a screening column, there is one round: all columns are asked all questions (in a race, until they are
-    dropped). With one, the screening column is asked first, and the other columns are only asked the questions that it
-    did not answer correctly. Questions on which a call of the screening column failed wait for another run.
+    Without a screening column (`Options.screening_column`), there is one round: all columns are asked all questions (in
+    a race, until they are dropped). With a screening column, there are two: it is asked all questions first, and then
+    the other columns are asked only the questions that it did not answer correctly. If the screening column failed on a
+    question, the other columns are not asked it in this run.
     """
     screening_columns = [column for column in columns if column.name == results.screening_method]
     if screening_columns:

@@ -13,7 +13,7 @@ from quorum.evaluation.run.tasks import list_articles, read_answer_groups, read_
 
 def make_answered_row(
     record: Record,
-    name: str,
+    method: str,
     task: str,
     result: Result,
     *,
@@ -22,7 +22,7 @@ def make_answered_row(
     reused_calls: int = 0,
     extra_keys: Sequence[str] = (),
 ) -> Row:
-    """The line for a question that was answered.
+    """The line for a question that was answered. method: the name of the column.
 
     all_votes_known: whether the result holds every vote, so that measures of the vote can be computed. reused_calls:
     the calls that needed no request, because the journal or another method's equal call already had the reply.
@@ -39,7 +39,7 @@ def make_answered_row(
     usage = list((result.get("usage") or {}).values())
     row: dict[str, Any] = {
         "id": record["id"],
-        "method": name,
+        "method": method,
         "question": record["question"],
         "task": task,
         "answer": result["answer"],
@@ -66,8 +66,8 @@ def make_answered_row(
     return order_keys(row | {key: result.get(key) for key in extra_keys})
 
 
-def make_failed_row(record: Record, name: str, task: str, error: str, *, seconds: float) -> Row:
-    """The line for a question whose calls failed: no measures, so that it is never counted as a wrong answer."""
+def make_failed_row(record: Record, method: str, task: str, error: str, *, seconds: float) -> Row:
+    """The line for a question whose calls failed. It has no measures, so that it is never counted as a wrong answer."""
     empty_keys = (
         "answer",
         *list_metrics(),
@@ -80,7 +80,7 @@ def make_failed_row(record: Record, name: str, task: str, error: str, *, seconds
     )
     row: dict[str, Any] = {
         "id": record["id"],
-        "method": name,
+        "method": method,
         "question": record["question"],
         "task": task,
         **dict.fromkeys((*empty_keys, "malformed", "wordy_answers", "temperature_refused", "dropped")),
@@ -97,11 +97,11 @@ def make_failed_row(record: Record, name: str, task: str, error: str, *, seconds
 
 
 def describe_group(record: Record) -> dict[str, str]:
-    """The document or conversation that the question belongs to, as the key `group`; empty if the data name none."""
+    """{"group": the document or conversation that the question belongs to}; {} if the data name none."""
     name = read_document_group(record)
     return {} if name is None else {"group": name}
 
 
 def order_keys(values: dict[str, Any]) -> Row:
-    """The keys in the order in which `Row` has them, then the metrics of installed packages."""
+    """The values in the order of the keys of `Row`, then the metrics of installed packages. Other keys are left out."""
     return cast(Row, {key: values[key] for key in (*Row.__annotations__, *list_plugin_metrics()) if key in values})

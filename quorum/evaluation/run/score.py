@@ -116,7 +116,7 @@ def write_summaries(outcome: RunOutcome) -> tuple[Summary, list[Comparison]]:
         for column, value in values.items():
             summary[column][name] = value
     if outcome.race is not None:
-        for standing in outcome.race.dropped:
+        for standing in outcome.race.dropped_standings:
             summary[standing.method] |= compute_anytime_intervals(
                 results.scores[standing.method], outcome.race, standing.asked
             )

@@ -1,4 +1,4 @@
-"""Searches once per query and run: methods that send the same query to the same retriever share one search."""
+"""Shares searches in a run: if several methods send the same query to the same retriever, it searches once."""
 
 import asyncio
 import time
@@ -17,7 +17,11 @@ from quorum.evaluation.watch import SEARCH_SECONDS
 
 
 class CachingRetriever(BaseRetriever):
-    """Caches the `size` most recent results of `inner`, and joins equal queries in flight. Failures are not cached."""
+    """Caches the results of the `size` queries of `inner` that were used last.
+
+    A query that equals one in progress waits for the result of that one. Failures are not cached, nor are the results
+    of synchronous calls.
+    """
 
     inner: BaseRetriever
     size: int = 256
@@ -33,12 +37,13 @@ class CachingRetriever(BaseRetriever):
         self._searches.move_to_end(query)
         task = self._searches[query]
         try:
+            # If this caller is cancelled, the search goes on, because other callers may wait for it.
             documents, seconds = await asyncio.shield(task)
         except BaseException:
-            if task.done() and self._searches.get(query) is task:
+            if task.done() and self._searches.get(query) is task:  # the search itself has failed: forget it
                 del self._searches[query]
             raise
-        if (search_seconds := SEARCH_SECONDS.get()) is not None:
+        if (search_seconds := SEARCH_SECONDS.get()) is not None:  # None: the current answer is not watched
             search_seconds[query] = seconds
         return list(documents)
 
@@ -53,20 +58,23 @@ class CachingRetriever(BaseRetriever):
 
 
 def share_retrieval(columns: Sequence[Column]) -> list[Column]:
-    """The columns. Those that ask the same retriever for the same number of passages share one cache."""
+    """The columns, changed so that their retrievers cache the searches. Cascades are not changed.
+
+    Columns that ask the same retriever for the same number of passages share one cache.
+    """
     from quorum.graphs.composed import get_composed_cascade
-    from quorum.retrievers import retriever
+    from quorum.retrievers import get_retriever
 
     shared_retrievers: dict[tuple[Any, ...], CachingRetriever] = {}
     shared_columns = []
     for column in columns:
         context = column.context
-        if get_composed_cascade(column.own_graph) is not None:  # a cascade caches its own searches
+        if get_composed_cascade(column.own_graph) is not None:  # a cascade has a cache of its own
             shared_columns.append(column)
             continue
         parts = (context.retriever, context.collection, context.store, context.embeddings, context.k)
         key = tuple(part if isinstance(part, str | int) else id(part) for part in parts)
         if key not in shared_retrievers:
-            shared_retrievers[key] = CachingRetriever(inner=retriever(context))
+            shared_retrievers[key] = CachingRetriever(inner=get_retriever(context))
         shared_columns.append(replace(column, context=replace(context, retriever=shared_retrievers[key])))
     return shared_columns

@@ -18,15 +18,15 @@ COUNT_KEYS = ("calls", "input_tokens", "output_tokens", "cached_tokens")
 
 
 class LimitReachedError(SetupError):
-    """The models have cost more than the limit; the answers so far are kept."""
+    """The models have cost more than the limit (`--max-cost`); the answers so far are kept."""
 
 
 @dataclass(frozen=True)
 class SpendingCounts:
-    """What one question cost in a worker process, which the main process adds to its own counts.
+    """What one question cost in a worker process. The main process adds it to its own counts.
 
-    usage_by_model: the counts of each model's calls; searches: how many searches the methods requested; searches_made:
-    how many of them were made.
+    usage_by_model: for each model, the number of its calls and of their tokens, under COUNT_KEYS. searches: how many
+    searches the methods requested; searches_made: how many of them were made; the others shared a result.
     """
 
     calls: int = 0
@@ -48,7 +48,7 @@ class ModelHandler(AsyncCallbackHandler):
 
 
 class ReusedCallCounter(ModelHandler):
-    """Counts the replies that needed no call, because the journal or an equal call in flight had them."""
+    """Counts the replies that took no request to a server (see `is_reused`)."""
 
     def __init__(self) -> None:
         self.count = 0
@@ -58,7 +58,7 @@ class ReusedCallCounter(ModelHandler):
 
 
 class Spending(ModelHandler):
-    """Counts the calls that were made, and their tokens. Replies that caused no call (`is_reused`) are left out."""
+    """Counts the calls that were made, and their tokens. Replies that took no request (`is_reused`) are left out."""
 
     def __init__(self) -> None:
         self.calls = self.input_tokens = self.output_tokens = 0
@@ -105,7 +105,7 @@ class ModelSpending(Spending):
         calls_before = self.calls
         await super().on_llm_end(response, run_id=run_id, **kwargs)
         model = self.model_of_open_call.pop(run_id, "")
-        if self.calls == calls_before or not model:
+        if self.calls == calls_before or not model:  # the reply is reused, or the start of the call was not seen
             return
         usage = read_usage(response)
         cached_tokens = (usage.get("input_token_details") or {}).get("cache_read") or 0
@@ -120,7 +120,7 @@ class ModelSpending(Spending):
     async def on_retriever_start(
         self, serialized: dict[str, Any], query: str, *, run_id: UUID, parent_run_id: UUID | None = None, **kwargs: Any
     ) -> None:
-        if kwargs.get("name") == CachingRetriever.__name__:
+        if kwargs.get("name") == CachingRetriever.__name__:  # a method's request; the cache may hold the result
             self.searches += 1
         elif parent_run_id not in self.open_searches:  # not a part of a search in progress
             self.searches_made += 1
@@ -144,7 +144,10 @@ class ModelSpending(Spending):
 
 
 def read_model_name(description: Mapping[str, Any]) -> str:
-    """The spec of a call's model, from LangChain's description of the model."""
+    """The spec of a call's model, such as "openai:gpt-4o-mini" or "embedded".
+
+    description: the metadata that LangChain gives to the callback.
+    """
     provider, name = description.get("ls_provider") or "", description.get("ls_model_name") or ""
     if provider == "embeddedreader":
         return "embedded"

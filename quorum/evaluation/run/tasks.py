@@ -23,13 +23,19 @@ MEASURES_OF_TASK = {
 
 
 def list_deciding_measures(tasks: Iterable[str]) -> tuple[str, ...]:
-    """The measures by which methods are compared on these tasks: EM and F1, unless all tasks share other measures."""
+    """The measures by which methods are compared on these tasks, the deciding one first.
+
+    They are EM and F1, unless all tasks have the same other measures.
+    """
     measures_of_tasks = {MEASURES_OF_TASK.get(task, ("em", "f1")) for task in tasks}
     return measures_of_tasks.pop() if len(measures_of_tasks) == 1 else ("em", "f1")
 
 
 def guess_task(answers: Sequence[str]) -> str:
-    """The task of a question with these accepted answers: yes_no, label or short."""
+    """The task of a question with these accepted answers: yes_no, label or short.
+
+    Pass at least one answer: nothing can be guessed without answers, and the value is then yes_no.
+    """
     normalized_answers = {normalize(answer) for answer in answers}
     return "yes_no" if normalized_answers <= YES_NO else "label" if normalized_answers <= FEVER_LABELS else "short"
 
@@ -41,7 +47,7 @@ def find_common_task(tasks_of_questions: Iterable[str]) -> str:
 
 
 def get_stated_task(record: Record) -> str | None:
-    """`meta.answer_type` of a question; None if the data do not state it."""
+    """`meta.answer_type` of a question; None if the data do not state it. `SetupError` if it is not a task."""
     stated_task = (record.get("meta") or {}).get("answer_type")
     if stated_task is not None and stated_task not in TASKS:
         raise SetupError(
@@ -75,9 +81,10 @@ def list_labels(record: Record) -> list[str]:
 
 
 def infer_labels(answers: Iterable[Sequence[str]]) -> tuple[str, ...]:
-    """The labels that the claims of a file have, by their gold answers; questions that are no claims are skipped.
+    """The labels that the claims of a file have, by their gold answers; questions that are not claims are skipped.
 
-    SUPPORTS and REFUTES, if both occur among at least `FEWEST_CLAIMS` claims and nothing else does; else all three.
+    The result is (SUPPORTS, REFUTES) if there are at least `FEWEST_CLAIMS` claims, both labels occur, and no claim has
+    another label; else all three labels.
 
     >>> infer_labels([["SUPPORTS"], ["REFUTES"]] * 10)
     ('SUPPORTS', 'REFUTES')

@@ -1,4 +1,7 @@
-"""Loads local models and opens stores before the first question, so that its measured time does not include this."""
+"""Loads the embedded encoder and opens stores before the first question.
+
+So the measured time of the first question does not include the loading.
+"""
 
 import asyncio
 from collections.abc import Sequence
@@ -12,9 +15,11 @@ WARM_UP_QUERY = "a first question"
 
 
 async def warm_up(columns: Sequence[Column], *, retrieves: bool) -> None:
-    """Load local models and open the stores that the columns use. No model on a server is called, nothing is counted.
+    """Load the embedded encoder if a column uses it, and open the stores of the columns with embedded embeddings.
 
-    Columns that share a retriever warm it up once. A failure is ignored, because the first question reports it.
+    retrieves: whether the evaluation searches for passages; if the questions bring their own, no store is opened.
+    No model on a server is called, and the work counts neither as calls nor as tokens. Columns that share a retriever
+    warm it up once. An error of a retriever is ignored, because the first question reports it.
     """
     contexts = [column.context for column in columns]
     embedded_contexts = [context for context in contexts if retrieves and context.embeddings == "embedded"]
@@ -27,7 +32,7 @@ async def warm_up(columns: Sequence[Column], *, retrieves: bool) -> None:
 
 
 def is_built_in(retriever: CachingRetriever) -> bool:
-    """Whether the retriever is one of ours, which calls no server when the embeddings are embedded."""
+    """Whether it is a BM25, Chroma or hybrid retriever. These call no server for embedded embeddings."""
     from quorum.retrievers.langchain_retrievers import BM25Retriever, ChromaRetriever, HybridRetriever
 
     return isinstance(retriever.inner, BM25Retriever | ChromaRetriever | HybridRetriever)

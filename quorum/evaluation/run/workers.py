@@ -4,31 +4,32 @@ import asyncio
 from collections.abc import Callable, Coroutine
 from typing import Any
 
-STARTED_TOGETHER = 8  # up to this many workers start without a pause in between
-# Seconds between the starts of two workers: about the time from a question's start to its first call.
+MOST_WORKERS_WITHOUT_PAUSE = 8  # if there are no more workers than this, they start without a pause in between
+# Seconds between the starts of two workers if there are more: about the time from a question's start to its first call.
 START_INTERVAL = 0.005
 
 
 async def run_workers(count: int, work: Callable[[], Coroutine[Any, Any, None]]) -> None:
-    """Start `count` workers. Each runs `work` until no work is left. The first error cancels all workers and is raised.
+    """Start `count` workers, and wait until they have finished. The first error cancels all workers and is raised.
 
-    If there are many, they start one after the other: if all started at once, none could make its first call before all
-    had prepared theirs.
+    Each worker awaits `work()` once. `work` takes one item after the other from a source that all workers share,
+    and returns when none is left. Many workers start one after the other, with a pause: if all started at once, none
+    could make its first call before all had prepared theirs.
     """
-    has_ended = False
+    is_source_empty = False
 
-    async def worker() -> None:
-        nonlocal has_ended
+    async def run_worker() -> None:
+        nonlocal is_source_empty
         await work()
-        has_ended = True  # no work is left
+        is_source_empty = True
 
     try:
         async with asyncio.TaskGroup() as workers:
             for _ in range(count):
-                workers.create_task(worker())
-                if count > STARTED_TOGETHER:
+                workers.create_task(run_worker())
+                if count > MOST_WORKERS_WITHOUT_PAUSE:
                     await asyncio.sleep(START_INTERVAL)
-                if has_ended:
+                if is_source_empty:
                     break
     except BaseExceptionGroup as group:
         raise group.exceptions[0] from None

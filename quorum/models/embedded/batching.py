@@ -1,4 +1,6 @@
-"""Batches concurrent readings into one run of the encoder, which never blocks the event loop."""
+"""Puts the passages of concurrent calls into one run of the encoder, in a thread of its own, so that the event loop is
+never blocked.
+"""
 
 import asyncio
 import heapq
@@ -14,7 +16,7 @@ from quorum.models.embedded.encoder import Encoder, Logits, get_encoder, is_enco
 from quorum.models.embedded.reading import NO_ANSWER, Calibration, Reading, Span, Window, make_reading, make_windows
 from quorum.models.embedded.recent_items import RecentItems
 
-JOBS_AT_ONCE = 32  # readings in one run
+JOBS_AT_ONCE = 32  # at most, in one run of the encoder
 WORKER = ThreadPoolExecutor(1, thread_name_prefix="embedded-reader")
 
 
@@ -28,9 +30,10 @@ class Job:
 
 @dataclass(frozen=True)
 class PassageReading:
-    """The encoder's reading of one passage for one question, independent of other passages.
+    """What the encoder found in one passage for one question, independent of other passages.
 
-    logits: of each window; spans: (normalised text, span) of the best spans of this passage alone.
+    logits: those of each window of the passage, in order; spans: the passage's best spans, each as (normalised text,
+    span).
     """
 
     logits: Sequence[Logits]
@@ -39,9 +42,10 @@ class PassageReading:
 
 @dataclass(frozen=True)
 class JobResult:
-    """The result of a job: the reading, and the readings of the single passages that it combines.
+    """The result of a job.
 
-    calibration: the reader's settings; its `window` is the most tokens that a window may have.
+    reading: the best spans of all passages together; parts: the reading of each passage, in order; model: the encoder
+    that read them; calibration: the reader's settings; its `window` is the highest number of tokens in a window.
     """
 
     job: Job
@@ -65,11 +69,13 @@ ReadingKey = tuple[str, str, str, Calibration]  # question, the passage's title 
 RECENT_READINGS: weakref.WeakKeyDictionary[Encoder, RecentItems[ReadingKey, PassageReading]] = (
     weakref.WeakKeyDictionary()
 )
-SPANS_PER_PASSAGE = 20  # the best spans that a reading keeps
+SPANS_PER_PASSAGE = 20  # how many of the best spans a reading keeps
 
 
 def get_recent_readings(model: Encoder) -> RecentItems[ReadingKey, PassageReading]:
-    """The encoder's last readings of single passages: prompts and methods often ask the same question of a passage."""
+    """The encoder's latest readings of single passages. They are kept, because several prompts and methods often ask the
+    same question about the same passage.
+    """
     return RECENT_READINGS.setdefault(model, RecentItems(1024))
 
 
@@ -80,7 +86,10 @@ def make_key(job: Job, passage: Passage, calibration: Calibration) -> ReadingKey
 def read_jobs(
     jobs: Sequence[Job], model: Encoder | None = None, calibration: Calibration | None = None
 ) -> list[JobResult]:
-    """Read all new windows of all jobs in one run, in order. Blocking."""
+    """The result of each job, in order. All passages without a recent reading are read in one run of the encoder.
+
+    Blocks until the run has ended. model, calibration: by default those of the installed reader.
+    """
     model, calibration = model or get_encoder(), calibration or Calibration.from_manifest(read_manifest())
     recent_readings = get_recent_readings(model)
     wanted_passages = {
@@ -88,12 +97,12 @@ def read_jobs(
     }
     readings = {key: recent_readings.get(key) for key in wanted_passages}
     unread = {key: wanted_passages[key] for key, part in readings.items() if part is None}
-    windows = {
+    windows_by_key = {
         key: make_windows(model, question, [passage], calibration.window) for key, (question, passage) in unread.items()
     }
-    window_logits = iter(read_windows(model, [window for group in windows.values() for window in group]))
-    for key, group in windows.items():
-        passage_reading = read_passage(group, [next(window_logits) for _ in group], unread[key][1], calibration)
+    window_logits = iter(read_windows(model, [window for windows in windows_by_key.values() for window in windows]))
+    for key, windows in windows_by_key.items():
+        passage_reading = read_passage(windows, [next(window_logits) for _ in windows], unread[key][1], calibration)
         readings[key] = passage_reading
         recent_readings.put(key, passage_reading)
     parts_of_jobs = [
@@ -118,7 +127,7 @@ def find_recent_result(job: Job) -> JobResult | None:
 def read_windows(model: Encoder, windows: Sequence[Window]) -> list[Logits]:
     """The logits of each window, in order. Equal windows are read once.
 
-    `window.first` is the index of a window's first passage token: windows with equal ids may differ in it.
+    Two windows are equal if their token ids and the index of their first passage token (`window.first`) are equal.
     """
     distinct_windows = {(window.first, *window.ids): window for window in windows}
     row_logits = model.read(
@@ -137,7 +146,9 @@ def read_passage(
 
 
 def join_parts(parts: Sequence[PassageReading]) -> Reading:
-    """The reading of several passages together. Of spans with equal text, the first with the best score is kept."""
+    """The reading of several passages together. Of spans with equal text, only the one with the best score is kept; in a
+    tie, the one of the earlier passage.
+    """
     chosen_spans: dict[str, tuple[Span, int]] = {}
     for number, part in enumerate(parts):
         for text, span in part.spans:
@@ -146,15 +157,18 @@ def join_parts(parts: Sequence[PassageReading]) -> Reading:
     best = heapq.nsmallest(
         SPANS_PER_PASSAGE, chosen_spans.values(), key=lambda item: (-item[0].score, item[1], item[0].start, item[0].end)
     )
+    # In the reading of a single passage, `span.passage` is 0. Here it becomes the passage's number in the job.
     spans = [replace(span, passage=number) if number else span for span, number in best]
     return Reading(spans, spans[0].score if spans else NO_ANSWER)
 
 
 def try_jobs(jobs: Sequence[Job]) -> list[JobResult | Exception]:
-    """Like `read_jobs`, but the other jobs keep their results if one raises an error."""
+    """Like `read_jobs`, but a job that raises an exception gets this exception in place of its result. The other jobs get
+    their results.
+    """
     try:
         return [*read_jobs(jobs)]
-    except Exception as error:  # noqa: BLE001  the caller that waits for the job raises it
+    except Exception as error:  # noqa: BLE001  raised where the job's result is awaited
         if len(jobs) == 1:
             return [error]
         return [result for job in jobs for result in try_jobs([job])]
@@ -193,7 +207,7 @@ class Batcher:
             for _, future in [*batch, *self.waiting_jobs]:
                 future.cancel()  # if this task was cancelled: cancel the jobs without a result
             self.waiting_jobs = []
-            self.task = None  # a task refers to its loop, which must be free to be collected
+            self.task = None  # a task refers to its event loop, which could then not be garbage-collected
 
 
 def set_result(future: asyncio.Future[JobResult], result: JobResult | Exception) -> None:
@@ -210,5 +224,5 @@ BATCHERS: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, Batcher] = weakre
 
 
 async def read_passages(question: str, passages: Sequence[Passage]) -> JobResult:
-    """Look for the answer in all the passages, in one run with all other jobs that wait."""
+    """Look for the answer in all the passages. Jobs that wait at the same time share a run of the encoder."""
     return await BATCHERS.setdefault(asyncio.get_running_loop(), Batcher()).read(Job(question, passages))

@@ -5,14 +5,17 @@ from langchain_core.embeddings import Embeddings
 from quorum.models.embedded.encoder import get_encoder
 from quorum.models.embedded.recent_items import RecentItems
 
-MAX_REMEMBERED_TEXTS = 64  # vectors of longer lists are not remembered: indexing embeds each text once
+MAX_REMEMBERED_TEXTS = (
+    64  # in one list; the vectors of a longer list are not remembered, because indexing embeds each text once
+)
 RECENT_VECTORS: RecentItems[str, list[float]] = RecentItems(2048)
 
 
 class EmbeddedEmbeddings(Embeddings):
-    """Normalised 384-d vectors of all-MiniLM-L6-v2 (mean pooling), int8. Only a text's first 254 tokens count.
+    """Normalised 384-d vectors of all-MiniLM-L6-v2 with int8 weights (mean pooling).
 
-    Remembers the vectors of short lists: queries, and passages that several methods compare with a question.
+    Only a text's first 254 tokens count. The vectors of short lists are remembered: those of queries, and of passages
+    that several methods compare with a question.
     """
 
     def embed_documents(self, texts: list[str]) -> list[list[float]]:
@@ -30,6 +33,6 @@ class EmbeddedEmbeddings(Embeddings):
 
 
 def embed_without_memory(texts: list[str]) -> list[list[float]]:
-    """The vectors of the texts, computed by the encoder without a look at the remembered ones."""
+    """The vectors of the texts, computed by the encoder. Remembered vectors are neither used nor added."""
     vectors: list[list[float]] = get_encoder().embed(texts).tolist()
     return vectors

@@ -31,8 +31,8 @@ async def score_sentences(
 ) -> list[list[ScoredSentence]]:
     """The sentences of each passage, in order, each with the probability (0..1) that it helps to answer the question.
 
-    Each passage is read alone. If a sentence is cut between two windows, the better of its parts counts.
-    `folder`: the filter to use instead of the built-in one.
+    Each passage is read alone. If a sentence is cut between two windows, the part with the higher probability
+    counts. `folder`: the folder of the filter, by default of the built-in one.
     """
     loop = asyncio.get_running_loop()
     return await loop.run_in_executor(
@@ -41,7 +41,7 @@ async def score_sentences(
 
 
 async def get_filter_threshold(folder: Path = FOLDER) -> float:
-    """The lowest probability of a kept sentence. It was fitted on questions that no published score was measured on."""
+    """The lowest probability with which a sentence is kept. No published score uses the questions that it was fitted on."""
     return (await asyncio.get_running_loop().run_in_executor(WORKER, get_sentence_head, folder)).threshold
 
 
@@ -55,40 +55,42 @@ async def judge_yes_no(question: str, passages: Sequence[Passage]) -> Verdict:
 def score_sentences_blocking(
     question: str, passages: Sequence[Passage], model: Encoder, head: SentenceHead
 ) -> list[list[ScoredSentence]]:
-    """As `score_sentences`; blocking."""
-    places = [find_sentences(passage["text"]) for passage in passages]
+    """Like `score_sentences`, but blocking."""
+    sentences_by_passage = [find_sentences(passage["text"]) for passage in passages]
     windows = [
-        (number, window)
-        for number, passage in enumerate(passages)
+        (passage_index, window)
+        for passage_index, passage in enumerate(passages)
         for window in make_windows(model, question, [passage], read_manifest()["calibration"]["window"])
     ]
     states = model.hidden([window.ids for _, window in windows], [window.types for _, window in windows])
-    found = head.probabilities(states, [find_sentence_tokens(window, places[number]) for number, window in windows])
-    best = [np.zeros(len(own), np.float32) for own in places]
-    for (number, _), probabilities in zip(windows, found, strict=True):
-        best[number] = np.maximum(best[number], probabilities)
+    window_probabilities = head.compute_probabilities(
+        states, [find_sentence_tokens(window, sentences_by_passage[index]) for index, window in windows]
+    )
+    best_probabilities = [np.zeros(len(sentences), np.float32) for sentences in sentences_by_passage]
+    for (index, _), probabilities in zip(windows, window_probabilities, strict=True):
+        best_probabilities[index] = np.maximum(best_probabilities[index], probabilities)
     return [
-        [(start, end, float(chance)) for (start, end), chance in zip(own, chances, strict=True)]
-        for own, chances in zip(places, best, strict=True)
+        [(start, end, float(probability)) for (start, end), probability in zip(sentences, probabilities, strict=True)]
+        for sentences, probabilities in zip(sentences_by_passage, best_probabilities, strict=True)
     ]
 
 
-def find_sentence_tokens(window: Window, places: Sequence[tuple[int, int]]) -> SentenceTokens:
-    """Which tokens of the window belong to which sentence of its one passage."""
-    out = np.zeros((len(places), len(window.ids)), np.float32)
-    for at, token in enumerate(window.tokens, start=window.first):
+def find_sentence_tokens(window: Window, sentences: Sequence[tuple[int, int]]) -> SentenceTokens:
+    """Which tokens of the window belong to which sentence of its one passage. sentences: the (start, end) of each."""
+    belongs = np.zeros((len(sentences), len(window.ids)), np.float32)
+    for token_index, token in enumerate(window.tokens, start=window.first):
         if token is not None:
-            for number, (start, end) in enumerate(places):
+            for sentence_index, (start, end) in enumerate(sentences):
                 if start <= token.start < end:
-                    out[number, at] = 1
+                    belongs[sentence_index, token_index] = 1
                     break
-    return SentenceTokens(out)
+    return SentenceTokens(belongs)
 
 
 def judge_yes_no_blocking(question: str, passages: Sequence[Passage], model: Encoder) -> Verdict:
-    """As `judge_yes_no`; blocking. Unknown if the question is blank, or if there are no passages."""
+    """Like `judge_yes_no`, but blocking. Unknown if the question is blank, or if there are no passages."""
     windows = make_windows(model, question, passages, read_manifest()["calibration"]["window"], packed=True)
     if not windows or not passages:
         return Verdict(0.0, 0.0, 1.0)
     states = model.hidden([window.ids for window in windows], [window.types for window in windows])
-    return get_verdict_head().verdict(pool_states(states))
+    return get_verdict_head().compute_verdict(pool_states(states))

@@ -84,8 +84,9 @@ async def answer_yes_no(inputs: Inputs, sampler: Sampler) -> str:
 async def answer_label(inputs: Inputs, sampler: Sampler) -> str:
     """Raises a SetupError: the reader was not trained to recognise refuted claims."""
     raise SetupError(
-        "The embedded reader cannot check claims (answer_type=label): it finds text, it does not weigh it; choose a "
-        "chat model, for example --model openai:gpt-4o-mini, or openai:NAME with OPENAI_BASE_URL for your own server."
+        "The embedded reader cannot check claims (answer_type=label), because it only finds text in passages; choose a "
+        "chat model, for example --model openai:gpt-4o-mini, or --model openai:NAME with OPENAI_BASE_URL set to the "
+        "address of your own server."
     )
 
 

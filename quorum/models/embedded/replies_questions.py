@@ -7,8 +7,9 @@ from quorum.models.embedded.replies import Inputs, Responder, Sampler
 async def question(inputs: Inputs, sampler: Sampler) -> str:
     """Raises SetupError: an extractive reader only finds spans, and a span is not a question."""
     raise SetupError(
-        "The embedded reader cannot write questions: it finds text, it makes none; choose a chat model, for example "
-        "--model openai:gpt-4o-mini, or openai:NAME with OPENAI_BASE_URL for your own server."
+        "The embedded reader cannot write questions, because it only finds text in passages; choose a chat model, for "
+        "example --model openai:gpt-4o-mini, or --model openai:NAME with OPENAI_BASE_URL set to the address of your "
+        "own server."
     )
 
 

@@ -1,7 +1,8 @@
 """The reader's replies to SuRe's prompts: candidates, summaries that support them, validity, ranking, the ablations.
 
-Candidates are the reader's best spans; a summary is the sentences that contain one. A summary is valid if the reader,
-given the summary alone, finds the candidate. Of two summaries it prefers the one in which its answer is more certain.
+Candidates are the reader's best spans. The summary for a candidate consists of sentences that contain the candidate. It
+is valid if the reader, given the summary alone, finds the candidate. Of two summaries the reader prefers the one in
+which its answer is more certain.
 """
 
 import random
@@ -28,108 +29,119 @@ from quorum.models.embedded.replies import (
 from quorum.models.embedded.replies_baselines import keep_short_spans
 
 END_MARK = "[DONE]"
-MAX_SENTENCES = 3  # of a summary
+MAX_SENTENCES = 3  # in a summary
 NO_SUPPORT = "The passages say nothing that supports this."
 MIN_SAME_F1 = 0.5  # token F1 from which two answers count as the same
 
 
 async def candidates(inputs: Inputs, sampler: Sampler) -> str:
-    """The best short spans that differ, over all passages read together, then over each alone."""
+    """Up to `count` short spans without overlaps: first the best of all passages read together, then the best of the
+    passages read one by one.
+    """
     question, passages, count = inputs["question"], inputs["passages"], int(inputs["count"])
-    together = keep_short_spans((await read_passages(question, passages)).reading).spans
-    alone = [span for reading in await read_each(question, passages) for span in keep_short_spans(reading).spans]
-    pool = remove_overlaps([*together, *sorted(alone, key=lambda span: -span.score)])
-    return format_lettered_list([join_lines(span.text) for span in choose_spans(pool, count, sampler)] or [UNKNOWN])
+    joint_spans = keep_short_spans((await read_passages(question, passages)).reading).spans
+    single_spans = [span for reading in await read_each(question, passages) for span in keep_short_spans(reading).spans]
+    spans = remove_overlaps([*joint_spans, *sorted(single_spans, key=lambda span: -span.score)])
+    return format_lettered_list([join_lines(span.text) for span in choose_spans(spans, count, sampler)] or [UNKNOWN])
 
 
 def remove_overlaps(spans: Sequence[Span]) -> list[Span]:
-    """The spans whose text neither contains the text of an earlier kept span nor is contained in it, wherever the spans
-    stand.
+    """Goes through the spans in order, and keeps a span unless its text contains the text of a span already kept or is
+    contained in it. Only the texts count, not where the spans stand.
     """
-    kept: list[Span] = []
+    kept_spans: list[Span] = []
     for span in spans:
-        if not any(contains_answer(one.text, [two.text]) for old in kept for one, two in ((old, span), (span, old))):
-            kept.append(span)
-    return kept
+        if not any(
+            contains_answer(kept_span.text, [span.text]) or contains_answer(span.text, [kept_span.text])
+            for kept_span in kept_spans
+        ):
+            kept_spans.append(span)
+    return kept_spans
 
 
 def choose_spans(spans: list[Span], count: int, sampler: Sampler) -> list[Span]:
-    """The first `count` spans; above temperature 0 they are sampled without replacement by their scores."""
+    """The first `count` spans at temperature 0. Above, `count` spans drawn at random by their scores, none twice."""
     if sampler.temperature <= 0:
         return spans[:count]
-    left, rng = {str(place): span for place, span in enumerate(spans)}, random.Random(sampler.seed)
-    drawn: list[Span] = []
-    while left and len(drawn) < count:
-        place = sampler.sample([(span.score, name) for name, span in left.items()], rng)
-        drawn.append(left.pop(place))
-    return drawn
+    remaining_spans, rng = {str(number): span for number, span in enumerate(spans)}, random.Random(sampler.seed)
+    drawn_spans: list[Span] = []
+    while remaining_spans and len(drawn_spans) < count:
+        drawn_number = sampler.sample([(span.score, number) for number, span in remaining_spans.items()], rng)
+        drawn_spans.append(remaining_spans.pop(drawn_number))
+    return drawn_spans
 
 
 async def conditional_summary(inputs: Inputs, sampler: Sampler) -> str:
-    """Up to three sentences: those in which the reader finds the prediction with the greatest certainty."""
+    """The summary that supports the prediction (a candidate answer): up to MAX_SENTENCES sentences that contain the
+    prediction and in which the reader finds it with the greatest certainty.
+    """
     question, passages = inputs["question"], inputs["passages"]
     prediction = re.sub(r"\A\([a-z]\) ", "", inputs["prediction"])
-    found = []
+    sentences = []  # (minus the score, the passage's number, start, end)
     for number, (passage, reading) in enumerate(zip(passages, await read_each(question, passages), strict=True)):
         for start, end in find_sentences(passage["text"]):
             best = next((span for span in reading.spans if start <= span.start < end), None)
-            holds = contains_answer(passage["text"][start:end], [prediction])
-            if best and holds and is_similar(best.text, prediction):
-                found.append((-best.score, number, start, end))
-    return write_summary([(number, start, end) for _, number, start, end in sorted(found)[:MAX_SENTENCES]], passages)
+            has_prediction = contains_answer(passage["text"][start:end], [prediction])
+            if best and has_prediction and is_similar(best.text, prediction):
+                sentences.append((-best.score, number, start, end))
+    chosen_sentences = sorted(sentences)[:MAX_SENTENCES]
+    return write_summary([(number, start, end) for _, number, start, end in chosen_sentences], passages)
 
 
 async def generic_summary(inputs: Inputs, sampler: Sampler) -> str:
-    """For each of the three passages with the most certain answers: the sentence that contains its best span."""
+    """For each of the MAX_SENTENCES passages with the most certain best spans: the sentence that contains this span."""
     question, passages = inputs["question"], inputs["passages"]
-    found = []
+    sentences = []  # (minus the score, the passage's number, start, end)
     for number, (passage, reading) in enumerate(zip(passages, await read_each(question, passages), strict=True)):
         for span in reading.spans[:1]:
             places = [(start, end) for start, end in find_sentences(passage["text"]) if start <= span.start < end]
-            found += [(-span.score, number, start, end) for start, end in places]
-    return write_summary([(number, start, end) for _, number, start, end in sorted(found)[:MAX_SENTENCES]], passages)
+            sentences += [(-span.score, number, start, end) for start, end in places]
+    chosen_sentences = sorted(sentences)[:MAX_SENTENCES]
+    return write_summary([(number, start, end) for _, number, start, end in chosen_sentences], passages)
 
 
-def write_summary(places: Sequence[tuple[int, int, int]], passages: Sequence[Passage]) -> str:
+def write_summary(sentences: Sequence[tuple[int, int, int]], passages: Sequence[Passage]) -> str:
     """The sentences in reading order. The title of a passage precedes the first of its sentences, unless this sentence
     contains the title.
+
+    sentences: (the passage's number in `passages`, start, end) of each.
     """
-    lines, titled = [], set()
-    for number, start, end in sorted(places):
+    lines, numbers_before = [], set()
+    for number, start, end in sorted(sentences):
         passage = passages[number]
         line, title = join_lines(passage["text"][start:end]), join_lines(passage["title"])
-        if title and number not in titled and not contains_answer(line, [title]):
+        if title and number not in numbers_before and not contains_answer(line, [title]):
             line = f"{title}: {line}"
-        titled.add(number)
+        numbers_before.add(number)
         lines.append(line.replace("[", "(").replace("]", ")"))  # END_MARK ends a reply, so the text must not contain it
     return f"{' '.join(dict.fromkeys(lines)) or NO_SUPPORT} {END_MARK}"
 
 
 async def read_texts(question: str, *texts: str) -> Reading:
-    """Search these texts for answers to the question."""
-    shown = [
-        Passage(id=str(place), title="", text=text) for place, text in enumerate(texts) if text and text != NO_SUPPORT
+    """The reading of these texts as passages. Empty texts and NO_SUPPORT are left out."""
+    passages = [
+        Passage(id=str(number), title="", text=text) for number, text in enumerate(texts) if text and text != NO_SUPPORT
     ]
-    return (await read_passages(question, shown)).reading
+    return (await read_passages(question, passages)).reading
 
 
 def is_similar(one: str, other: str) -> bool:
     """Whether one answer contains the other, or their token F1 is at least MIN_SAME_F1."""
-    holds = contains_answer(one, [other]) or contains_answer(other, [one])
-    return holds or f1(one, [other]) >= MIN_SAME_F1
+    is_contained = contains_answer(one, [other]) or contains_answer(other, [one])
+    return is_contained or f1(one, [other]) >= MIN_SAME_F1
 
 
 async def validity(inputs: Inputs, sampler: Sampler) -> str:
-    """True if the best span of the summary agrees with the prediction and is certain enough."""
+    """ "True" if the best span of the summary is similar to the prediction and is certain enough, else "False"."""
     reading = await read_texts(inputs["question"], inputs["summary"])
-    own = [span for span in reading.spans[:1] if is_similar(span.text, inputs["prediction"])]
-    answered = sampler.choose(replace(reading, spans=own), get_calibration().threshold_one_passage)
-    return "False" if answered == UNKNOWN else "True"
+    similar_spans = [span for span in reading.spans[:1] if is_similar(span.text, inputs["prediction"])]
+    answer = sampler.choose(replace(reading, spans=similar_spans), get_calibration().threshold_one_passage)
+    return "False" if answer == UNKNOWN else "True"
 
 
 async def ranking(inputs: Inputs, sampler: Sampler) -> str:
-    """Prefers the summary in which the reader's answer is more certain; of equals the first."""
-    scores = [(await read_texts(inputs["question"], inputs[place])).score for place in ("first", "second")]
+    """Prefers the summary in which the reader's answer is more certain; if both are equally certain, the first."""
+    scores = [(await read_texts(inputs["question"], inputs[name])).score for name in ("first", "second")]
     if sampler.temperature > 0:
         choices = [(score, f"Passage {number}") for number, score in enumerate(scores, start=1)]
         return sampler.sample(choices, random.Random(sampler.seed))
@@ -137,13 +149,15 @@ async def ranking(inputs: Inputs, sampler: Sampler) -> str:
 
 
 async def answer_choices(inputs: Inputs, sampler: Sampler) -> str:
-    """The choice that is the best span over all passages; the first choice if none of them is a span."""
+    """Of the choices that the reader finds as short spans in the passages, the one with the best span. If it finds
+    none, the first choice.
+    """
     texts = re.split(r"(?:\A|\s)\([a-z]\) ", inputs["choices"])[1:]
     reading = keep_short_spans((await read_passages(inputs["question"], inputs["passages"])).reading)
-    names = [normalize(text) for text in texts]
-    spans = [span for span in reading.spans if normalize(span.text) in names]
-    chosen = names.index(normalize(choose_spans(spans, 1, sampler)[0].text)) if spans else 0
-    return f"({get_letter(chosen)}) {texts[chosen]}"
+    normalized_choices = [normalize(text) for text in texts]
+    spans = [span for span in reading.spans if normalize(span.text) in normalized_choices]
+    number = normalized_choices.index(normalize(choose_spans(spans, 1, sampler)[0].text)) if spans else 0
+    return f"({get_letter(number)}) {texts[number]}"
 
 
 async def answer_summaries(inputs: Inputs, sampler: Sampler) -> str:

@@ -1,4 +1,7 @@
-"""The function for every prompt that the embedded reader serves, by the prompt's name."""
+"""Collects the functions that write the embedded reader's replies.
+
+RESPONDERS: the name of each prompt that the reader serves -> the function that writes the reply to it.
+"""
 
 from quorum.models.embedded import (
     replies,

@@ -19,7 +19,7 @@ from quorum.evaluation.run.column_scores import ColumnScores, Row
 
 
 def make_column_scores(em: dict[str, float | None], **other_measures: dict[str, float | None]) -> ColumnScores:
-    """The scores of one method by question id. F1 equals EM unless given; a question whose EM is None failed."""
+    """Scores of one method, from its EM by question id. F1 equals EM unless given. EM is None: the question failed."""
     column_scores = ColumnScores()
     measures = {"f1": em, **other_measures}
     for id_, value in em.items():
@@ -30,8 +30,8 @@ def make_column_scores(em: dict[str, float | None], **other_measures: dict[str, 
     return column_scores
 
 
-def make_scores(share: float, seed: int, count: int = 200) -> dict[str, float | None]:
-    """EM by question id, of a method that is right on this share of the questions."""
+def draw_em_values(share: float, seed: int, count: int = 200) -> dict[str, float | None]:
+    """Random EM by question id, of a method that is right on about this share of the questions."""
     rng = np.random.default_rng(seed)
     return {f"q{number}": float(rng.random() < share) for number in range(count)}
 
@@ -51,9 +51,9 @@ def test_only_questions_that_all_answered_are_compared() -> None:
 
 def test_the_tests_are_mcnemar_and_sign_flip_and_p_values_are_corrected_by_holm() -> None:
     methods = {
-        "a": make_column_scores(make_scores(0.3, 1)),
-        "b": make_column_scores(make_scores(0.5, 2)),
-        "c": make_column_scores(make_scores(0.33, 3)),
+        "a": make_column_scores(draw_em_values(0.3, 1)),
+        "b": make_column_scores(draw_em_values(0.5, 2)),
+        "c": make_column_scores(draw_em_values(0.33, 3)),
     }
     comparison = compare_with_baseline(methods, ["a", "b", "c"], "a")
     ids = sorted(methods["a"].ids)
@@ -65,6 +65,7 @@ def test_the_tests_are_mcnemar_and_sign_flip_and_p_values_are_corrected_by_holm(
     assert em["p_holm"] == pytest.approx(2 * em["p"], abs=1e-5)  # the smaller of two p-values is doubled
     assert (em["difference"], em["low"], em["high"]) == pytest.approx(compute_bootstrap_interval(b - a), abs=1e-6)
     assert em["questions_needed"] is not None
+    # The larger of two p-values is kept as it is.
     assert comparison["methods"]["c"]["em"]["p_holm"] == comparison["methods"]["c"]["em"]["p"]
 
 
@@ -84,12 +85,12 @@ def test_without_common_questions_there_is_no_difference() -> None:
     assert comparison == Comparison(baseline="a", n=0, left_out=1, methods={"b": {}})
 
 
-def test_groups_are_compared_with_their_first_or_with_the_baseline() -> None:
-    methods = {name: make_column_scores(make_scores(0.4, seed, 10)) for seed, name in enumerate("abcd")}
+def test_the_methods_of_a_group_are_compared_with_the_baseline_or_else_with_the_first_one() -> None:
+    methods = {name: make_column_scores(draw_em_values(0.4, seed, 10)) for seed, name in enumerate("abcd")}
     comparison = compare_groups(methods, [["a", "b"], ["c", "d"]], "b")
     assert [(item["baseline"], list(item["methods"])) for item in comparison] == [("b", ["a"]), ("c", ["d"])]
     assert compare_groups(methods, [["a"], ["b"]]) == []
-    with pytest.raises(SetupError, match="none of the methods; name one of: a, b"):
+    with pytest.raises(SetupError, match="is not one of the methods; name one of: a, b"):
         check_baseline([["a", "b"]], "z")
 
 
@@ -103,14 +104,14 @@ def render_tables(tables: Any, width: int = 100) -> str:
 
 def test_the_tables_fit_into_100_columns() -> None:
     names = ["concat", "post_fusion[vote=staged;k=10]", "self_verification"]
-    methods = {name: make_column_scores(make_scores(0.3 + seed / 10, seed, 300)) for seed, name in enumerate(names)}
+    methods = {name: make_column_scores(draw_em_values(0.3 + seed / 10, seed, 300)) for seed, name in enumerate(names)}
     summary = {name: method.summarize() for name, method in methods.items()}
     text = render_tables(make_score_tables(summary, compare_groups(methods, [names]), ("em", "f1")))
     lines = text.splitlines()
-    assert len(lines) == 4 + 4 + 4
+    assert len(lines) == 4 + 4 + 4  # the scores, the differences (under a title), the costs
     assert max(len(line.rstrip()) for line in lines) <= 100
     assert lines[4].startswith("Difference from concat on 300 questions that all answered; p by Holm")
-    assert "[" in lines[1]
+    assert "[" in lines[1]  # an interval
     assert "1,200.0" in lines[-1]
 
 

@@ -177,7 +177,7 @@ def test_a_folder_is_a_corpus_and_unreadable_files_are_named(
         (["--budget", "calls"], "cannot be read; write calls=3"),
         (["--max-cost", "-1"], "give dollars, from 0 on"),
         (["--prices", "nowhere.toml"], "cannot be read"),
-        (["--methods", "concat", "--baseline", "sure"], "is none of the methods"),
+        (["--methods", "concat", "--baseline", "sure"], "is not one of the methods"),
         (["--k", "0"], "does not fit"),
     ],
 )

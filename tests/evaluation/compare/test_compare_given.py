@@ -13,7 +13,7 @@ __all__ = ["data"]  # a fixture, used by name
 
 @pytest.fixture
 def data_with_passages(tmp_path: Path) -> Path:
-    """Questions that bring a passage each."""
+    """The file of six questions, each of which brings one passage, which holds its answer."""
     lines = [
         {
             "id": f"q{n}",
@@ -39,7 +39,9 @@ async def test_the_questions_own_passages_are_a_corpus(
     assert {len(row["passages"]) for row in rows} == {passage_count}
     assert json.loads((folder / "config.json").read_text())["source"]["passages"] == source
     assert plan.estimate is not None
-    assert plan.estimate.methods["concat"].calls == 1
+    assert plan.estimate.methods["concat"].calls == 1  # per question
+    # With the pool as corpus, two methods search for six questions, and the second one reuses the searches of the
+    # first.
     assert (decision.spent["searches"], decision.spent["searches_made"]) == ((12, 6) if corpus == "pool" else (0, 0))
     assert (folder / "report.html").exists()
     request_count = len(openai_server.requests)
@@ -50,6 +52,7 @@ async def test_the_questions_own_passages_are_a_corpus(
 def test_given_passages_must_exist_and_take_no_retriever(
     data: Path, data_with_passages: Path, openai_server: OpenAIServer, quorum: Quorum
 ) -> None:
+    # The questions in `data` bring no passages.
     without_passages = quorum("compare", "given", str(data), "--models", "openai:test")
     assert without_passages.code == 2
     assert "6 of 6 questions in" in without_passages.err

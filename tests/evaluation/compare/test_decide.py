@@ -1,4 +1,7 @@
-"""What a comparison adds to its recommendation: the cross-fitted score, and intervals for few questions."""
+"""What a comparison adds to its recommendation: the cross-fitted score, and intervals for few questions.
+
+The cross-fitted score is that of a method which is chosen on one half of the questions and scored on the other half.
+"""
 
 import json
 from dataclasses import replace
@@ -15,7 +18,7 @@ from quorum.evaluation.metrics.statistics import compute_bootstrap_interval
 from quorum.evaluation.run.race_result import RaceResult, Standing
 
 
-def test_the_cross_fitted_score_is_told_beside_the_score_of_the_chosen_method(tmp_path: Path) -> None:
+def test_a_sentence_states_the_cross_fitted_score(tmp_path: Path) -> None:
     decision = make_decision(tmp_path / "out", 60)
     cross_fitted_sentence = next(
         sentence for sentence in decision.recommendation.sentences if sentence.startswith("Chosen on one half")
@@ -32,12 +35,20 @@ def test_few_questions_give_no_cross_fitted_score(tmp_path: Path) -> None:
     assert not any(sentence.startswith("Chosen on one half") for sentence in sentences)
 
 
-def test_an_open_race_names_its_survivors_first_and_failures_last(
+def test_that_a_race_has_not_ended_is_said_first_and_failures_last(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     decision = make_decision(tmp_path / "out", 60)
-    standings = {method: Standing(method, 30, 0.5, 0.3, 0.7, False) for method in METHODS}
-    race = RaceResult("questions", 0.05, 0, "em", tuple((f"q{number}",) for number in range(60)), 30, standings)
+    standings = {method: Standing(method, asked=30, mean=0.5, low=0.3, high=0.7, dropped=False) for method in METHODS}
+    race = RaceResult(
+        mode="questions",
+        error=0.05,
+        seed=0,
+        measure="em",
+        units=tuple((f"q{number}",) for number in range(60)),
+        settled_count=30,
+        standings=standings,
+    )
     monkeypatch.setattr(decide_module, "describe_cascade", lambda scores: ["A cascade would save tokens."])
     sentences = decide_module.decide(replace(decision.scores, race=race), decision.spent).recommendation.sentences
     assert sentences[0].startswith("The race stopped before its end, after 30 of 60 questions.")
@@ -45,7 +56,7 @@ def test_an_open_race_names_its_survivors_first_and_failures_last(
     assert sentences[2].startswith("Answers that failed")
 
 
-def test_a_difference_on_few_questions_has_an_interval_that_is_valid_for_few() -> None:
+def test_a_difference_on_fewer_than_100_questions_has_an_interval_that_is_valid_for_few() -> None:
     few_differences = np.array([1.0] * 6 + [-1.0] * 2 + [0.0] * 40)
     assert compute_interval(few_differences)[1:] == compute_tango_interval(6, 2, 48)
     assert compute_interval(few_differences).mean == pytest.approx(4 / 48)

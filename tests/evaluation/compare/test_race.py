@@ -1,4 +1,6 @@
-"""`quorum compare --race` with scripted methods of known accuracy: interrupted, under limits, with failing calls."""
+"""`quorum compare --race` with methods whose accuracy is known: whole races, interrupted ones, races under limits and
+races in which calls fail.
+"""
 
 import json
 import random
@@ -14,8 +16,8 @@ from quorum_command import Quorum
 from race_fixtures import (
     METHODS,
     QUESTION_COUNT,
-    read_number,
     read_outcome,
+    read_question_number,
     read_rows,
     reply_right_more_often_with_more_passages,
     run_race,
@@ -26,13 +28,13 @@ from quorum.cli.race_progress import show_race
 from quorum.core.errors import SetupError
 from quorum.evaluation.run.race import RunningRace
 
-# By method, for the races of `test_the_best_is_hardly_ever_dropped`.
+# Method -> its share of right answers in the races of `test_the_best_is_hardly_ever_dropped`.
 SHARE_RIGHT = {"a": 0.5, "b": 0.5, "c": 0.4, "d": 0.2}
 
 
 @pytest.fixture
 def data(tmp_path: Path) -> Path:
-    """Questions that bring three passages."""
+    """A file of QUESTION_COUNT questions; each brings three passages."""
     path = tmp_path / "data.jsonl"
     write_questions(path, QUESTION_COUNT)
     return path
@@ -43,24 +45,27 @@ async def test_methods_that_cannot_win_are_no_longer_asked(data: Path, openai_se
     decision = await run_race(data, concurrency=4)
     result = decision.scores.race
     assert result is not None
-    assert (result.survivors, [item.method for item in result.dropped]) == (["concat[k=3]"], ["concat", "concat[k=2]"])
-    first_asked, second_asked = (item.asked for item in result.dropped)
-    assert first_asked < second_asked < QUESTION_COUNT
+    assert (result.survivors, [item.method for item in result.dropped_standings]) == (
+        ["concat[k=3]"],
+        ["concat", "concat[k=2]"],
+    )
+    concat_asked_count, k2_asked_count = (standing.asked for standing in result.dropped_standings)
+    assert concat_asked_count < k2_asked_count < QUESTION_COUNT
     asked_counts = Counter(row["method"] for row in read_rows(decision.scores.folder))
     assert asked_counts["concat[k=3]"] == QUESTION_COUNT
-    # a few more questions were asked before the drop was decided
-    assert first_asked <= asked_counts["concat"] <= first_asked + 3 * 4
-    assert decision.scores.summary["concat"]["n"] == first_asked
+    # With 4 questions at once, a method is asked a few questions beyond the settled ones before its drop is decided.
+    assert concat_asked_count <= asked_counts["concat"] <= concat_asked_count + 3 * 4
+    assert decision.scores.summary["concat"]["n"] == concat_asked_count
     assert decision.recommendation.best == "concat[k=3]"
-    words = decision.recommendation.sentences
-    assert words[0].startswith("concat[k=3] won the race: exact match 100.0%")
-    assert f"concat after {first_asked} of {QUESTION_COUNT} questions" in words[1]
-    assert "at most 5%" in words[2]
+    sentences = decision.recommendation.sentences
+    assert sentences[0].startswith("concat[k=3] won the race: exact match 100.0%")
+    assert f"concat after {concat_asked_count} of {QUESTION_COUNT} questions" in sentences[1]
+    assert "at most 5%" in sentences[2]
     page = (decision.scores.folder / "report.html").read_text(encoding="utf-8")
     text = (decision.scores.folder / "report.md").read_text(encoding="utf-8")
     for report in (page, text):
         assert "When methods were dropped" in report
-        assert f"{first_asked} of {QUESTION_COUNT}" in report
+        assert f"{concat_asked_count} of {QUESTION_COUNT}" in report
     content = json.loads((decision.scores.folder / "race.json").read_text(encoding="utf-8"))
     assert (content["seed"], content["mode"], content["survivors"]) == (0, "questions", ["concat[k=3]"])
     config = json.loads((decision.scores.folder / "config.json").read_text(encoding="utf-8"))
@@ -94,7 +99,7 @@ async def test_holm_counts_the_methods_that_were_dropped(data: Path, openai_serv
     """Of the two methods that stay, one is wrong on four questions; the third is always wrong, and dropped."""
 
     def answer(request: Request) -> str:
-        passage_count, number = request.text.count("Passage "), read_number(request)
+        passage_count, number = request.text.count("Passage "), read_question_number(request)
         return f"person {number}" if passage_count == 3 or (passage_count == 2 and number % 10) else "unknown"
 
     openai_server.reply(answer)
@@ -106,8 +111,9 @@ async def test_holm_counts_the_methods_that_were_dropped(data: Path, openai_serv
     full_p, race_p = (
         item.scores.comparisons[0]["methods"]["concat[k=2]"]["em"]["p_holm"] for item in (full_run, race_run)
     )
-    # Holm doubles the smaller of the two p-values. In the full run, that is concat's. In the race, concat was dropped,
-    # so its p-value is 1, and that of concat[k=2] is doubled.
+    # The two methods that stay differ on four questions, so McNemar's p-value is 2 / 2**4. Holm doubles the smaller of
+    # the two p-values. In the full run, that is concat's. In the race, concat was dropped, so its p-value is 1, and
+    # that of concat[k=2] is doubled.
     assert (full_p, race_p) == (2 / 2**4, 2 * 2 / 2**4)
     assert race_run.recommendation.equal_methods == ["concat[k=2]"]
 
@@ -116,13 +122,14 @@ async def test_holm_counts_the_methods_that_were_dropped(data: Path, openai_serv
 async def test_an_interrupted_race_ends_like_an_uninterrupted_one(data: Path, openai_server: OpenAIServer) -> None:
     openai_server.reply(reply_right_more_often_with_more_passages)
     full_folder = (await run_race(data, "whole", concurrency=3)).scores.folder
-    lines = (full_folder / "results.jsonl").read_bytes()
-    for byte_count in (0, 1, len(lines) // 7, len(lines) // 3, len(lines) // 2 + 5, len(lines) - 1):
+    results = (full_folder / "results.jsonl").read_bytes()
+    for byte_count in (0, 1, len(results) // 7, len(results) // 3, len(results) // 2 + 5, len(results) - 1):
         folder = data.parent / f"cut{byte_count}"
         shutil.copytree(full_folder, folder)
-        (folder / "results.jsonl").write_bytes(lines[:byte_count])
+        (folder / "results.jsonl").write_bytes(results[:byte_count])
         continued_run = await run_race(data, folder.name, concurrency=3)
-        assert continued_run.scores.new_answers > 0 or byte_count == len(lines) - 1
+        # Without the last byte, only the last answer is lost; if its method was dropped, it is not asked again.
+        assert continued_run.scores.new_answers > 0 or byte_count == len(results) - 1
         assert read_outcome(folder) == read_outcome(full_folder)
     request_count = len(openai_server.requests)
     repeated_run = await run_race(data, "whole", concurrency=3)
@@ -132,8 +139,8 @@ async def test_an_interrupted_race_ends_like_an_uninterrupted_one(data: Path, op
 async def test_a_failed_answer_may_be_right_or_wrong_until_it_is_asked_again(
     data: Path, openai_server: OpenAIServer
 ) -> None:
-    """The worst method might have been right where its call failed, so it is dropped later. The same command asks these
-    questions again and ends like a race without failures.
+    """The worst method might have been right on the question where its call failed, so it is dropped later. The same
+    command asks this question again and ends like a race without failures.
     """
     openai_server.reply(reply_right_more_often_with_more_passages)
     without_failures = await run_race(data, "plain")
@@ -144,7 +151,7 @@ async def test_a_failed_answer_may_be_right_or_wrong_until_it_is_asked_again(
         has_one_passage = request.text.count("Passage ") == 1
         return (
             make_error(400, "no")
-            if has_one_passage and read_number(request) == int(first_id[1:])
+            if has_one_passage and read_question_number(request) == int(first_id[1:])
             else reply_right_more_often_with_more_passages(request)
         )
 
@@ -194,8 +201,8 @@ async def test_only_methods_within_the_budget_drop_others(data: Path, openai_ser
 
 async def test_a_method_that_turns_out_too_expensive_drops_no_other(data: Path, openai_server: OpenAIServer) -> None:
     """By the estimate all methods keep within the budget, but the server counts far more tokens for the best one. The
-    race is then decided again without that method. A method that only it had beaten comes back, and is asked the
-    questions that were skipped after its drop.
+    race is then decided again without that method. A method that only the expensive one had beaten comes back, and
+    is asked the questions that were skipped after its drop.
     """
 
     def reply_with_many_tokens(request: Request) -> Response:
@@ -221,17 +228,17 @@ async def test_a_race_may_be_between_models(data: Path, openai_server: OpenAISer
     decision = await run_race(data, methods="concat", models=["openai:good", "openai:bad"], k=3)
     result = decision.scores.race
     assert result is not None
-    assert (result.survivors, len(result.dropped)) == (["concat[model=openai:good]"], 1)
+    assert (result.survivors, len(result.dropped_standings)) == (["concat[model=openai:good]"], 1)
 
 
 async def test_changed_methods_or_race_settings_need_another_folder(data: Path, openai_server: OpenAIServer) -> None:
     openai_server.reply(reply_right_more_often_with_more_passages)
     await run_race(data, limit=10)
     with pytest.raises(
-        SetupError, match=r"another configuration \(methods\.concat\[k=3;seed=2\] was absent, now there"
+        SetupError, match=r"another configuration \(methods\.concat\[k=3;seed=2\] was absent, now present"
     ):
         await run_race(data, methods=f"{METHODS},concat[k=3;seed=2]", limit=10)
-    with pytest.raises(SetupError, match="race was there, now absent"):
+    with pytest.raises(SetupError, match="race was present, now absent"):
         await run_race(data, mode=None, limit=10)
     with pytest.raises(SetupError, match="--race 'fast' does not fit; give exact, questions or future"):
         await run_race(data, mode="fast")
@@ -266,27 +273,30 @@ def test_a_race_on_the_command_line_prints_json_lines(data: Path, openai_server:
     assert (lines[-2]["settled"], lines[-1]["best"]) == (QUESTION_COUNT, "concat[k=3]")
     assert [method["method"] for method in lines[-2]["methods"] if not method["dropped"]] == ["concat[k=3]"]
     assert all(method["low"] <= method["mean"] <= method["high"] for method in lines[-2]["methods"])
-    assert quorum(*command[:-1], "fast").code == 2
+    assert quorum(*command[:-1], "fast").code == 2  # there is no mode "fast"
 
 
 def test_json_lines_come_with_each_part_and_each_dropped_method(capsys: pytest.CaptureFixture[str]) -> None:
-    """A part is a twentieth of the questions, here 5 of 100.
+    """A line comes at the start, after each part (a twentieth of the questions, here 5 of 100) and after each drop.
 
     If a part is settled and a method is dropped at the same time, one line is printed. The next settled question prints
     none.
     """
     race = RunningRace(["a", "b"], tuple((f"q{n}",) for n in range(100)), mode="questions", measure="em")
-    printed_lines = []
+    printed_line_counts = []
     with show_race(as_json=True) as (_, watch):
         for settled_count, dropped in ((0, {}), (4, {}), (5, {"b": 5}), (6, {"b": 5}), (10, {"b": 5})):
             race.settled_count, race.asked_when_dropped = settled_count, dropped
             watch(race)
-            printed_lines.append(len(capsys.readouterr().out.splitlines()))
-    assert printed_lines == [1, 0, 1, 0, 1]
+            printed_line_counts.append(len(capsys.readouterr().out.splitlines()))
+    assert printed_line_counts == [1, 0, 1, 0, 1]
 
 
 def test_the_best_is_hardly_ever_dropped(tmp_path: Path) -> None:
-    """Each race gets the answers of a random table in random order; two of the methods are equally good."""
+    """Each race gets the answers of a random table in random order.
+
+    The best method is the one with the highest mean in the table, or each of those that share the highest mean.
+    """
     races_without_the_best, race_count = 0, 60
     for seed in range(race_count):
         rng = random.Random(seed)
@@ -302,4 +312,5 @@ def test_the_best_is_hardly_ever_dropped(tmp_path: Path) -> None:
             race.is_live(name) for name in SHARE_RIGHT if means[name] == max(means.values())
         )
         assert race.finished
+    # At most 5% of the races, plus three standard deviations.
     assert races_without_the_best <= 0.05 * race_count + 3 * (0.05 * 0.95 * race_count) ** 0.5

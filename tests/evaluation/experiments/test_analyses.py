@@ -38,7 +38,7 @@ def test_the_best_attempt_at_each_question_counts() -> None:
     }
     table = make_best_of_runs_table(runs, [list(runs)], ("em", "f1"))[0]
     row = table["rows"][0]
-    assert (row["method"], row["n"]) == ("cot", 3)
+    assert (row["method"], row["n"]) == ("cot", 3)  # q3 is left out, because one run failed on it
     assert row["EM"].mean == pytest.approx(2 / 3)
     assert row["F1"].mean == pytest.approx((1 + 1 + 0.4) / 3)
     assert row["EM"].low <= row["EM"].mean <= row["EM"].high
@@ -94,7 +94,7 @@ def test_runs_of_one_method_share_a_name() -> None:
 
 
 @pytest.mark.parametrize(
-    ("preferred", "outcome"),
+    ("preferred_methods", "outcome"),  # in each order of the two texts, the preferred method: 0, 1, or None for a tie
     [
         ([0, 0], "first"),
         ([1, 1], "second"),
@@ -104,11 +104,12 @@ def test_runs_of_one_method_share_a_name() -> None:
         ([None, 1], "second"),
     ],
 )
-def test_both_orders_of_a_pair_count(preferred: list[int | None], outcome: str) -> None:
-    assert decide_outcome(preferred) == outcome
+def test_both_orders_of_a_pair_count(preferred_methods: list[int | None], outcome: str) -> None:
+    assert decide_outcome(preferred_methods) == outcome
 
 
 def make_result(id_: str, method: str, em: float, rationale: str | None = None) -> dict[str, Any]:
+    """A line of results.jsonl. Its answer equals the second gold answer, "Ann", after normalisation."""
     row = {"id": id_, "method": method, "question": f"Who is {id_}?", "answer": "The Ann", "gold": ["Bo", "Ann"]}
     return row | {"em": em, "error": None, "rationale": rationale}
 
@@ -129,7 +130,7 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_pairs_are_questions_that_both_have_right(folder: Path) -> None:
+def test_pairs_are_questions_that_both_methods_answered_right(folder: Path) -> None:
     pairs = list(read_pairs(folder / "results.jsonl", "sure", "sum_and_pred"))
     assert [(pair.id, pair.answer, pair.first_summary, pair.second_summary) for pair in pairs] == [
         (f"q{n}", "Ann", f"sure says {n}", f"sum_and_pred says {n}") for n in (1, 2, 3)
@@ -137,6 +138,7 @@ def test_pairs_are_questions_that_both_have_right(folder: Path) -> None:
 
 
 async def judge_folder(folder: Path) -> tuple[list[dict[str, Any]], str, list[tuple[int, int]]]:
+    """Let the judge compare the summaries; return the table's rows, its title and the reported progress."""
     progress: list[tuple[int, int]] = []
     names = ("sure", "sum_and_pred")
     analysis_tables = await compare_summaries(
@@ -155,7 +157,7 @@ async def test_a_judge_is_asked_in_both_orders(folder: Path, openai_server: Open
     def reply_as_judge(request: Request) -> str:
         first_is_sure = request.text.index("sure says") < request.text.index("sum_and_pred says")
         if "q2?" in request.text:
-            return "Summary 1"  # whatever stands first
+            return "Summary 1"  # it prefers the first text in both orders: a tie
         return "Summary 1" if first_is_sure else "Summary 2"
 
     openai_server.reply(reply_as_judge)

@@ -4,6 +4,7 @@ data to tables.
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -29,7 +30,7 @@ TOWN_OF_RIVER = {"Rhine": "Basel", "Thames": "London", "Danube": "Vienna"}
 
 @pytest.fixture
 def data(tmp_path: Path) -> Path:
-    """Each question brings four passages; the one that answers it stands third."""
+    """A data file. Each question brings four passages; the third of them answers it."""
     path = tmp_path / "rivers.jsonl"
     fillers = [{"id": f"o{n}", "title": "", "text": f"Nothing is known of stream {n}."} for n in range(3)]
     lines = []
@@ -54,9 +55,11 @@ def test_every_experiment_can_be_run(name: str) -> None:
     options: Any = {"verifier": "embedded", "filters": ["embedded"], "searching": True}
     columns = [column for group in group_columns(experiment, CONTEXT, **options) for column in group]
     assert all(column.method in METHODS for column in columns)
-    assert len({column.name for column in columns}) == len(columns) > 1 or experiment.shots
+    column_names = {column.name for column in columns}
+    # Experiments with shots get their columns from the user's examples.
+    assert experiment.shots or len(column_names) == len(columns) > 1
     assert set(experiment.shown_measures) <= set(OWN_TABLE_COLUMNS)
-    assert len(experiment.summary) <= 62
+    assert len(experiment.summary) <= 62  # so that each experiment has one line in the printed list
 
 
 def test_variants_of_a_method_are_compared_with_the_first() -> None:
@@ -98,8 +101,10 @@ def test_every_filter_becomes_a_column() -> None:
 
 
 def test_drawn_demonstrations_name_their_columns() -> None:
-    shots = [("shots=1;draw=0", "a.jsonl"), ("shots=1;draw=1", "b.jsonl")]
-    groups = group_columns(find_experiment("few_shot"), CONTEXT, methods="base,sure[k=3]", shots=shots)
+    labelled_example_files = [("shots=1;draw=0", "a.jsonl"), ("shots=1;draw=1", "b.jsonl")]
+    groups = group_columns(
+        find_experiment("few_shot"), CONTEXT, methods="base,sure[k=3]", labelled_example_files=labelled_example_files
+    )
     assert [[column.name for column in group] for group in groups] == [
         ["base"],
         ["base[shots=1;draw=0]"],
@@ -112,7 +117,9 @@ def test_drawn_demonstrations_name_their_columns() -> None:
 
 
 def write_examples(path: Path, count: int) -> Path:
-    """Write examples to draw from, and two that are not drawn: a question of the data, and one without an answer."""
+    """Write `count` examples to draw from, and two that must not be drawn: a question of the data, and one without an
+    answer.
+    """
     lines: list[dict[str, Any]] = [{"question": f"Number {n}?", "answers": [str(n), "x"]} for n in range(count)]
     lines += [{"question": "Which town lies on the RHINE", "answer": "Basel"}, {"question": "None?", "answers": []}]
     path.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
@@ -130,6 +137,7 @@ def test_drawing_demonstrations_is_reproducible_and_avoids_the_questions(data: P
     assert drawn_sets[0] == drawn_sets[1]
     assert list(drawn_sets[0]) == [f"shots={size};draw={draw}" for size in (1, 5) for draw in range(3)]
     assert [len(demonstrations) for demonstrations in drawn_sets[0].values()] == [1, 1, 1, 5, 5, 5]
+    # A larger set of the same draw begins with the smaller one.
     assert drawn_sets[0]["shots=5;draw=1"][:1] == drawn_sets[0]["shots=1;draw=1"]
     assert all(
         "RHINE" not in example["question"] for demonstrations in drawn_sets[0].values() for example in demonstrations
@@ -146,7 +154,9 @@ def test_too_few_demonstrations_are_refused(data: Path, tmp_path: Path) -> None:
 
 
 def answer_or_rank(request: Request) -> str:
-    """Answer with the town if the prompt has its passage; asked for a ranking, put that passage first."""
+    """Reply with the town if the prompt contains the passage that names it, else with unknown. Reply to a ranking
+    prompt with the third passage first, which is the one that answers.
+    """
     if request.text.endswith("Ranking:"):
         return "[3] > [1] > [2] > [4]"
     return next((town for town in TOWN_OF_RIVER.values() if f"through {town}" in request.text), "unknown")
@@ -155,9 +165,9 @@ def answer_or_rank(request: Request) -> str:
 async def test_the_top_passage_alone_is_read_after_reranking(data: Path, openai_server: OpenAIServer) -> None:
     openai_server.reply(answer_or_rank)
     experiment = find_experiment("rerank")
-    kept_variants = [variant for variant in experiment.variants if variant in ("", "reranker=listwise")]
+    run_variants = tuple(variant for variant in experiment.variants if variant in ("", "reranker=listwise"))
     report, _ = await run_experiment_over(
-        type(experiment)(**(vars(experiment) | {"variants": tuple(kept_variants)})),
+        replace(experiment, variants=run_variants),
         data,
         CONTEXT,
         {},
@@ -185,12 +195,12 @@ async def test_few_shot_runs_go_on_where_they_stopped(data: Path, tmp_path: Path
         ("base[shots=1]", 4, 1),
         ("base[shots=5]", 4, 1),
     ]
-    assert "Number" in openai_server.requests[-1].text
+    assert "Number" in openai_server.requests[-1].text  # a drawn example stands in the prompt
     assert report.comparisons == []
     second_report, _ = await run_experiment_over(
         find_experiment("few_shot"), data, CONTEXT, options, out=tmp_path / "out"
     )
-    assert (report.new_answers, second_report.new_answers) == (3 * 9, 0)
+    assert (report.new_answers, second_report.new_answers) == (3 * 9, 0)  # 3 questions, 9 columns
     write_examples(tmp_path / "examples.jsonl", 7)
     with pytest.raises(SetupError, match="another configuration"):
         await run_experiment_over(find_experiment("few_shot"), data, CONTEXT, options, out=tmp_path / "out")
@@ -200,7 +210,11 @@ async def test_few_shot_runs_go_on_where_they_stopped(data: Path, tmp_path: Path
     ("name", "options", "message"),
     [
         ("preference", {}, "needs --judge"),
-        ("preference", {"judge": "embedded", "methods": "base"}, "compares two methods; 1 are named"),
+        (
+            "preference",
+            {"judge": "embedded", "methods": "base"},
+            "compares two methods, but 1 are given .*name two with --methods",
+        ),
         ("preference", {"judge": "gpt"}, "names no provider"),
         ("verifier", {}, "needs --verifier"),
         ("filco-table-4", {}, "needs --filters"),
@@ -221,6 +235,8 @@ async def test_missing_requirements_are_named_before_any_call(
 
 @pytest.fixture
 def quorum(capsys: pytest.CaptureFixture[str]) -> Callable[..., tuple[int, str, str]]:
+    """Runs the command `quorum` with these arguments; returns its exit code, stdout and stderr."""
+
     def run(*args: str) -> tuple[int, str, str]:
         try:
             main([str(arg) for arg in args])
@@ -266,8 +282,8 @@ def test_an_experiment_runs_and_continues_from_the_command_line(
     assert code == 0
     assert max(map(len, out.splitlines())) <= 100
     assert "The best of 3 attempts at each question" in out
-    best = ["concat", "3", "100.0", "[100.0,", "100.0]", "100.0", "[100.0,", "100.0]"]
-    assert best in [line.split() for line in out.splitlines()]
+    best_row = ["concat", "3", "100.0", "[100.0,", "100.0]", "100.0", "[100.0,", "100.0]"]  # n, then EM and F1
+    assert best_row in [line.split() for line in out.splitlines()]
     assert "made 9 calls now" in err
     sampling_settings = {(request.body["temperature"], request.body.get("top_p")) for request in openai_server.chats()}
     assert sampling_settings == {(0, None), (1, 0.5), (1, None)}
@@ -284,7 +300,7 @@ def test_an_experiment_runs_and_continues_from_the_command_line(
         (("nothing",), "There is no experiment 'nothing'; quorum experiment lists them."),
         (("rerank",), "needs data; write for example: quorum experiment rerank questions.jsonl"),
         (("rerank", "missing.jsonl"), "missing.jsonl"),
-        (  # --beside chooses which of the paper's numbers stand beside ours
+        (  # --beside chooses which of the paper's numbers stand beside ours; NQ* is SuRe's sample of NQ
             ("rerank", "missing.jsonl", "--beside", "Latin"),
             "has no numbers of the paper for 'Latin'; it has: NQ*; WebQ*;",
         ),
@@ -306,11 +322,13 @@ def test_one_experiment_is_printed_as_json(quorum: Callable[..., tuple[int, str,
     assert experiment["paper_numbers"][0]["values"]["base"] == [29.4, 41.7]
 
 
+@pytest.mark.parametrize("corpus", [(), ("--corpus", "given")])  # both read each question's own passages
 def test_a_run_as_json_says_what_the_screen_says(
-    quorum: Callable[..., tuple[int, str, str]], data: Path, openai_server: OpenAIServer
+    quorum: Callable[..., tuple[int, str, str]], data: Path, openai_server: OpenAIServer, corpus: tuple[str, ...]
 ) -> None:
     openai_server.reply(answer_or_rank)
-    command = ("experiment", "sure-table-2", str(data), "--methods", "base", "--model", "openai:test", "--out", "o")
+    options = ("--methods", "base", "--model", "openai:test", "--out", "o", *corpus)
+    command = ("experiment", "sure-table-2", str(data), *options)
     code, out, _ = quorum(*command, "--json")
     printed_json = json.loads(out)
     assert (code, printed_json["source"], printed_json["summary"]["base"]["em"]) == (0, "SuRe, table 2", 1)

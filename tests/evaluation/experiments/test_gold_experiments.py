@@ -246,8 +246,5 @@ async def test_no_more_passages_are_read_than_there_are(data: Path, tmp_path: Pa
         experiment, data, Context(), {"methods": "base"}, out=tmp_path / "out"
     )
     assert list(report.summary) == ["base[k=5]"]
-    assert (
-        analysis_tables[0]["title"]
-        == "The questions have at most 3 passages; no k runs beyond the first that is at least 3"
-    )
+    assert analysis_tables[0]["title"] == "The questions have at most 3 passages; once k reaches 3, no larger k is run"
     assert analysis_tables[0]["rows"][0] == {"passages": "k=5", "questions with at least k passages": 0, "n": 3}

@@ -65,7 +65,7 @@ async def run(data: Path, methods: str = "concat", judge: str | None = "openai:j
 
 
 def make_options(data: Path, context: Context = CONTEXT, **options: Any) -> Options:
-    """A comparison over the passages of the questions."""
+    """The options of a comparison in which each question is answered from its own passages."""
     return Options(data=data, corpus="given", context=context, out=data.parent / "out", **options)
 
 
@@ -135,7 +135,7 @@ async def test_the_judges_calls_are_counted_separately(data: Path, openai_server
     assert report.judge_spending.input_tokens == pytest.approx(5 * float(summary["judge_input_tokens"] or 0))
 
 
-async def test_the_judge_can_be_named_after_a_run_and_continues_after_a_kill(
+async def test_a_judge_can_be_added_to_a_finished_run_and_continues_after_a_kill(
     data: Path, openai_server: OpenAIServer
 ) -> None:
     openai_server.reply(reply_by_model)
@@ -189,7 +189,7 @@ async def test_methods_are_compared_by_the_judges_verdicts(data: Path, openai_se
 
 
 async def test_the_embedded_reader_judges_nothing(data: Path, openai_server: OpenAIServer) -> None:
-    with pytest.raises(SetupError, match="cannot judge answers: it finds text"):
+    with pytest.raises(SetupError, match="cannot judge answers, because it only finds text"):
         await run(data, judge="embedded")
     with pytest.raises(SetupError, match="names no provider"):
         await run(data, judge="gpt")
@@ -254,6 +254,7 @@ async def test_a_limit_on_cost_needs_the_judges_price(data: Path, openai_server:
 async def test_the_judge_ignores_the_methods_own_settings(
     data: Path, openai_server: OpenAIServer, tmp_path: Path
 ) -> None:
+    """A prompt of the judge that is longer than a method's context_window is sent all the same."""
     openai_server.reply(reply_by_model)
     options = make_options(data, methods="concat[context_window=600],concat", judge="openai:judge")
     long_question = json.loads(data.read_text().splitlines()[0])
@@ -265,6 +266,8 @@ async def test_the_judge_ignores_the_methods_own_settings(
 
 @pytest.fixture
 def quorum(capsys: pytest.CaptureFixture[str]) -> Callable[..., tuple[int, str, str]]:
+    """Runs the command `quorum` with these arguments; returns its exit code, stdout and stderr."""
+
     def command(*args: str) -> tuple[int, str, str]:
         try:
             main([str(arg) for arg in args])
@@ -289,7 +292,10 @@ def test_eval_prints_the_judges_figures(
     assert (line.split()[0], line.split()[-2:]) == ("concat", ["1", "1"])
     assert "made 5 calls now" in err
     assert "the judge made 1 further call now (" in err
-    assert (code, "the judge failed on 1 answer; the same command again asks it only about those" in err) == (1, True)
+    assert (code, "the judge failed on 1 answer; the same command again asks the judge only about those" in err) == (
+        1,
+        True,
+    )
     openai_server.reply(reply_by_model)
     code, _, err = quorum(*command, "--judge", "openai:judge")
     assert (code, "the judge made 1 further call now (" in err, "made 0 calls now" in err) == (0, True, True)

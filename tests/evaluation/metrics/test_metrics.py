@@ -1,4 +1,4 @@
-"""The scorers of answers: pure functions of a result and the gold answers."""
+"""The scorers (metrics) of answers: pure functions of a result and the gold answers."""
 
 from typing import Any
 
@@ -27,7 +27,7 @@ def score(result: Result, answers: list[str], **reference: Any) -> dict[str, Any
 
 
 def make_result(answer: str, unknown: bool = False, votes: list[str] | None = None) -> Result:
-    """A result with this answer; the vote "?" stands for unknown."""
+    """A result with an answer and the answers that were voted on, if any; "?" among the votes stands for unknown."""
     result = Result(answer=answer, unknown=unknown)
     if votes is not None:
         result["votes"] = [
@@ -67,7 +67,7 @@ def test_accuracy_counts_unknown_as_right_where_the_data_have_no_answer(task: st
     assert score(make_result("yes"), [], task=task)["accuracy"] == 0
 
 
-def test_the_words_of_a_refusal_score_zero() -> None:
+def test_a_refusal_that_shares_a_word_with_a_gold_answer_scores_zero() -> None:
     refusal = make_result("The context does not mention the tower", unknown=True)
     assert score(refusal, ["tower"])["f1"] == 0
 
@@ -95,14 +95,14 @@ def test_without_votes_no_right_answer_is_outvoted() -> None:
     assert scores["right_answer_outvoted"] is None
 
 
-def test_a_scorer_can_be_used_alone() -> None:
-    reference = Reference(answers=["Paris"])
-    for name, value in score(make_result("Paris", votes=["Paris"]), ["Paris"]).items():
-        assert METRICS[name].score(make_result("Paris", votes=["Paris"]), reference) == value
+def test_a_scorer_called_alone_gives_the_value_that_score_result_gives() -> None:
+    result = make_result("Paris", votes=["Paris"])
+    for name, value in score(result, ["Paris"]).items():
+        assert METRICS[name].score(result, Reference(answers=["Paris"])) == value
 
 
 @pytest.mark.parametrize(
-    ("task", "answer", "gold", "right"),
+    ("task", "answer", "gold", "expected"),
     [
         ("yes_no", "Yes.", "yes", 1),
         ("yes_no", "Yes, it was.", "yes", 1),
@@ -117,8 +117,10 @@ def test_a_scorer_can_be_used_alone() -> None:
         ("long", "Yes", "yes", None),
     ],
 )
-def test_accuracy_is_for_answers_of_a_few_words(task: str, answer: str, gold: str, right: float | None) -> None:
-    assert accuracy(make_result(answer), Reference(answers=[gold], task=task)) == right
+def test_accuracy_is_measured_only_for_yes_or_no_and_labels(
+    task: str, answer: str, gold: str, expected: float | None
+) -> None:
+    assert accuracy(make_result(answer), Reference(answers=[gold], task=task)) == expected
 
 
 def test_the_label_for_too_little_information_is_an_answer() -> None:
@@ -144,7 +146,7 @@ def test_the_oracle_is_right_if_any_candidate_or_vote_is(
 
 
 @pytest.mark.parametrize(
-    ("answer", "gold", "value"),  # the values are those of rouge_score 0.1.2 (rougeL, no stemmer)
+    ("answer", "gold", "expected"),  # the expected values are those of rouge_score 0.1.2 (rougeL, no stemmer)
     [
         ("The first expedition was Amundsen's, in 1911.",
          "It was Roald Amundsen who led the first expedition in December 1911.", 0.5),
@@ -156,9 +158,9 @@ def test_the_oracle_is_right_if_any_candidate_or_vote_is(
         ("one two three four five six seven", "seven six five four three two one", 0.142857),
     ],
 )  # fmt: skip
-def test_rouge_l_equals_that_of_the_rouge_score_package(answer: str, gold: str, value: float) -> None:
-    score = rouge_l(make_result(answer), Reference(answers=["other words", gold], task="long"))
-    assert score == pytest.approx(value, abs=1e-6)
+def test_rouge_l_equals_that_of_the_rouge_score_package(answer: str, gold: str, expected: float) -> None:
+    value = rouge_l(make_result(answer), Reference(answers=["other words", gold], task="long"))
+    assert value == pytest.approx(expected, abs=1e-6)
     assert rouge_l(make_result(answer), Reference(answers=[gold], task="short")) is None
 
 
@@ -180,7 +182,7 @@ def test_a_summary_overlaps_with_its_own_candidate() -> None:
     assert overlap_own_summary(result, reference) is None
 
 
-def test_a_single_candidate_has_no_other_to_overlap() -> None:
+def test_overlap_with_other_summaries_is_none_for_a_single_candidate() -> None:
     result = make_result("Paris")
     result["candidates"], result["summaries"] = ["Paris"], ["It stands in Paris."]
     assert overlap_other_summaries(result) is None
@@ -223,17 +225,18 @@ def test_contains_finds_a_gold_answer_at_word_boundaries(answer: str, golds: lis
         assert contains(result, Reference(answers=golds, task=task)) is None
 
 
-def test_an_unknown_answer_contains_no_gold_answer_and_is_right_if_there_is_none() -> None:
+def test_unknown_contains_no_gold_answer_but_is_right_if_the_data_have_none() -> None:
     result: Any = {"answer": "unknown", "unknown": True}
     assert (contains(result, Reference(answers=["who"])), contains(result, Reference(answers=[]))) == (0.0, 1.0)
 
 
-def test_right_answers_that_exact_match_counts_as_wrong_are_reported() -> None:
-    wordy_summary = {"em": 0.05, "contains": 0.4}
-    message = (
-        describe_exact_match_gap({"concat": wordy_summary, "sure": {"em": 0.3, "contains": 0.4}, "cot": {"em": None}})
-        or ""
-    )
+def test_methods_whose_answers_contain_gold_answers_but_do_not_equal_them_are_reported() -> None:
+    summary = {
+        "concat": {"em": 0.05, "contains": 0.4},
+        "sure": {"em": 0.3, "contains": 0.4},  # the gap is small enough
+        "cot": {"em": None},
+    }
+    message = describe_exact_match_gap(summary) or ""
     assert message.startswith("concat: 40.0% of the answers contain a gold answer, 5.0% equal one. ")
     assert "--set shorten=auto" in message
     assert "--judge" in message

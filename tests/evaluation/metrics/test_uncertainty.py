@@ -37,12 +37,13 @@ def test_answers_of_equal_confidence_are_one_step_of_the_curve_with_their_mean_r
 
 def test_the_calibration_error_tells_calibrated_from_overconfident() -> None:
     good_calibration = compute_calibration([0.75] * 4 + [0.25] * 4, [1, 1, 1, 0, 1, 0, 0, 0])
-    overconfident = compute_calibration([1.0] * 4, [0, 0, 1, 0])
+    overconfident_calibration = compute_calibration([1.0] * 4, [0, 0, 1, 0])
     assert good_calibration is not None
-    assert overconfident is not None
+    assert overconfident_calibration is not None
     assert good_calibration.ece == 0
-    assert overconfident.ece == 0.75
-    assert [(item.count, item.confidence, item.right) for item in overconfident.bins] == [(4, 1.0, 0.25)]
+    assert overconfident_calibration.ece == 0.75
+    (only_bin,) = overconfident_calibration.bins
+    assert (only_bin.count, only_bin.confidence, only_bin.right) == (4, 1.0, 0.25)
 
 
 def test_answers_without_a_confidence_are_left_out() -> None:
@@ -58,31 +59,33 @@ def test_answers_without_a_confidence_are_left_out() -> None:
 def test_the_area_lies_between_the_best_and_the_worst_order(data: st.DataObject) -> None:
     n = data.draw(st.integers(1, 30))
     confidences = data.draw(arrays.arrays(float, n, elements=st.sampled_from([0, 0.1, 0.3, 0.5, 0.9, 1])))
-    right = data.draw(arrays.arrays(float, n, elements=st.sampled_from([0, 0.5, 1])))
+    right = data.draw(arrays.arrays(float, n, elements=st.sampled_from([0, 0.5, 1])))  # the score of each answer
     calibration = compute_calibration(confidences, right)
-    worst = compute_calibration(1 - right, right)
+    worst_calibration = compute_calibration(1 - right, right)  # surest where wrong
     assert calibration is not None
-    assert worst is not None
-    assert calibration.best - 1e-9 <= calibration.area <= worst.area + 1e-9
+    assert worst_calibration is not None
+    assert calibration.best - 1e-9 <= calibration.area <= worst_calibration.area + 1e-9
     assert calibration.coverage[-1] == 1
     assert calibration.risk[-1] == pytest.approx(calibration.chance)
     assert 0 <= calibration.ece <= 1
     assert sum(item.count for item in calibration.bins) == n
-    risk_curves = [np.cumsum(wrong) / np.arange(1, n + 1) for wrong in shuffle_ties(confidences, 1 - right)]
+    # The area of tied answers is the mean over their orders; 50 random orders estimate it.
+    risk_curves = [np.cumsum(wrong) / np.arange(1, n + 1) for wrong in sort_with_shuffled_ties(confidences, 1 - right)]
     assert calibration.area == pytest.approx(np.mean(risk_curves), abs=0.2)
 
 
-def shuffle_ties(confidences: Any, wrong: Any) -> list[Any]:
-    """The answers by confidence, 50 times; each time, answers of equal confidence are in another random order."""
+def sort_with_shuffled_ties(confidences: Any, wrong: Any) -> list[Any]:
+    """`wrong` in the order of falling confidence, 50 times; answers of equal confidence are shuffled each time."""
     rng = np.random.default_rng(0)
     return [wrong[np.lexsort((rng.random(len(confidences)), -confidences))] for _ in range(50)]
 
 
 def test_an_answer_below_the_bound_is_unknown() -> None:
     result: Any = {"answer": "1889", "unknown": False, "confidence": 0.4, "evidence": [{"passage": "a"}]}
-    withheld = abstain_below(result, 0.5)
-    assert (withheld["answer"], withheld["unknown"], withheld["evidence"]) == ("unknown", True, [])
-    assert withheld["confidence"] == 0.4
+    withheld_result = abstain_below(result, 0.5)
+    assert withheld_result["answer"] == "unknown"
+    assert (withheld_result["unknown"], withheld_result["evidence"]) == (True, [])
+    assert withheld_result["confidence"] == 0.4
     assert abstain_below(result, 0.4) is result
     assert abstain_below({**result, "confidence": None}, 0.9)["answer"] == "1889"
 

@@ -1,4 +1,4 @@
-"""`quorum questions`: its output, its refusals, its file."""
+"""`quorum questions`: what it prints, which options it refuses, and the file of questions that it writes."""
 
 import json
 from pathlib import Path
@@ -23,6 +23,7 @@ def run_questions(quorum: Quorum, *args: str) -> CommandOutcome:
 def test_the_command_writes_questions_that_an_evaluation_reads(
     corpus: str, openai_server: OpenAIServer, quorum: Quorum, caplog: pytest.LogCaptureFixture
 ) -> None:
+    # The model knows the answers about even towers and lamps without a passage, so these questions are rejected.
     openai_server.reply(make_question_writer(reply_to_even_numbers("answer_base_closed", "Orm{n} Ida{n}")))
     # --all also writes the questions that were rejected
     run = run_questions(
@@ -47,8 +48,11 @@ def test_the_command_writes_questions_that_an_evaluation_reads(
         "--model",
         "openai:test",
         "--retriever",
+        "bm25",
+        "--out",
+        "out",
     )
-    run = quorum(*eval_command, "bm25", "--out", "out")
+    run = quorum(*eval_command)
     assert run.code == 0, run.err
     rows = [json.loads(line) for line in Path("out/results.jsonl").read_text().splitlines()]
     assert {row["id"] for row in rows} == {line["id"] for line in read_lines() if line["keep"]}
@@ -59,13 +63,13 @@ def test_the_command_writes_questions_that_an_evaluation_reads(
     )
 
 
-def test_kinds_that_fell_short_are_reported(corpus: str, openai_server: OpenAIServer, quorum: Quorum) -> None:
+def test_kinds_with_too_few_questions_are_reported(corpus: str, openai_server: OpenAIServer, quorum: Quorum) -> None:
     openai_server.reply(make_question_writer())
     run = run_questions(quorum, corpus, "--model", "openai:test", "--n", "9", "--mix", "single=1")
     assert run.out.splitlines()[2:] == [
         "Only 8 of 9 questions of the kind single were kept: the corpus has no more passages for such questions."
     ]
-    openai_server.reply("Question: none")
+    openai_server.reply("Question: none")  # the model finds nothing to ask about
     run = run_questions(quorum, corpus, "--model", "openai:test", "--n", "2", "--mix", "two=1", "--out", "other.jsonl")
     assert (run.code, Path("other.jsonl").exists()) == (1, False)
     assert "0 kept, 4 rejected: 4 where the passage gave nothing to ask about." in run.out
@@ -116,7 +120,7 @@ IMPOSSIBLE_OPTIONS = [
     (["--model", "openai:test", "--out", "q.csv"], "give a name that ends in .jsonl"),
     (["--model", "openai:test", "--max-cost", "-1"], "give dollars, from 0 on"),
     (["--model", "openai:test", "--max-cost", "1"], "a model has no price"),
-    (["--model", "openai:test", "--collection", "c"], "one of them (given are"),
+    (["--model", "openai:test", "--collection", "c"], "only one of them (given are"),
     (["--model", "openai:test", "--concurrency", "0"], "--concurrency 0 does not fit"),
     (["--model", "openai:test", "--set", "answer_type=long"], "Questions are written only with short answers"),
 ]
@@ -137,13 +141,19 @@ def test_a_missing_or_unnamed_corpus_is_refused(openai_server: OpenAIServer, quo
 
 
 @pytest.mark.parametrize(
-    "meta", ['{"kind": ["single"]}', '{"kind": "single", "evidence": 5}', '{"evidence": [{"passage": ["p"]}]}', "{}"]
+    ("meta", "count_with_kind"),
+    [
+        ('{"kind": ["single"]}', 0),
+        ('{"kind": "single", "evidence": 5}', 1),
+        ('{"evidence": [{"passage": ["p"]}]}', 0),
+        ("{}", 0),
+    ],
 )
-def test_a_line_with_edited_meta_is_read(meta: str) -> None:
+def test_a_line_with_edited_meta_is_read(meta: str, count_with_kind: int) -> None:
     OUTPUT_FILE.write_text('{"id": "q", "question": "Who?", "answers": ["Ida"], "meta": ' + meta + "}\n")
     file = QuestionFile(OUTPUT_FILE)
     file.check_corpus([], "the corpus")
-    assert (file.ids, sum(file.count_kept_by_kind().values())) == ({"q"}, int("evidence" in meta and "kind" in meta))
+    assert (file.ids, sum(file.count_kept_by_kind().values())) == ({"q"}, count_with_kind)
 
 
 def test_the_lines_of_a_deleted_file_are_forgotten() -> None:

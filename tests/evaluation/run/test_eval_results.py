@@ -1,4 +1,4 @@
-"""The folder of an evaluation: a cut last line is dropped, a summary covers several runs of one configuration."""
+"""The folder of an evaluation: results.jsonl, its summary, the check of config.json, and the check of the data."""
 
 import json
 from pathlib import Path
@@ -14,7 +14,7 @@ from quorum.evaluation.run.results import Results
 
 
 def make_row(id_: str, method: str = "concat", **fields: Any) -> Row:
-    """An answered row; `error` makes it a failed one."""
+    """A row of results.jsonl for an answered question, or for a failed one if `error` is given."""
     measures = {
         "em": 1.0,
         "f1": 1.0,
@@ -119,19 +119,19 @@ def test_a_line_that_is_no_result_is_named(tmp_path: Path, line: str) -> None:
         Results(path, ["concat"])
 
 
-def test_a_changed_configuration_names_the_difference(tmp_path: Path) -> None:
+def test_a_changed_configuration_is_refused_and_the_message_names_the_difference(tmp_path: Path) -> None:
     write_or_check_config(tmp_path, {"data": {"limit": 5}, "methods": {"concat": {"k": 5}}})
     (tmp_path / "results.jsonl").write_text("{}\n", encoding="utf-8")
     write_or_check_config(tmp_path, {"methods": {"concat": {"k": 5}}, "data": {"limit": 5}})
-    with pytest.raises(SetupError, match=r"methods\.concat\.k was 5, now 10; methods\.summary was absent, now there"):
+    with pytest.raises(SetupError, match=r"methods\.concat\.k was 5, now 10; methods\.summary was absent, now present"):
         write_or_check_config(tmp_path, {"data": {"limit": 5}, "methods": {"concat": {"k": 10}, "summary": {"k": 5}}})
 
 
-@pytest.mark.parametrize("results", [None, ""])
-def test_a_run_that_stopped_before_its_first_result_can_be_corrected(tmp_path: Path, results: str | None) -> None:
+@pytest.mark.parametrize("results_text", [None, ""])
+def test_a_run_that_stopped_before_its_first_result_can_be_corrected(tmp_path: Path, results_text: str | None) -> None:
     write_or_check_config(tmp_path, {"methods": {"concat": {"k": 5}}})
-    if results is not None:
-        (tmp_path / "results.jsonl").write_text(results, encoding="utf-8")
+    if results_text is not None:
+        (tmp_path / "results.jsonl").write_text(results_text, encoding="utf-8")
     write_or_check_config(tmp_path, {"methods": {"concat": {"k": 10}}})
     assert json.loads((tmp_path / "config.json").read_text(encoding="utf-8")) == {"methods": {"concat": {"k": 10}}}
 
@@ -167,8 +167,8 @@ def test_a_data_set_is_checked_before_the_first_question(tmp_path: Path, lines: 
 
 
 @pytest.mark.parametrize("limit", [0, -1])
-def test_a_limit_starts_at_one(tmp_path: Path, limit: int) -> None:
-    with pytest.raises(SetupError, match="limit"):
+def test_a_limit_below_one_is_refused(tmp_path: Path, limit: int) -> None:
+    with pytest.raises(SetupError, match=f"A limit of {limit} questions does not fit"):
         read_data(tmp_path / "data.jsonl", limit)
 
 

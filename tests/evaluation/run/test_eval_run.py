@@ -176,7 +176,7 @@ async def test_a_refused_key_stops_everything(data: Path, openai_server: OpenAIS
 @pytest.mark.parametrize(
     ("changed_options", "message"),
     [
-        ({"methods": "concat"}, "methods.concat_pf was there, now absent"),
+        ({"methods": "concat"}, "methods.concat_pf was present, now absent"),
         ({"methods": "concat,concat_pf[k=1]"}, r"concat_pf\[k=1\] was absent"),
         ({"limit": 3}, "data.limit was null, now 3"),
     ],

@@ -22,7 +22,7 @@ FIRST_OLD_NAMES = {new: old for old, new in reversed(NEW_KEYS.items())} | OLD_NA
 
 
 @pytest.fixture
-def data(tmp_path: Path) -> Path:
+def questions_file(tmp_path: Path) -> Path:
     path = tmp_path / "data.jsonl"
     passages = [{"id": f"p{n}", "title": "", "text": f"Ada Korn built tower {n}."} for n in range(3)]
     lines = [
@@ -41,11 +41,17 @@ def collect_all_details(folder: Path) -> list[dict[str, Any]]:
 
 @pytest.mark.parametrize("old_names", [LAST_OLD_NAMES, FIRST_OLD_NAMES])
 async def test_a_folder_of_an_older_version_is_resumed(
-    data: Path, openai_server: OpenAIServer, old_names: dict[str, str]
+    questions_file: Path, openai_server: OpenAIServer, old_names: dict[str, str]
 ) -> None:
     openai_server.reply(lambda request: "Ada Korn")
     context = Context(model="openai:test", attempts=1)
-    options = Options(data=data, corpus="pool", methods="concat,post_fusion", context=context, out=data.parent / "out")
+    options = Options(
+        data=questions_file,
+        corpus="pool",
+        methods="concat,post_fusion",
+        context=context,
+        out=questions_file.parent / "out",
+    )
     decision = await compare(await plan_comparison(options))
     folder = decision.scores.folder
     details, rows = collect_all_details(folder), list(read_answers(folder / "results.jsonl"))

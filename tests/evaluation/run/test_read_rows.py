@@ -1,7 +1,7 @@
-"""results.jsonl and details.jsonl of unknown origin are read, or refused in one sentence.
+"""Reading a results.jsonl or details.jsonl that perhaps no evaluation wrote.
 
-The sentence names the line of results.jsonl, or the method and question of a line of details.jsonl. A line of
-details.jsonl that cannot be parsed is skipped.
+A bad line is refused by an error of one sentence. The error names the line's number in results.jsonl, or the method and
+the question of a line of details.jsonl. A line of details.jsonl that cannot be parsed is skipped.
 """
 
 import json
@@ -17,7 +17,7 @@ from quorum.evaluation.run.details import LineIndex
 from quorum.evaluation.run.read_rows import read_rows
 
 ROW = {"id": "1", "method": "concat", "question": "When?", "answer": "1931", "gold": ["1931"], "em": 1.0, "error": None}
-BAD_LINES: dict[str, bytes] = {
+BAD_LINES: dict[str, bytes] = {  # by what is wrong: the name of a field, its value, or the form of the line
     "nested": b'{"id": "1", "method": "concat", "em": ' + b"[" * 100_000 + b"]" * 100_000 + b"}",
     "digits": b'{"id": "1", "method": "concat", "em": ' + b"9" * 5000 + b"}",
     "huge": b'{"id": "1", "method": "concat", "em": 1e300}',
@@ -45,13 +45,13 @@ def make_line(**fields: Any) -> bytes:
     return json.dumps(ROW | fields).encode()
 
 
-@pytest.mark.parametrize("name", BAD_LINES)
-def test_a_bad_line_is_named(name: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("bad_line", BAD_LINES.values(), ids=BAD_LINES)
+def test_the_error_names_a_bad_line_of_the_results(bad_line: bytes, tmp_path: Path) -> None:
     with pytest.raises(SetupError, match=r"results\.jsonl, line 2 is not .*; remove the line\.$"):
-        read_results(write_results(tmp_path, make_line(id="0"), BAD_LINES[name]))
+        read_results(write_results(tmp_path, make_line(id="0"), bad_line))
 
 
-def test_lines_of_an_evaluation_are_read_and_a_cut_one_is_skipped(tmp_path: Path) -> None:
+def test_lines_of_an_evaluation_are_read_and_an_incomplete_last_line_is_skipped(tmp_path: Path) -> None:
     folder = write_results(tmp_path, make_line(), make_line(id="2", em=False, seconds=0.5, candidates=None))
     with (folder / "results.jsonl").open("ab") as file:
         file.write(b'{"id": "3", "meth')
@@ -59,14 +59,14 @@ def test_lines_of_an_evaluation_are_read_and_a_cut_one_is_skipped(tmp_path: Path
     assert read_results(folder).ids == ("1", "2")
 
 
-def test_a_device_is_no_results_file(tmp_path: Path) -> None:
+def test_a_device_is_refused_as_a_results_file(tmp_path: Path) -> None:
     (tmp_path / "results.jsonl").symlink_to("/dev/zero")
     with pytest.raises(SetupError, match="cannot be read"):
         list(read_rows(tmp_path / "results.jsonl"))
 
 
 @pytest.mark.parametrize(
-    "details",
+    "fields",
     [
         {"calls": 3},
         {"calls": [1]},
@@ -75,16 +75,19 @@ def test_a_device_is_no_results_file(tmp_path: Path) -> None:
         {},
     ],
 )
-def test_foreign_details_are_refused_in_one_sentence(details: dict[str, Any], tmp_path: Path) -> None:
+def test_details_with_calls_of_another_form_are_refused_in_one_sentence(fields: dict[str, Any], tmp_path: Path) -> None:
     folder = write_results(tmp_path, make_line())
-    (folder / "details.jsonl").write_text(json.dumps({"method": "concat", "id": "1", **details}) + "\n")
-    with pytest.raises(SetupError, match=r"details\.jsonl has a line that no evaluation wrote"):
+    (folder / "details.jsonl").write_text(json.dumps({"method": "concat", "id": "1", **fields}) + "\n")
+    message = r"details\.jsonl has an invalid line, for the method 'concat' and the question '1'; remove the line\.$"
+    with pytest.raises(SetupError, match=message):
         read_calls_and_certificates(read_results(folder), ["concat"])
 
 
 def test_details_that_cannot_be_parsed_are_skipped(tmp_path: Path) -> None:
-    deep_line = b'{"method": "concat", "id": "1", "calls": ' + b"[" * 100_000
-    odd_line = b'{"method": {}, "id": 1}'
-    (tmp_path / "details.jsonl").write_bytes(b"\n".join([deep_line, odd_line, b"\xff", b"{}"]) + b"\n")
+    deeply_nested_line = b'{"method": "concat", "id": "1", "calls": ' + b"[" * 100_000
+    line_with_wrong_types = b'{"method": {}, "id": 1}'
+    (tmp_path / "details.jsonl").write_bytes(
+        b"\n".join([deeply_nested_line, line_with_wrong_types, b"\xff", b"{}"]) + b"\n"
+    )
     with LineIndex(tmp_path / "details.jsonl") as index:
         assert index.offset_of_key == {}

@@ -64,6 +64,7 @@ async def test_blendfilter_answers_through_its_whole_graph() -> None:
     assert result["retrieved"] == ["tea", "haydn", "kiln"]
     assert (result["answer"], join_ids(result["passages"])) == ("Rohrau", "haydn")
     assert (result["malformed"], result["dropped"]) == ({}, 0)
+    # Knowledge from passages, knowledge from memory, topic; judge and choose for each of 3 queries; reason, extract.
     assert sum(usage["calls"] for usage in result["usage"].values()) == 11
 
 
@@ -77,8 +78,8 @@ async def test_a_yes_no_question_gets_yes_no_or_unknown(method: str) -> None:
 
 async def test_answers_from_memory_are_unknown() -> None:
     for method in ("direct", "cot"):
-        for kind in ("short", "yes_no"):
-            result = await answer(BIRTH_QUESTION, method, Context(retrieve=False, answer_type=kind))
+        for answer_type in ("short", "yes_no"):
+            result = await answer(BIRTH_QUESTION, method, Context(retrieve=False, answer_type=answer_type))
             assert (result["unknown"], result["passages"], result["malformed"]) == (True, [], {})
 
 
@@ -98,7 +99,7 @@ PARSERS = {
     "choose": partial(parse_passage_ids, count=2),
     "judge_and_choose": partial(parse_passage_ids, count=2),
 }
-PIECES = [
+TEXT_PIECES = [
     *"ab 1.:{}\"'*-\n[]",
     "Answer: ",
     "Question: ",
@@ -108,14 +109,14 @@ PIECES = [
     "東",
     "Rohrau",
 ]
-ODD_TEXTS = st.lists(st.sampled_from(PIECES), max_size=30).map("".join)
+ODD_TEXTS = st.lists(st.sampled_from(TEXT_PIECES), max_size=30).map("".join)
 
 
 @given(ODD_TEXTS, ODD_TEXTS, st.sampled_from(sorted(PARSERS)), st.sampled_from([0.0, 1.0]))
 @settings(max_examples=40, deadline=None)
-async def test_replies_to_odd_texts_keep_their_contract(text: str, title: str, prompt: str, temperature: float) -> None:
+async def test_replies_to_odd_texts_are_never_malformed(text: str, title: str, prompt: str, temperature: float) -> None:
     stated_conclusion = STATED_CONCLUSION.match(text)
-    # The model copies a stated conclusion without its full stop: skip conclusions that are no answers, such as ".".
+    # The model copies a stated conclusion without its full stop: skip texts whose conclusion is no answer, such as ".".
     assume(
         not stated_conclusion or not parse_short_answer(stated_conclusion["answer"].strip().removesuffix(".")).malformed
     )

@@ -63,7 +63,10 @@ WORDS = [
 def test_tokens_are_those_of_the_base_model(text: str, ids: list[int]) -> None:
     assert get_encoder().tokens(text).ids == ids
     assert get_encoder().count(text) == len(ids)
-    special_tokens = {get_encoder().cls, get_encoder().sep}  # they mark where a row and its parts begin and end
+    special_tokens = {
+        get_encoder().cls,
+        get_encoder().sep,
+    }  # they mark where the model's input and its parts begin and end
     assert not special_tokens & set(ids)  # no text can contain them
 
 
@@ -122,10 +125,10 @@ def test_an_embedding_does_not_depend_on_its_batch() -> None:
 
 
 def test_only_the_first_tokens_of_a_text_are_embedded() -> None:
-    word, room = "river ", MAX_EMBEDDED_TOKENS - 2
-    full, longer = get_encoder().embed([word * room, word * (room + 50)])
-    assert np.array_equal(full, longer)
-    assert not np.array_equal(full, get_encoder().embed([word * (room - 1)])[0])
+    word, max_words = "river ", MAX_EMBEDDED_TOKENS - 2  # one token for each word, and two special tokens
+    longest, too_long = get_encoder().embed([word * max_words, word * (max_words + 50)])
+    assert np.array_equal(longest, too_long)
+    assert not np.array_equal(longest, get_encoder().embed([word * (max_words - 1)])[0])
 
 
 def run_script(script: str) -> str:
@@ -136,7 +139,8 @@ def run_script(script: str) -> str:
     return process.stdout.strip()
 
 
-READ_SCRIPT = """
+# Imports EmbeddedReader and makes `message`, a prompt that EmbeddedReader can answer.
+MESSAGE_SCRIPT = """
 from langchain_core.messages import HumanMessage
 from quorum.models.embedded.chat import EmbeddedReader
 inputs = {"question": "Where was Joseph Haydn born?",
@@ -148,7 +152,7 @@ message = HumanMessage("ask", additional_kwargs={"quorum": {"prompt": "answer", 
 def test_the_encoder_runs_without_torch_or_transformers() -> None:
     script = f"""
 import sys
-{READ_SCRIPT}
+{MESSAGE_SCRIPT}
 answer = EmbeddedReader().invoke([message]).text
 from quorum.models.embedded.embeddings import EmbeddedEmbeddings
 EmbeddedEmbeddings().embed_query("a")
@@ -161,21 +165,21 @@ print("Rohrau" in answer, sorted(unwanted & set(sys.modules)))
 def test_the_event_loop_opens_no_file() -> None:
     script = f"""
 import asyncio, sys, threading
-{READ_SCRIPT}
-opened, watched = [], threading.Event()
+{MESSAGE_SCRIPT}
+opened_files, is_watching = [], threading.Event()
 
 def watch(event, args):
-    if event == "open" and watched.is_set() and threading.current_thread() is threading.main_thread():
-        opened.append(args[0])
+    if event == "open" and is_watching.is_set() and threading.current_thread() is threading.main_thread():
+        opened_files.append(args[0])
 
 async def main():
     model = await asyncio.to_thread(EmbeddedReader)
-    watched.set()
+    is_watching.set()
     await model.ainvoke([message])
-    watched.clear()
+    is_watching.clear()
 
 sys.addaudithook(watch)
 asyncio.run(main())
-print([name for name in opened if not str(name).endswith((".py", ".pyc"))])
+print([name for name in opened_files if not str(name).endswith((".py", ".pyc"))])
 """
     assert run_script(script) == "[]"

@@ -1,7 +1,7 @@
 """The encoder gives the same results in both of its ways to compute.
 
-With few rows, all cores compute each run together. With many rows, or while many questions are expected, each core
-computes rows of its own.
+With few rows (token sequences, one for each text), all cores compute together. With many rows, or while many questions
+are expected, each core computes rows of its own.
 """
 
 import random
@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from openai_server import OpenAIServer
+from openai_server import OpenAIServer, Request
 
 import quorum
 from quorum.models.embedded.encoder import LONGEST_REMEMBERED_TEXT, Encoder, Logits, get_encoder
@@ -22,7 +22,7 @@ WORDS = ["tower", "stood", "by", "a", "river", "for", "90", "years", "until", "s
 
 @pytest.fixture(scope="module")
 def encoder() -> Encoder:
-    """An encoder that believes in two cores, also on a machine with one."""
+    """An encoder that works as on a machine with two cores, whatever this machine has."""
     encoder = Encoder()
     encoder.sessions.core_count = 2
     return encoder
@@ -70,14 +70,16 @@ def test_several_threads_share_an_encoder(encoder: Encoder) -> None:
     assert all(np.array_equal(expected, actual) for actual in vectors)
 
 
-@pytest.mark.parametrize(("rows", "rows_per_run"), [(0, 1), (1, 1), (2, 1), (3, 2), (30, ROWS_PER_RUN_ON_ONE_CORE)])
-def test_each_core_gets_its_share_of_the_rows(encoder: Encoder, rows: int, rows_per_run: int) -> None:
-    assert encoder.sessions.count_rows_per_run(rows) == ROWS_PER_RUN
+@pytest.mark.parametrize(
+    ("row_count", "rows_per_run"), [(0, 1), (1, 1), (2, 1), (3, 2), (30, ROWS_PER_RUN_ON_ONE_CORE)]
+)
+def test_each_core_gets_its_share_of_the_rows(encoder: Encoder, row_count: int, rows_per_run: int) -> None:
+    assert encoder.sessions.count_rows_per_run(row_count) == ROWS_PER_RUN
     with expect_many_questions():
-        assert encoder.sessions.count_rows_per_run(rows) == rows_per_run
+        assert encoder.sessions.count_rows_per_run(row_count) == rows_per_run
 
 
-def test_no_row_gives_no_vector(encoder: Encoder) -> None:
+def test_no_text_gives_no_vector(encoder: Encoder) -> None:
     with expect_many_questions():
         assert encoder.embed([]).shape == (0, 384)
 
@@ -91,22 +93,27 @@ def test_many_questions_are_expected_until_the_last_block_ends() -> None:
 
 
 async def test_an_evaluation_expects_many_questions(openai_server: OpenAIServer, tmp_path: Path) -> None:
-    expected: list[bool] = []
-    openai_server.reply(lambda request: str(expected.append(are_many_questions_expected())))
+    expectations: list[bool] = []  # for each request, whether many questions were expected when it arrived
+
+    def reply(_: Request) -> str:
+        expectations.append(are_many_questions_expected())
+        return "Ada Korn"
+
+    openai_server.reply(reply)
     passages = [{"id": "1", "title": "Vell", "text": "Ada Korn built it in 1874."}]
     questions = [{"id": "1", "question": "Who built it?", "answers": ["Ada Korn"], "passages": passages}]
     await quorum.evaluate_async(questions, "concat", context=quorum.Context(model="openai:test"), out=tmp_path / "out")
-    assert expected == [True]
+    assert expectations == [True]
     assert not are_many_questions_expected()
 
 
-def test_a_text_is_counted_the_same_each_time() -> None:
+def test_the_tokens_of_a_text_are_counted_the_same_each_time() -> None:
     text = "Passages\n\nthe river\n" + "the river broke it in 1931 and nobody knows why\n" * 2 + "\nAnswer:"
     count = len(get_encoder().tokens(text).ids)
     assert [get_encoder().count(text) for _ in range(3)] == [count] * 3
 
 
-def test_very_long_texts_are_counted_and_not_remembered(encoder: Encoder) -> None:
+def test_the_token_counts_of_very_long_texts_are_not_remembered(encoder: Encoder) -> None:
     text = "the river " * LONGEST_REMEMBERED_TEXT + "\nit stood"
     assert encoder.count(text) == 2 * LONGEST_REMEMBERED_TEXT + 2
-    assert list(encoder.counts.items) == ["it stood"]
+    assert list(encoder.counts.items) == ["it stood"]  # the short line was counted by itself

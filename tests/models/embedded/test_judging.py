@@ -87,14 +87,14 @@ async def test_empty_input_gives_no_scores() -> None:
     empty = Passage(id="e", title="t", text="")
     assert await score_sentences(QUESTION, [empty]) == [[]]
     assert await score_sentences("", PASSAGES[1:]) == [[(0, 30, 0.0), (31, 62, 0.0)]]
-    assert SentenceHead().probabilities([], []) == []
+    assert SentenceHead().compute_probabilities([], []) == []
 
 
 def test_a_sentence_without_a_token_in_the_window_gets_probability_0() -> None:
     states = np.ones((16, 384), np.float32)
     token_masks = np.zeros((2, 16), np.float32)
     token_masks[0, 3:9] = 1
-    (chances,) = get_sentence_head().probabilities([states], [SentenceTokens(token_masks)])
+    (chances,) = get_sentence_head().compute_probabilities([states], [SentenceTokens(token_masks)])
     assert chances[0] > 0
     assert chances[1] == 0
 

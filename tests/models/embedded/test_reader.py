@@ -39,9 +39,9 @@ def test_every_prompt_has_a_responder() -> None:
 @pytest.mark.parametrize("prompt", PARSERS)
 async def test_usage_counts_tokens(prompt: str) -> None:
     received_reply = await reply(prompt)
-    sent = make_message(prompt, BIRTH_QUESTION, PASSAGES)
+    message = make_message(prompt, BIRTH_QUESTION, PASSAGES)
     assert received_reply.usage_metadata is not None
-    assert received_reply.usage_metadata["input_tokens"] == get_encoder().count(sent.text)
+    assert received_reply.usage_metadata["input_tokens"] == get_encoder().count(message.text)
     assert received_reply.usage_metadata["output_tokens"] == get_encoder().count(received_reply.text)
     assert received_reply.response_metadata["finish_reason"] == "stop"
 
@@ -58,19 +58,19 @@ async def test_evidence_is_verbatim() -> None:
 
 
 @pytest.mark.parametrize(
-    ("sent", "refused_name"),
+    ("message", "refused_name"),
     [
         (HumanMessage("Hello!"), "free text"),
         (HumanMessage("x", additional_kwargs={"quorum": {"prompt": "sonnet", "inputs": {}}}), "the prompt 'sonnet'"),
     ],
 )
-async def test_unserved_prompts_are_refused(sent: HumanMessage, refused_name: str) -> None:
+async def test_unserved_prompts_are_refused(message: HumanMessage, refused_name: str) -> None:
     with pytest.raises(
         SetupError, match=f"cannot answer {refused_name}: it serves the prompts answer, .* choose a chat model"
     ):
-        await EmbeddedReader().ainvoke([sent])
+        await EmbeddedReader().ainvoke([message])
     with pytest.raises(SetupError, match=refused_name):
-        EmbeddedReader().invoke([sent])
+        EmbeddedReader().invoke([message])
 
 
 @pytest.mark.parametrize("prompt", sorted(CLAIM_PROMPTS))
@@ -81,13 +81,13 @@ async def test_claims_are_refused(prompt: str) -> None:
 
 @pytest.mark.parametrize("prompt", sorted(JUDGE_PROMPTS))
 async def test_judging_answers_is_refused(prompt: str) -> None:
-    with pytest.raises(SetupError, match=r"cannot judge answers: it finds text.* for example --judge openai:"):
+    with pytest.raises(SetupError, match=r"cannot judge answers, .* finds text.* for example --judge openai:"):
         await reply(prompt)
 
 
 @pytest.mark.parametrize("prompt", sorted(QUESTION_PROMPTS))
 async def test_writing_questions_is_refused(prompt: str) -> None:
-    with pytest.raises(SetupError, match=r"cannot write questions: it finds text.* for example --model openai:"):
+    with pytest.raises(SetupError, match=r"cannot write questions, .* finds text.* for example --model openai:"):
         await reply(prompt)
 
 

@@ -26,7 +26,7 @@ def test_the_items_used_last_are_kept() -> None:
     assert items.get("a") is None
 
 
-def test_passages_read_one_by_one_give_the_reading_of_all_windows_together() -> None:
+def test_a_job_gives_the_reading_of_all_its_windows_in_one_run_of_the_encoder() -> None:
     model, calibration = get_encoder(), Calibration.from_manifest(read_manifest())
     for question in ("Where was Haydn born?", "When did Haydn die?", "in 1732 Vienna"):
         windows = make_windows(model, question, PASSAGES, calibration.window)
@@ -54,16 +54,16 @@ def test_a_job_is_answered_at_once_when_all_its_passages_have_been_read() -> Non
 
 def test_counting_a_text_line_by_line_gives_the_number_of_its_tokens() -> None:
     text = "Question: who?\r\n\n" + "An unbelievable line, çà et là. " * 9 + "\n\u0301accent\n\n日本 語" + "x" * 300
-    for _ in range(2):
+    for _ in range(2):  # the second time the counts of the lines are remembered
         assert get_encoder().count(text) == len(get_encoder().tokens(text).ids)
 
 
-def test_remembered_vectors_equal_computed_ones_even_if_a_caller_changes_what_it_got() -> None:
+def test_remembered_vectors_stay_right_even_if_a_caller_changes_the_returned_ones() -> None:
     RECENT_VECTORS.clear()
     texts = ["Where was Haydn born?", "tea", "Where was Haydn born?"]
-    first = EmbeddedEmbeddings().embed_documents(texts)
-    assert first == embed_without_memory(texts)
-    first[0][0] = 9.0
+    returned_vectors = EmbeddedEmbeddings().embed_documents(texts)
+    assert returned_vectors == embed_without_memory(texts)
+    returned_vectors[0][0] = 9.0
     assert EmbeddedEmbeddings().embed_documents(texts) == embed_without_memory(texts)
 
 

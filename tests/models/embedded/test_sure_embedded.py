@@ -1,4 +1,4 @@
-"""SuRe with the embedded reader: what it proposes, writes and judges."""
+"""SuRe with the embedded reader: the candidates that the reader proposes, the summaries that it writes and judges."""
 
 from typing import Any
 
@@ -22,6 +22,7 @@ PASSAGES = [
 
 
 async def reply(prompt: str, sampler: Sampler | None = None, **inputs: Any) -> str:
+    """The reader's reply to the prompt of this name."""
     inputs = {"question": QUESTION, "passages": PASSAGES, **inputs}
     return await RESPONDERS[prompt](inputs, sampler or Sampler())
 
@@ -36,18 +37,21 @@ async def test_candidates_are_short_and_different_and_stand_in_the_passages() ->
     candidates = await propose_candidates(4)
     assert candidates[0] == "Rohrau"
     assert len(candidates) == 4
-    for place, candidate in enumerate(candidates):
+    for index, candidate in enumerate(candidates):
         assert len(candidate.split()) <= 3
         assert any(contains_answer(passage["text"], [candidate]) for passage in PASSAGES)
-        assert not any(contains_answer(candidate, [other]) for other in candidates[:place])
+        assert not any(contains_answer(candidate, [other]) for other in candidates[:index])
     assert await propose_candidates(2) == candidates[:2]
 
 
 async def test_candidates_are_drawn_by_seed_above_temperature_0() -> None:
-    drawn = [tuple(await propose_candidates(2, Sampler(2.0, 1.0, seed))) for seed in "abcdefgh"]
-    assert drawn == [tuple(await propose_candidates(2, Sampler(2.0, 1.0, seed))) for seed in "abcdefgh"]
-    assert len(set(drawn)) > 1
-    assert all(len(set(pair)) == 2 for pair in drawn)
+    pairs, pairs_again = [
+        [tuple(await propose_candidates(2, Sampler(temperature=2.0, seed=seed))) for seed in "abcdefgh"]
+        for _ in range(2)
+    ]
+    assert pairs == pairs_again
+    assert len(set(pairs)) > 1
+    assert all(len(set(pair)) == 2 for pair in pairs)
 
 
 async def test_a_summary_holds_the_sentences_with_the_prediction() -> None:
@@ -68,13 +72,14 @@ async def test_a_summary_says_when_nothing_supports_the_prediction(prediction: s
 
 
 async def test_a_summary_has_three_sentences_at_most() -> None:
-    many = [Passage(id="m", title="", text=" ".join(f"In {year}, Haydn was in Rohrau." for year in range(1800, 1806)))]
-    text = await reply("conditional_summary", passages=many, choices="(a) Rohrau", prediction="(a) Rohrau")
+    six_sentences = " ".join(f"In {year}, Haydn was in Rohrau." for year in range(1800, 1806))
+    passages = [Passage(id="m", title="", text=six_sentences)]
+    text = await reply("conditional_summary", passages=passages, choices="(a) Rohrau", prediction="(a) Rohrau")
     assert text.count("Haydn was in Rohrau.") == 3
     assert (await reply("generic_summary")).startswith("The composer Joseph Haydn was born in Rohrau")
 
 
-async def test_validity_is_whether_the_summary_answers_with_the_prediction() -> None:
+async def test_a_prediction_is_valid_if_the_summary_answers_with_it() -> None:
     summary = "Joseph Haydn was born in Rohrau."
     assert await reply("validity", prediction="Rohrau", summary=summary) == "True"
     assert await reply("validity", prediction="Vienna", summary=summary) == "False"
@@ -82,21 +87,22 @@ async def test_validity_is_whether_the_summary_answers_with_the_prediction() -> 
 
 
 async def test_ranking_prefers_the_summary_that_answers() -> None:
+    """The prompt calls the two summaries Passage 1 and Passage 2. Of equal ones, the first is preferred."""
     good, bad = "Joseph Haydn was born in Rohrau.", "Tea is a drink made from leaves."
     assert await reply("ranking", first=good, second=bad) == "Passage 1"
     assert await reply("ranking", first=bad, second=good) == "Passage 2"
     assert await reply("ranking", first=good, second=good) == "Passage 1"
 
 
-async def test_a_choice_is_one_of_the_choices() -> None:
+async def test_a_question_with_choices_is_answered_with_one_of_them() -> None:
     assert await reply("answer_choices", choices="(a) Vienna (b) Rohrau") == "(b) Rohrau"
-    assert await reply("answer_choices", choices="(a) Oslo (b) Berlin") == "(a) Oslo"
+    assert await reply("answer_choices", choices="(a) Oslo (b) Berlin") == "(a) Oslo"  # neither is in the passages
 
 
 @pytest.mark.parametrize(
     ("method", "settings", "calls"),
     [
-        ("sure", {}, 7),
+        ("sure", {}, 7),  # for two candidates: 1 prompt to propose them, 2 summaries, 2 validities, 2 rankings
         ("sure", {"candidates": 3}, 13),
         ("sure", {"ranking": "lazy"}, 7),  # both candidates are valid here, so both are ranked
         ("sure", {"sure_parts": "ranking"}, 5),

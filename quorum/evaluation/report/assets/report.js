@@ -1,16 +1,21 @@
 "use strict";
-// The table of questions. The page holds an index of all questions; their details are packed, 25 questions at a time.
+// The table of questions. The page holds an index of all questions; their details are compressed
+// (gzip, then base64), 25 questions at a time.
 // Everything that comes from questions, passages and models is set as text, never as markup.
 (() => {
   const data = JSON.parse(document.getElementById("index").textContent);
   const { methods, rows, questions_per_chunk: questionsPerChunk, questions_per_page: questionsPerPage } = data;
   // A row: the question's id, the question, its accepted answers, then for each method a cell [score, mark, confidence].
-  const FIRST = 3; // where the cells of a row begin
-  const MARKS = { r: "✓", w: "✗", u: "?", e: "!", "": "–" };
-  const SCORES = { em: "EM", f1: "F1", rouge_l: "ROUGE-L", str_em: "STR-EM" };
-  const NAMES = { r: "right", w: "wrong", p: "partly right", u: "unknown", e: "failed", "": "not asked" };
+  // The mark is a key of MARK_NAMES.
+  const FIRST_CELL = 3; // index of the first cell in a row
+  const MARK_SIGNS = { r: "✓", w: "✗", u: "?", e: "!", "": "–" };
+  const MEASURE_NAMES = { em: "EM", f1: "F1", rouge_l: "ROUGE-L", str_em: "STR-EM" };
+  const MARK_NAMES = { r: "right", w: "wrong", p: "partly right", u: "unknown", e: "failed", "": "not asked" };
+  // kind: a key of ROW_TESTS, or "" for every question; method: the index of the method chosen beside it, -1 for any;
+  // sort: what the rows are sorted by: -1 their order in the data, 0 the question, 1 the first method, ...;
+  // open: the numbers of the rows whose details are shown.
   const state = { text: "", kind: "", method: -1, sort: -1, descending: false, page: 0, open: new Set() };
-  const unpacked = new Map();
+  const unpacked = new Map(); // number of a chunk -> promise of the details of its questions
 
   const makeElement = (name, className, text) => {
     const node = document.createElement(name);
@@ -30,20 +35,21 @@
     return unpacked.get(number);
   }
 
-  const cells = (row) => row.slice(FIRST);
+  const getCells = (row) => row.slice(FIRST_CELL);
   const isRight = (cell) => cell[0] !== null && cell[0] > 0.999;
-  const KINDS = {
-    differ: (row) => new Set(cells(row).filter((cell) => cell[0] !== null).map((cell) => isRight(cell))).size > 1,
-    none_right: (row) => !cells(row).some(isRight),
-    all: (row) => cells(row).every(isRight),
-    right: (row) => selectCells(row).some(isRight),
-    wrong: (row) => selectCells(row).some((cell) => cell[1] === "w" || cell[1] === "p" || (cell[1] === "u" && !isRight(cell))),
-    unknown: (row) => selectCells(row).some((cell) => cell[1] === "u"),
-    failed: (row) => selectCells(row).some((cell) => cell[1] === "e"),
+  // For each choice of the menu "Which questions": whether a row is shown.
+  const ROW_TESTS = {
+    differ: (row) => new Set(getCells(row).filter((cell) => cell[0] !== null).map((cell) => isRight(cell))).size > 1,
+    none_right: (row) => !getCells(row).some(isRight),
+    all: (row) => getCells(row).every(isRight),
+    right: (row) => getChosenCells(row).some(isRight),
+    wrong: (row) => getChosenCells(row).some((cell) => cell[1] === "w" || cell[1] === "p" || (cell[1] === "u" && !isRight(cell))),
+    unknown: (row) => getChosenCells(row).some((cell) => cell[1] === "u"),
+    failed: (row) => getChosenCells(row).some((cell) => cell[1] === "e"),
   };
-  const selectCells = (row) => (state.method < 0 ? cells(row) : [row[FIRST + state.method]]);
+  const getChosenCells = (row) => (state.method < 0 ? getCells(row) : [row[FIRST_CELL + state.method]]);
 
-  function findRows() {
+  function findShownNumbers() {
     const words = state.text.toLowerCase().split(/\s+/).filter(Boolean);
     const shownNumbers = [];
     rows.forEach((row, number) => {
@@ -51,10 +57,10 @@
         const text = (row[0] + " " + row[1] + " " + row[2].join(" ")).toLowerCase();
         if (!words.every((word) => text.includes(word))) return;
       }
-      if (!state.kind || KINDS[state.kind](row)) shownNumbers.push(number);
+      if (!state.kind || ROW_TESTS[state.kind](row)) shownNumbers.push(number);
     });
     if (state.sort >= 0) {
-      const value = (number) => (state.sort === 0 ? rows[number][1].toLowerCase() : getSortKey(rows[number][FIRST + state.sort - 1]));
+      const value = (number) => (state.sort === 0 ? rows[number][1].toLowerCase() : getSortKey(rows[number][FIRST_CELL + state.sort - 1]));
       shownNumbers.sort((first, second) => {
         const [a, b] = [value(first), value(second)];
         return ((a > b) - (a < b)) * (state.descending ? -1 : 1) || first - second;
@@ -62,18 +68,20 @@
     } else if (state.descending) shownNumbers.reverse();
     return shownNumbers;
   }
+  // Failed and not asked come below unknown, and unknown below any score.
   const getSortKey = (cell) => (cell[1] === "e" || cell[1] === "" ? -2 : cell[1] === "u" && !isRight(cell) ? -1 : cell[0]);
 
+  // The mark of an answer. An unknown answer that is right (the question has no answer) is shown as "✓?".
   function makeChip(cell) {
-    const text = cell[1] === "p" ? Math.round(100 * cell[0]) : cell[1] === "u" && isRight(cell) ? "✓?" : MARKS[cell[1]];
+    const text = cell[1] === "p" ? Math.round(100 * cell[0]) : cell[1] === "u" && isRight(cell) ? "✓?" : MARK_SIGNS[cell[1]];
     const node = makeElement("span", "chip " + (cell[1] === "u" && isRight(cell) ? "r" : cell[1]), text);
-    node.title = NAMES[cell[1]] + (cell[2] === null ? "" : ", confidence " + cell[2].toFixed(2));
+    node.title = MARK_NAMES[cell[1]] + (cell[2] === null ? "" : ", confidence " + cell[2].toFixed(2));
     node.setAttribute("aria-label", node.title);
     return node;
   }
 
   function draw() {
-    const shownNumbers = findRows();
+    const shownNumbers = findShownNumbers();
     const pages = Math.max(1, Math.ceil(shownNumbers.length / questionsPerPage));
     state.page = Math.min(state.page, pages - 1);
     const body = byId("rows");
@@ -82,12 +90,12 @@
       body.append(makeRow(number));
       if (state.open.has(number)) body.append(renderDetails(number));
     }
-    byId("found").textContent = shownNumbers.length === rows.length
+    byId("question-count").textContent = shownNumbers.length === rows.length
       ? rows.length.toLocaleString("en") + " questions"
       : shownNumbers.length.toLocaleString("en") + " of " + rows.length.toLocaleString("en") + " questions";
-    byId("where").textContent = "page " + (state.page + 1) + " of " + pages;
-    byId("before").disabled = state.page === 0;
-    byId("after").disabled = state.page >= pages - 1;
+    byId("page-number").textContent = "page " + (state.page + 1) + " of " + pages;
+    byId("previous-page").disabled = state.page === 0;
+    byId("next-page").disabled = state.page >= pages - 1;
     document.querySelectorAll("#head th").forEach((head, place) => {
       const isSorted = place === state.sort + 1;
       head.setAttribute("aria-sort", isSorted ? (state.descending ? "descending" : "ascending") : "none");
@@ -107,7 +115,7 @@
     button.dataset.number = number;
     appendChildren(cell, button, makeElement("small", "", row[2].length ? row[2].slice(0, 3).join(" · ") : "no answer in the data"));
     appendChildren(node, makeElement("td", "", number + 1), cell);
-    cells(row).forEach((methodCell, place) => {
+    getCells(row).forEach((methodCell, place) => {
       const scoreCell = appendChildren(makeElement("td", "mark"), makeChip(methodCell));
       scoreCell.dataset.method = methods[place];
       node.append(scoreCell);
@@ -123,7 +131,7 @@
       .then((list) => {
         const details = list[number % questionsPerChunk];
         cell.replaceChildren(appendChildren(makeElement("p", "note"), "accepted: " + (rows[number][2].join(" · ") || "unknown"), " · id " + rows[number][0]));
-        details.answers.forEach((answer, place) => answer && cell.append(renderAnswer(answer, methods[place], details.passages, rows[number][FIRST + place])));
+        details.answers.forEach((answer, place) => answer && cell.append(renderAnswer(answer, methods[place], details.passages, rows[number][FIRST_CELL + place])));
       })
       .catch((error) => { cell.textContent = "This question cannot be unpacked: " + error.message; });
     return node;
@@ -132,7 +140,7 @@
   function renderAnswer(answer, method, passages, methodCell) {
     const node = makeElement("section", "answer"), head = makeElement("header");
     const facts = [];
-    for (const [name, value] of Object.entries(answer.scores_by_measure)) facts.push(name === "judged" ? "judged " + (value ? "right" : "wrong") : (SCORES[name] || name) + " " + (100 * value).toFixed(0));
+    for (const [name, value] of Object.entries(answer.scores_by_measure)) facts.push(name === "judged" ? "judged " + (value ? "right" : "wrong") : (MEASURE_NAMES[name] || name) + " " + (100 * value).toFixed(0));
     if (answer.confidence !== null && answer.confidence !== undefined) facts.push("confidence " + answer.confidence.toFixed(2));
     if (answer.calls !== null) facts.push(answer.calls + (answer.calls === 1 ? " call" : " calls"), (answer.input_tokens + answer.output_tokens).toLocaleString("en") + " tokens");
     facts.push(answer.seconds.toFixed(2) + " s");
@@ -147,6 +155,7 @@
     return appendChildren(node, makePassageList(answer, passages), makeReplyList(answer.replies || []));
   }
 
+  // The nodes of the method itself, without those of its subgraphs; repetitions in one round are shown as "×3".
   function makePath(steps) {
     const node = makeElement("div", "path");
     let last = null, count = 0;
@@ -198,8 +207,8 @@
     const evidenceOf = new Map((answer.evidence || []).map((item) => [item.passage, item]));
     const voters = new Set(answer.voters_without_evidence || []), claim = answer.has_only_votes ? " that voted for it" : " with evidence";
     const node = makeFolded(answer.passages.length + " passages" + (evidenceOf.size ? ", " + evidenceOf.size + claim : ""));
-    answer.passages.forEach((place, rank) => {
-      const [id, title, text, where] = passages[place], part = makeElement("div", "passage"), evidence = evidenceOf.get(id), body = makeElement("p");
+    answer.passages.forEach((passageNumber, rank) => {
+      const [id, title, text, where] = passages[passageNumber], part = makeElement("div", "passage"), evidence = evidenceOf.get(id), body = makeElement("p");
       appendChildren(part, makeElement("b", "", rank + 1 + ". " + (title || id)), makeElement("small", "", (where || id) + (voters.has(id) ? " · voted for it, does not contain it" : "")), body);
       if (evidence && evidence.start !== null && evidence.end !== null) {
         const characters = [...text]; // spans count Unicode characters, not UTF-16 units
@@ -260,7 +269,8 @@
     });
   }
 
-  // The curves of confidence: a curve is highlighted while the pointer is over the curve or over its name.
+  // The chart with one curve of confidence for each method: a curve is highlighted while the pointer is over it or over
+  // its name.
   function highlightCurves() {
     const section = document.querySelector(".key.lines")?.parentElement;
     if (!section) return;
@@ -278,8 +288,8 @@
   byId("text").addEventListener("input", (event) => { state.text = event.target.value; state.page = 0; draw(); });
   byId("kind").addEventListener("change", (event) => { state.kind = event.target.value; state.page = 0; draw(); });
   byId("method").addEventListener("change", (event) => { state.method = Number(event.target.value); state.page = 0; draw(); });
-  byId("before").addEventListener("click", () => { state.page -= 1; draw(); });
-  byId("after").addEventListener("click", () => { state.page += 1; draw(); });
+  byId("previous-page").addEventListener("click", () => { state.page -= 1; draw(); });
+  byId("next-page").addEventListener("click", () => { state.page += 1; draw(); });
   byId("explore").hidden = false;
   draw();
 })();

@@ -34,7 +34,7 @@ def test_rows_before_a_full_disk_are_kept(tmp_path: Path) -> None:
 
 
 def test_a_file_is_not_half_written(tmp_path: Path) -> None:
-    (tmp_path / "a.json.tmp").mkdir()  # the temporary file cannot be written
+    (tmp_path / "a.json.tmp").mkdir()  # a folder in the temporary file's place, which makes writing it fail
     with pytest.raises(SetupError, match=rf"a\.json cannot be written \({os.strerror(errno.EISDIR)}\)"):
         write_json(tmp_path / "a.json", {})
     assert not (tmp_path / "a.json").exists()
