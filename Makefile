@@ -27,7 +27,7 @@ test-train: .venv-train/.installed-dev ## Run the tests of training (PyTorch, in
 test-page: $(VENV)/.installed-page ## Run the tests of the page and of the report in a browser (needs Chromium)
 	$(BIN)/python -m pytest tests/page
 
-test-studio: .venv-studio/.installed-dev ## Run the tests of LangGraph Studio's server (in an environment of its own)
+test-studio: .venv-studio/.installed-dev ## Run the tests of every method in LangGraph Studio's server (in an environment of its own)
 	.venv-studio/bin/python -m pytest tests/studio
 
 test-ray: .venv-ray/.installed-dev ## Run the tests of the engine `ray`, on a Ray of this machine (in an environment of its own)
@@ -45,7 +45,7 @@ notebooks: $(VENV)/.installed-notebooks ## Run the notebooks from top to bottom,
 studio: .venv-studio/.installed ## Open every method in LangGraph Studio, on this machine (STUDIO="--port 8123": options of langgraph dev)
 	LANGGRAPH_CLI_NO_ANALYTICS=1 LANGGRAPH_NO_VERSION_CHECK=true .venv-studio/bin/langgraph dev $(STUDIO)
 
-check: $(VENV)/.installed-dev ## Lint, format, types and import rules
+check: $(VENV)/.installed-dev ## Check the code: linter, formatter, types and import rules
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/mypy

@@ -19,7 +19,7 @@ from pathlib import Path
 from benchmarks.harness import ROOT, report
 
 BENCHMARKS = ("startup", "overhead", "latency", "throughput", "cached", "embedded", "indexing", "serving")
-RECORDED = Path(__file__).parent / "recorded.json"
+RECORDED_FILE = Path(__file__).parent / "recorded.json"
 TOLERANCE = 0.9  # a ratio below this share of the recorded one is called slower
 Ratios = Mapping[str, float]
 
@@ -32,7 +32,7 @@ def run_benchmark(name: str) -> dict[str, float]:
     return {f"{name}: {ratio_name}": ratio for ratio_name, ratio in ratios.items()}
 
 
-def read_recorded(path: Path = RECORDED) -> dict[str, float]:
+def read_recorded_ratios(path: Path = RECORDED_FILE) -> dict[str, float]:
     """The recorded ratios by name; an empty dict if nothing has been recorded."""
     recorded_ratios: dict[str, float] = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
     return recorded_ratios
@@ -41,7 +41,8 @@ def read_recorded(path: Path = RECORDED) -> dict[str, float]:
 def compare_ratios(ratios: Ratios, recorded_ratios: Ratios) -> list[tuple[str, str, str, str]]:
     """A row for each ratio: its name, the recorded value, the value now, and the verdict.
 
-    slower, faster: by more than a tenth; same: the difference is smaller; new: no ratio of this name was recorded.
+    The verdict is "slower" if the value now is below 90% of the recorded value, "faster" if the recorded value is below
+    90% of the value now, "new" if no ratio of this name was recorded, else "same".
 
     >>> compare_ratios({"a": 0.5, "b": 0.8}, {"a": 0.6})
     [('a', '0.600', '0.500', 'slower'), ('b', '-', '0.800', 'new')]
@@ -77,14 +78,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
             print(json.dumps(importlib.import_module(f"benchmarks.{name}").measure_ratios()))
         return 0
     ratios = {ratio_name: ratio for name in names for ratio_name, ratio in run_benchmark(name).items()}
-    recorded_ratios = read_recorded()
+    recorded_ratios = read_recorded_ratios()
     rows = compare_ratios(ratios, recorded_ratios)
     slower_names = [name for name, _, _, verdict in rows if verdict == "slower"]
     report("bench", ("ratio (higher is better)", "recorded", "now", ""), rows, ratios=ratios, slower=slower_names)
     print(f"Slower than recorded: {'; '.join(slower_names)}." if slower_names else "Nothing is slower than recorded.")
     if options.record:
         updated_ratios = recorded_ratios | {name: round(ratio, 4) for name, ratio in ratios.items()}
-        RECORDED.write_text(json.dumps(updated_ratios, indent=2, sort_keys=True) + "\n", encoding="utf-8")
+        RECORDED_FILE.write_text(json.dumps(updated_ratios, indent=2, sort_keys=True) + "\n", encoding="utf-8")
     return 1 if slower_names and not options.record else 0
 
 

@@ -1,14 +1,15 @@
 """How many runs (one question put to one method) the stopping rules save, and how often each drops the best method:
 python -m benchmarks.decisions
 
-    record --data nq_search=FILE squad_open=FILE,CORPUS ... --out DIR     (the same command resumes it)
+    record --data nq_search=FILE squad_open=FILE,CORPUS ... --out DIR     (if interrupted, run the same command again)
     replay [DIR] [--orders 1000] [--draws 200] [--workers 2]
 
-`record` asks every method every question (400 of each set) with the embedded reader and keeps numbers only, in
-DIR/NAME.npz (see `benchmarks.decisions_recorded`). `replay` needs no model and no network: by default it reads the
-recorded numbers of this repository. For each rule, ours and four that others use, it prints the runs and calls saved
-and how often the best method was dropped (all of them, if several are best). Tables of cascades, intervals and gates
-follow, and of cases in which no guarantee holds.
+`record` asks every method every question (by default 400 of each set) with the embedded reader and keeps only numbers,
+such as whether an answer is right and how many calls it took, in DIR/NAME.npz (see `benchmarks.decisions_recorded`).
+`replay` needs no model and no network: by default it reads the recorded numbers of this repository. For each stopping
+rule, ours and four that others use, it prints the runs and calls saved and how often the best method was dropped (if
+several methods are equally good: how often all of these were dropped). Tables of cascades, intervals and gates follow,
+and of cases in which no guarantee holds.
 """
 
 import argparse
@@ -27,21 +28,24 @@ DRAWS_HELP = "repetitions of cascades and scores; a tenth as many where a decisi
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     commands = parser.add_subparsers(dest="command", required=True)
-    recording = commands.add_parser("record")
-    recording.add_argument("--data", nargs="+", required=True, metavar="NAME=FILE[,CORPUS]")
-    recording.add_argument("--out", type=Path, required=True)
-    recording.add_argument("--limit", type=int, default=400)
-    recording.add_argument("--methods", default="all")
-    replaying = commands.add_parser("replay")
-    replaying.add_argument("folder", type=Path, nargs="?", default=RECORDED)
-    replaying.add_argument("--orders", type=int, default=1000, help=ORDERS_HELP)
-    replaying.add_argument("--draws", type=int, default=200, help=DRAWS_HELP)
-    replaying.add_argument("--workers", type=int, default=os.cpu_count())
+    record_parser = commands.add_parser("record")
+    record_parser.add_argument("--data", nargs="+", required=True, metavar="NAME=FILE[,CORPUS]")
+    record_parser.add_argument("--out", type=Path, required=True)
+    record_parser.add_argument("--limit", type=int, default=400)
+    record_parser.add_argument("--methods", default="all")
+    replay_parser = commands.add_parser("replay")
+    replay_parser.add_argument("folder", type=Path, nargs="?", default=RECORDED)
+    replay_parser.add_argument("--orders", type=int, default=1000, help=ORDERS_HELP)
+    replay_parser.add_argument("--draws", type=int, default=200, help=DRAWS_HELP)
+    replay_parser.add_argument("--workers", type=int, default=os.cpu_count())
     options = parser.parse_args()
     if options.command == "replay":
         matrices = [read_matrix(file) for file in sorted(options.folder.glob("*.npz"))]
         if not matrices:
-            raise SystemExit(f"{options.folder} holds no recorded numbers; write some with: record.")
+            raise SystemExit(
+                f"{options.folder} holds no recorded numbers (*.npz); write some with the command record, or "
+                "give another folder."
+            )
         print_tables(matrices, options.orders, options.draws, options.workers)
         return
     for item in options.data:

@@ -29,7 +29,9 @@ Cost = Literal["calls", "tokens"]
 
 @dataclass(frozen=True)
 class Matrix:
-    """One set of questions. name: the name of the file; about, arrays: as in the file (see the top of this module)."""
+    """The recorded answers of all methods to one set of questions. name: the name of the file without .npz; about,
+    arrays: as in the file (see the top of this module).
+    """
 
     name: str
     about: dict[str, Any]
@@ -63,8 +65,8 @@ class Matrix:
 
 
 def record_answers(name: str, data: Path, corpus: str | None, out: Path, limit: int, methods: str) -> Path:
-    """Ask the embedded reader the missing questions of one set, then write the numbers. After an interruption, call it
-    again.
+    """Ask the methods, with the embedded reader, the questions of one set that they were not asked yet; then write the
+    numbers to out/NAME.npz, and return this path. To continue after an interruption, call it again.
     """
     folder = out / "runs" / name
     options = Options(
@@ -75,7 +77,7 @@ def record_answers(name: str, data: Path, corpus: str | None, out: Path, limit: 
 
 
 def write_matrix(folder: Path, path: Path) -> Path:
-    """Write the numbers of a folder of results, for the questions that all methods were asked."""
+    """Write the numbers of a folder of results, for the questions that all methods were asked, to `path`; return it."""
     folder_results = read_results(folder)
     asked_ids = tuple(
         id_

@@ -1,4 +1,8 @@
-"""Replays rules on recorded answers: how much they save, and how often they err. Needs no model and no network."""
+"""Replays stopping rules and cascades on recorded answers. Needs no model and no network.
+
+A stopping rule decides when a method is no longer asked. The replay shows how many calls a rule or a cascade saves, and
+how often it errs: a rule that drops the best method, a cascade that scores lower than its certificate promises.
+"""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -14,9 +18,9 @@ from quorum.algorithms.cascades import Cascade, RecordedAnswers, replay_cascade
 from quorum.algorithms.race import run_race
 
 Floats = NDArray[np.float64]
-Rule = Callable[[Floats], QuestionsWhenDropped]
+Rule = Callable[[Floats], QuestionsWhenDropped]  # of a table of right (1) and wrong (0) answers, questions by methods
 
-# A method is dropped as soon as it can no longer win on these questions (exact), is unlikely to win on them
+# A method is dropped as soon as it can no longer win on the questions of the table (exact), is unlikely to win on them
 # (questions), or is unlikely to be the best on new questions (future).
 RACE_RULES: dict[str, Rule] = {
     "race exact": lambda table: run_race(table, "exact").asked_when_dropped,
@@ -25,25 +29,27 @@ RACE_RULES: dict[str, Rule] = {
 }
 CLAIMED_ERRORS = {"race exact": 0.0}  # every other race claims quorum.algorithms.race.RACE_ERROR_PROBABILITY
 CASCADE_ERROR = 0.1
-QUESTIONS_PER_DRAW = 400  # in one draw
-TIE = 1e-9
+QUESTIONS_PER_DRAW = 400
+ROUNDING_ERROR = 1e-9  # scores that differ by less count as equal
 
 
 @dataclass
 class Outcomes:
-    """For each repetition: the shares of runs and of calls saved, and whether all of the best methods were dropped."""
+    """What one rule did in each repetition: the shares of runs and of calls that it saved, and whether it dropped
+    all of the best methods. A run is one question put to one method.
+    """
 
     saved_runs: list[float] = field(default_factory=list)
     saved_calls: list[float] = field(default_factory=list)
     all_best_dropped: list[bool] = field(default_factory=list)
 
     def add(
-        self, questions_when_dropped: QuestionsWhenDropped, calls: Floats, best: NDArray[np.int64], questions: int
+        self, questions_when_dropped: QuestionsWhenDropped, calls: Floats, best: NDArray[np.int64], question_count: int
     ) -> None:
         """calls: the mean number of calls for a question, by method; best: the methods that are truly best."""
         saved_shares = np.zeros(len(calls))
-        for method, after in questions_when_dropped.items():
-            saved_shares[method] = (questions - after) / questions
+        for method, asked_count in questions_when_dropped.items():
+            saved_shares[method] = (question_count - asked_count) / question_count
         self.saved_runs.append(float(saved_shares.mean()))
         self.saved_calls.append(float((saved_shares * calls).sum() / calls.sum()))
         self.all_best_dropped.append(all(int(item) in questions_when_dropped for item in best))
@@ -53,20 +59,23 @@ class Outcomes:
 
 
 def find_best(means: Floats) -> NDArray[np.int64]:
-    return np.flatnonzero(means >= means.max() - TIE)
+    """The numbers of the methods with the highest mean."""
+    return np.flatnonzero(means >= means.max() - ROUNDING_ERROR)
 
 
 def compute_error_share_allowed_by_chance(claim: float, repetitions: int) -> float:
-    """The largest share of errors that chance allows in R repetitions with error rate d: d + 2 sqrt(d (1 - d) / R)."""
+    """The largest share of errors that chance allows if `claim` is the error rate: two standard errors more."""
     return claim + 2 * float(np.sqrt(claim * (1 - claim) / repetitions))
 
 
 def replay_random_orders(
     matrix: Matrix, orders: int, seed: int = 0, questions: int | None = None
 ) -> dict[str, dict[str, float]]:
-    """Replay the recorded questions in random orders. The truth is the result of asking every method every question.
+    """Replay the rules on the recorded questions in random orders. The best methods are those with the highest score if
+    every method is asked every question. `race future` is left out, because its claim is about new questions.
 
-    questions: how many to draw for each order, with replacement; None: the recorded questions themselves.
+    questions: how many questions to draw with replacement for each order; None: take each recorded question once.
+    Returns {rule: means over the orders} (see `Outcomes`).
     """
     table, calls = matrix.right, matrix.arrays["calls"].mean(axis=1)
     rng, rules = np.random.default_rng(seed), RACE_RULES | dict(RULES)
@@ -83,8 +92,11 @@ def replay_random_orders(
 def replay_new_questions(
     matrix: Matrix, draws: int, seed: int = 1, truth: Matrix | None = None
 ) -> dict[str, dict[str, float]]:
-    """Replay the rules on QUESTIONS_PER_DRAW questions drawn with replacement. The truly best methods are those that
-    are best on all questions of `matrix`, or on those of `truth`, another set, if it is given.
+    """Replay `race future` and the common rules on QUESTIONS_PER_DRAW questions drawn with replacement. The best
+    methods are those with the highest score on all questions of `matrix` or, if `truth` is given, on all questions of
+    that other set.
+
+    Returns {rule: means over the draws} (see `Outcomes`).
     """
     table, calls = matrix.right, matrix.arrays["calls"].mean(axis=1)
     best = find_best((truth or matrix).right.mean(axis=0))
@@ -100,11 +112,13 @@ def replay_new_questions(
 def replay_cascades(
     matrix: Matrix, draws: int, margins: Sequence[float], seed: int = 2, truth: Matrix | None = None
 ) -> dict[float, dict[str, float]]:
-    """Design cascades on a third of QUESTIONS_PER_DRAW drawn with replacement, certify them on the others.
+    """Draw QUESTIONS_PER_DRAW questions with replacement, design cascades on a third of them, and certify these
+    cascades on the other questions. A certified cascade promises to score at most `margin` less than the best method.
 
-    Returns for each margin: how often a cascade is certified; the share of calls that the cheapest one saves, 0 if none
-    is certified and cheaper than the best method; how often every certified cascade keeps its promise on the full
-    matrix. truth: the matrix of another set, on which the promise is checked instead.
+    Returns for each margin: how often at least one cascade is certified (certified); the mean share of calls that the
+    cheapest certified cascade saves, 0 if none is cheaper than the best method (saved); how often all certified
+    cascades keep the promise on all questions of `matrix` (promise_kept). truth: another set; if it is given, the
+    promise is checked and the saved share computed on its questions.
     """
     recorded_answers, true_answers = (item.make_recorded_answers("calls") for item in (matrix, truth or matrix))
     true_scores, true_costs = true_answers.lowest_worth.mean(axis=1), true_answers.cost.mean(axis=1)
@@ -153,9 +167,9 @@ def compute_mean_cost(recorded_answers: RecordedAnswers, cascade: Cascade) -> fl
 def check_promise(
     true_answers: RecordedAnswers, cascades: Sequence[Cascade], min_score: float
 ) -> tuple[bool, list[float]]:
-    """Whether all cascades score at least `min_score` on these answers, and what each costs."""
+    """Whether all cascades score at least `min_score` on these answers, and the mean cost of each cascade."""
     replayed_cascades = [replay_cascade(true_answers, cascade) for cascade in cascades]
-    is_kept = all(item.lowest_worth.mean() >= min_score - TIE for item in replayed_cascades)
+    is_kept = all(item.lowest_worth.mean() >= min_score - ROUNDING_ERROR for item in replayed_cascades)
     return is_kept, [float(item.cost.mean()) for item in replayed_cascades]
 
 
@@ -163,8 +177,8 @@ def make_random_table(shares: Sequence[float], questions: int, common_draw_share
     """Methods that are right with known probabilities.
 
     A random number decides whether a method answers a question rightly. common_draw_share: the probability that it is
-    the number that all methods share for the question, not the method's own. The higher this is, the more do the
-    methods find the same questions hard.
+    the number that all methods share for the question, not the method's own. The higher it is, the more often the
+    methods fail at the same questions. shares: for each method, the probability of a right answer.
     """
     rng = np.random.default_rng(seed)
     shared_draws, own_draws = rng.random((1, questions)), rng.random((len(shares), questions))
@@ -175,6 +189,7 @@ def make_random_table(shares: Sequence[float], questions: int, common_draw_share
     return Matrix("scripted", {"methods": names}, {"right": right.astype("u1"), "calls": np.ones(right.shape)})
 
 
+# name: (the probability of a right answer for each method, common_draw_share of `make_random_table`)
 SIMULATED_CASES: dict[str, tuple[list[float], float]] = {
     "one of 23 leads by 2 points": ([0.42] + [0.4] * 22, 0.8),
     "one of 23 leads by 5 points": ([0.45] + [0.4] * 22, 0.8),
@@ -184,8 +199,10 @@ SIMULATED_CASES: dict[str, tuple[list[float], float]] = {
 
 
 def replay_simulated(repetitions: int, questions: int = QUESTIONS_PER_DRAW) -> dict[str, dict[str, dict[str, float]]]:
-    """Replay `race future` and the rules of others on simulated tables, whose methods are right with known
-    probabilities. The best methods are those with the highest probability.
+    """Replay `race future` and the common rules on simulated tables, whose methods are right with known probabilities.
+    The best methods are those with the highest probability.
+
+    Returns {case: {rule: means over the tables}} (see `Outcomes`).
     """
     rules = {"race future": RACE_RULES["race future"], **RULES}
     outcomes: dict[str, dict[str, Outcomes]] = {case: {rule: Outcomes() for rule in rules} for case in SIMULATED_CASES}

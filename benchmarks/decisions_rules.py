@@ -1,7 +1,8 @@
 """Common rules that decide when to stop asking a method, on one table of right (1) and wrong (0) answers.
 
-A table holds questions, in the order in which they are asked, by methods. Each rule returns {method: the number of
-questions after which it is dropped}. None of the rules corrects its error for repeated looks.
+A table has one row for each question, in the order in which they are asked, and one column for each method. Each rule
+returns {column number of a method: the number of questions after which the method is dropped}, without the methods that
+are never dropped. None of the rules corrects its error for looking repeatedly at the answers.
 """
 
 from collections.abc import Callable, Mapping
@@ -14,8 +15,9 @@ Floats = NDArray[np.float64]
 QuestionsWhenDropped = dict[int, int]
 
 QUESTIONS_BETWEEN_LOOKS = 5
-WALD_Z, ALPHA = 1.645, 0.05
-FIRST_MEDIAN_LOOK = 10  # questions
+WALD_Z = 1.645  # for a two-sided 90% interval
+ALPHA = 0.05  # of McNemar's test
+FIRST_MEDIAN_LOOK = 10  # questions; the median rule drops no method earlier
 
 
 def drop_by_wald(table: Floats) -> QuestionsWhenDropped:
@@ -23,8 +25,8 @@ def drop_by_wald(table: Floats) -> QuestionsWhenDropped:
     means = compute_running_means(table)
     half_widths = WALD_Z * np.sqrt(means * (1 - means) / make_question_counts(table))
 
-    def is_worse(after: int, live: NDArray[np.int64], leader: int) -> NDArray[np.bool_]:
-        row = after - 1
+    def is_worse(asked_count: int, live: NDArray[np.int64], leader: int) -> NDArray[np.bool_]:
+        row = asked_count - 1
         worse: NDArray[np.bool_] = (
             means[row, live] + half_widths[row, live] < means[row, leader] - half_widths[row, leader]
         )
@@ -38,9 +40,9 @@ def drop_by_mcnemar(table: Floats) -> QuestionsWhenDropped:
     right = table > 0.5
     p_values = make_mcnemar_table(len(table))
 
-    def is_worse(after: int, live: NDArray[np.int64], leader: int) -> NDArray[np.bool_]:
-        best, others = right[:after, [leader]], right[:after][:, live]
-        wins, losses = (best & ~others).sum(axis=0), (~best & others).sum(axis=0)
+    def is_worse(asked_count: int, live: NDArray[np.int64], leader: int) -> NDArray[np.bool_]:
+        leader_right, live_right = right[:asked_count, [leader]], right[:asked_count][:, live]
+        wins, losses = (leader_right & ~live_right).sum(axis=0), (~leader_right & live_right).sum(axis=0)
         worse: NDArray[np.bool_] = (wins > losses) & (p_values[wins + losses, losses] < ALPHA)
         return worse
 
@@ -50,15 +52,15 @@ def drop_by_mcnemar(table: Floats) -> QuestionsWhenDropped:
 def drop_by_posterior(table: Floats) -> QuestionsWhenDropped:
     """Every five questions: drop methods that are worse than the leader with a posterior probability above 0.95.
 
-    Uniform priors, independent methods; the normal approximation of two Beta distributions.
+    The priors are uniform and the methods independent. Normal distributions approximate the Beta posteriors.
     """
     n = make_question_counts(table)
     means = (np.cumsum(table, axis=0) + 1) / (n + 2)
     variance = means * (1 - means) / (n + 3)
     z = 1.6448536269514722  # the 95% quantile
 
-    def is_worse(after: int, live: NDArray[np.int64], leader: int) -> NDArray[np.bool_]:
-        row = after - 1
+    def is_worse(asked_count: int, live: NDArray[np.int64], leader: int) -> NDArray[np.bool_]:
+        row = asked_count - 1
         gap = means[row, leader] - means[row, live]
         worse: NDArray[np.bool_] = gap > z * np.sqrt(variance[row, leader] + variance[row, live])
         return worse
@@ -67,12 +69,14 @@ def drop_by_posterior(table: Floats) -> QuestionsWhenDropped:
 
 
 def drop_by_median(table: Floats) -> QuestionsWhenDropped:
-    """Every five questions, from ten on: drop methods whose mean lies below the median of those still asked."""
+    """Every five questions, from ten on: drop methods whose mean lies below the median of the means of all methods that
+    are still asked.
+    """
     means = compute_running_means(table)
 
-    def is_worse(after: int, live: NDArray[np.int64], leader: int) -> NDArray[np.bool_]:
-        live_means = means[after - 1, live]
-        worse: NDArray[np.bool_] = (live_means < np.median(live_means)) & (after >= FIRST_MEDIAN_LOOK)
+    def is_worse(asked_count: int, live: NDArray[np.int64], leader: int) -> NDArray[np.bool_]:
+        live_means = means[asked_count - 1, live]
+        worse: NDArray[np.bool_] = (live_means < np.median(live_means)) & (asked_count >= FIRST_MEDIAN_LOOK)
         return worse
 
     return drop_at_looks(table, is_worse, QUESTIONS_BETWEEN_LOOKS)
@@ -89,13 +93,18 @@ RULES: Mapping[str, Callable[[Floats], QuestionsWhenDropped]] = {
 def drop_at_looks(
     table: Floats, is_worse: Callable[[int, NDArray[np.int64], int], NDArray[np.bool_]], interval: int
 ) -> QuestionsWhenDropped:
-    """Look every so many questions and drop what is worse than the leader among the methods still asked."""
+    """After every `interval` questions, drop the methods for which `is_worse` is true, except the leader. The leader is
+    the method with the most right answers among those still asked.
+
+    is_worse(how many questions were asked, the methods still asked, the leader) returns a flag for each method that is
+    still asked.
+    """
     totals, live, questions_when_dropped = np.cumsum(table, axis=0), np.arange(table.shape[1]), QuestionsWhenDropped()
-    for after in range(interval, len(table) + 1, interval):
-        leader = int(live[totals[after - 1, live].argmax()])
-        worse = is_worse(after, live, leader) & (live != leader)
+    for asked_count in range(interval, len(table) + 1, interval):
+        leader = int(live[totals[asked_count - 1, live].argmax()])
+        worse = is_worse(asked_count, live, leader) & (live != leader)
         if worse.any():
-            questions_when_dropped.update(dict.fromkeys(live[worse].tolist(), after))
+            questions_when_dropped.update(dict.fromkeys(live[worse].tolist(), asked_count))
             live = live[~worse]
             if len(live) == 1:
                 break
@@ -103,12 +112,12 @@ def drop_at_looks(
 
 
 def make_question_counts(table: Floats) -> Floats:
-    """The column 1, 2, ...: how many questions have been asked."""
+    """How many questions have been asked after each row of the table: 1, 2, ..., as a column."""
     return np.arange(1.0, len(table) + 1)[:, None]
 
 
 def compute_running_means(table: Floats) -> Floats:
-    """The mean of each method after each question."""
+    """[row, method]: the share of right answers of the method up to this row."""
     means: Floats = np.cumsum(table, axis=0) / make_question_counts(table)
     return means
 

@@ -1,4 +1,6 @@
-"""The tables of `python -m benchmarks.decisions replay` in Markdown; a JSON line says which targets were met."""
+"""Prints the tables of `python -m benchmarks.decisions replay` in Markdown, then a JSON line with the targets that were
+met.
+"""
 
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -26,28 +28,36 @@ MARGINS = (0.05, 0.08)
 WRONG_AT_MOST = (0.5, 0.7)
 RULES_CAPTION = "runs saved / calls saved / all of the best methods dropped, %"
 CASCADES_CAPTION = "certified / calls saved / promise kept, %"
-CALIBRATIONS_CAPTION = "threshold given / promise kept / questions answered, %"
-FEW_QUESTIONS = 50  # in a draw for intervals and scores
-SHIFTED_DRAWS_DIVISOR = 10  # `draws` is divided by this for pairs of sets, which are many
-FigureTable = Mapping[str, Mapping[str, Mapping[str, float]]]  # set -> rule -> name of the figure -> figure
+CALIBRATIONS_CAPTION = "threshold found / promise kept / questions answered, %"
+FEW_QUESTIONS = 50  # the number of questions in each draw on which intervals and scores are checked
+# A shifted replay decides on one set and measures on another. There are many pairs of sets, so each pair is replayed
+# with fewer draws: `draws` divided by this number.
+SHIFTED_DRAWS_DIVISOR = 10
+FigureTable = Mapping[str, Mapping[str, Mapping[str, float]]]  # set of questions -> rule -> name of a share -> share
 
 
 def print_tables(matrices: Sequence[Matrix], orders: int, draws: int, workers: int) -> None:
-    """Print every table as soon as it is computed. draws: of cascades and scores; orders: of all other replays."""
+    """Print every table as soon as it is computed.
+
+    draws: how often the replays of cascades and of scores draw questions; for pairs of sets, see
+    SHIFTED_DRAWS_DIVISOR. orders: how often every other replay is repeated.
+    """
     with ProcessPoolExecutor(workers) as pool:
 
-        def start(replay: Callable[..., Any], *arguments: Any, **options: Any) -> dict[str, "Future[Any]"]:
+        def submit_for_each_set(
+            replay: Callable[..., Any], *arguments: Any, **options: Any
+        ) -> dict[str, "Future[Any]"]:
             return {matrix.name: pool.submit(replay, matrix, *arguments, **options) for matrix in matrices}
 
         jobs = {
-            "recorded": start(replay_random_orders, orders),
-            "drawn": start(replay_random_orders, orders, questions=QUESTIONS_PER_DRAW),
-            "future": start(replay_new_questions, orders),
-            "cascades": start(replay_cascades, draws, MARGINS),
-            "intervals": start(measure_coverage, orders, FEW_QUESTIONS),
-            "gates": start(judge_gates, orders),
-            "calibrations": start(judge_calibrations, orders, WRONG_AT_MOST),
-            "scores": start(judge_scores, draws, FEW_QUESTIONS),
+            "recorded": submit_for_each_set(replay_random_orders, orders),
+            "drawn": submit_for_each_set(replay_random_orders, orders, questions=QUESTIONS_PER_DRAW),
+            "future": submit_for_each_set(replay_new_questions, orders),
+            "cascades": submit_for_each_set(replay_cascades, draws, MARGINS),
+            "intervals": submit_for_each_set(measure_coverage, orders, FEW_QUESTIONS),
+            "gates": submit_for_each_set(judge_gates, orders),
+            "calibrations": submit_for_each_set(judge_calibrations, orders, WRONG_AT_MOST),
+            "scores": submit_for_each_set(judge_scores, draws, FEW_QUESTIONS),
         }
         simulation_job = pool.submit(replay_simulated, orders)
         shifted_jobs = start_shifted(pool, matrices, max(draws // SHIFTED_DRAWS_DIVISOR, 4))
@@ -102,7 +112,7 @@ def list_tables(orders: int, draws: int) -> list[tuple[str, str, Callable[..., N
         ),
         (
             "scores",
-            f"The winner of {FEW_QUESTIONS} questions: its score minus its true score, points",
+            f"The winner on {FEW_QUESTIONS} questions: the estimate of its score minus its true score, points",
             print_points,
         ),
     ]
@@ -119,7 +129,7 @@ def format_percent(value: float) -> str:
 
 
 def print_sets(matrices: Sequence[Matrix]) -> None:
-    """What was recorded, and the best method of each set."""
+    """Print for each set what was recorded and which method is best."""
     rows = []
     for matrix in matrices:
         means = matrix.right.mean(axis=0)
@@ -140,7 +150,10 @@ def print_sets(matrices: Sequence[Matrix]) -> None:
 
 
 def print_rules(title: str, figures_of_sets: FigureTable) -> None:
-    """A table with a row for each stopping rule of a race and a column for each set of questions."""
+    """Print a table with a row for each stopping rule and a column for each set.
+
+    RULES_CAPTION names the shares in a cell.
+    """
     rules = list(next(iter(figures_of_sets.values())))
     rows = [
         [
@@ -158,6 +171,9 @@ def print_rules(title: str, figures_of_sets: FigureTable) -> None:
 
 
 def print_cascades(title: str, figures_of_sets: Mapping[str, Mapping[float, Mapping[str, float]]]) -> None:
+    """Print a table with a row for each margin and a column for each set. A cell holds the shares that CASCADES_CAPTION
+    names, which `replay_cascades` returns in this order.
+    """
     rows = [
         [
             f"loses {100 * margin:g} points at most",
@@ -172,9 +188,12 @@ def print_cascades(title: str, figures_of_sets: Mapping[str, Mapping[float, Mapp
 
 
 def print_calibrations(title: str, figures_of_sets: Mapping[str, Mapping[float, Mapping[str, float]]]) -> None:
+    """Print a table with a row for each promised share of wrong answers and a column for each set. A cell holds the
+    shares that CALIBRATIONS_CAPTION names, which `judge_calibrations` returns in this order.
+    """
     rows = [
         [
-            f"{limit:.0%} of the answers wrong at most",
+            f"at most {limit:.0%} of the answers wrong",
             *(
                 " / ".join(format_percent(value) for value in figures[limit].values())
                 for figures in figures_of_sets.values()
@@ -186,7 +205,7 @@ def print_calibrations(title: str, figures_of_sets: Mapping[str, Mapping[float, 
 
 
 def print_shares(title: str, figures_of_sets: Mapping[str, Mapping[str, float]]) -> None:
-    """Figures by sets, in percent."""
+    """Print a table with a row for each named share, in percent, and a column for each set."""
     names = list(next(iter(figures_of_sets.values())))
     print_table(
         title,
@@ -196,7 +215,7 @@ def print_shares(title: str, figures_of_sets: Mapping[str, Mapping[str, float]])
 
 
 def print_points(title: str, figures_of_sets: Mapping[str, Mapping[str, float]]) -> None:
-    """Figures by sets, as they are."""
+    """Print a table with a row for each named number of points and a column for each set."""
     names = list(next(iter(figures_of_sets.values())))
     print_table(
         title,
@@ -208,7 +227,9 @@ def print_points(title: str, figures_of_sets: Mapping[str, Mapping[str, float]])
 def start_shifted(
     pool: ProcessPoolExecutor, matrices: Sequence[Matrix], draws: int
 ) -> dict[str, tuple["Future[Any]", "Future[Any]"]]:
-    """Decide on the questions of one set, measure on those of another: no promise covers this."""
+    """Start two replays for each pair of sets, of cascades and of races. They decide on the questions of the first set
+    and measure on those of the second; no promise covers this. Returns {"FIRST -> SECOND": (cascades, races)}.
+    """
     return {
         f"{matrix.name} -> {other_matrix.name}": (
             pool.submit(replay_cascades, matrix, draws, MARGINS, truth=other_matrix),
@@ -220,7 +241,7 @@ def start_shifted(
 
 
 def print_shifted(jobs: Mapping[str, tuple["Future[Any]", "Future[Any]"]]) -> None:
-    """The mean over all pairs of sets, and the worst pair."""
+    """Print how often decisions err on another set: the mean over all pairs of sets, and the worst pair."""
     if not jobs:
         return
     results_of_pairs = {pair: (cascades.result(), races.result()) for pair, (cascades, races) in jobs.items()}
@@ -230,8 +251,8 @@ def print_shifted(jobs: Mapping[str, tuple["Future[Any]", "Future[Any]"]]) -> No
         rows.append(
             [f"a certified cascade loses more than {100 * margin:g} points", *format_mean_and_worst(broken_shares)]
         )
-    lost = {pair: races["race future"]["all_best_dropped"] for pair, (_, races) in results_of_pairs.items()}
-    rows.append(["race future: all of the best methods dropped", *format_mean_and_worst(lost)])
+    dropped_shares = {pair: races["race future"]["all_best_dropped"] for pair, (_, races) in results_of_pairs.items()}
+    rows.append(["race future: all of the best methods dropped", *format_mean_and_worst(dropped_shares)])
     print_table(
         "Decided on one set, asked questions of another, %", ["", "mean over the pairs", "worst pair", "which"], rows
     )
@@ -253,16 +274,21 @@ def judge_replays(
     orders: int,
     draws: int,
 ) -> dict[str, object]:
-    """The targets, and which of them were missed."""
+    """Whether all targets are met ("met"), the names of the missed targets ("missed"), and for each target whether it
+    is met ("targets").
+
+    orders, draws: the repetitions of each replay. The fewer there are, the further chance may raise a share of errors
+    above the claimed one.
+    """
     all_rules = [rules for rules_of_sets in (recorded, drawn, future) for rules in rules_of_sets.values()]
-    ours = [
+    our_errors_and_claims = [
         (rules[name]["all_best_dropped"], CLAIMED_ERRORS.get(name, RACE_ERROR_PROBABILITY))
         for rules in all_rules
         for name in rules
         if name.startswith("race")
     ]
     saved_shares = [rules["race questions"]["saved_runs"] for rules in drawn.values()]
-    lost_by_others = [
+    errors_of_other_rules = [
         figures["all_best_dropped"]
         for rules in all_rules
         for name, figures in rules.items()
@@ -273,12 +299,13 @@ def judge_replays(
         figures[limit]["promise_kept"] for figures in calibrations.values() for limit in WRONG_AT_MOST
     ]
     saving_targets = {0.05: 0.15, 0.08: 0.30}
-    met = {
+    targets = {
         "our rules err at most as claimed": all(
-            lost <= compute_error_share_allowed_by_chance(claim, orders) for lost, claim in ours
+            error_share <= compute_error_share_allowed_by_chance(claim, orders)
+            for error_share, claim in our_errors_and_claims
         ),
         f"the rule 'race questions' saves 25% of the runs at {QUESTIONS_PER_DRAW} questions": min(saved_shares) >= 0.25,
-        "another rule errs more than it claims": max(lost_by_others)
+        "another rule errs more than it claims": max(errors_of_other_rules)
         > compute_error_share_allowed_by_chance(RACE_ERROR_PROBABILITY, orders),
         "cascades keep their promise": all(
             1 - share <= compute_error_share_allowed_by_chance(CASCADE_ERROR, draws) for share in cascade_kept_shares
@@ -293,6 +320,9 @@ def judge_replays(
         >= 0.935,
     }
     for margin, min_saved in saving_targets.items():
-        enough = sum(figures[margin]["saved"] >= min_saved for figures in cascades.values())
-        met[f"cascades at {margin:g} save {min_saved:.0%} of the calls on 3 sets"] = enough >= min(3, len(cascades))
-    return {"met": all(met.values()), "missed": [name for name, value in met.items() if not value], "targets": met}
+        saving_set_count = sum(figures[margin]["saved"] >= min_saved for figures in cascades.values())
+        targets[f"cascades at {margin:g} save {min_saved:.0%} of the calls on 3 sets"] = saving_set_count >= min(
+            3, len(cascades)
+        )
+    missed_targets = [name for name, is_met in targets.items() if not is_met]
+    return {"met": not missed_targets, "missed": missed_targets, "targets": targets}

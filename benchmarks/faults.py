@@ -1,13 +1,15 @@
 """How an evaluation copes with a server that has faults: python -m benchmarks.faults [--only NAMES]
 
-Each part evaluates methods on questions with given passages, against the loopback server:
+Each part evaluates methods on questions with given passages, against the loopback server. The text after the colon says
+what is expected:
 
-transport   20% of the calls fail on the way (429, 500, 502, dropped, hanging, slow, cut): no question is lost or
-            counted twice, and every answer equals that of a run without faults
+transport   20% of the calls have a fault of transport (status 429, 500 or 502, a connection that closes or hangs, a
+            reply that is slow or cut off): no question is lost or counted twice, and every answer equals that of a run
+            without faults
 content     10% of the replies are empty, refusals or garbage: replies that do not have the form that their prompt asks
             for are counted as malformed, no others are, and no question fails
 outage      the server is down for a while in the middle: the run waits and continues
-key         a key that the server refuses: the run stops at once with the server's message
+key         the server refuses the run's API key: the run stops at once with the server's message
 """
 
 import argparse
@@ -44,13 +46,16 @@ PROMPTS_BROKEN_BY_FAULT = {
 # Two queries of this method may find the same passages in the same order. Then it sends two equal prompts, whose calls
 # share one reply.
 METHOD_WITH_EQUAL_PROMPTS = "blendfilter"
-# How many calls may be refused before the run stops: 16 are made at once, and more may begin before the first refusal
-# stops the run.
+# The highest number of refused calls that meets the target: 16 calls are made at once, and more can begin before the
+# first refusal stops the run.
 MAX_DENIED = 64
 Findings = dict[str, Any]
 
 
 def break_transport(server: ServerControl, folder: Path, questions: int) -> Findings:
+    """Evaluate all methods without faults and with faults. lost: how many answers are missing; twice: how many are
+    there more than once; different: how many rows differ between the two runs.
+    """
     data = write_question_file(folder, questions, 5)
     server.set_behaviour(share_unknown_from_several_passages=0.3, share_unknown_from_one_passage=0.3)
     seconds_without_faults = time_evaluation(data, folder / "plain", folder / "plain.sqlite")
@@ -63,7 +68,7 @@ def break_transport(server: ServerControl, folder: Path, questions: int) -> Find
     )
     seconds = time_evaluation(data, folder / "faulty", folder / "faulty.sqlite")
     rows, server_stats = read_rows(folder / "faulty"), server.fetch_counts()
-    keys = Counter((row["id"], row["method"]) for row in rows)
+    row_counts = Counter((row["id"], row["method"]) for row in rows)
     return {
         "questions": questions,
         "seconds_without": round(seconds_without_faults, 1),
@@ -71,8 +76,8 @@ def break_transport(server: ServerControl, folder: Path, questions: int) -> Find
         "calls": sum(server_stats["calls"].values()),
         "faults": server_stats["transport"],
         "failed": sum(row["error"] is not None for row in rows),
-        "lost": questions * len(METHODS.split(",")) - len(keys),
-        "twice": sum(count - 1 for count in keys.values()),
+        "lost": questions * len(METHODS.split(",")) - len(row_counts),
+        "twice": sum(count - 1 for count in row_counts.values()),
         "different": count_differences(
             read_rows_without_timing(folder / "plain"), read_rows_without_timing(folder / "faulty")
         ),
@@ -80,17 +85,24 @@ def break_transport(server: ServerControl, folder: Path, questions: int) -> Find
 
 
 def break_content(server: ServerControl, folder: Path, questions: int) -> Findings:
-    """Run one method after the other, so that methods share no reply. expected_malformed: how many faulty replies have
-    a wrong form. malformed: how many the rows count; a reply that several equal calls share is counted by each call.
+    """Run one method after the other, so that methods share no reply.
+
+    Findings by method; injected: the number of faulty replies by "PROMPT FAULT". expected_malformed: how many of these
+    have a wrong form. malformed: how many malformed replies the rows count; a reply that several equal calls share is
+    counted by each call.
     """
     data, findings = write_question_file(folder, questions, 5), Findings()
     for method in METHODS.split(","):
         server.set_behaviour(share_unknown_from_several_passages=0.3, share_unknown_from_one_passage=0.3, content=0.1)
         time_evaluation(data, folder / method, folder / f"{method}.sqlite", methods=method)
-        rows, injected_count = read_rows(folder / method), server.fetch_counts()["content"]
+        rows, injected_counts = read_rows(folder / method), server.fetch_counts()["content"]
         findings[method] = {
-            "injected": injected_count,
-            "expected_malformed": sum(count for name, count in injected_count.items() if is_breach(*name.split(" "))),
+            "injected": injected_counts,
+            "expected_malformed": sum(
+                count
+                for prompt_and_fault, count in injected_counts.items()
+                if is_malformed(*prompt_and_fault.split(" "))
+            ),
             "malformed": sum(row["malformed"] or 0 for row in rows),
             "failed": sum(row["error"] is not None for row in rows),
             "lost": questions - len(rows),
@@ -98,12 +110,15 @@ def break_content(server: ServerControl, folder: Path, questions: int) -> Findin
     return findings
 
 
-def is_breach(prompt: str, kind: str) -> bool:
-    return prompt in PROMPTS_BROKEN_BY_FAULT[kind]
+def is_malformed(prompt: str, fault: str) -> bool:
+    """Whether a reply with this fault ("empty", "refusal" or "malformed") has a wrong form for this prompt."""
+    return prompt in PROMPTS_BROKEN_BY_FAULT[fault]
 
 
 def restart_server(server: ServerControl, folder: Path, questions: int, down: float) -> Findings:
-    """Kill the server a second after the evaluation begins, and restart it `down` seconds later."""
+    """Kill the server a second after the evaluation begins, and restart it `down` seconds later. different: how many
+    rows differ from those of a run without an outage.
+    """
     data = write_question_file(folder, questions, 5)
     settings = {"share_unknown_from_several_passages": 0.3, "latency": 0.05}
     server.set_behaviour(**settings)
@@ -128,8 +143,9 @@ def restart_server(server: ServerControl, folder: Path, questions: int, down: fl
 
 
 def refuse_key(server: ServerControl, folder: Path, questions: int) -> Findings:
+    """Evaluate while the server refuses the key. calls: how many calls it refused; said: the message of the run."""
     data = write_question_file(folder, questions, 5)
-    server.set_behaviour(key="another", latency=0.05)
+    server.set_behaviour(key="another", latency=0.05)  # now the server accepts only the key "another"
     message, begin = "", time.perf_counter()
     try:
         time_evaluation(data, folder / "key", folder / "key.sqlite")
@@ -139,16 +155,16 @@ def refuse_key(server: ServerControl, folder: Path, questions: int) -> Findings:
 
 
 def is_target_met(name: str, findings: Findings) -> bool:
-    """Whether a part met its targets."""
+    """Whether the part `name` met its targets."""
     if name == "transport":
         return not any(findings[key] for key in ("failed", "lost", "twice", "different"))
     if name == "content":
-        exact = all(
-            item["expected_malformed"] == item["malformed"]
-            for method, item in findings.items()
+        is_count_exact = all(
+            method_findings["expected_malformed"] == method_findings["malformed"]
+            for method, method_findings in findings.items()
             if method != METHOD_WITH_EQUAL_PROMPTS
         )
-        return exact and all(
+        return is_count_exact and all(
             method_findings["expected_malformed"] <= method_findings["malformed"]
             and not method_findings["failed"]
             and not method_findings["lost"]
@@ -161,9 +177,9 @@ def is_target_met(name: str, findings: Findings) -> bool:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--only", default="transport,content,outage,key")
-    parser.add_argument("--questions", type=int, default=500)
-    parser.add_argument("--down", type=float, default=30.0, help="seconds without a server")
+    parser.add_argument("--only", default="transport,content,outage,key", help="names of parts, with commas")
+    parser.add_argument("--questions", type=int, default=500, help="of each part; outage takes 200 at most")
+    parser.add_argument("--down", type=float, default=30.0, help="seconds without a server in the part outage")
     options = parser.parse_args()
     parts: dict[str, Callable[[ServerControl, Path], Findings]] = {
         "transport": lambda server, folder: break_transport(server, folder, options.questions),

@@ -1,8 +1,9 @@
 """Starts processes of `quorum` without delay, as forks of one process that has imported everything.
 
-To the disk and to SIGKILL a fork is a normal process. It saves the seconds of importing, which would otherwise dominate
-a benchmark that kills forty processes. One fork runs at a time. Run as a program, this module is the forking process:
-it reads JSON lines {"arguments", "folder", "errors"} and prints each fork's process id and, at its end, its exit code.
+A fork writes to the disk and dies of SIGKILL like any other process. It saves the seconds of importing, which would
+otherwise dominate a benchmark that kills forty processes. One fork runs at a time. Run as a program, this module is the
+forking process: it reads JSON lines {"arguments", "folder", "error_file"} and prints the process id of each fork and,
+when the fork ends, its exit code.
 """
 
 import json
@@ -18,19 +19,21 @@ from benchmarks.harness import ROOT
 
 
 class ForkedRun:
-    """One run. `returncode` is None until the run has ended; if a signal ended it, minus that signal. Its
-    standard error goes to a file, its standard output nowhere.
+    """A fork that runs one command. Its standard error goes to `error_file`; its standard output is discarded.
+
+    returncode: None until the run has ended, then its exit code; if a signal ended the run, the signal's number times
+    -1.
     """
 
-    def __init__(self, forks: "ForkServer", errors: Path) -> None:
-        self.forks, self.errors = forks, errors
-        self.pid = int(forks.read_line())
+    def __init__(self, fork_server: "ForkServer", error_file: Path) -> None:
+        self.fork_server, self.error_file = fork_server, error_file
+        self.pid = int(fork_server.read_line())
         self.returncode: int | None = None
 
     def poll(self, seconds: float = 0.0) -> int | None:
         """The exit code if the run ends within `seconds`, otherwise None."""
-        if self.returncode is None and select.select([self.forks.process.stdout], [], [], seconds)[0]:
-            self.returncode = int(self.forks.read_line())
+        if self.returncode is None and select.select([self.fork_server.process.stdout], [], [], seconds)[0]:
+            self.returncode = int(self.fork_server.read_line())
         return self.returncode
 
     def kill(self) -> None:
@@ -41,7 +44,7 @@ class ForkedRun:
         """Wait for the end of the run. Returns what it wrote to standard error."""
         if self.poll(seconds) is None:
             raise RuntimeError(f"Process {self.pid} has not ended after {seconds:.0f} seconds.")
-        return self.errors.read_text("utf-8", "replace")
+        return self.error_file.read_text("utf-8", "replace")
 
 
 class ForkServer:
@@ -53,12 +56,12 @@ class ForkServer:
         self.process = subprocess.Popen(command, cwd=ROOT, env=environment, stdin=-1, stdout=-1, bufsize=0)
 
     def start(self, *arguments: str, folder: Path) -> ForkedRun:
-        """Run a command line in a folder."""
-        errors = folder / "errors.txt"
-        request = {"arguments": arguments, "folder": str(folder), "errors": str(errors)}
+        """Start a fork that runs `quorum` with these arguments in a folder."""
+        error_file = folder / "errors.txt"
+        request = {"arguments": arguments, "folder": str(folder), "error_file": str(error_file)}
         assert self.process.stdin is not None
         self.process.stdin.write(json.dumps(request).encode() + b"\n")
-        return ForkedRun(self, errors)
+        return ForkedRun(self, error_file)
 
     def read_line(self) -> bytes:
         assert self.process.stdout is not None
@@ -70,25 +73,27 @@ class ForkServer:
 
 
 def run(request: dict[str, Any]) -> None:
-    """Run the command line in this process, then exit."""
+    """Run the requested command in this process, which is a fork, then exit."""
     from quorum.cli.main import main
 
     os.chdir(request["folder"])
-    errors = os.open(request["errors"], os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
-    nowhere = os.open(os.devnull, os.O_RDWR)
-    for stream, file in enumerate((nowhere, nowhere, errors)):
-        os.dup2(file, stream)
+    error_file = os.open(request["error_file"], os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
+    null_device = os.open(os.devnull, os.O_RDWR)
+    for standard_stream, file in enumerate((null_device, null_device, error_file)):  # input, output, error
+        os.dup2(file, standard_stream)
     code: object = 0
     try:
         main(request["arguments"])
     except SystemExit as end:
         code = end.code
     sys.stderr.flush()
-    os._exit(code if isinstance(code, int) else 1)  # libraries would wait for threads that a fork does not have
+    # Not sys.exit: at a normal exit libraries would wait for threads that a fork does not have.
+    os._exit(code if isinstance(code, int) else 1)
 
 
 def serve() -> None:
-    import chromadb  # noqa: F401  what a run would import
+    """Import what the runs need, then make a fork for each request on standard input, one after the other."""
+    import chromadb  # noqa: F401
     import langchain_openai  # noqa: F401
 
     import quorum.retrievers.index  # noqa: F401
@@ -96,11 +101,11 @@ def serve() -> None:
     if len(os.listdir("/proc/self/task")) > 1:
         raise RuntimeError("An import has started threads; a process with threads cannot be forked safely.")
     for line in sys.stdin:
-        child = os.fork()
-        if not child:
+        pid = os.fork()
+        if pid == 0:  # this process is the fork
             run(json.loads(line))
-        print(child, flush=True)
-        print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), flush=True)
+        print(pid, flush=True)
+        print(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]), flush=True)
 
 
 if __name__ == "__main__":

@@ -23,12 +23,15 @@ class MountError(Exception):
 
 @contextmanager
 def mount_tmpfs(folder: Path, size: str) -> Iterator[Path]:
-    """Mount a file system of that many bytes. Raises MountError if that is refused."""
+    """Mount a file system of that size (for example "96k") in memory, for the time of the block.
+
+    Raises MountError if it cannot be mounted.
+    """
     folder.mkdir()
     command = ["mount", "-t", "tmpfs", "-o", f"size={size}", "tmpfs", str(folder)]
-    mounted = subprocess.run(command, capture_output=True, text=True)
-    if mounted.returncode:
-        raise MountError(mounted.stderr.strip())
+    mount_run = subprocess.run(command, capture_output=True, text=True)
+    if mount_run.returncode:
+        raise MountError(mount_run.stderr.strip())
     try:
         yield folder
     finally:
@@ -36,7 +39,12 @@ def mount_tmpfs(folder: Path, size: str) -> Iterator[Path]:
 
 
 def fill_disk(server: ServerControl, forks: ForkServer, folder: Path, questions: int) -> Findings:
-    """Fill the disk under the results, the journal and a collection; then make room and repeat the run."""
+    """Three times, run a command on a disk that is too small, then make room on the disk and run the command again.
+
+    The small disk holds the results of an evaluation, then the journal of one, then the store of an indexing. Returns
+    the findings of each, by the name of what was on the disk. The "plain" runs, on an ordinary disk, give the results
+    to compare with.
+    """
     data = write_question_file(folder, questions, 5)
     server.set_behaviour()
     time_evaluation(data, folder / "plain", folder / "plain.sqlite", methods="concat")
@@ -44,15 +52,19 @@ def fill_disk(server: ServerControl, forks: ForkServer, folder: Path, questions:
     findings: Findings = {}
     for part, size in (("results", "96k"), ("journal", "192k"), ("index", "400k")):
         try:
-            with mount_tmpfs(folder / f"small-{part}", size) as small:
-                findings[part] = fill_and_repeat(part, data, small, folder, forks)
+            with mount_tmpfs(folder / f"small-{part}", size) as small_disk:
+                findings[part] = fill_and_repeat(part, data, small_disk, folder, forks)
         except MountError as error:
             return {"skipped": f"no tmpfs can be mounted here ({error})"}
     return findings
 
 
 def start_on_disk(part: str, data: Path, out: Path, disk: Path, folder: Path, forks: ForkServer) -> ForkedRun:
-    """Start an indexing into the folder `disk`, or an evaluation with its results or its journal there."""
+    """Start a command that writes to the folder `disk`.
+
+    part: what it writes there: "index", the store of an indexing; "results" or "journal", those of an evaluation of
+    `data`. out: the folder of the evaluation's results.
+    """
     if part == "index":
         arguments = ["index", str(SAMPLE / "corpus"), "--collection", "full", "--store", str(disk)]
     else:
@@ -62,10 +74,14 @@ def start_on_disk(part: str, data: Path, out: Path, disk: Path, folder: Path, fo
     return forks.start(*arguments, folder=folder)
 
 
-def fill_and_repeat(part: str, data: Path, small: Path, folder: Path, forks: ForkServer) -> Findings:
-    """The message on the full disk, the data that were written, and the run's results once there is room."""
-    out = small / "results" if part == "results" else folder / "results-2"
-    process = start_on_disk(part, data, out, small, folder, forks)
+def fill_and_repeat(part: str, data: Path, small_disk: Path, folder: Path, forks: ForkServer) -> Findings:
+    """Run a command until the small disk is full, make room, and run it again.
+
+    Returns how the first run ended (exit code, last line, whether with a traceback), the rows that it wrote (how many,
+    and how many of them are wrong), and how many rows or passages of the second run differ from the plain run's.
+    """
+    out = small_disk / "results" if part == "results" else folder / "results-2"
+    process = start_on_disk(part, data, out, small_disk, folder, forks)
     output = process.finish()
     outcome = {
         "code": process.returncode,
@@ -80,10 +96,10 @@ def fill_and_repeat(part: str, data: Path, small: Path, folder: Path, forks: For
             "kept_rows": len(whole_rows),
             "wrong_rows": sum(format_without_timing(row) not in expected_rows for row in whole_rows),
         }
-    subprocess.run(["mount", "-o", "remount,size=64m", str(small)], check=True, capture_output=True, text=True)
-    wait_for_success(start_on_disk(part, data, out, small, folder, forks))
+    subprocess.run(["mount", "-o", "remount,size=64m", str(small_disk)], check=True, capture_output=True, text=True)
+    wait_for_success(start_on_disk(part, data, out, small_disk, folder, forks))
     if part == "index":
         return outcome | {
-            "different": len(read_collection(small, "full") ^ read_collection(folder / "plain-store", "full"))
+            "different": len(read_collection(small_disk, "full") ^ read_collection(folder / "plain-store", "full"))
         }
     return outcome | {"different": count_differences(expected_rows, read_rows_without_timing(out))}

@@ -55,33 +55,36 @@ REPLY_PIECES = [
     ),
 ]
 LONG_REPEATS = ["(" * 200, "[" * 200, "a" * 2000, "1, " * 300, "not " * 200, "- x\n" * 200, "1" * 5000, '{"a":' * 2000]
-WHOLE_CHARACTERS = st.characters(
-    exclude_categories=["Cs"]
-)  # no lone surrogates, as in the replies of `quorum.models.call`
+ODD_VALUES: list[Any] = [
+    *(None, 0, -1.5, True, "", "x", "\ud83d", [], {}, [None], [[1]], {"a": {}}, float("nan"), 10**30, 10**4000),
+]
+# No lone surrogates: the replies that `quorum.models.call` returns have none, either.
+WHOLE_CHARACTERS = st.characters(exclude_categories=["Cs"])
 WORDS = st.one_of(st.sampled_from(REPLY_PIECES), st.text(WHOLE_CHARACTERS, max_size=12), WHOLE_CHARACTERS)
 REPLIES = st.builds(
-    lambda parts, between, endless: between.join([*parts, endless, *parts[:2]]),
+    lambda parts, separator, repetition: separator.join([*parts, repetition, *parts[:2]]),
     st.lists(WORDS, max_size=14),
     st.sampled_from(["", " ", "\n"]),
-    st.sampled_from([*LONG_REPEATS, *[""] * 8 * len(LONG_REPEATS)]),  # one reply in nine is a model in a loop
+    # one reply in nine repeats itself, like a model in a loop
+    st.sampled_from([*LONG_REPEATS, *[""] * 8 * len(LONG_REPEATS)]),
 )
 
 
-def make_document(kind: str, text: str, rng: random.Random) -> bytes:
-    """Bytes for a file of this kind: its own format with random damage, or random bytes.
+def make_document(suffix: str, text: str, rng: random.Random) -> bytes:
+    """Bytes for a file with this suffix: the text in the file's format with random damage, or random bytes.
 
     For .pdf and .docx, only the first bytes are those of the format; damaged text or random bytes follow.
     """
-    if kind.startswith(".jsonl"):
+    if suffix.startswith(".jsonl"):
         values = [{"id": f"i{rng.randrange(9)}", "title": "t", "text": piece} for piece in text.split("\n\n")]
         unpacked_data = damage_bytes("\n".join(json.dumps(value) for value in values).encode(), rng)
-        if kind == ".jsonl":
+        if suffix == ".jsonl":
             return unpacked_data
         packed_data = gzip.compress(unpacked_data)
         return damage_bytes(packed_data, rng) if rng.random() < 0.3 else packed_data
-    if kind == ".html":
+    if suffix == ".html":
         return damage_bytes(f"<html><body><h1>{text[:40]}</h1><p>{text}</p></body></html>".encode(), rng)
-    head = {".pdf": b"%PDF-1.4\n", ".docx": b"PK\x03\x04"}.get(kind, b"")
+    head = {".pdf": b"%PDF-1.4\n", ".docx": b"PK\x03\x04"}.get(suffix, b"")
     return head + damage_bytes(text.encode(), rng)
 
 
@@ -102,10 +105,9 @@ def damage_bytes(data: bytes, rng: random.Random) -> bytes:
 
 
 def damage_value(value: Any, rng: random.Random) -> Any:
-    """The value with some parts replaced by values of other kinds."""
+    """The JSON value with some of its parts replaced by odd values, and some keys of its objects removed."""
     if rng.random() < 0.06:
-        odd = (None, 0, -1.5, True, "", "x", "\ud83d", [], {}, [None], [[1]], {"a": {}}, float("nan"), 10**30, 10**4000)
-        return rng.choice(odd)
+        return rng.choice(ODD_VALUES)
     if isinstance(value, dict):
         return {key: damage_value(part, rng) for key, part in value.items() if rng.random() > 0.03}
     return [damage_value(part, rng) for part in value] if isinstance(value, list) else value

@@ -22,7 +22,7 @@ MODEL = "openai:bench"
 
 
 class ServerControl:
-    """A running `benchmarks.server`. `url` ends in /v1."""
+    """A running `benchmarks.server`: reads its counts and changes its behaviour. `url` ends in /v1."""
 
     def __init__(self, url: str, process: "subprocess.Popen[str]") -> None:
         self.url, self.process = url, process
@@ -32,14 +32,15 @@ class ServerControl:
         return int(self.url.split(":")[2].split("/")[0])
 
     def set_behaviour(self, **behaviour: Any) -> None:
-        """Set the behaviour and reset the counts."""
+        """Set how the server behaves (the fields of `benchmarks.server.Behaviour`), and reset its counts."""
         self.post("/control", behaviour)
 
     def fetch_counts(self) -> dict[str, Any]:
-        """The counts since the last `set_behaviour`."""
+        """What the server counted since the last `set_behaviour` (the fields of `benchmarks.server.Counts`)."""
         return self.post("/stats", None)
 
     def post(self, path: str, body: Any) -> dict[str, Any]:
+        """Send `body` as JSON (None: a GET request), and return the JSON reply."""
         data = None if body is None else json.dumps(body).encode()
         request = urllib.request.Request(self.url.removesuffix("/v1") + path, data)
         with urllib.request.urlopen(request, timeout=30) as response:
@@ -48,7 +49,7 @@ class ServerControl:
 
 
 def start_server(port: int = 0, **behaviour: Any) -> ServerControl:
-    """Start `benchmarks.server` in a process of its own, at a port."""
+    """Start `benchmarks.server` in a process of its own. port 0: any free port."""
     command = [sys.executable, "-m", "benchmarks.server", "--port", str(port), "--behaviour", json.dumps(behaviour)]
     process = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True)
     assert process.stdout is not None
@@ -67,7 +68,7 @@ def stop_server(server: ServerControl) -> None:
 
 @contextmanager
 def run_server(**behaviour: Any) -> Iterator[ServerControl]:
-    """Run `benchmarks.server` and point OPENAI_BASE_URL to it; tracing is off."""
+    """Run `benchmarks.server` until the `with` block ends. OPENAI_BASE_URL points to it; LangSmith tracing is off."""
     server = start_server(**behaviour)
     os.environ |= {"OPENAI_BASE_URL": server.url, "OPENAI_API_KEY": "none", "LANGSMITH_TRACING": "false"}
     try:
@@ -82,7 +83,10 @@ def read_sample_passages() -> list[Passage]:
 
 
 def make_questions(count: int, k: int) -> Iterator[dict[str, Any]]:
-    """The sample's questions, repeated, each with a unique number and k passages of the sample."""
+    """`count` questions: those of the sample, repeated, each with a unique number and k passages of the sample.
+
+    The accepted answers are "Fact 1" to "Fact 4", which `benchmarks.server` replies.
+    """
     texts = [json.loads(line)["question"] for line in (SAMPLE / "questions.jsonl").read_text("utf-8").splitlines()]
     passages = read_sample_passages()
     for number in range(count):
@@ -110,7 +114,11 @@ def format_share(value: float) -> str:
 
 
 def report(name: str, header: Sequence[str], rows: Iterable[Sequence[Any]], **figures: Any) -> None:
-    """Print a table and a JSON line. The figures hold the measurements, the targets and whether they were met."""
+    """Print a table and a JSON line.
+
+    name: of the benchmark; figures: what the JSON line holds besides the machine's load and cores: the measurements,
+    the targets, and whether they were met.
+    """
     lines = [tuple(header), *(tuple(str(cell) for cell in row) for row in rows)]
     widths = [max(len(line[column]) for line in lines) for column in range(len(header))]
     load = os.getloadavg()[0]
@@ -120,24 +128,30 @@ def report(name: str, header: Sequence[str], rows: Iterable[Sequence[Any]], **fi
     print(json.dumps({"benchmark": name, "load": round(load, 2), "cores": os.cpu_count(), **figures}), flush=True)
 
 
-def print_findings(name: str, findings: Mapping[str, Any]) -> None:
-    """Print a part's findings as soon as it ends, for long runs."""
-    print(json.dumps({name: findings}), file=sys.stderr, flush=True)
+def print_findings(part: str, findings: Mapping[str, Any]) -> None:
+    """Print the measurements of one part of a benchmark as soon as the part ends, because the whole run is long."""
+    print(json.dumps({part: findings}), file=sys.stderr, flush=True)
 
 
 def report_parts(
     name: str, findings: Mapping[str, dict[str, Any]], is_target_met: Callable[[str, dict[str, Any]], bool]
 ) -> None:
-    """Report a benchmark that has parts, each with a verdict on its findings."""
-    verdicts = {part: is_target_met(part, item) for part, item in findings.items()}
+    """Report a benchmark that has parts, each with its own targets.
+
+    findings: {part: {what was measured: value}}; is_target_met: (part, its findings) -> whether it met its targets.
+    """
+    verdicts = {part: is_target_met(part, part_findings) for part, part_findings in findings.items()}
     rows = [
         (part if not number else "", ("yes" if verdicts[part] else "no") if not number else "", key, value)
-        for part, item in findings.items()
-        for number, (key, value) in enumerate(item.items())
+        for part, part_findings in findings.items()
+        for number, (key, value) in enumerate(part_findings.items())
     ]
-    report(name, ("part", "target met", "what", ""), rows, parts=findings, **judge_targets(verdicts))
+    report(name, ("part", "target met", "measured", "value"), rows, parts=findings, **judge_targets(verdicts))
 
 
-def judge_targets(conditions: Mapping[str, bool]) -> dict[str, Any]:
-    """For the JSON line: whether all targets were met ("met"), and the names of those that were not ("missed")."""
-    return {"met": all(conditions.values()), "missed": [name for name, value in conditions.items() if not value]}
+def judge_targets(verdicts: Mapping[str, bool]) -> dict[str, Any]:
+    """For the JSON line: whether all targets were met ("met"), and the names of those that were not ("missed").
+
+    verdicts: {name of the target: whether it was met}.
+    """
+    return {"met": all(verdicts.values()), "missed": [name for name, is_met in verdicts.items() if not is_met]}

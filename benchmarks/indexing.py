@@ -1,8 +1,8 @@
 """How long indexing takes compared with embedding alone: python -m benchmarks.indexing [--files 300] [--rounds 3]
 
 Writes files of 2,000 words drawn from the sample, indexes them into a new store with the embedded model, and then
-embeds the texts of the passages that were stored. Reading, splitting and storing cost no time
-where they overlap the embedding. Target: indexing takes at most 1.15 times as long as embedding alone.
+embeds the texts of the passages that were stored. Reading, splitting and storing cost no time while they run in
+parallel with the embedding. Target: indexing takes at most 1.15 times as long as embedding alone.
 """
 
 import argparse
@@ -17,28 +17,28 @@ from quorum.models.embedded.encoder import get_encoder
 from quorum.retrievers.index import index_documents
 from quorum.retrievers.store import open_store
 
-WORDS = 2000  # of a file
+WORDS = 2000  # the least number of words in a file
 BATCH = 256  # texts that are embedded together
-TARGET = 1.15
+TARGET = 1.15  # the time of indexing divided by the time of embedding alone, at most
 
 
-def write_files(folder: Path, files: int, seed: int) -> None:
+def write_files(folder: Path, file_count: int, seed: int) -> None:
     """Text files of sentences drawn from the sample, in paragraphs."""
     rng = random.Random(seed)
     sentences = [part for passage in read_sample_passages() for part in passage["text"].split(". ") if part]
-    for number in range(files):
-        paragraphs, count = [f"File {number} of {seed}."], 0
-        while count < WORDS:
+    for number in range(file_count):
+        paragraphs, word_count = [f"File {number} of {seed}."], 0
+        while word_count < WORDS:
             paragraph = ". ".join(rng.choices(sentences, k=5)) + "."
             paragraphs.append(paragraph)
-            count += len(paragraph.split())
+            word_count += len(paragraph.split())
         (folder / f"{number}.txt").write_text("\n\n".join(paragraphs), encoding="utf-8")
 
 
-def measure_round(files: int, seed: int) -> tuple[float, float, int]:
+def measure_round(file_count: int, seed: int) -> tuple[float, float, int]:
     """Seconds of indexing, seconds of embedding the same texts, and the number of passages."""
     with tempfile.TemporaryDirectory() as folder, tempfile.TemporaryDirectory() as store:
-        write_files(Path(folder), files, seed)
+        write_files(Path(folder), file_count, seed)
         begin = time.perf_counter()
         index_documents([folder], collection="files", store=store)
         indexing = time.perf_counter() - begin
@@ -51,18 +51,18 @@ def measure_round(files: int, seed: int) -> tuple[float, float, int]:
 
 
 def measure_ratios() -> dict[str, float]:
-    """The time of embedding alone divided by the time of indexing."""
-    measure_round(2, 0)
+    """The time of embedding alone divided by the time of indexing. Higher is better; `main` prints the inverse."""
+    measure_round(2, 0)  # warms up the encoder
     rounds = [measure_round(30, seed) for seed in range(1, 4)]
     return {"embedding to indexing": statistics.median(embedding / indexing for indexing, embedding, _ in rounds)}
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--files", type=int, default=300)
-    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--files", type=int, default=300, help="number of files in a round")
+    parser.add_argument("--rounds", type=int, default=3, help="number of rounds, each with other files")
     options = parser.parse_args()
-    measure_round(2, 0)
+    measure_round(2, 0)  # warms up the encoder
     rounds = [measure_round(options.files, seed) for seed in range(1, options.rounds + 1)]
     ratio = statistics.median(indexing / embedding for indexing, embedding, _ in rounds)
     rows = [

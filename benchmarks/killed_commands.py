@@ -1,4 +1,4 @@
-"""Starts and kills commands, and reads what they left behind: results, a journal, a collection."""
+"""Starts and kills `quorum` commands, and reads what they left behind: a journal, a collection."""
 
 import os
 import random
@@ -22,7 +22,9 @@ COMMAND_TIMEOUT_S = 3600.0  # how long a command may take, even on a busy machin
 
 
 def start_command(*arguments: str, folder: Path, wait: bool = True) -> "subprocess.Popen[str]":
-    """Start a command in a folder, and wait for its end unless `wait` is false."""
+    """Start a `quorum` command in a folder, and wait for its end unless `wait` is false. The first argument is the
+    command's name, such as "index".
+    """
     command = [sys.executable, "-c", "from quorum.cli.main import main; main()", *arguments]
     process = subprocess.Popen(
         command, cwd=folder, env=os.environ | {"PYTHONPATH": str(ROOT)}, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
@@ -34,7 +36,7 @@ def start_command(*arguments: str, folder: Path, wait: bool = True) -> "subproce
 
 
 def kill_at_random(process: ForkedRun, has_begun: Callable[[], bool], rng: random.Random) -> bool:
-    """Kill the process at a random moment. Returns False if the process had ended before.
+    """Kill the process at a random moment. Returns whether it was killed: False if it had ended before.
 
     The moment is at most LONGEST_WAIT_S after the process has begun its work. One time in five the wait begins as soon
     as the process starts, so that the kill may come before the work.
@@ -85,13 +87,17 @@ def find_last_write(store: Path) -> float:
 
 
 def truncate_file(path: Path, rng: random.Random, max_bytes: int) -> None:
-    """Cut off a random number of bytes, less than `max_bytes`, at the end of the file."""
+    """Cut off a random number of bytes, less than `max_bytes`, at the end of the file, if there is such a file."""
     if path.exists() and path.stat().st_size:
         os.truncate(path, max(0, path.stat().st_size - rng.randrange(1, max_bytes)))
 
 
 def read_collection(store: Path, collection: str = "killed") -> set[tuple[str, str, bytes]]:
-    """Id, text and vector of every passage of a collection. Checks that a search finds them."""
+    """Id, text and vector of every passage of a collection.
+
+    Raises RuntimeError if the search index is damaged: a search with the vectors of the first 50 passages must find,
+    for each vector, ten different passages of which the nearest has the same vector.
+    """
     import chromadb
     import numpy as np
 

@@ -4,8 +4,9 @@ Each question comes with 12 passages, of which the best k = 5 are used. The jour
 and all its calls may run at once (self_verification has 30). Target for each method: at most 1.05 x (depth x latency) +
 15 ms + 4 ms for every call beyond the depth: such calls wait at the same time as others, and only their processing adds
 time. The depth is the number of calls that must be made one after the other, on the path through the graph that the
-server's replies lead to; the server counts the calls. Figures are medians of several new questions; "computing" is this
-process's processor time for one question, which does not depend on other load.
+server's replies lead to; the server counts the calls. "ms" is the median time over several new questions, and "best"
+the shortest time; "computing" is the median processor time of this process for one question, which does not depend on
+the machine's other load.
 """
 
 import argparse
@@ -31,35 +32,35 @@ DEPTH = {
 
 
 async def time_questions(method: str, context: Context, questions: list[dict[str, Any]]) -> list[tuple[float, float]]:
-    """Seconds and processor seconds of each question. The first, which connects, does not count."""
-    seconds = []
+    """(seconds, processor seconds) of each question but the first, which also connects to the server."""
+    times = []
     for question in questions:
         begin, processor_begin = time.perf_counter(), time.process_time()
         await answer(question["question"], method, context, given=question["passages"])
-        seconds.append((time.perf_counter() - begin, time.process_time() - processor_begin))
-    return seconds[1:]
+        times.append((time.perf_counter() - begin, time.process_time() - processor_begin))
+    return times[1:]
 
 
 def measure_method(server: ServerControl, method: str, latency: float, runs: int, journal: str) -> dict[str, Any]:
-    """Milliseconds of one method, and its target."""
+    """The depth, the calls, the milliseconds and the target of one method, over `runs` questions."""
     server.set_behaviour(latency=latency, share_unknown_from_several_passages=1.0)
     context = Context(model=MODEL, embeddings=MODEL, journal=journal, concurrency=64)
-    seconds = asyncio.run(time_questions(method, context, list(make_questions(runs + 1, 12))))
+    times = asyncio.run(time_questions(method, context, list(make_questions(runs + 1, 12))))
     calls = sum(server.fetch_counts()["calls"].values()) / (runs + 1)
     depth = DEPTH[method]
     target = 1.05 * depth * latency + 0.015 + 0.004 * max(0.0, calls - depth)
     return {
         "depth": depth,
         "calls": round(calls, 1),
-        "ms": round(1000 * statistics.median(wall for wall, _ in seconds), 1),
-        "best_ms": round(1000 * min(seconds)[0], 1),
-        "computing_ms": round(1000 * statistics.median(processor for _, processor in seconds), 1),
+        "ms": round(1000 * statistics.median(seconds for seconds, _ in times), 1),
+        "best_ms": round(1000 * min(times)[0], 1),
+        "computing_ms": round(1000 * statistics.median(processor_seconds for _, processor_seconds in times), 1),
         "target_ms": round(1000 * target, 1),
     }
 
 
 def measure_ratios() -> dict[str, float]:
-    """The time that the server alone takes (depth x latency), divided by the time of a question."""
+    """For five methods, the time that the server alone takes (depth x latency), divided by the time of a question."""
     latency, ratios = 0.2, {}
     with run_server() as server, tempfile.TemporaryDirectory() as folder:
         for method in ("concat", "post_fusion", "sure", "blendfilter", "iter_retgen"):
@@ -70,8 +71,8 @@ def measure_ratios() -> dict[str, float]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--latency", type=float, default=0.2, help="seconds")
-    parser.add_argument("--runs", type=int, default=7)
+    parser.add_argument("--latency", type=float, default=0.2, help="seconds that each call takes")
+    parser.add_argument("--runs", type=int, default=7, help="measured questions for each method")
     parser.add_argument("--methods", default=",".join(METHODS))
     options = parser.parse_args()
     findings: dict[str, dict[str, Any]] = {}

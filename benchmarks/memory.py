@@ -1,8 +1,8 @@
 """Whether an evaluation's memory stays flat: python -m benchmarks.memory [--questions N]
 
-Runs one evaluation of concat over generated questions with given passages, against the loopback server, journal on.
-Compares this process's resident memory after the first 500 questions with the maximum after that, including the end.
-Target: at most 150 MB more.
+Evaluates concat on generated questions with given passages, with the benchmarks' model server and with a journal.
+Compares this process's resident memory after the first 500 questions with the maximum from then until the end.
+Target: the maximum is at most 150 MB higher.
 """
 
 import argparse
@@ -22,7 +22,7 @@ FIRST_QUESTIONS, TARGET_MB = 500, 150.0
 
 
 def measure_memory() -> float:
-    """Megabytes of this process in memory now."""
+    """The resident memory of this process now, in megabytes."""
     pages = int(Path("/proc/self/statm").read_text().split()[1])
     return pages * resource.getpagesize() / 1e6
 

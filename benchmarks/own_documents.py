@@ -1,10 +1,14 @@
 """How well the built-in reader answers from people's own documents: python -m benchmarks.own_documents [--method NAME]
 
-Indexes data/own_documents, asks its questions, and prints a table and a JSON line. "sentence": the share of answerable
-questions for which the right sentence is shown; "span": for which, in addition, the marked span is a right answer;
-"sure": for which the answer is shown without a warning; "sure and right": the share of these with the right sentence;
-"nothing": the share of questions without an answer that get "unknown" or "not sure". Intervals are 95% (Clopper and
-Pearson).
+Indexes data/own_documents, asks its questions, and prints a table and a JSON line with these measures:
+
+sentence        the share of answerable questions for which the right sentence is shown
+span            the share of answerable questions for which, in addition, the marked span is a right answer
+sure            the share of answerable questions whose answer is shown without a warning
+sure and right  the share of the questions counted under "sure" for which the right sentence is shown
+nothing         the share of questions without an answer that get "unknown" or "not sure"
+
+Intervals are 95% (Clopper and Pearson).
 """
 
 import argparse
@@ -31,16 +35,17 @@ class Outcome:
     """How one question was answered.
 
     part: "development" or "held_out"; kind: where the answer stands (prose, table, step, heading, code), or "nothing"
-    if there is none; sentence, span: whether they are right, None for a question without an answer; sure: whether there
-    was no warning; shown: the sentence, its span in brackets.
+    if the documents do not hold it; has_right_sentence, has_right_span: whether the sentence shown and the span marked
+    in it are right, None for a question without an answer; is_sure: whether there is an answer without a warning;
+    shown: the sentence, with its span in brackets.
     """
 
     question: str
     part: str
     kind: str
-    sentence: bool | None
-    span: bool | None
-    sure: bool
+    has_right_sentence: bool | None
+    has_right_span: bool | None
+    is_sure: bool
     shown: str
 
 
@@ -50,7 +55,7 @@ def read_questions() -> list[dict[str, Any]]:
 
 
 async def ask_all(method: str, context: Context) -> list[Outcome]:
-    """Ask every question, one after the other."""
+    """Ask every question, one after the other, and judge the answers."""
     outcomes = []
     for question in read_questions():
         result = await answer(question["question"], method, context)
@@ -67,26 +72,26 @@ def judge_answer(question: dict[str, Any], result: ShownResult) -> Outcome:
     span_start, span_end = (support and support["span"]) or (sentence_start, sentence_start)
     before, after = sentence[: span_start - sentence_start], sentence[span_end - sentence_start :]
     span = sentence[span_start - sentence_start : span_end - sentence_start]
-    sure = not result["unknown"] and support is not None and support["is_certain"]
+    is_sure = not result["unknown"] and support is not None and support["is_certain"]
     shown = sentence if span_start == span_end else f"{before}[[{span}]]{after}"
     if not question["answers"]:
-        return Outcome(question["question"], meta["part"], meta["kind"], None, None, sure, shown)
+        return Outcome(question["question"], meta["part"], meta["kind"], None, None, is_sure, shown)
     has_quote = normalize(meta["quote"]) in normalize(sentence)
     is_answer = normalize(span) in [normalize(answer) for answer in question["answers"]]
-    return Outcome(question["question"], meta["part"], meta["kind"], has_quote, has_quote and is_answer, sure, shown)
+    return Outcome(question["question"], meta["part"], meta["kind"], has_quote, has_quote and is_answer, is_sure, shown)
 
 
 def summarize(outcomes: Sequence[Outcome]) -> dict[str, tuple[int, int]]:
     """(hits, questions) of each measure."""
-    answerable = [outcome for outcome in outcomes if outcome.sentence is not None]
-    sure = [item for item in answerable if item.sure]
-    unanswerable = [outcome for outcome in outcomes if outcome.sentence is None]
+    answerable = [outcome for outcome in outcomes if outcome.has_right_sentence is not None]
+    sure = [item for item in answerable if item.is_sure]
+    unanswerable = [outcome for outcome in outcomes if outcome.has_right_sentence is None]
     return {
-        "sentence": count_hits(item.sentence for item in answerable),
-        "span": count_hits(item.span for item in answerable),
-        "sure": count_hits(item.sure for item in answerable),
-        "sure and right": count_hits(item.sentence for item in sure),
-        "nothing": count_hits(not item.sure for item in unanswerable),
+        "sentence": count_hits(item.has_right_sentence for item in answerable),
+        "span": count_hits(item.has_right_span for item in answerable),
+        "sure": count_hits(item.is_sure for item in answerable),
+        "sure and right": count_hits(item.has_right_sentence for item in sure),
+        "nothing": count_hits(not item.is_sure for item in unanswerable),
     }
 
 
@@ -96,7 +101,7 @@ def count_hits(flags: Iterable[bool | None]) -> tuple[int, int]:
 
 
 def measure_method(method: str = DEFAULT_METHOD) -> list[Outcome]:
-    """Index the documents into a store of their own and ask all questions."""
+    """Index the documents into a temporary store and ask all questions."""
     with tempfile.TemporaryDirectory() as store:
         context = Context(store=store, collection="own")
         index(FOLDER / "documents", collection="own", context=context)
@@ -105,14 +110,14 @@ def measure_method(method: str = DEFAULT_METHOD) -> list[Outcome]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--method", default=DEFAULT_METHOD)
+    parser.add_argument("--method", default=DEFAULT_METHOD, help="the method that answers (default: %(default)s)")
     parser.add_argument("--list", action="store_true", help="print what is shown for each question")
     options = parser.parse_args()
     outcomes = measure_method(options.method)
     if options.list:
         for outcome in outcomes:
-            right = {True: "right", False: "wrong", None: "nothing"}[outcome.sentence]
-            print(f"{right:<8}{'sure' if outcome.sure else '':<6}{outcome.question} -> {outcome.shown}")
+            right = {True: "right", False: "wrong", None: "nothing"}[outcome.has_right_sentence]
+            print(f"{right:<8}{'sure' if outcome.is_sure else '':<6}{outcome.question} -> {outcome.shown}")
     parts = {part: [outcome for outcome in outcomes if outcome.part == part] for part in ("development", "held_out")}
     parts["all"] = outcomes
     print(f"{'':<16}" + "".join(f"{name:>22}" for name in parts))

@@ -1,11 +1,12 @@
 """The replies of `benchmarks.server`.
 
-The server recognises each prompt by its fixed text and replies in the form that the prompt asks for. Replies are
-functions of the message and a number drawn from it, so that runs are reproducible.
+The server recognises each prompt by its fixed text and replies in the form that the prompt asks for. A reply depends
+only on the message and on `draw`, a number that the server computes from the message, so that runs are reproducible.
 """
 
 import re
 from collections.abc import Callable
+from typing import NamedTuple
 
 from quorum.prompts import BUILT_IN
 
@@ -14,19 +15,36 @@ GARBAGE = 'Hm, well:\n\n{"": ]\n\nthis or that, perhaps\nor rather the other\n\n
 VARIABLE = re.compile(r"\$(?:\{(\w+)\}|(\w+))")
 
 
-def make_pattern(template: str) -> tuple[str, str, int, re.Pattern[str]]:
-    """A template's fixed head and tail, the length of its fixed text, and a pattern that matches its prompts."""
-    pieces, variables = VARIABLE.split(template)[::3], [m[1] or m[2] for m in VARIABLE.finditer(template)]
+class PromptTemplate(NamedTuple):
+    """A prompt of Quorum before its variables are filled in.
+
+    head, tail: its fixed text before the first and after the last variable; fixed_length: the number of characters
+    outside the variables; pattern: matches the messages that the template makes, with a group for each variable.
+    """
+
+    name: str
+    head: str
+    tail: str
+    fixed_length: int
+    pattern: re.Pattern[str]
+
+
+def read_template(name: str, text: str) -> PromptTemplate:
+    pieces, variables = VARIABLE.split(text)[::3], [m[1] or m[2] for m in VARIABLE.finditer(text)]
+    # Passages contain blank lines, so their group matches as much as possible.
     body = "".join(
         (f"(?P={name})" if name in variables[:place] else f"(?P<{name}>{'.*' if name == 'passages' else '.*?'})")
         + re.escape(pieces[place + 1])
-        for place, name in enumerate(variables)  # passages contain blank lines: match as much as possible
+        for place, name in enumerate(variables)
     )
-    return pieces[0], pieces[-1], sum(map(len, pieces)), re.compile(re.escape(pieces[0]) + body + r"\Z", re.DOTALL)
+    pattern = re.compile(re.escape(pieces[0]) + body + r"\Z", re.DOTALL)
+    return PromptTemplate(name, pieces[0], pieces[-1], sum(map(len, pieces)), pattern)
 
 
-TEMPLATES = sorted(
-    ((name, *make_pattern(text)) for name, text in BUILT_IN.items()), key=lambda template: template[3], reverse=True
+TEMPLATES = sorted(  # the templates with the most fixed text, which are the most specific, are tried first
+    (read_template(name, text) for name, text in BUILT_IN.items()),
+    key=lambda template: template.fixed_length,
+    reverse=True,
 )
 
 
@@ -35,9 +53,10 @@ def recognise_prompt(text: str) -> tuple[str, dict[str, str]]:
 
     The key '' holds the fixed text at the head of the prompt. An unknown message gives ("", {}).
     """
-    for name, head, tail, _, pattern in TEMPLATES:
-        if text.startswith(head) and text.endswith(tail) and (match := pattern.match(text)):
-            return name.partition(".")[0], {"": head, **match.groupdict()}
+    for template in TEMPLATES:
+        may_match = text.startswith(template.head) and text.endswith(template.tail)  # quicker than the pattern
+        if may_match and (match := template.pattern.match(text)):
+            return template.name.partition(".")[0], {"": template.head, **match.groupdict()}
     return "", {}
 
 
@@ -46,21 +65,23 @@ def choose_fact(draw: int) -> str:
     return f"Fact {draw % 4 + 1}"
 
 
-def find_numbers(variables: dict[str, str]) -> list[int]:
+def find_passage_numbers(variables: dict[str, str]) -> list[int]:
+    """The numbers of the passages in a prompt, where each passage begins with its number, such as "[1] "."""
     return [int(number) for number in re.findall(r"^\[(\d+)\] ", variables.get("passages", ""), re.MULTILINE)]
 
 
-def get_first_words(variables: dict[str, str], words: int = 60) -> str:
-    """The passages' first words, without numbers."""
-    return " ".join(re.sub(r"\[\d+\] ", "", variables.get("passages", "")).split()[:words]) or "Nothing is known."
+def get_first_words(variables: dict[str, str], count: int = 60) -> str:
+    """The first `count` words of the passages, without the passages' numbers."""
+    return " ".join(re.sub(r"\[\d+\] ", "", variables.get("passages", "")).split()[:count]) or "Nothing is known."
 
 
 def get_first_choice(choices: str) -> str:
+    """The first of choices that are written as "(a) Paris (b) Lyon"."""
     return re.split(r"\s\([b-z]\) ", choices)[0].removeprefix("(a) ")
 
 
 def write_action(variables: dict[str, str], draw: int) -> str:
-    """ReAct: one search, then the end."""
+    """For ReAct: in the first step a search, then the answer."""
     step = variables["step"]
     if "Observation" in variables["passages"]:
         return f"The observation tells.\nAction {step}: Finish[{choose_fact(draw)}]"
@@ -68,20 +89,21 @@ def write_action(variables: dict[str, str], draw: int) -> str:
 
 
 def write_follow_up(variables: dict[str, str], draw: int) -> str:
-    """Self-ask: one follow-up question, then the answer."""
+    """For self-ask: first a follow-up question, then the answer."""
     if "Intermediate answer" in variables["steps"]:
         return f"So the final answer is: {choose_fact(draw)}"
     return f"Yes.\nFollow up: {variables['question']}"
 
 
 def write_judgement(variables: dict[str, str]) -> str:
-    return "\n".join(f"Passage {n} bears on the question." for n in find_numbers(variables))
+    return "\n".join(f"Passage {n} bears on the question." for n in find_passage_numbers(variables))
 
 
-def choose_numbers(variables: dict[str, str], draw: int) -> str:
-    return ", ".join(str(n) for n in find_numbers(variables) if (draw >> n) % 3) or "1"
+def choose_passage_numbers(variables: dict[str, str], draw: int) -> str:
+    return ", ".join(str(n) for n in find_passage_numbers(variables) if (draw >> n) % 3) or "1"
 
 
+# By prompt name, (the prompt's variables, draw) -> the reply. Prompts that are missing here get a short answer.
 REPLIES: dict[str, Callable[[dict[str, str], int], str]] = {
     "candidates": lambda variables, draw: f"(a) {choose_fact(draw)} (b) {choose_fact(draw + 1)}",
     "conditional_summary": lambda variables, draw: f"{variables['prediction']}: {get_first_words(variables)} [DONE]",
@@ -92,13 +114,13 @@ REPLIES: dict[str, Callable[[dict[str, str], int], str]] = {
     "answer_choices": lambda variables, draw: f"(a) {get_first_choice(variables['choices'])}",
     "judge": lambda variables, draw: write_judgement(variables),
     "judge_yes_no": lambda variables, draw: write_judgement(variables),
-    "choose": choose_numbers,
-    "choose_yes_no": choose_numbers,
+    "choose": choose_passage_numbers,
+    "choose_yes_no": choose_passage_numbers,
     "judge_and_choose": lambda variables, draw: (
-        f"{write_judgement(variables)}\nRelevant passages: {choose_numbers(variables, draw)}"
+        f"{write_judgement(variables)}\nRelevant passages: {choose_passage_numbers(variables, draw)}"
     ),
     "judge_and_choose_yes_no": lambda variables, draw: (
-        f"{write_judgement(variables)}\nRelevant passages: {choose_numbers(variables, draw)}"
+        f"{write_judgement(variables)}\nRelevant passages: {choose_passage_numbers(variables, draw)}"
     ),
     "topic": lambda variables, draw: "buildings and their builders",
     "internal": lambda variables, draw: f"{variables['question']} It is held that it was {choose_fact(draw)}.",
@@ -106,12 +128,12 @@ REPLIES: dict[str, Callable[[dict[str, str], int], str]] = {
     "react_action": lambda variables, draw: f"Finish[{choose_fact(draw)}]",
     "self_ask": write_follow_up,
     "self_ask_final": lambda variables, draw: choose_fact(draw),
-    "rank_passages": lambda variables, draw: " > ".join(f"[{n}]" for n in reversed(find_numbers(variables))),
+    "rank_passages": lambda variables, draw: " > ".join(f"[{n}]" for n in reversed(find_passage_numbers(variables))),
     "inference": lambda variables, draw: f"Notes: {get_first_words(variables, 20)}\nAnswer: {choose_fact(draw)}",
     "mask_condition": lambda variables, draw: f"{variables['answer']} is what [MASK] asks for.\nHidden: the question",
     "recover_condition": lambda variables, draw: "the question" if draw % 2 else "the answer",
     "filter_sentences": lambda variables, draw: get_first_words(variables, 200).split(". ")[0] + ".",
-    "filter_passages": choose_numbers,
+    "filter_passages": choose_passage_numbers,
     "reason": lambda variables, draw: f"The passages speak of it. So the answer is {choose_fact(draw)}.",
     "reason_from_memory": lambda variables, draw: f"It is known. So the answer is {choose_fact(draw)}.",
     **dict.fromkeys(
@@ -128,9 +150,13 @@ def write_reply(
     share_unknown_from_several_passages: float = 0.0,
     share_unknown_from_one_passage: float = 0.0,
 ) -> str:
-    """The reply to a prompt. `share_unknown_from_*`: shares of "Unknown" among the replies to the prompt `answer`."""
+    """The reply to a prompt.
+
+    share_unknown_from_several_passages: the share of "Unknown" among the replies to the prompt `answer` with several
+    passages; share_unknown_from_one_passage: the same for the prompt `answer` with one passage or none.
+    """
     if name == "answer":
-        has_several_passages = len(find_numbers(variables)) > 1
+        has_several_passages = len(find_passage_numbers(variables)) > 1
         share = share_unknown_from_several_passages if has_several_passages else share_unknown_from_one_passage
         return "Unknown" if (draw // 4) % 1000 < share * 1000 else choose_fact(draw)
     return REPLIES[name](variables, draw) if name in REPLIES else choose_fact(draw)

@@ -34,7 +34,7 @@ def make_distinct_words(characters: int) -> str:
     return " ".join(f"w{number:x}" for number in range(characters // 6))[:characters]
 
 
-def make_nested(opening: str, closing: str, characters: int) -> str:
+def make_nested_text(opening: str, closing: str, characters: int) -> str:
     depth = characters // (len(opening) + len(closing))
     return opening * depth + closing * depth
 
@@ -42,7 +42,7 @@ def make_nested(opening: str, closing: str, characters: int) -> str:
 SHAPES: Mapping[str, Callable[[int], str]] = {
     "opening brackets": partial(repeat_text, "["),
     "pairs of brackets": partial(repeat_text, "[1] "),
-    "parentheses": partial(make_nested, "(", ")"),
+    "parentheses": partial(make_nested_text, "(", ")"),
     "tags": partial(repeat_text, "<answer>"),
     "boxes": partial(repeat_text, "\\boxed{"),
     "one word, spaced": partial(repeat_text, "the "),
@@ -54,14 +54,14 @@ SHAPES: Mapping[str, Callable[[int], str]] = {
     "digits": partial(repeat_text, "1"),
     "quotes": partial(repeat_text, "\"'"),
     "thoughts never closed": partial(repeat_text, "<think>"),
-    "thoughts in thoughts": partial(make_nested, "<think>", "</think>"),
+    "thoughts in thoughts": partial(make_nested_text, "<think>", "</think>"),
     "answers": partial(repeat_text, "Answer: "),
     "lettered items": partial(repeat_text, "(a) "),
     "numbered lines": make_numbered_lines,
     "commas": partial(repeat_text, ", "),
     "combining marks": partial(repeat_text, "e\u0301\u0323"),
     "marks of direction": partial(repeat_text, "\u202e\u2067a"),
-    "JSON, deep": partial(make_nested, '{"a":', "}"),
+    "JSON, deep": partial(make_nested_text, '{"a":', "}"),
     "a table": partial(repeat_text, "| a | b |\n|---|---|\n"),
     "code fences": partial(repeat_text, "```json\n{}\n```\n"),
     "not, not": partial(repeat_text, "is not Passage 1 but Summary 2 is better than not, "),
@@ -83,7 +83,7 @@ def find_readers() -> dict[str, Callable[[str], Any]]:
 
 
 def time_reader(read: Callable[[str], Any], reply: str) -> float:
-    """The shorter of two processor times."""
+    """The processor time, in seconds, that the reader takes for the reply: the shorter of two measurements."""
     seconds = []
     for _ in range(2):
         begin = time.process_time()
@@ -92,25 +92,25 @@ def time_reader(read: Callable[[str], Any], reply: str) -> float:
     return min(seconds)
 
 
-def find_slowest(shape: str, characters: int) -> dict[str, Any]:
-    """The reader that takes longest for a shape, and its times in seconds for half of it and for all of it."""
-    reply, half = SHAPES[shape](characters), SHAPES[shape](characters // 2)
+def find_slowest_reader(shape: str, characters: int) -> dict[str, Any]:
+    """The reader that takes longest for a reply of a shape, and its seconds for the whole reply and for half of it."""
+    reply, half_reply = SHAPES[shape](characters), SHAPES[shape](characters // 2)
     seconds = {name: time_reader(read, reply) for name, read in find_readers().items()}
-    name = max(seconds, key=lambda item: seconds[item])
+    slowest = max(seconds, key=lambda name: seconds[name])
     return {
         "shape": shape,
-        "slowest": name,
-        "half": f"{time_reader(find_readers()[name], half):.3f}",
-        "all": f"{seconds[name]:.3f}",
+        "slowest": slowest,
+        "half": f"{time_reader(find_readers()[slowest], half_reply):.3f}",
+        "all": f"{seconds[slowest]:.3f}",
     }
 
 
 def main() -> None:
     cli = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    cli.add_argument("--characters", type=int, default=MEGABYTE)
-    cli.add_argument("--limit", type=float, default=0.3, help="seconds")
+    cli.add_argument("--characters", type=int, default=MEGABYTE, help="length of a reply")
+    cli.add_argument("--limit", type=float, default=0.3, help="seconds that a reader may take")
     options = cli.parse_args()
-    rows = [find_slowest(shape, options.characters) for shape in SHAPES]
+    rows = [find_slowest_reader(shape, options.characters) for shape in SHAPES]
     verdicts = {row["shape"]: float(row["all"]) <= options.limit for row in rows}
     title = f"the slowest reader of {options.characters:,} characters, in seconds"
     report(title, list(rows[0]), [list(row.values()) for row in rows], **judge_targets(verdicts))

@@ -1,4 +1,7 @@
-"""Runs evaluations against the benchmarks' model server and reads their results (for faults.py and crashes.py)."""
+"""Runs evaluations against the benchmarks' model server and reads their results.
+
+faults.py, crashes.py and full_disk.py use these functions.
+"""
 
 import asyncio
 import json
@@ -43,4 +46,5 @@ def format_without_timing(row: dict[str, Any]) -> str:
 
 
 def count_differences(rows: Counter[str], other_rows: Counter[str]) -> int:
+    """How many rows only one of the two runs has."""
     return sum(((rows - other_rows) + (other_rows - rows)).values())

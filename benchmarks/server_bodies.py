@@ -1,4 +1,8 @@
-"""What the loopback server sends: bodies of completions, echoes, embeddings and errors."""
+"""What the loopback server sends: the bodies of chat completions, of prompts echoed with their log-probabilities, of
+embeddings and of errors.
+
+In the functions below, `body` is the body of the client's request.
+"""
 
 import base64
 import math
@@ -11,6 +15,7 @@ DIMENSION = 64
 
 
 def make_events(body: dict[str, Any], reply: str, usage: dict[str, Any]) -> Iterator[dict[str, Any] | str]:
+    """The events of a streamed chat completion: one for each word, the usage if the client asks for it, "[DONE]"."""
     base = {"id": "chatcmpl-1", "object": "chat.completion.chunk", "created": 0, "model": body["model"]}
     for word in reply.split(" "):
         delta = {"role": "assistant", "content": word + " "}
@@ -22,7 +27,7 @@ def make_events(body: dict[str, Any], reply: str, usage: dict[str, Any]) -> Iter
 
 
 def make_completion(body: dict[str, Any], reply: str, usage: dict[str, Any]) -> dict[str, Any]:
-    """A chat completion in one piece."""
+    """A chat completion that is not streamed."""
     choice = {"index": 0, "message": {"role": "assistant", "content": reply}, "finish_reason": "stop"}
     base = {"id": "chatcmpl-1", "object": "chat.completion", "created": 0, "model": body["model"]}
     return base | {"choices": [choice], "usage": usage}
@@ -34,7 +39,9 @@ def make_error(message: str, code: str | None = None) -> dict[str, Any]:
 
 
 def make_echo(body: dict[str, Any]) -> dict[str, Any]:
-    """Each prompt with its log-probabilities: -0.1 for a repeated word, -2 for a new one, none for the first."""
+    """Each prompt, echoed with the log-probabilities of its words: -0.1 for a repeated word, -2 for a new one, none for
+    the first.
+    """
     prompts = body["prompt"] if isinstance(body["prompt"], list) else [body["prompt"]]
     choices = [
         {"index": index, "text": prompt, "finish_reason": "length", "logprobs": make_log_probabilities(prompt)}
@@ -45,14 +52,14 @@ def make_echo(body: dict[str, Any]) -> dict[str, Any]:
 
 
 def make_log_probabilities(prompt: str) -> dict[str, Any]:
-    """Tokens (a word with the white space before it), their scores and their places in the text."""
+    """The prompt's tokens (each is a word with the space before it), their log-probabilities and their places."""
     words = prompt.split(" ")
     tokens = [words[0], *(f" {word}" for word in words[1:])]
-    before: set[str] = set()
+    earlier_words: set[str] = set()
     scores: list[float | None] = []
     for word in words:
-        scores.append(-0.1 if word in before else -2.0)
-        before.add(word)
+        scores.append(-0.1 if word in earlier_words else -2.0)
+        earlier_words.add(word)
     starts = [0]
     for token in tokens[:-1]:
         starts.append(starts[-1] + len(token))
@@ -60,7 +67,7 @@ def make_log_probabilities(prompt: str) -> dict[str, Any]:
 
 
 def make_embeddings(body: dict[str, Any]) -> dict[str, Any]:
-    """Bags of hashed words, normalised, as numbers or as base64 of float32."""
+    """The vector of each text: its bag of hashed words, normalised, as numbers or as base64 of float32."""
     texts = body["input"] if isinstance(body["input"], list) else [body["input"]]
     is_base64 = body.get("encoding_format") == "base64"
     data = [
@@ -71,6 +78,7 @@ def make_embeddings(body: dict[str, Any]) -> dict[str, Any]:
 
 
 def make_vector(text: str, is_base64: bool) -> list[float] | str:
+    """The vector of one text."""
     counts = [0.0] * DIMENSION
     for word in text.lower().split():
         counts[sha256(word.encode()).digest()[0] % DIMENSION] += 1

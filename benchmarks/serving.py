@@ -1,11 +1,12 @@
 """What `quorum serve` adds to the cost of a question: python -m benchmarks.serving
 
 One method answers the same questions over the sample collection in two ways: in this process by `quorum.answer`, and
-through OpenAI's own client and `quorum serve --no-page`, both with the same model server. Measured are one question at
-a time, 16 at once, and a stream until the first piece of a long answer. Both ways take turns in each round; figures are
-medians of the rounds. The journal is off and the retriever is BM25, so that little else takes time. "Computing" is the
-processor time of client and server together, which does not depend on the machine's other load; the target is that the
-server adds at most 8 ms of it.
+through OpenAI's own client and `quorum serve --no-page`. Both ways use the same model server. For each way we measure
+the time of a question if one is asked at a time, the questions a second if 16 are asked at once, and the time until the
+first piece of a long answer is streamed. Each round measures one way after the other; a figure is the median of all
+rounds. The journal is off and the retriever is BM25, so that little else takes time. The processor time is that of this
+process and of `quorum serve` together, without the model server; it hardly depends on the machine's other load. The
+target: serving adds at most 8 ms of processor time to a question.
 """
 
 import argparse
@@ -32,33 +33,33 @@ from quorum.graphs import answer
 from quorum.retrievers.collections import ensure_sample
 
 METHOD, AT_ONCE = "concat", 16
-LATENCY = 0.05  # seconds until a streamed reply begins
+LATENCY = 0.05  # seconds until the model server begins a streamed reply; subtracted from the time to the first piece
 WAYS = ("in process", "served")
-COMPUTING = "ms of processor time a question"
-MAX_COMPUTING_ADDED = 8.0  # ms
-Work = Callable[[str], Awaitable[None]]
+PROCESSOR_MS = "ms of processor time a question"
+MAX_PROCESSOR_MS_ADDED = 8.0
 
 
 @dataclass(frozen=True)
 class Way:
-    """One way to ask. ask: answers a question; time_first_piece: reads a long answer whole and returns the time of its
-    first piece; get_processor_seconds: of all processes that take part, so far.
+    """One way to ask. ask: answers a question; time_first_piece: asks for a long answer, reads all of it, and returns
+    when its first piece came, as a value of `time.perf_counter`; get_processor_seconds: the processor time, so far, of
+    all processes that take part except the model server.
     """
 
-    ask: Work
+    ask: Callable[[str], Awaitable[None]]
     time_first_piece: Callable[[str], Awaitable[float]]
     get_processor_seconds: Callable[[], float]
 
 
 def make_in_process_way(context: Context) -> Way:
     """The way that asks in this process."""
-    long = replace(context, answer_type="long")
+    long_context = replace(context, answer_type="long")
 
     async def ask(question: str) -> None:
         await answer(question, METHOD, context)
 
     async def time_first_piece(question: str) -> float:
-        events = stream(question, METHOD, long)
+        events = stream(question, METHOD, long_context)
         times = [time.perf_counter() async for event in events if isinstance(event, AnswerText) and event.text]
         return times[0]
 
@@ -121,7 +122,9 @@ def run_quorum(folder: Path, settings: Sequence[str]) -> Iterator[tuple[str, int
 
 
 async def measure_way(way: Way, server: ServerControl, questions: Sequence[str]) -> dict[str, float]:
-    """Milliseconds a question, by the clock and of computing; questions a second; milliseconds to the first piece."""
+    """The figures of one way in one round: the time and the processor time of a question, in milliseconds; questions a
+    second, with AT_ONCE at once; milliseconds to the first piece of an answer, without LATENCY.
+    """
     server.set_behaviour()
     question_ms, first_piece_ms, processor_begin = [], [], way.get_processor_seconds()
     for question in questions:
@@ -129,11 +132,11 @@ async def measure_way(way: Way, server: ServerControl, questions: Sequence[str])
         await way.ask(question)
         question_ms.append(1000 * (time.perf_counter() - begin))
     processor_seconds = way.get_processor_seconds() - processor_begin
-    waiting = [*questions, *questions][::-1]
+    remaining_questions = [*questions, *questions][::-1]
 
     async def worker() -> None:
-        while waiting:
-            await way.ask(waiting.pop())
+        while remaining_questions:
+            await way.ask(remaining_questions.pop())
 
     begin = time.perf_counter()
     await asyncio.gather(*(worker() for _ in range(AT_ONCE)))
@@ -144,7 +147,7 @@ async def measure_way(way: Way, server: ServerControl, questions: Sequence[str])
         first_piece_ms.append(1000 * (await way.time_first_piece(question) - begin))
     return {
         "ms a question": statistics.median(question_ms),
-        COMPUTING: 1000 * processor_seconds / len(questions),
+        PROCESSOR_MS: 1000 * processor_seconds / len(questions),
         "questions/s": rate,
         "ms to the first piece": statistics.median(first_piece_ms) - 1000 * LATENCY,
     }
@@ -153,18 +156,22 @@ async def measure_way(way: Way, server: ServerControl, questions: Sequence[str])
 async def compare_ways(
     context: Context, address_and_pid: tuple[str, int], server: ServerControl, rounds: int, count: int
 ) -> list[dict[str, Any]]:
-    """What each way took, by round; the first round, which imports and connects, is left out."""
+    """The figures of each way, {way: {figure: value}}, for each round. There is one more round before these, to import
+    and to connect, which is left out.
+
+    address_and_pid: of `quorum serve`; server: the model server; count: how many questions are asked.
+    """
     questions = [str(question["question"]) for question in make_questions(count, 1)]
-    figures = []
+    figures_by_round = []
     async with open_served_way(*address_and_pid) as served_way:
         ways = dict(zip(WAYS, (make_in_process_way(context), served_way), strict=True))
         for _ in range(rounds + 1):
-            figures.append({name: await measure_way(way, server, questions) for name, way in ways.items()})
-    return figures[1:]
+            figures_by_round.append({name: await measure_way(way, server, questions) for name, way in ways.items()})
+    return figures_by_round[1:]
 
 
 def measure_rounds(rounds: int, questions: int) -> list[dict[str, Any]]:
-    """What each way took, by round, against a model server and a `quorum serve` of their own."""
+    """What `compare_ways` returns, with a model server and a `quorum serve` that are started for it."""
     with run_server() as server, tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         context = Context(model=MODEL, retriever="bm25", journal="off", store=str(folder / "own"))
@@ -175,20 +182,25 @@ def measure_rounds(rounds: int, questions: int) -> list[dict[str, Any]]:
 
 
 def find_medians(rounds: Sequence[dict[str, Any]]) -> dict[str, dict[str, float]]:
-    """The median over the rounds of each figure of each way."""
+    """{way: {figure: its median over the rounds}}. rounds: what `compare_ways` returns."""
     return {
-        way: {figure: statistics.median(item[way][figure] for item in rounds) for figure in rounds[0][way]}
+        way: {
+            figure: statistics.median(figures_of_ways[way][figure] for figures_of_ways in rounds)
+            for figure in rounds[0][way]
+        }
         for way in WAYS
     }
 
 
 def measure_ratios() -> dict[str, float]:
-    """Ratios of the two ways, higher is better: questions a second, processor time, and the time to the first piece."""
+    """Ratios for `benchmarks.bench`, higher is better: the questions a second of the served way divided by those of the
+    way in this process; the processor time and the time to the first piece, divided the other way round.
+    """
     medians = find_medians(measure_rounds(3, 30))
     in_process, served_medians = (medians[way] for way in WAYS)
     return {
         "questions/s": served_medians["questions/s"] / in_process["questions/s"],
-        "computing": in_process[COMPUTING] / served_medians[COMPUTING],
+        "computing": in_process[PROCESSOR_MS] / served_medians[PROCESSOR_MS],
         "time to the first piece": (in_process["ms to the first piece"] + 1000 * LATENCY)
         / (served_medians["ms to the first piece"] + 1000 * LATENCY),
     }
@@ -212,7 +224,8 @@ def main() -> None:
         ]
         for name in in_process
     ]
-    met = {COMPUTING: not added_times[COMPUTING] > MAX_COMPUTING_ADDED}
+    # "not ... >", because the processor time is nan where there is no /proc; the target then counts as met
+    met = {PROCESSOR_MS: not added_times[PROCESSOR_MS] > MAX_PROCESSOR_MS_ADDED}
     figures = {"in_process": in_process, "served": served_medians, "added_ms": added_times, "ratio": ratio}
     report("serving", ("", *WAYS, "difference"), rows, **figures, **judge_targets(met))
 

@@ -1,12 +1,13 @@
 """What storing and finding a passage costs: python -m benchmarks.sizes [--passages FILE] [--sizes 5000,20000]
 
-Measured for each size, on real passages or generated ones: bytes on disk and in memory of the Chroma collection and of
-the BM25 index, the processor time to store and to index, and milliseconds of a search. The stored vectors are random,
-because that does not change the time of a search. The processor time to embed is measured once, on at most 256
-passages. Bytes, store_ms and embed_ms are per passage. The other milliseconds are per search: of processor time in
-chroma_cpu_ms and bm25_cpu_ms, by the clock in chroma_ms and bm25_ms. chroma_prepare_s is the processor time of the
-first search, which loads the index; bm25_prepare_s is that of building the index from the collection and saving it.
-Processor time depends less on other load than clock time does. docs/scale.md calculates from these numbers.
+Measured for each number of passages (if the real ones are too few, the rest is generated): the bytes of the Chroma
+collection and of the BM25 index on disk and in memory, the processor time to store the collection and to build the
+index, and the milliseconds of a search. The stored vectors are random, because that does not change the time of a
+search. The processor time to embed is measured once, on at most 256 passages. Bytes, store_ms and embed_ms are per
+passage. The other milliseconds are per search: of processor time in chroma_cpu_ms and bm25_cpu_ms, by the clock in
+chroma_ms and bm25_ms. chroma_prepare_s is the processor time of the first search, which loads the index; bm25_prepare_s
+is that of building the index from the collection and saving it. Processor time depends less on other load than clock
+time does. docs/scale.md calculates from these numbers.
 """
 
 import argparse
@@ -33,7 +34,7 @@ from quorum.retrievers.passages import make_indexed_text
 from quorum.retrievers.store import open_store
 
 PASSAGES_TO_EMBED = 256
-Figures = dict[str, Any]
+Figures = dict[str, Any]  # {what was measured: its value}
 
 
 def measure_memory() -> int:
@@ -43,19 +44,20 @@ def measure_memory() -> int:
 
 
 def time_work(work: Callable[[], Any]) -> float:
-    """Processor seconds of the work."""
+    """The processor seconds that the work takes."""
     begin = time.process_time()
     work()
     return time.process_time() - begin
 
 
 def measure_folder(folder: Path) -> int:
+    """The bytes of all files in the folder."""
     return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
 
 
 def measure_collection(passages: list[Passage], folder: Path) -> Figures:
-    """The size of the collection on disk, and the time to write it."""
-    settings: Figures = {"collection": "bench", "store": folder, "embeddings": RandomEmbeddings()}
+    """The size of the collection on disk, and the processor time to write it, both per passage."""
+    settings: dict[str, Any] = {"collection": "bench", "store": folder, "embeddings": RandomEmbeddings()}
     seconds = time_work(lambda: index_passages(passages, **settings))
     return {
         "store_ms": 1000 * seconds / len(passages),
@@ -63,34 +65,42 @@ def measure_collection(passages: list[Passage], folder: Path) -> Figures:
     }
 
 
-def measure_search(passages: list[Passage], folder: Path, kind: str) -> Figures:
+def measure_search(passages: list[Passage], folder: Path, retriever: str) -> Figures:
     """The memory and processor time that a fresh process takes until the index can answer, and the time of a search.
 
     A first search loads the index of Chroma. The BM25 index is built from the collection and saved, without a search.
+
+    folder: where `measure_collection` stored the passages; retriever: "chroma" or "bm25".
     """
     context = Context(
-        store=str(folder), collection="bench", embeddings=RandomEmbeddings(), retriever=kind, k=5, journal="off"
+        store=str(folder), collection="bench", embeddings=RandomEmbeddings(), retriever=retriever, k=5, journal="off"
     )
     queries = make_queries(passages, 51)
+    # A search in another collection, and one embedding: what they import and load must not be measured.
     asyncio.run(search(queries[0], Context(retriever="bm25", journal="off", store=str(folder / "other"))))
     context.embeddings.embed_query("")  # type: ignore[union-attr]
     before = measure_memory()
-    if kind == "bm25":
+    if retriever == "bm25":
         prepare_seconds = time_work(lambda: load_bm25_index(open_store(str(folder)), "bench"))
     else:
         prepare_seconds = time_work(lambda: asyncio.run(search(queries[0], context)))
     memory = measure_memory() - before
-    times, clock_ms = [], []
+    cpu_ms, clock_ms = [], []
     for query in queries:
         begin = time.perf_counter()
-        times.append(1000 * time_work(lambda query=query: asyncio.run(search(query, context))))  # type: ignore[misc]
+        cpu_ms.append(1000 * time_work(lambda query=query: asyncio.run(search(query, context))))  # type: ignore[misc]
         clock_ms.append(1000 * (time.perf_counter() - begin))
-    figures = {"memory_bytes": memory / len(passages), "prepare_s": prepare_seconds, "cpu_ms": statistics.median(times)}
-    return {f"{kind}_{name}": value for name, value in figures.items()} | {f"{kind}_ms": statistics.median(clock_ms)}
+    figures = {
+        "memory_bytes": memory / len(passages),
+        "prepare_s": prepare_seconds,
+        "cpu_ms": statistics.median(cpu_ms),
+        "ms": statistics.median(clock_ms),
+    }
+    return {f"{retriever}_{name}": value for name, value in figures.items()}
 
 
 def run_alone(work: Callable[..., Figures], *arguments: Any) -> Figures:
-    """Do the work in a process of its own."""
+    """What `work(*arguments)` returns, computed in a process of its own."""
     with multiprocessing.get_context("spawn").Pool(1) as pool:
         figures = pool.apply(work, arguments)
         pool.close()
@@ -99,6 +109,7 @@ def run_alone(work: Callable[..., Figures], *arguments: Any) -> Figures:
 
 
 def measure_all(passages: list[Passage]) -> Figures:
+    """The figures of one number of passages: one column of the table."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         figures: Figures = {"passages": len(passages)} | run_alone(measure_collection, passages, folder)
@@ -109,7 +120,7 @@ def measure_all(passages: list[Passage]) -> Figures:
 
 
 def measure_embedding(passages: list[Passage]) -> Figures:
-    """Processor milliseconds to embed a passage, and its length."""
+    """The mean processor milliseconds to embed a passage, and the mean number of words of a passage."""
     model, texts = embeddings("embedded"), [make_indexed_text(passage) for passage in passages[:PASSAGES_TO_EMBED]]
     model.embed_documents(texts[:8])
     seconds = time_work(lambda: model.embed_documents(texts))
@@ -124,10 +135,11 @@ def main() -> None:
     options = parser.parse_args()
     source_passages = read_passages(options.passages) if options.passages else read_sample_passages()
     embedding_figures = run_alone(measure_embedding, source_passages)
-    figures = [measure_all(list(generate_passages(int(size), source_passages))) for size in options.sizes.split(",")]
-    rows = [[name, *(f"{item[name]:,.2f}" for item in figures)] for name in figures[0]]
-    rows += [[name, f"{value:,.2f}"] + [""] * (len(figures) - 1) for name, value in embedding_figures.items()]
-    report("sizes", ["", *(str(item["passages"]) for item in figures)], rows, runs=figures, embedding=embedding_figures)
+    runs = [measure_all(list(generate_passages(int(size), source_passages))) for size in options.sizes.split(",")]
+    rows = [[name, *(f"{figures[name]:,.2f}" for figures in runs)] for name in runs[0]]
+    rows += [[name, f"{value:,.2f}"] + [""] * (len(runs) - 1) for name, value in embedding_figures.items()]
+    header = ["", *(str(figures["passages"]) for figures in runs)]
+    report("sizes", header, rows, runs=runs, embedding=embedding_figures)
 
 
 if __name__ == "__main__":

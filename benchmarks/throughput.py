@@ -1,10 +1,10 @@
 """Whether an evaluation keeps a server's slots busy: python -m benchmarks.throughput
 
-200 questions with given passages, 16 slots at the server, 200 ms per call. The slot bound is the shortest time in which
-16 slots can answer all calls: the latency times the number of calls of the busiest slot (calls / 16, rounded up).
-Target: the bound is at least 97% of the time taken. The client makes twice as many calls at once as there are slots, so
-that a call always waits for a free slot. With as many calls as slots, a slot would be empty while this process reads a
-reply and writes the next prompt (--calls 16 shows it).
+200 questions with given passages; the server answers 16 calls at once (it has 16 slots) and takes 200 ms for each. The
+slot bound is the shortest time in which 16 slots can answer all calls: the latency times the number of calls of the
+busiest slot (calls / 16, rounded up). Target: the bound is at least 97% of the time that was taken. The client makes
+twice as many calls at once as there are slots, so that a call always waits for a free slot. With only as many calls as
+slots, a slot would be empty while this process reads a reply and writes the next prompt (--calls 16 shows it).
 """
 
 import argparse
@@ -34,11 +34,15 @@ METHODS = "sure,post_fusion,concat_pf,blendfilter,iter_retgen"
 
 
 def measure_method(server: ServerControl, method: str, options: argparse.Namespace, folder: Path) -> dict[str, Any]:
-    """Time one method over all questions, after an untimed evaluation of a few that imports and connects everything."""
+    """Time one method over all questions.
+
+    Before, an evaluation of a few questions, which is not timed, imports all modules and connects to the server.
+    "share" in the result: the slot bound divided by the time taken.
+    """
     data = write_question_file(folder, options.questions, 5)
     calls_at_once = options.calls or 2 * options.slots
     context = Context(model=MODEL, concurrency=calls_at_once, journal=str(folder / f"{method}.sqlite"))
-    empty_journal_context = replace(context, journal=str(folder / "second.sqlite"))  # no stored reply
+    empty_journal_context = replace(context, journal=str(folder / "second.sqlite"))  # without the replies of the first
 
     async def time_evaluation() -> float:
         await evaluate(
@@ -66,7 +70,7 @@ def measure_method(server: ServerControl, method: str, options: argparse.Namespa
 
 
 def measure_ratios() -> dict[str, float]:
-    """The share of the slot bound that each method reaches."""
+    """For each method, the slot bound divided by the time taken: 1 if no slot was ever empty."""
     options, ratios = argparse.Namespace(questions=100, slots=16, calls=None, latency=0.2), {}
     with run_server() as server:
         for method in METHODS.split(","):
@@ -79,8 +83,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--questions", type=int, default=200)
     parser.add_argument("--slots", type=int, default=16)
-    parser.add_argument("--calls", type=int, help="calls at once; default: twice the slots")
-    parser.add_argument("--latency", type=float, default=0.2, help="seconds")
+    parser.add_argument("--calls", type=int, help="how many calls the client makes at once; default: twice the slots")
+    parser.add_argument("--latency", type=float, default=0.2, help="seconds per call")
     parser.add_argument("--methods", default=METHODS)
     options = parser.parse_args()
     figures = {}

@@ -12,12 +12,15 @@ from typing_extensions import is_typeddict
 
 import quorum
 
-WIDEST_LINE = 100
+WIDEST_LINE = 100  # characters; a longer signature gets one line for each parameter
 
 
 @dataclass(frozen=True)
 class Group:
-    """A section of the page: its names, what they are for, and perhaps an example beside those in their docstrings."""
+    """A section of the page: its public names, a sentence about them, and perhaps an example.
+
+    The example is shown in addition to those in the docstrings of the names.
+    """
 
     title: str
     names: tuple[str, ...]
@@ -35,8 +38,10 @@ GROUPS = (
         "A question, a method, and settings. All methods take the same parameters and return the same keys.",
         """
         >>> from quorum import METHODS, Context, answer_sync
-        >>> [name for name in METHODS if name.startswith("sure")], METHODS["concat"].calls
-        (['sure'], 'n')
+        >>> [name for name in METHODS if name.startswith("sure")]
+        ['sure']
+        >>> METHODS["concat"].calls  # the number of model calls: one for each of the n samples
+        'n'
         >>> passages = [{"id": "1", "title": "Vell", "text": "The lighthouse of Vell was built by Ada Korn."}]
         >>> answer_sync("Who built the lighthouse?", "sure", Context(ranking="lazy"), given=passages)["answer"]
         'Ada Korn'
@@ -67,8 +72,8 @@ GROUPS = (
     Group(
         "Measure",
         ("evaluate", "evaluate_async", "Evaluation", "compare", "compare_async", "Comparison"),
-        "What each method is worth on your questions. The tables are lists of dicts, and the objects print as tables\n"
-        "in a terminal and in a notebook.",
+        "What each method is worth on your questions. An `Evaluation` and a `Comparison` hold tables as lists of\n"
+        "dicts, and show tables if you print them in a terminal or a notebook.",
         """
         >>> import quorum
         >>> passages = [{"id": "1", "title": "Vell", "text": "The lighthouse of Vell was built by Ada Korn."}]
@@ -103,8 +108,8 @@ GROUPS = (
         >>> try:
         ...     quorum.answer_sync("Who?", "conct")
         ... except quorum.SetupError as error:
-        ...     print(str(error)[:58])
-        There is no method 'conct'; did you mean concat? The metho
+        ...     print(str(error).partition("?")[0])
+        There is no method 'conct'; did you mean concat
         """,
     ),
     Group(
@@ -126,7 +131,7 @@ FURTHER_READING = {"Context": "All settings, with their defaults and meaning: [s
 
 
 def write_api_page() -> str:
-    """All groups, one after the other."""
+    """The Markdown of all groups, one after the other."""
     return "\n\n".join(part for group in GROUPS for part in list_group_parts(group))
 
 
@@ -154,7 +159,7 @@ def list_group_parts(group: Group) -> Iterator[str]:
 
 
 def collect_examples() -> dict[str, str]:
-    """Every example of the page as a doctest, by its name or group."""
+    """Every example of the page as a doctest: public name, or title of a group -> the doctest's text."""
     examples_of_names = {
         name: split_docstring(inspect.getdoc(getattr(quorum, name)) or "")[1] for name in list_documented_names()
     }
@@ -225,7 +230,7 @@ def format_field_type(type_text: str) -> str:
 
 
 def format_type(annotation: Any) -> str:
-    """A type as the code writes it, without module names."""
+    """A type as the code writes it, without module names and without the metadata in `Annotated[...]`."""
     text = annotation if isinstance(annotation, str) else inspect.formatannotation(annotation)
     text = re.sub(r"ForwardRef\('([^']*)'[^)]*\)", r"\1", text)
     text = re.sub(r"\b(?:[a-z_]+\.)+(?=[A-Za-z])", "", text).replace("'", "").replace("~T", "Any")

@@ -1,4 +1,7 @@
-"""Take the pictures of the page for docs/: python docs/pictures.py (needs Chromium and the extras [dev,ui])."""
+"""Take the pictures of the page and of a report for docs/: python docs/pictures.py.
+
+It needs Chromium and the extras [dev,ui].
+"""
 
 import sys
 import tempfile
@@ -11,6 +14,8 @@ sys.path[:0] = [str(ROOT / "tests"), str(ROOT / "tests" / "page")]
 from browser import Page, open_browser  # noqa: E402
 from openai_bodies import Response, make_error  # noqa: E402
 from page_server import serve_page  # noqa: E402
+
+import quorum  # noqa: E402
 
 QUESTION = "Who led the first expedition to reach the South Pole?"
 # JavaScript: CARDS lists the cards of the methods; the others are conditions to wait for. A badge such as 2/5 says how
@@ -34,6 +39,22 @@ def take_picture(page: Page, name: str) -> None:
     page.run("new Promise((done) => setTimeout(done, 400))")  # the nodes take a moment to change colour
     page.run("window.scrollTo(0, 0)")
     page.save_picture(ROOT / "docs" / "pictures" / f"{name}.png", is_whole_page=False)
+
+
+def take_report_picture(page: Page, folder: Path) -> None:
+    """Compare five methods on the sample with the embedded model, and save a picture of the report's first screen."""
+    sample = ROOT / "data" / "sample"
+    quorum.compare(
+        sample / "corpus",
+        sample / "questions.jsonl",
+        methods="concat,post_fusion,concat_pf,pf_concat,sure",
+        out=folder,
+        context=quorum.Context(store=str(folder / "store"), journal="off"),
+    )
+    page.send("Emulation.setScrollbarsHidden", hidden=True)
+    page.set_size(1200, 1330)  # down to the axis of the first plot
+    page.open(folder / "report.html")
+    take_picture(page, "report")
 
 
 def main() -> None:
@@ -68,6 +89,7 @@ def main() -> None:
         server.model.reply(make_error(401, "Incorrect API key provided"))
         open_question(page, server.url, QUESTION, "concat[model=openai:gpt],concat", ALL_METHODS_ENDED)
         take_picture(page, "page-error")
+        take_report_picture(page, Path(folder) / "run")
 
 
 if __name__ == "__main__":

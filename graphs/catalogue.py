@@ -23,11 +23,11 @@ DEFAULT_METHOD = "concat_pf"
 class Method:
     """A method, its paper and its cost.
 
-    calls: the number of model calls; depth: how many of them follow one another. In both, k is the number of passages,
-    n of samples, K of candidates, T of rounds (iterations), s the largest number of searches (max_steps), and d,
-    in self_verification only, the number of different answers. [condition] stands before calls that are made only if
-    the condition holds. Both are empty if the numbers are unknown. module: the module of the compiled `graph`; if
-    empty, quorum.graphs.NAME.
+    calls: the number of model calls; depth: how many of them follow one another. Both are formulas, in which k is the
+    number of passages, n the number of samples, K the number of candidates, T the number of rounds (iterations), s the
+    largest number of searches (max_steps), and d, in self_verification only, the number of different answers.
+    [condition] stands before calls that are made only if the condition holds. calls and depth are empty if the numbers
+    are unknown. module: the module of the compiled `graph`; if empty, quorum.graphs.NAME.
     """
 
     name: str
@@ -172,19 +172,21 @@ METHODS = {
 
 
 def list_methods() -> dict[str, Method]:
-    """Our methods and, after them, those of installed packages (docs/plugins.md)."""
+    """Quorum's methods and, after them, those of other installed packages (docs/plugins.md), by name."""
     return plugins.add_plugins(plugins.METHOD_GROUP, METHODS, accept_plugin_method)
 
 
 def accept_plugin_method(name: str, value: object) -> Method:
-    """Check the object that a package registers as a method, and give it the name of its entry point."""
+    """Check the object that a package registers as a method, and return it with the name of its entry point."""
     if not isinstance(value, Method) or not value.module:
         raise TypeError(f"expected a quorum.Method that names its module, found {value!r}")
     return replace(value, name=name)
 
 
 def find_listed_method(name: str) -> Method:
-    """A method of `list_methods`. Raises a SetupError that lists the methods and suggests the nearest name."""
+    """The method of this name in `list_methods`. If there is none, raises a SetupError that lists the methods and
+    suggests the nearest name.
+    """
     if name in METHODS:
         return METHODS[name]
     methods = list_methods()

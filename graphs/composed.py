@@ -97,9 +97,9 @@ def find_stage_graph(cascade: ComposedCascade, stage: ComposedStage, systems: Ma
             f"{cascade.file} asks the system {stage.method!r}, but a file must not say where a system is; give the "
             f"spec with which it was measured: --system {stage.method}=SPEC, or {stage.method}=SPEC in --methods."
         )
-    from quorum.graphs.own_system import own_system_graph
+    from quorum.graphs.own_system import make_own_system_graph
 
-    graph = own_system_graph(stage.method, systems[stage.method])
+    graph = make_own_system_graph(stage.method, systems[stage.method])
     if stage.own_system_hash not in (None, graph.spec_hash):
         raise SetupError(
             f"{cascade.file} was measured with another system {stage.method!r} than the one given; give the spec of "

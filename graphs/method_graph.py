@@ -30,7 +30,7 @@ RUNTIME_KEY = "__pregel_runtime"  # LangGraph puts this key into the config of a
 
 class MethodGraph(StateGraph[StateT, ContextT, InputT, OutputT]):
     """A StateGraph of asynchronous nodes. Its compiled graph also has working synchronous methods (`invoke`, `stream`,
-    `batch`); that of LangGraph's own StateGraph raises an error there, because the nodes are asynchronous.
+    `batch`). With LangGraph's own StateGraph, these methods raise an error if the nodes are asynchronous.
 
     Use it for a graph of your own as you would use StateGraph:
 
@@ -106,7 +106,7 @@ class CompiledMethodGraph(CompiledStateGraph[StateT, ContextT, InputT, OutputT])
     def batch_as_completed(
         self, inputs: Sequence[Any], config: RunnableConfig | Sequence[RunnableConfig] | None = None, **settings: Any
     ) -> Iterator[tuple[int, Any]]:
-        """(index of the input, result) for each input, in the order in which the runs end, as `abatch_as_completed`."""
+        """For each input (its index, its result), in the order in which the runs end, as `abatch_as_completed` does."""
         with wrap_surrounding_saver():
             graph = self.with_saver_in_threads()
             return iterate_sync(graph.abatch_as_completed(inputs, wrap_config_saver(config), **settings))
@@ -161,8 +161,8 @@ class SaverInThreads(BaseCheckpointSaver[Any]):
 
 
 def wrap_config_saver(config: Any) -> Any:
-    """The config (of a list: each config) with the checkpointer of a surrounding run, if it holds one, wrapped in
-    `SaverInThreads`.
+    """The config, or the list of configs. If a config holds the checkpointer of a surrounding run, this checkpointer is
+    wrapped in `SaverInThreads`.
     """
     if isinstance(config, Sequence):
         return [wrap_config_saver(part) for part in config]

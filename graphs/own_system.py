@@ -13,12 +13,13 @@ from quorum.nodes.ask_system import make_system_node
 from quorum.nodes.begin import begin
 
 
-def own_system_graph(name: str, spec: str) -> Any:
-    """The compiled graph of a system, with two more attributes: `pricing_model`, the name of the system's line in
-    `--prices`, and `spec_hash`, which identifies the system.
+def make_own_system_graph(name: str, spec: str) -> Any:
+    """Make the compiled graph of a user's system. The graph has two more attributes: `pricing_model`, the spec of the
+    model whose price applies to the system's tokens, and `spec_hash`, a hash that identifies the system.
 
-    spec: "http://localhost:8000/v1#model", "langgraph:http://localhost:2024#assistant" or "python:module:function". The
-    node's name contains a hash of the spec, so that a folder of results is only continued with the same system.
+    name: the user's name for the system; spec: where it is, "http://localhost:8000/v1#model",
+    "langgraph:http://localhost:2024#assistant" or "python:module:function". The node's name contains the hash, so that
+    a folder of results is only continued with the same system.
     """
     spec_hash, (ask_system, pricing_model) = sha256(spec.encode()).hexdigest()[:8], make_system_node(name, spec)
     node = f"system_{spec_hash}"

@@ -1,4 +1,6 @@
-"""Votes weighted by embeddings (Shi et al. 2023, REPLUG, for models that give no probabilities).
+"""Each passage's vote is weighted by the similarity of the passage to the question, computed from embeddings.
+
+This is REPLUG (Shi et al. 2023), adapted to models that give no probabilities.
 
 retrieve -> passage_answer x k -> weigh_by_meaning -> vote
 """

@@ -3,6 +3,9 @@
 retrieve -> propose_candidates -> summarize_candidate x K -> collect_summaries -> validate x K and rank_pair x K(K-1) ->
 select_candidate
 
+K is the number of candidates. "x K" means that the node runs once for each candidate, "x K(K-1)" once for each ordered
+pair of candidates.
+
 With ranking=lazy, rank_pair runs after select_candidate, and only if a comparison can still change the choice. With
 sure_parts=summaries, answer_from_summaries replaces all nodes after collect_summaries.
 """

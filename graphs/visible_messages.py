@@ -7,17 +7,23 @@ from langchain_core.messages import AIMessage, AIMessageChunk
 from quorum.core.thinking import remove_thinking
 from quorum.core.visible_text import VisibleText, may_omit_opening_tag, remember_omitted_opening_tag
 
-BEGINS_ANEW = "begins_anew"  # a key in a piece's metadata: discard the message's earlier pieces, which were a thought
+# A key in the metadata of a message's piece. It says that the earlier pieces of this message were a thought: whoever
+# shows the message must discard them.
+BEGINS_ANEW = "begins_anew"
 
 
 class VisibleMessages:
     """Removes `<think>...</think>` from the pieces of messages that `astream` yields."""
 
     def __init__(self) -> None:
-        self.replies: dict[str, VisibleText] = {}
+        self.replies: dict[str, VisibleText] = {}  # by message id, the replies whose last piece has not come yet
 
     def clean(self, item: Any) -> Any:
-        """The streamed item, in any form that `stream_mode` gives it, without the thoughts in its message."""
+        """The streamed item without the thoughts in its message. An item without a message is returned unchanged.
+
+        `astream` yields a message as a pair (message, metadata). With several stream modes or with subgraphs, this pair
+        is the last element of a tuple; with version="v2", it is under "data" in a dict.
+        """
         if isinstance(item, dict) and item.get("type") == "messages":
             return {**item, "data": self.clean(item["data"])}
         if not isinstance(item, tuple) or not item:
@@ -27,7 +33,11 @@ class VisibleMessages:
         return (*item[:-1], self.clean(item[-1]))
 
     def clean_message(self, message: AIMessage, metadata: dict[str, Any]) -> tuple[AIMessage, dict[str, Any]]:
-        """(the message with only its visible text, its metadata). A message without thoughts is returned as it is."""
+        """(the message with only its visible text, its metadata). A message without thoughts is returned as it is.
+
+        message: a whole message or a piece of one. The metadata get the key BEGINS_ANEW if the piece ends a thought
+        whose beginning has been shown.
+        """
         if not isinstance(message.content, str):
             return message, metadata
         if not isinstance(message, AIMessageChunk):

@@ -16,6 +16,7 @@ from quorum.nodes.describe_settings import (
 )
 
 CALIBRATION_FILE_KIND = "quorum calibration"
+# A calibration may be used although these settings have changed.
 UNCOMPARED_SETTINGS = SETTINGS_THAT_CHANGE_NO_ANSWER | {"collection", "answer_type", "calibration"}
 
 
@@ -61,8 +62,8 @@ def check_calibration(calibration: Calibration, method: str, context: Context) -
     for name, recorded_value in add_unset_silver_settings(calibration.settings).items():
         if name in present_settings and name not in UNCOMPARED_SETTINGS and present_settings[name] != recorded_value:
             raise SetupError(
-                f"{calibration.file} was made with {name}={format_setting(recorded_value)}, and it is "
-                f"{format_setting(present_settings[name])} now; set it as it was, or calibrate again."
+                f"{calibration.file} was made with {name}={format_setting(recorded_value)}, but {name} is "
+                f"{format_setting(present_settings[name])} now; set {name} as it was, or calibrate again."
             )
 
 
@@ -72,9 +73,9 @@ def format_setting(value: Any) -> str:
 
 
 def suppress_unsure_answer(result: Result, calibration: Calibration) -> Result:
-    """Make the answer unknown if its confidence is missing or below the threshold.
+    """Make the answer unknown if its confidence is missing or below the threshold of the calibration.
 
-    The key `withheld` then holds the withheld answer.
+    The key `withheld` then holds the answer that is not shown.
     """
     confidence = result.get("confidence")
     if result["unknown"] or (confidence is not None and confidence >= calibration.lowest_confidence):

@@ -17,7 +17,7 @@ from quorum.parsing.answers import parse_reasoned_answer
 
 
 async def concat_answer(state: State, runtime: Runtime[Context]) -> State:
-    """question, passages -> answer (the most frequent of the samples), passages (unknown: all; else: those in the prompt)."""
+    """question, passages -> answer (the most frequent of the samples), passages (if unknown all, else the prompt's)."""
     update = await answer_from_all("answer", state, runtime)
     return update | {"passages": state["passages"]} if update["unknown"] else update
 

@@ -1,4 +1,4 @@
-"""Chooses by `answer_type` a prompt's variant and the parser of its replies."""
+"""Chooses the variant of a prompt for the setting `answer_type`, and the parser of its replies."""
 
 from collections.abc import Callable
 from functools import partial
@@ -13,10 +13,10 @@ from quorum.parsing.yes_no import parse_yes_no
 
 
 def choose_prompt(prompt: str, question: str, runtime: Runtime[Context]) -> tuple[str, Callable[[str], Parsed[str]]]:
-    """The name of the prompt's variant for the answer type, and the parser of its replies."""
-    kind = get_context(runtime).answer_type
-    name = prompt if kind == "short" else f"{prompt}_{kind}"
-    return name, partial(get_reply_parser(name).parse, question=question)
+    """(the name of the prompt's variant for the answer type, the parser of its replies)."""
+    answer_type = get_context(runtime).answer_type
+    variant = prompt if answer_type == "short" else f"{prompt}_{answer_type}"
+    return variant, partial(get_reply_parser(variant).parse, question=question)
 
 
 def get_answer_converter(prompt: str, runtime: Runtime[Context]) -> Callable[[str], str]:
@@ -25,10 +25,10 @@ def get_answer_converter(prompt: str, runtime: Runtime[Context]) -> Callable[[st
     For yes_no it reads the answer as yes, no or unknown; for short it changes nothing. A prompt whose answers are
     converted serves only these two types: raises a SetupError for any other answer type.
     """
-    kind = get_context(runtime).answer_type
-    if kind not in ("short", "yes_no"):
+    answer_type = get_context(runtime).answer_type
+    if answer_type not in ("short", "yes_no"):
         raise SetupError(
-            f"The prompt {prompt!r} does not serve answer_type={kind!r}; set answer_type to short or yes_no, or take "
-            "another method, for example concat."
+            f"The prompt {prompt!r} does not serve answer_type={answer_type!r}; set answer_type to short or yes_no, or "
+            "choose another method, for example concat."
         )
-    return (lambda answer: parse_yes_no(answer).value) if kind == "yes_no" else str
+    return (lambda answer: parse_yes_no(answer).value) if answer_type == "yes_no" else str

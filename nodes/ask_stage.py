@@ -172,8 +172,8 @@ def make_changed_error(
 ) -> SetupError:
     """The error for a setting that differs from the one that the stage was measured with."""
     return SetupError(
-        f"{cascade.file} was made for {stage.name} with {name}={format_setting(recorded_value)}, and it is "
-        f"{format_setting(present_value)} now; set it as it was, or compare and compose again."
+        f"The stage {stage.name!r} of {cascade.file} was measured with {name}={format_setting(recorded_value)}, but "
+        f"{name} is {format_setting(present_value)} now; set {name} as it was, or compare and compose again."
     )
 
 

@@ -1,6 +1,7 @@
 """Nodes for SuRe's base prompt, which asks for an answer of at most three words (Kim et al. 2024, listings 10 and 14).
 
-It may have passages or none, and a cue to reason step by step (Kojima et al. 2022).
+Three prompts come from it: with passages, without passages, and with passages and a cue to reason step by step (Kojima
+et al. 2022).
 """
 
 from functools import partial
@@ -20,22 +21,24 @@ from quorum.parsing.answers import parse_short_answer
 
 
 async def base_answer(state: State, runtime: Runtime[Context]) -> State:
-    """question, passages -> answer (the most frequent of the samples)."""
+    """question, passages -> answer (the most frequent of the samples), confidence, evidence, passages (shown)."""
     return await answer_briefly("answer_base", state, runtime, state["passages"])
 
 
 async def closed_book_answer(state: State, runtime: Runtime[Context]) -> State:
-    """question -> answer (the most frequent of the samples), from what the model knows, without passages."""
+    """question -> answer (the most frequent of the samples), confidence, evidence and passages (two empty lists)."""
     return await answer_briefly("answer_base_closed", state, runtime, None)
 
 
 async def stepwise_answer(state: State, runtime: Runtime[Context]) -> State:
-    """question, passages -> rationale (step by step), answer."""
+    """question, passages -> rationale (step by step), answer, evidence, passages (shown)."""
     return await answer_with_reasoning("zero_shot_cot", state, runtime)
 
 
 async def answer_briefly(prompt: str, state: State, runtime: Runtime[Context], passages: list[Passage] | None) -> State:
-    """Ask for an answer of at most three words; the most frequent of the samples wins."""
+    """Ask for an answer of at most three words; the most frequent of the samples wins. confidence: its share of the
+    samples; null if there is only one sample.
+    """
     question, samples, convert_answer = (
         state["question"],
         get_context(runtime).samples,

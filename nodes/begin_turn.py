@@ -6,13 +6,11 @@ from langchain_core.messages import AIMessage, AnyMessage
 from langgraph.runtime import Runtime
 
 from quorum.core.context import Context
-from quorum.core.conversation import ConversationState, Turn
+from quorum.core.conversation import ConversationState, Turn, remove_served_additions
 from quorum.core.errors import SetupError
 from quorum.nodes.begin import check_question, make_empty_state
 
 SPEAKER_OF_TYPE = {"human": "user", "ai": "assistant"}
-# `quorum serve` appends this heading and the sources to an answer. `read_turn` removes both.
-SOURCES_HEADING = "\n\nSources:\n"
 
 
 async def begin_turn(state: ConversationState, runtime: Runtime[Context]) -> ConversationState:
@@ -33,9 +31,13 @@ async def begin_turn(state: ConversationState, runtime: Runtime[Context]) -> Con
 
 
 def read_turn(message: AnyMessage) -> Turn:
-    """A message as a turn. The turn's role is empty unless the message is from the user or the assistant."""
-    text = str(message.text).partition(SOURCES_HEADING)[0]
-    return Turn(role=SPEAKER_OF_TYPE.get(message.type, ""), content=" ".join(text.split()))
+    """A message as a turn, without what `quorum serve` added to an answer.
+
+    The turn's role is empty unless the message is from the user or the assistant.
+    """
+    role = SPEAKER_OF_TYPE.get(message.type, "")
+    text = remove_served_additions(str(message.text)) if role == "assistant" else str(message.text)
+    return Turn(role=role, content=" ".join(text.split()))
 
 
 async def end_turn(state: ConversationState, runtime: Runtime[Context]) -> ConversationState:

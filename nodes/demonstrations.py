@@ -13,22 +13,25 @@ from quorum.datasets.examples import Example, read_examples
 from quorum.prompts import format_passages
 
 DEMONSTRATIONS_FOLDER = Path(quorum.prompts.__file__).parent / "demonstrations"
-# Read at import, because nodes run on an event loop, which must not wait for a disk.
-BUILT_IN = {path.stem: read_examples(str(path)) for path in sorted(DEMONSTRATIONS_FOLDER.glob("*.jsonl"))}
+# File name without suffix -> examples. They are read at import, because nodes run on an event loop, which must not
+# wait for a disk.
+BUILT_IN_DEMONSTRATIONS = {
+    path.stem: read_examples(str(path)) for path in sorted(DEMONSTRATIONS_FOLDER.glob("*.jsonl"))
+}
 
 
 def choose_variant(prompt: str, runtime: Runtime[Context]) -> str:
-    """The prompt's name for the answer type: unchanged for a short answer, NAME_yes_no for yes or no.
+    """The name of the variant of `prompt` for the answer type: `prompt` itself for short, `prompt`_yes_no for yes_no.
 
     Raises a SetupError for any other answer type, because few-shot prompts ask for a short fact, yes or no.
     """
-    kind = get_context(runtime).answer_type
-    if kind not in ("short", "yes_no"):
+    answer_type = get_context(runtime).answer_type
+    if answer_type not in ("short", "yes_no"):
         raise SetupError(
-            f"The prompt {prompt!r} does not serve answer_type={kind!r}; set answer_type to short or yes_no, or take "
-            "another method, for example concat."
+            f"The prompt {prompt!r} does not serve answer_type={answer_type!r}; set answer_type to short or yes_no, or "
+            "choose another method, for example concat."
         )
-    return prompt if kind == "short" else f"{prompt}_yes_no"
+    return prompt if answer_type == "short" else f"{prompt}_yes_no"
 
 
 async def format_demonstrations(runtime: Runtime[Context], *, with_reasoning: bool, with_passages: bool) -> str:
@@ -42,19 +45,21 @@ async def format_demonstrations(runtime: Runtime[Context], *, with_reasoning: bo
     if context.examples:
         examples: Sequence[Example] = await asyncio.to_thread(read_examples, context.examples)
     else:
-        examples = BUILT_IN["yes_no" if context.answer_type == "yes_no" else "multi_hop" if with_reasoning else "short"]
+        examples = BUILT_IN_DEMONSTRATIONS[
+            "yes_no" if context.answer_type == "yes_no" else "multi_hop" if with_reasoning else "short"
+        ]
     if with_reasoning:
         check_rationales(examples, context.examples)
     return "\n\n".join(format_example(example, with_reasoning, with_passages) for example in examples)
 
 
-def check_rationales(examples: Sequence[Example], source: str | None) -> None:
-    """Raise a `SetupError` for the first example without a rationale."""
+def check_rationales(examples: Sequence[Example], file: str | None) -> None:
+    """Raise a `SetupError` if an example has no rationale. file: where the examples were read; None: built-in ones."""
     for number, example in enumerate(examples, start=1):
         if not example.get("rationale", "").strip():
             raise SetupError(
-                f"Example {number} of {source} has no rationale, which a chain of thought needs; add "
-                '"rationale": text to it, or choose another method, for example direct.'
+                f"Example {number} of {file} has no rationale, which a chain of thought needs; add "
+                '"rationale": "..." to the example, or choose another method, for example direct.'
             )
 
 

@@ -9,7 +9,7 @@ from quorum.core.state import State
 
 
 def send_validations(state: State) -> list[Send]:
-    """One `validate` per candidate, with its own summary only; none for a single candidate."""
+    """One `validate` per candidate, which gets only the summary of that candidate. A single candidate needs none."""
     candidates, summaries = state["candidates"] or [], state["summaries"] or []
     return [
         Send(
@@ -21,7 +21,10 @@ def send_validations(state: State) -> list[Send]:
 
 
 def send_comparisons(state: State, lazy: bool) -> list[Send]:
-    """One `rank_pair` for each order of each pair of summaries; if lazy, only for the pairs to compare next."""
+    """One `rank_pair` for each order of each pair of summaries.
+
+    lazy: send only the pairs to compare next (`choose_next_pairs`); none if no comparison can change the choice.
+    """
     summaries = state.get("summaries") or []
     validity, preferences = list_validity(state.get("summary_validities") or []), state.get("preferences") or []
     pairs = choose_next_pairs(len(summaries), validity, preferences) if lazy else list_pairs(len(summaries))
@@ -32,7 +35,9 @@ def send_comparisons(state: State, lazy: bool) -> list[Send]:
 
 
 def list_ranks_to_ask(state: State, context: Context) -> list[int]:
-    """The ranks of the passages to ask now: all unasked ones or, in a staged vote, the next that could decide it."""
+    """The ranks of the passages to ask about now: of all passages not asked about yet or, in a staged vote, of as many
+    of them as could decide the vote.
+    """
     votes = state.get("votes") or []
     asked_ranks = {vote["rank"] for vote in votes}
     unasked_ranks = [rank for rank in range(len(state["passages"])) if rank not in asked_ranks]
@@ -42,6 +47,6 @@ def list_ranks_to_ask(state: State, context: Context) -> list[int]:
 
 
 def send_passages(node: str, state: State, ranks: range | list[int]) -> list[Send]:
-    """Send each of these passages to the node, with the part of the state that it needs."""
+    """Send the passage of each rank to the node, together with the question and the rank."""
     passages = state["passages"]
     return [Send(node, {"question": state["question"], "rank": rank, "passages": [passages[rank]]}) for rank in ranks]

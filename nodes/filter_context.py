@@ -16,14 +16,14 @@ from quorum.nodes.ask import ask
 from quorum.parsing.kept_sentences import parse_chosen_passages, parse_copied_sentences
 from quorum.prompts.cxmi import make_cxmi_prompt_writer
 
-PROMPT_AND_PARSER = {
+PROMPT_AND_PARSER = {  # by filter_mode
     "filco": ("filter_sentences", parse_copied_sentences),
     "psg": ("filter_passages", parse_chosen_passages),
 }
 
 
 async def filter_by_prompt(state: State, runtime: Runtime[Context]) -> State:
-    """question or query, passages -> passages (what a chat model or a trained filter copies out), retrieved."""
+    """question or query, passages -> passages (what a chat model or trained filter copies or chooses), retrieved."""
     passages, context = state["passages"], get_context(runtime)
     prompt, parse = PROMPT_AND_PARSER[context.filter_mode]
     replies = await ask(
@@ -35,6 +35,7 @@ async def filter_by_prompt(state: State, runtime: Runtime[Context]) -> State:
         temperature=0.0,
         model=get_filter_model(context),
     )
+    # Passages that did not fit into the model's window were not shown, so no piece of them can be chosen.
     chosen_pieces = [piece for piece in replies.values[0] if piece.rank < len(replies.shown)]
     return {**make_filter_update(state, shorten_passages(passages, chosen_pieces)), **replies.state_update}
 
@@ -54,8 +55,8 @@ async def filter_by_scores(state: State, runtime: Runtime[Context]) -> State:
 async def filter_by_answers(state: State, runtime: Runtime[Context]) -> State:
     """question, passages, given_gold_answers -> passages (the sentence that supports the gold answers best), retrieved.
 
-    The measure is the one that the setting silver_measure names, or the best for the answer type. If it finds no
-    sentence, the first passage is kept.
+    The measure is the one that the setting silver_measure names, or the best for the answer type. If the measure
+    chooses no sentence, the first passage is kept.
     """
     answers, passages, context = state.get("given_gold_answers"), state["passages"], get_context(runtime)
     if answers is None:
@@ -75,7 +76,10 @@ async def filter_by_answers(state: State, runtime: Runtime[Context]) -> State:
 
 
 def choose_silver_measure(answers: Sequence[str], context: Context) -> Measure:
-    """The measure that silver_measure names, else the best for the answers, or LEXICAL if CXMI has no scorer."""
+    """The measure that silver_measure names, or else the best one for the answers.
+
+    If the best one is CXMI and there is no scorer, LEXICAL replaces it.
+    """
     if context.silver_measure is not None:
         return context.silver_measure
     best = choose_measure(answers, context.answer_type)
@@ -91,6 +95,8 @@ def get_search_text(state: State) -> str:
 
 
 def make_filter_update(state: State, passages: Sequence[Passage]) -> State:
-    """The update of passages and retrieved, which also keeps the ids that earlier searches found."""
+    """The state's update: `passages`, the filtered passages; `retrieved`, the ids that earlier searches found, and then
+    those of the passages before the filter.
+    """
     ids = [passage["id"] for passage in state["passages"]]
     return {"passages": list(passages), "retrieved": list(dict.fromkeys([*(state.get("retrieved") or []), *ids]))}

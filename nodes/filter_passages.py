@@ -13,7 +13,7 @@ from quorum.parsing.reasoning import parse_free_text
 
 
 async def judge_passages(state: State, runtime: Runtime[Context]) -> State:
-    """question, passages, topic -> passage_judgement, passages (shown), retrieved."""
+    """question, passages, topic -> passage_judgement, passages (those in the prompt), retrieved."""
     prompt = choose_variant("judge", runtime)
     replies = await ask(
         prompt,

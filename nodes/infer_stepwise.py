@@ -1,4 +1,4 @@
-"""Nodes that read one passage after the other and keep notes."""
+"""Nodes of selection-inference: read one passage after the other and keep notes, then find the answer's evidence."""
 
 from functools import partial
 
@@ -15,7 +15,11 @@ from quorum.parsing.statements import parse_answer_with_notes
 
 
 async def infer(state: State, runtime: Runtime[Context]) -> State:
-    """question, passages, notes, finished_rounds -> answer and notes after one more passage (Creswell et al. 2022)."""
+    """question, passages, notes, finished_rounds, answer -> answer, notes, rationale, finished_rounds, dropped.
+
+    Reads one more passage (Creswell et al. 2022). A passage that does not fit the model's window leaves answer and
+    notes unchanged, and is counted in dropped.
+    """
     question, passages, notes = state["question"], state["passages"], state["notes"]
     finished_rounds = state["finished_rounds"]
     convert_answer = get_answer_converter("inference", runtime)
@@ -31,6 +35,7 @@ async def infer(state: State, runtime: Runtime[Context]) -> State:
     except TooLong:  # skip this passage; the others may fit
         return {**make_answer(state["answer"]), "finished_rounds": finished_rounds + 1, "dropped": 1}
     inference = replies.values[0]
+    # the parser returns the new notes as the rationale; a reply without notes keeps the earlier ones
     answer, notes = convert_answer(inference.answer), inference.rationale or notes
     return {
         **make_answer(answer),

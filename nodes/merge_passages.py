@@ -14,7 +14,7 @@ async def collect_passages(state: State) -> State:
 
 
 async def merge_passages(state: State) -> State:
-    """passages_by_query -> passages (each once, in the order of the queries), retrieved (likewise)."""
+    """passages_by_query -> passages (each once, in the order of the queries), retrieved (each id once)."""
     queries = sorted(state.get("passages_by_query") or [], key=lambda query: query["rank"])
     passages_by_id: dict[str, Passage] = {}
     for query in queries:

@@ -14,7 +14,7 @@ from quorum.parsing.candidates import parse_candidates
 
 
 async def propose_candidates(state: State, runtime: Runtime[Context]) -> State:
-    """question, passages -> candidates (most likely first), passages (shown)."""
+    """question, passages -> candidates (most likely first), passages (those in the prompt)."""
     count = get_context(runtime).candidates
     replies = await ask(
         "candidates",
@@ -32,15 +32,16 @@ async def propose_candidates(state: State, runtime: Runtime[Context]) -> State:
 
 
 async def propose_short_answers(state: State, runtime: Runtime[Context]) -> State:
-    """question, passages -> candidates for a short fact, yes or no. Other answer types are a SetupError."""
+    """question, passages -> candidates, passages. Raises a SetupError unless answer_type is short or yes_no."""
     get_answer_converter("candidates", runtime)  # raises the SetupError
     return await propose_candidates(state, runtime)
 
 
 async def propose_sure_candidates(state: State, runtime: Runtime[Context]) -> State:
-    """question, passages -> candidates for SuRe, which are short facts also where its answer will be long.
+    """question, passages -> candidates, passages. For SuRe, whose candidates are always short.
 
-    SuRe's long answer is the summary of its best candidate.
+    If answer_type is long, SuRe answers with the summary of the best candidate. If sure_parts=summaries, it chooses
+    no candidate, so a long answer is refused like any other answer type except short and yes_no.
     """
     context = get_context(runtime)
     if context.answer_type == "long" and context.sure_parts != "summaries":

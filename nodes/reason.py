@@ -1,4 +1,4 @@
-"""Nodes for few-shot chains of thought: reasoning first, then the answer that it ends in (Wei et al. 2022)."""
+"""Nodes for few-shot chains of thought: the model writes its reasoning first, then the answer (Wei et al. 2022)."""
 
 from collections.abc import Callable
 from functools import partial
@@ -20,7 +20,7 @@ T = TypeVar("T")
 
 
 async def reason(state: State, runtime: Runtime[Context]) -> State:
-    """question, passages -> reasoning, passages (shown)."""
+    """question, passages -> reasoning, passages (those in the prompt)."""
     replies = await ask_for_reasoning(state, runtime, parse_free_text)
     return {"reasoning": replies.values[0], "passages": replies.shown, **replies.state_update}
 
@@ -41,7 +41,7 @@ async def extract_answer(state: State, runtime: Runtime[Context]) -> State:
 
 
 async def cot_answer(state: State, runtime: Runtime[Context]) -> State:
-    """question, passages -> rationale, answer, evidence, passages (shown)."""
+    """question, passages -> rationale, answer, evidence, passages (those in the prompt)."""
     replies = await ask_for_reasoning(state, runtime, get_conclusion_parser(runtime))
     return {**make_outcome(replies), "passages": replies.shown}
 
@@ -59,7 +59,10 @@ async def ask_for_reasoning(
     call_subject: str = "",
     from_memory: bool = False,
 ) -> ParsedReplies[T]:
-    """Ask the reasoning prompt once: over the state's passages, or from memory without passages."""
+    """Ask the prompt for reasoning once, over the state's passages, or from the model's memory without passages.
+
+    parse: a parser of (the reply, the question); call_subject: what this call is about, for traces.
+    """
     question = state["question"]
     demonstrations = await format_demonstrations(runtime, with_reasoning=True, with_passages=not from_memory)
     return await ask(
@@ -73,7 +76,7 @@ async def ask_for_reasoning(
 
 
 def get_conclusion_parser(runtime: Runtime[Context]) -> Callable[[str, str], Parsed[ReasonedAnswer]]:
-    """The parser of a chain of thought for the answer type."""
+    """The parser of a chain of thought that ends in an answer of the context's answer type."""
     return parse_yes_no_conclusion if choose_variant("reason", runtime).endswith("_yes_no") else parse_conclusion
 
 

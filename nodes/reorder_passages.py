@@ -23,10 +23,10 @@ async def summarize_passages(state: State, runtime: Runtime[Context]) -> State:
 
 
 async def reorder(state: State, runtime: Runtime[Context]) -> State:
-    """rationale (else question), passages -> passages, most similar embedding first; equals keep their order."""
+    """rationale (else question), passages -> passages, by falling similarity of embeddings; ties keep their order."""
     passages = state["passages"]
     similarities = await compute_similarities(
         state.get("rationale") or state["question"], passages, get_context(runtime).embeddings
     )
-    order = sorted(range(len(passages)), key=lambda place: -similarities[place])
-    return {"passages": [passages[place] for place in order]}
+    order = sorted(range(len(passages)), key=lambda index: -similarities[index])
+    return {"passages": [passages[index] for index in order]}

@@ -190,7 +190,7 @@ def choose_reranker(
 
 
 def reorder_if_explained(state: State) -> Literal["reorder", "__end__"]:
-    """Reorder by the rationale, the summary of SuRe's best candidate. If SuRe found no candidates, the order stays."""
+    """Reorder by the rationale (the summary of SuRe's best candidate). If SuRe found no candidates: end."""
     return "reorder" if state.get("rationale") else "__end__"
 
 

@@ -1,4 +1,4 @@
-"""The node that chooses one of SuRe's candidates by its summary."""
+"""The node that chooses one of SuRe's candidates by comparing their summaries."""
 
 from langgraph.runtime import Runtime
 
@@ -12,11 +12,11 @@ from quorum.parsing.yes_no import parse_yes_no
 
 
 async def select_candidate(state: State, runtime: Runtime[Context]) -> State:
-    """candidates, summaries, summary_validities, preferences -> answer, rationale, validity, scores, confidence,
-    evidence.
+    """candidates, summaries, summary_validities, preferences, passages -> answer, rationale, validity, scores,
+    confidence, evidence.
 
-    A single candidate is the answer; without candidates the answer is unknown. Scores and confidence are null until
-    every pair of candidates is compared; `ranking=lazy` may stop before that.
+    A single candidate is the answer; without candidates the answer is unknown. Scores and confidence are null for a
+    single candidate, and until every pair of candidates is compared; `ranking=lazy` may stop before that.
     """
     candidates, summaries = state.get("candidates") or [], state.get("summaries") or []
     if not candidates:
@@ -35,7 +35,9 @@ async def select_candidate(state: State, runtime: Runtime[Context]) -> State:
 
 
 def format_candidate(candidate: str, summary: str | None, answer_type: str) -> str:
-    """The answer for a candidate: one word for yes or no, the summary for a long answer, else the candidate itself."""
+    """The answer for a candidate: for a yes/no question one word, for a long answer the summary, else the candidate
+    itself.
+    """
     if answer_type == "yes_no":
         return parse_yes_no(candidate).value
     return summary if answer_type == "long" and summary else candidate

@@ -80,7 +80,7 @@ async def forced_answer(state: State, runtime: Runtime[Context]) -> State:
         },
         passages=collect_passages(steps) if steps else state["passages"],
     )
-    shown = [] if steps else replies.shown
+    shown = [] if steps else replies.shown  # the passages of earlier steps already belong to those steps
     final = Step(thought="", query=None, passages=shown, answer=replies.values[0].answer)
     return {"steps": [*steps, final], **replies.state_update}
 
@@ -91,14 +91,18 @@ async def conclude(state: State) -> State:
 
 
 def format_follow_ups(steps: Sequence[Step]) -> str:
-    """The follow-up questions and their answers as a prompt shows them, after "Yes."; empty without questions."""
-    lookups = [step for step in steps if step["query"] is not None]
-    lines = [f"Follow up: {step['query']}\nIntermediate answer: {step['answer']}" for step in lookups]
+    """What a prompt shows after "Are follow up questions needed here:": the line "Yes.", then the follow-up questions
+    and their answers. Empty without follow-up questions.
+    """
+    follow_up_steps = [step for step in steps if step["query"] is not None]
+    lines = [f"Follow up: {step['query']}\nIntermediate answer: {step['answer']}" for step in follow_up_steps]
     return "\n".join(["Yes.", *lines]) if lines else ""
 
 
 def format_demonstration(example: Example) -> str:
-    """An example as a complete run of Self-Ask."""
+    """An example, written out as a prompt shows it: the question, the follow-up questions and their answers, the final
+    answer.
+    """
     return (
         f"Question: {example['question']}\nAre follow up questions needed here: {format_follow_ups(example['steps'])}\n"
         f"So the final answer is: {example['answer']}"

@@ -20,7 +20,7 @@ RECOVERY_CALLS, RECOVERY_TEMPERATURE = 10, 0.2  # the number of calls for each c
 
 
 async def sample_answers(state: State, runtime: Runtime[Context]) -> State:
-    """question, passages -> candidates (distinct, without unknown), rationales, confidence, passages (shown).
+    """question, passages -> candidates (distinct, not unknown), rationales, confidence, passages (those in the prompt).
 
     confidence: if there is only one candidate, the share of samples that gave it; otherwise null.
     """

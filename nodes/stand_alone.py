@@ -13,11 +13,15 @@ from quorum.nodes.ask import ask
 from quorum.parsing.stand_alone import parse_stand_alone_question
 
 MAX_TURNS = 12  # the prompt shows at most this many messages from before the question
-MAX_TURN_LENGTH = 1_500  # characters of each message
+MAX_TURN_LENGTH = 1_500  # the prompt shows at most this many characters of each message
 
 
 async def stand_alone(state: ConversationState, runtime: Runtime[Context]) -> State:
-    """question, history -> question (which needs no history). The oldest turns are dropped until the prompt fits."""
+    """question, history -> question (which needs no history).
+
+    While the prompt does not fit into the model's window, the older half of the turns is dropped. If no turn is left,
+    the question stays as it is.
+    """
     question, turns = state["question"], state["history"][-MAX_TURNS:]
     while turns:
         try:
@@ -37,7 +41,7 @@ async def stand_alone(state: ConversationState, runtime: Runtime[Context]) -> St
 
 
 def format_turns(turns: Sequence[Turn]) -> str:
-    """A line for each turn.
+    """A line for each turn (message), with at most MAX_TURN_LENGTH characters of its content.
 
     >>> format_turns([{"role": "user", "content": "Who built it?"}, {"role": "assistant", "content": "Ada Korn"}])
     'User: Who built it?\\nAssistant: Ada Korn'

@@ -1,4 +1,6 @@
-"""What the methods that search more than once share: demonstrations, the description of an answer, and the result."""
+"""Functions that the methods with several searches share: they format demonstrations, say in the prompt what form the
+answer has, normalise the answer, and make the result.
+"""
 
 import asyncio
 from collections.abc import Callable, Sequence
@@ -11,7 +13,7 @@ from quorum.core.context import Context, get_context
 from quorum.core.state import Passage, State, Step
 from quorum.datasets.examples import Example, read_examples
 from quorum.nodes.answer import make_answer
-from quorum.nodes.demonstrations import BUILT_IN, choose_variant
+from quorum.nodes.demonstrations import BUILT_IN_DEMONSTRATIONS, choose_variant
 from quorum.nodes.evidence import find_evidence
 from quorum.parsing.answers import Parsed
 from quorum.parsing.steps import Action, SelfAskStep
@@ -23,28 +25,35 @@ ParsedStep = TypeVar("ParsedStep", Action, SelfAskStep)
 
 
 def describe_answer_form(prompt: str, runtime: Runtime[Context]) -> str:
-    """What the prompt says an answer is, by answer type. Raises SetupError for a type that the prompt cannot serve."""
+    """The words with which the prompt describes its answer, such as "Yes or No" for answer_type yes_no.
+
+    prompt: the prompt's name. Raises SetupError for an answer type other than short and yes_no.
+    """
     return ANSWER_FORMS["short" if choose_variant(prompt, runtime) == prompt else "yes_no"]
 
 
-async def format_step_demonstrations(runtime: Runtime[Context], format_one: Callable[[Example], str]) -> str:
-    """The user's examples that have steps, as text; without such examples, three built-in ones.
+async def format_step_demonstrations(runtime: Runtime[Context], format_example: Callable[[Example], str]) -> str:
+    """The user's examples that have steps, as text; if there are none, three built-in examples.
 
-    format_one: writes one example.
+    format_example: returns the text of one example.
     """
     context = get_context(runtime)
     examples = await asyncio.to_thread(read_examples, context.examples) if context.examples else ()
-    demonstrations = BUILT_IN["steps_yes_no" if context.answer_type == "yes_no" else "steps"]
-    return "\n\n".join(map(format_one, [example for example in examples if example.get("steps")] or demonstrations))
+    demonstrations = BUILT_IN_DEMONSTRATIONS["steps_yes_no" if context.answer_type == "yes_no" else "steps"]
+    return "\n\n".join(map(format_example, [example for example in examples if example.get("steps")] or demonstrations))
 
 
-def normalize_yes_no_answer(parsed_answer: Parsed[ParsedStep], runtime: Runtime[Context]) -> Parsed[ParsedStep]:
-    """The final answer as "yes", "no" or "unknown" for answer_type yes_no; malformed if it is none of them."""
-    answer = parsed_answer.value.answer
+def normalize_yes_no_answer(parsed_step: Parsed[ParsedStep], runtime: Runtime[Context]) -> Parsed[ParsedStep]:
+    """The step, whose final answer becomes "yes", "no" or "unknown" if answer_type is yes_no.
+
+    An answer without a verdict makes the step malformed. With another answer type, or without a final answer, the step
+    is unchanged.
+    """
+    answer = parsed_step.value.answer
     if answer is None or get_context(runtime).answer_type != "yes_no":
-        return parsed_answer
+        return parsed_step
     verdict = parse_yes_no(answer)
-    return Parsed(replace(parsed_answer.value, answer=verdict.value), parsed_answer.malformed or verdict.malformed)
+    return Parsed(replace(parsed_step.value, answer=verdict.value), parsed_step.malformed or verdict.malformed)
 
 
 def omit_query_equal_to_question(query: str | None, question: str) -> str | None:
@@ -56,7 +65,10 @@ def omit_query_equal_to_question(query: str | None, question: str) -> str | None
 
 
 def make_outcome(steps: Sequence[Step], rationale: str | None) -> State:
-    """The result: the passages of all steps, and the last step's answer, or unknown if the last step only searched."""
+    """The result: the last step's answer with its evidence, the rationale, and the passages of all steps.
+
+    The answer is unknown if the last step is a search or has no answer.
+    """
     answer = steps[-1]["answer"] if steps[-1]["query"] is None else None
     passages = collect_passages(steps)
     return {

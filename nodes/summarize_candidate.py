@@ -30,7 +30,7 @@ async def summarize_candidate(state: State, runtime: Runtime[Context]) -> State:
 
 
 async def collect_summaries(state: State) -> State:
-    """candidate_summaries, passages -> summaries (in the candidates' order), passages (shown with every candidate)."""
+    """candidate_summaries, passages -> summaries (in the candidates' order), passages (those in every prompt)."""
     ordered_summaries = sorted(state["candidate_summaries"], key=lambda summary: summary["rank"])
     shown = state["passages"][: min(summary["shown"] for summary in ordered_summaries)]
     dropped_count = len(state["passages"]) - len(shown)
@@ -42,7 +42,7 @@ async def collect_summaries(state: State) -> State:
 
 
 async def summarize(state: State, runtime: Runtime[Context]) -> State:
-    """question, passages -> summaries (one, of what is relevant to the question), passages (shown)."""
+    """question, passages -> summaries (one, of what is relevant to the question), passages (those in the prompt)."""
     inputs = {"question": state["question"]}
     replies = await ask("generic_summary", runtime, parse=parse_summary, inputs=inputs, passages=state["passages"])
     return {"summaries": replies.values, "passages": replies.shown, **replies.state_update}

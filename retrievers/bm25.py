@@ -45,8 +45,8 @@ def tokenize_text(text: str) -> list[str]:
 def split_words(text: str) -> list[str]:
     """The words of a text, folded but not stemmed, with the characters and bigrams of unspaced scripts."""
     folded_text = fold_text(text)
-    # Two quicker ways for texts that need no WORD_RUN: without any word character outside ASCII, then without any
-    # special character. Both give the words that the loop below would give.
+    # Two quicker ways for texts without special characters: the first if all word characters are ASCII, the second if
+    # some are not. Both give the words that the loop below would give.
     non_ascii = "" if folded_text.isascii() else "".join(NOT_ASCII.findall(folded_text))
     if not WORD.search(non_ascii) and not SPECIAL_CHARACTER.search(non_ascii):
         return (NOT_ASCII.sub(" ", folded_text) if non_ascii else folded_text).translate(ASCII_WORD_TABLE).split()

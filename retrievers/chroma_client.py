@@ -17,7 +17,10 @@ DEFAULT_PORTS = {"http": 8000, "https": 443}
 
 
 def open_chroma_client(store: str) -> "ClientAPI":
-    """A client of a folder or of the server at http://host:port. The first call imports chromadb: about a second."""
+    """A client of the store: a folder, or a server at http://host:port.
+
+    The first call imports chromadb, which takes about a second.
+    """
     import chromadb
     from chromadb.config import Settings
 
@@ -27,12 +30,12 @@ def open_chroma_client(store: str) -> "ClientAPI":
     host, port, ssl = parse_address(store)
     try:
         return chromadb.HttpClient(host=host, port=port, ssl=ssl, settings=chroma_settings)
-    except ValueError as error:  # Chroma raises this for any failure on the first call
+    except ValueError as error:  # Chroma raises this if its first request fails for any reason
         raise make_unreachable_error(store, error) from error
 
 
 def parse_address(url: str) -> tuple[str, int, bool]:
-    """(host, port, encrypted) of a server's URL."""
+    """(host, port, whether the connection is encrypted) of a server's URL. Raises `SetupError` for any other URL."""
     parts = urlsplit(url)
     try:
         port = (parts.port or DEFAULT_PORTS[parts.scheme]) if parts.scheme in DEFAULT_PORTS else 0
@@ -47,7 +50,10 @@ def parse_address(url: str) -> tuple[str, int, bool]:
 
 @contextmanager
 def explain_failures(store: str) -> Iterator[None]:
-    """Turn failures of the store into a `SetupError`. Errors of our own code pass unchanged."""
+    """Turn failures of the store in the `with` block into a `SetupError`. Errors of our own code pass unchanged.
+
+    For a folder, a `ChromaError` other than an `InternalError` also passes unchanged.
+    """
     import httpx
     from chromadb.errors import ChromaAuthError, ChromaError, InternalError
 
@@ -56,7 +62,10 @@ def explain_failures(store: str) -> Iterator[None]:
     except (httpx.HTTPError, ConnectionError) as error:
         raise make_unreachable_error(store, error) from error
     except ChromaAuthError as error:
-        raise SetupError(f"The Chroma server {store} refused access ({shorten_message(error)}).") from error
+        raise SetupError(
+            f"The Chroma server {store} refused access ({shorten_message(error)}); if it requires a token, set "
+            "CHROMA_CLIENT_AUTH_PROVIDER and CHROMA_CLIENT_AUTH_CREDENTIALS."
+        ) from error
     except InternalError as error:
         if "disk is full" in str(error):
             raise SetupError(f"The disk of the store {store} is full; make room on it, then try again.") from error
@@ -78,10 +87,11 @@ def explain_failures(store: str) -> Iterator[None]:
 
 def make_damaged_index_error(store: str, detail: str) -> SetupError:
     if "://" in store:
-        remedy = "its files are the server's: restore them there, or index the documents into a new collection"
+        remedy = "its files belong to the server: restore them there, or index the documents into a new collection"
     else:
         remedy = (
-            "index any document into the collection with the damaged index: Quorum then embeds all its passages again"
+            "index any document into the collection with the damaged index: Quorum then embeds all passages of the "
+            "collection again"
         )
     return SetupError(f"A vector index in the store {store} is damaged ({detail}); {remedy}.")
 

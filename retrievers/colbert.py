@@ -1,7 +1,8 @@
 """Late interaction (Khattab and Zaharia 2020, ColBERT, section 3): MaxSim over the token vectors of all passages.
 
-The search is exact: it compares every token of the collection and uses no index of centroids. That takes about a second
-of processor time for ten thousand passages of a hundred words. A token vector has 16 bits per number.
+The search is exact: it compares every token of the question with every token of the collection, without an index of
+centroids. That takes about a second of processor time for ten thousand passages of a hundred words. A token vector has
+16 bits per number.
 """
 
 from collections.abc import Sequence
@@ -14,7 +15,7 @@ from quorum.models.token_embeddings import TokenEncoder
 from quorum.retrievers.passages import copy_with_score
 
 Vectors = NDArray[np.float16]
-TOKENS_AT_ONCE = 1 << 16
+TOKENS_AT_ONCE = 1 << 16  # about this many tokens of passages are compared at once, to limit memory
 
 
 class TokenIndex:
@@ -39,23 +40,26 @@ class TokenIndex:
         scores = self.compute_scores(encoder.encode_question(query))
         return [copy_with_score(self.passages[i], scores[i]) for i in np.argsort(-scores, kind="stable")[:k]]
 
-    def compute_scores(self, question: NDArray[np.float32]) -> NDArray[np.float32]:
-        """For each passage: the sum, over the question's tokens, of the best inner product with one of its tokens.
+    def compute_scores(self, question_vectors: NDArray[np.float32]) -> NDArray[np.float32]:
+        """For each passage: the sum, over the question's tokens, of the best inner product with a token of the passage.
 
-        `question`: (tokens, dimension). A passage without tokens scores below all others.
+        `question_vectors`: (tokens of the question, dimension). A passage without tokens scores below all others.
         """
-        best_scores = np.full(len(self.passages), -np.inf, dtype=np.float32)
-        with_tokens = np.flatnonzero(np.diff(self.starts))  # the passages that have tokens
-        first = 0
-        while first < len(with_tokens):
-            begin = self.starts[with_tokens[first]]
-            last = max(
-                int(np.searchsorted(self.starts[with_tokens + 1], begin + self.tokens_at_once, side="right")), first + 1
+        scores = np.full(len(self.passages), -np.inf, dtype=np.float32)
+        with_tokens = np.flatnonzero(np.diff(self.starts))  # the indexes of the passages that have tokens
+        block_start = 0  # the passages with_tokens[block_start:block_end] are scored together
+        while block_start < len(with_tokens):
+            first_row = self.starts[with_tokens[block_start]]
+            block_end = max(
+                int(np.searchsorted(self.starts[with_tokens + 1], first_row + self.tokens_at_once, side="right")),
+                block_start + 1,
             )
-            block_passages = with_tokens[first:last]
-            block = self.vectors[begin : self.starts[block_passages[-1] + 1]].astype(np.float32)
-            best = np.maximum.reduceat(question @ block.T, self.starts[block_passages] - begin, axis=1)
-            best_scores[block_passages] = best.sum(axis=0)
-            first = last
-        lowest = best_scores[with_tokens].min() - 1 if len(with_tokens) else 0
-        return np.where(np.isneginf(best_scores), np.float32(lowest), best_scores)
+            block_passages = with_tokens[block_start:block_end]
+            block_vectors = self.vectors[first_row : self.starts[block_passages[-1] + 1]].astype(np.float32)
+            best_products = np.maximum.reduceat(
+                question_vectors @ block_vectors.T, self.starts[block_passages] - first_row, axis=1
+            )
+            scores[block_passages] = best_products.sum(axis=0)
+            block_start = block_end
+        lowest = scores[with_tokens].min() - 1 if len(with_tokens) else 0
+        return np.where(np.isneginf(scores), np.float32(lowest), scores)

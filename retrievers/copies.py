@@ -28,7 +28,7 @@ MAX_CACHED = 2000  # stored passages that are kept in memory; the words of as ma
 class CopyFinder:
     """Finds copies by the sketches of a collection's passages.
 
-    entries: passage id -> entry; fetch: returns the stored passages with these ids.
+    entries: passage id -> entry; fetch: reads the stored passages with the given ids.
     """
 
     def __init__(self, entries: Mapping[str, PassageEntry], fetch: Callable[[list[str]], list[Passage]]) -> None:
@@ -100,7 +100,7 @@ class CopyFinder:
 
 
 def is_possible_original(entry: PassageEntry, words: PassageWords, source: str) -> bool:
-    """Whether a new passage may be a copy of a stored passage. entry: that of the stored one; words: of the new one.
+    """Whether a new passage may be a copy of a stored passage. `entry` describes the stored one, `words` the new one.
 
     The stored passage must have the new passage's title and headings, if the new passage has any. And a document other
     than `source`, the new passage's document, must hold exactly the stored text: documents that share a stored passage
@@ -114,7 +114,7 @@ def is_possible_original(entry: PassageEntry, words: PassageWords, source: str) 
 
 
 def put_into_cache(cache: OrderedDict[str, T], key: str, value: T) -> None:
-    """Put a value into a cache that keeps the most recently used values."""
+    """Put a value into a cache that keeps the MAX_CACHED values that were put last."""
     cache[key] = value
     cache.move_to_end(key)
     while len(cache) > MAX_CACHED:

@@ -54,7 +54,9 @@ def index_documents(
     A file that cannot be read is skipped; passages that were indexed from it before stay. If indexing is killed
     and started again, the collection ends up the same.
 
-    choice: which files in the folders are read. prune: remove documents below the given paths that no longer exist.
+    choice: which files in the folders are read. prune: remove documents below the given paths that no longer exist or
+    that `choice` leaves out.
+
     engine: "ray" reads and embeds in many processes and gives the same collection (docs/scale.md).
     progress(done, total, path) counts files and lines; watch is told of passages and bytes (`IndexProgress`).
     made_for: "evaluation" if an evaluation makes the collection for its own use; made_from: the name of the file or
@@ -66,7 +68,9 @@ def index_documents(
     Raises `SetupError` for a path that does not exist, a collection made with other embeddings, and a bad name.
     """
     if check_collection_name(collection) == SAMPLE:
-        raise SetupError(f"The collection {SAMPLE!r} is kept for the sample; give another name with --collection.")
+        raise SetupError(
+            f"The collection {SAMPLE!r} is reserved for the sample documents; give another name with --collection."
+        )
     options = IndexOptions(
         words, prune, engine, choice or FileChoice(), made_for=made_for, made_from=made_from, time_limit=time_limit
     )
@@ -84,14 +88,18 @@ def index_passages(
     made_for: str | None = None,
     made_from: str | None = None,
 ) -> IndexReport:
-    """Index passages unchanged, with their ids. Removes stored passages of `source` that are not among them."""
+    """Index passages unchanged, with their ids.
+
+    source: the name of the document that these passages are stored under. Passages that the collection already has
+    under this name and that are not among `passages` are removed. made_for, made_from: as in `index_documents`.
+    """
     check_collection_name(collection)
     report, opened_store = IndexReport(), open_store(store)
     with opened_store.hold_writer_lock():
-        embedding = get_embedding_name(embeddings)
-        embedder = get_indexing_embedder(embeddings, embedding, opened_store.folder)
+        embedding_name = get_embedding_name(embeddings)
+        embedder = get_indexing_embedder(embeddings, embedding_name, opened_store.folder)
         with closing(
-            Ledger(opened_store, collection, embedding, lambda: embedder, made_for=made_for, made_from=made_from)
+            Ledger(opened_store, collection, embedding_name, lambda: embedder, made_for=made_for, made_from=made_from)
         ) as ledger:
             counter = ProgressCounter(progress, len(passages))
             count_change(report, ledger.replace(source, counter.report_each_passage(passages, source), report.skipped))
@@ -101,7 +109,11 @@ def index_passages(
 
 @dataclass(frozen=True)
 class IndexOptions:
-    """How documents are indexed. sample_hash: for the sample collection, a hash of its files that is stored with it."""
+    """How documents are indexed.
+
+    sample_hash: for the sample collection, a hash of its files that is stored with it; None for any other collection.
+    The other fields are the parameters of `index_documents`.
+    """
 
     words: int = 100
     prune: bool = False
@@ -128,14 +140,20 @@ def add_documents(
         raise SetupError(f"words={options.words} is too few for a passage; give 5 or more (100 is usual).")
     report, opened_store, roots = IndexReport(), open_store(store), resolve_roots(paths)
     with opened_store.hold_writer_lock():
-        # Until the run is finished, the sample collection has an empty hash, which marks it as the sample.
+        # An empty hash marks the collection as the sample collection while its indexing is not finished.
         sample_hash_until_finished = None if options.sample_hash is None else ""
-        embedding = get_embedding_name(embeddings)
-        embedder = get_indexing_embedder(embeddings, embedding, opened_store.folder)
+        embedding_name = get_embedding_name(embeddings)
+        embedder = get_indexing_embedder(embeddings, embedding_name, opened_store.folder)
         made_for, made_from = options.made_for, options.made_from
         with closing(
             Ledger(
-                opened_store, collection, embedding, lambda: embedder, sample_hash_until_finished, made_for, made_from
+                opened_store,
+                collection,
+                embedding_name,
+                lambda: embedder,
+                sample_hash_until_finished,
+                made_for,
+                made_from,
             )
         ) as ledger:
             existing_roots = check_roots(roots, ledger, options.prune)
@@ -243,7 +261,10 @@ def count_progress_steps(path: Path) -> int:
 
 
 def remove_missing(ledger: Ledger, roots: list[Path], present_paths: list[str]) -> int:
-    """Remove the documents below the roots that no longer exist; returns their number."""
+    """Remove the documents below the roots that are not among the present paths; returns how many were removed.
+
+    present_paths: the files that were indexed, and the files and folders that were skipped.
+    """
     present_sources = set(present_paths)
     # If a present path is a folder, it was skipped: what it holds is unknown, so its documents stay.
     skipped_folders = [Path(path) for path in present_paths if Path(path).is_dir()]
@@ -268,5 +289,6 @@ def read_line_passages(path: Path, words: int, report: IndexReport, counter: "Pr
 
 
 def count_change(report: IndexReport, change: Change) -> None:
+    """Count a document in the field of the report that its change names; "empty" is not counted."""
     if change != "empty":
         setattr(report, change, getattr(report, change) + 1)

@@ -33,8 +33,8 @@ Vector = NDArray[np.float32] | Sequence[float]
 class FilePart:
     """What a worker reads at a time: a document, or some lines of a file of passages.
 
-    lines: pairs of a line's number and its passage, or why it is skipped; None for a document. stop_reason:
-    why the rest of the file cannot be read; empty if nothing stopped the reading.
+    lines: for each line its number and either its passage or, as text, the reason why the line is skipped; None for a
+    document. stop_reason: why the rest of the file cannot be read; empty if nothing stopped the reading.
     """
 
     path: Path
@@ -46,15 +46,15 @@ class FilePart:
 class ReadPart:
     """What a worker returns for a `FilePart`.
 
-    passages: (passage, vector); the vector is None if the collection holds the passage already. lines: the number of
-    lines that were read. stop_reason: as in `FilePart`.
+    passages: (passage, vector); the vector is None if the collection holds the passage already. skipped, notes: as in
+    `IndexReport`. line_count: the number of lines that were read; 0 for a document. stop_reason: as in `FilePart`.
     """
 
     path: Path
     passages: list[tuple[Passage, Vector | None]] = field(default_factory=list)
     skipped: list[tuple[str, str]] = field(default_factory=list)
     notes: list[tuple[str, str]] = field(default_factory=list)
-    lines: int = 0
+    line_count: int = 0
     stop_reason: str = ""
 
 
@@ -79,7 +79,9 @@ def split_files(files: Sequence[Path]) -> Iterator[FilePart]:
 class PartReader:
     """Reads, splits and embeds file parts in a worker.
 
-    digests_reference: a list whose one item is the Ray reference of the sorted digests of the collection's passages.
+    words: the largest number of words of a passage. digests_reference: a list whose one item is the Ray reference of
+    the sorted digests of the collection's passages. folder: the working directory of the process that writes, from
+    which relative paths start.
     """
 
     def __init__(self, embeddings: str | Embeddings, words: int, digests_reference: Any, folder: str) -> None:
@@ -89,7 +91,7 @@ class PartReader:
             os.chdir(folder)
         with limit_to_one_core():
             self.model = get_embedder(embeddings)
-            self.model.embed_query("")
+            self.model.embed_query("")  # loads the model now, while only one core is allowed
         self.words = words
         self.known_digests: Digests = ray.get(digests_reference[0])
 
@@ -110,8 +112,9 @@ class PartReader:
         return read_part
 
     def read_lines(self, part: FilePart, read_part: ReadPart) -> Iterator[Passage]:
+        """The passages of a part's lines; counts the lines, and records the skipped ones, in `read_part`."""
         for number, passage_or_reason in part.lines or ():
-            read_part.lines += 1
+            read_part.line_count += 1
             if isinstance(passage_or_reason, str):
                 read_part.skipped.append((f"{part.path}, line {number}", passage_or_reason))
             else:
@@ -123,6 +126,7 @@ class PartReader:
         return place < len(self.known_digests) and bool(self.known_digests[place] == digest)
 
     def compute_vectors(self, passages: Sequence[Passage]) -> dict[str, Vector]:
+        """{a passage's indexed text: its vector}."""
         texts = list(dict.fromkeys(map(make_indexed_text, passages)))
         if not texts:
             return {}
@@ -131,7 +135,7 @@ class PartReader:
 
 
 def digest_passage(id_: str, hash_: str) -> np.uint64:
-    """A digest of eight bytes.
+    """A digest of eight bytes for a passage with this id and content hash.
 
     If a new passage happens to have the digest of a stored one, the workers take it for stored, and the process that
     writes embeds it.
@@ -147,7 +151,7 @@ def read_on_ray(
     ledger: Ledger,
     embeddings: str | Embeddings,
 ) -> Iterator[tuple[Path, Iterator[Passage]]]:
-    """(file, its passages), in the files' order. The ledger then gets the workers' vectors instead of embedding."""
+    """(file, its passages), in the files' order. The ledger takes the workers' vectors instead of embedding itself."""
     import ray
 
     precomputed_embeddings = ledger.get_model = PrecomputedEmbeddings(ledger.get_model)
@@ -183,14 +187,17 @@ def take_passages(
             yield passage
             if passage["id"] not in ledger.new_passages:
                 precomputed_embeddings.vectors.pop(text, None)  # the passage is stored by now, or needs no vector
-        for _ in range(read_part.lines):
+        for _ in range(read_part.line_count):
             counter.count_step(read_part.path)
         if read_part.stop_reason:
             raise Unreadable(read_part.stop_reason)
 
 
 class PrecomputedEmbeddings(Embeddings):
-    """Embeddings that return the workers' vectors and embed other texts with the model that `get_model` returns."""
+    """Embeddings that return the workers' vectors and embed other texts with the model that `get_model` returns.
+
+    A call returns the object itself, so that the object can replace `Ledger.get_model`.
+    """
 
     def __init__(self, get_model: Callable[[], Embeddings]) -> None:
         self.get_model = get_model
@@ -217,7 +224,7 @@ class PrecomputedEmbeddings(Embeddings):
 
 
 def list_digests(ledger: Ledger) -> Digests:
-    """The sorted digests of the collection's passages. The workers of a machine share this memory."""
+    """The sorted digests of the collection's passages. All workers of a machine share one copy of them in memory."""
     return np.sort(
         np.array([digest_passage(id_, entry.hash) for id_, entry in ledger.entries.items()], dtype=np.uint64)
     )

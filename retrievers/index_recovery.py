@@ -34,7 +34,7 @@ def is_index_damaged(collection: "Collection", chroma_folder: Path) -> bool:
     ):
         return True
     try:
-        with keep_write_mark(collection, chroma_folder):
+        with keep_write_mark(collection, chroma_folder):  # the read may make Chroma write pending vectors
             collection.get(limit=1, include=[])
     except InternalError as error:
         if not is_index_error(error):
@@ -46,7 +46,7 @@ def is_index_damaged(collection: "Collection", chroma_folder: Path) -> bool:
 def write_pending_vectors(collection: "Collection", chroma_folder: Path) -> None:
     """If the last writer left its mark file, make Chroma write the collection's pending vectors now.
 
-    A new mark file is kept meanwhile.
+    Reading the id of one passage makes Chroma do this. A new mark file is kept meanwhile.
     """
     if get_mark_path(chroma_folder, str(collection.id)).exists():
         with keep_write_mark(collection, chroma_folder):
@@ -64,7 +64,10 @@ def has_incomplete_files(collection: "Collection", chroma_folder: Path) -> bool:
 
 @contextmanager
 def keep_write_mark(collection: "Collection", chroma_folder: Path) -> Iterator[None]:
-    """Keep a mark file while a collection is written and until its data is on disk. A crash leaves the mark."""
+    """Keep a mark file while a collection is written and until its data is on disk.
+
+    The mark file stays if the process crashes or the write raises an exception.
+    """
     mark = get_mark_path(chroma_folder, str(collection.id))
     with mark.open("w", encoding="utf-8") as file:
         file.write(read_boot_id())
@@ -83,15 +86,15 @@ def sync_to_disk(chroma_folder: Path) -> None:
     """
     for path in chroma_folder.glob("*/*"):
         with suppress(OSError):
-            number = os.open(path, os.O_RDONLY)
+            descriptor = os.open(path, os.O_RDONLY)
             try:
-                os.fsync(number)
+                os.fsync(descriptor)
             finally:
-                os.close(number)
+                os.close(descriptor)
 
 
 def get_mark_path(chroma_folder: Path, collection_id: str) -> Path:
-    """The path of the collection's mark file: in the store's folder, beside Chroma's."""
+    """The path of the collection's mark file: in the store's folder, beside Chroma's folder."""
     return chroma_folder.parent / f"writing-{collection_id}"
 
 
@@ -123,18 +126,18 @@ def is_truncated(index: Path) -> bool:
     """Whether files in the folder of an index are shorter than its header says; False for an index without files."""
     if not (index / "header.bin").exists():
         return False
-    elements, size = read_header(index)
-    needed_sizes = {"data_level0.bin": elements * size, "length.bin": elements * 4}
-    return not size or any(read_size(index / name) < needed_size for name, needed_size in needed_sizes.items())
+    element_count, element_size = read_header(index)
+    needed_sizes = {"data_level0.bin": element_count * element_size, "length.bin": element_count * 4}
+    return not element_size or any(read_size(index / name) < needed_size for name, needed_size in needed_sizes.items())
 
 
 def read_header(index: Path) -> tuple[int, int]:
-    """(elements, bytes of each) according to the header of an index; (0, 0) if the header is truncated."""
+    """(number of elements, bytes of one element), as the header of an index says; (0, 0) if the header is truncated."""
     header = (index / "header.bin").read_bytes()[: HEADER.size]
     if len(header) < HEADER.size:
         return 0, 0
-    _, _, _, elements, size = HEADER.unpack(header)
-    return elements, size
+    _, _, _, element_count, element_size = HEADER.unpack(header)
+    return element_count, element_size
 
 
 def has_truncated_links(index: Path) -> bool:
@@ -144,10 +147,10 @@ def has_truncated_links(index: Path) -> bool:
     """
     if not (index / "header.bin").exists():
         return False
-    elements, _ = read_header(index)
+    element_count, _ = read_header(index)
     links = (index / "link_lists.bin").read_bytes() if (index / "link_lists.bin").exists() else b""
     end = 0
-    for _ in range(elements):
+    for _ in range(element_count):
         end += 4 + int.from_bytes(links[end : end + 4], "little")
     return end > len(links)
 

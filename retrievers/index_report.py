@@ -95,7 +95,10 @@ class ProgressCounter:
         self.report(path, 0)
 
     def report(self, path: Path, bytes_read: float) -> None:
-        """Tell `watch` the progress. bytes_read: about how much of the file is read that is not yet counted as done."""
+        """Tell `watch` the progress.
+
+        bytes_read: about how many bytes of the file `path` have been read; 0 once `bytes_done` includes the file.
+        """
         if self.watch:
             share = min(1.0, (self.bytes_done + bytes_read) / self.all_bytes)
             self.watch(IndexProgress(self.passages, self.files, self.all_files, share, str(path)))

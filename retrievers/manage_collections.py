@@ -25,7 +25,7 @@ from quorum.retrievers.index_report import IndexReport
 from quorum.retrievers.ledger import Ledger
 from quorum.retrievers.store import Store, open_store
 
-# The names of evaluations' collections; older versions stored no made_for.
+# How evaluations name their collections. Collections of older versions store no made_for; their name is the only sign.
 EVALUATION_COLLECTION = re.compile(r"corpus-[0-9a-f]{8,}")
 
 
@@ -33,9 +33,11 @@ EVALUATION_COLLECTION = re.compile(r"corpus-[0-9a-f]{8,}")
 class CollectionSummary:
     """A summary of a collection.
 
-    files: the number of its documents, None if unknown. bytes: its size on disk, None on a server. changed: the time of
-    its last change, ISO 8601. made_for: "evaluation" or "sample" for a collection that Quorum made for its own use,
-    None for a user's own. made_from: the name of the file or folder that an evaluation made it from.
+    passages, files: the numbers of its passages and of its documents; files is None if unknown. embedding: the name of
+    the model that embedded the passages. bytes: its size on disk, None on a server. changed: the time of its last
+    change, ISO 8601. made_for: "evaluation" or "sample" for a collection that Quorum made for its own use, None for a
+    user's own. unfinished: whether a change of it has not finished, or its damaged vectors are being rebuilt.
+    made_from: the name of the file or folder that an evaluation made it from.
     """
 
     name: str
@@ -56,7 +58,7 @@ def list_collection_summaries(store: str | Path) -> list[CollectionSummary]:
 
 
 def check_collection_exists(collection: str, store: str | Path) -> None:
-    """Raise a `SetupError` that names the collections of the store if this one is not among them. The call blocks."""
+    """Raise a `SetupError` if the store has no such collection; its message names those that exist. The call blocks."""
     names = open_store(store).list_collections()
     if check_collection_name(collection) not in names:
         available = f"it has: {', '.join(names[:20])}" if names else "it has none yet"
@@ -67,6 +69,7 @@ def summarize_collection(store: Store, name: str) -> CollectionSummary:
     """The summary of a collection. The call blocks."""
     info = store.fetch_info(check_collection_name(name))
     made_for = info.made_for or (
+        # format is None in collections of older versions
         "evaluation" if EVALUATION_COLLECTION.fullmatch(name) and info.format is None else None
     )
     made_for = "sample" if info.sample_hash is not None else made_for
@@ -101,7 +104,7 @@ def measure_bytes(store: Store, name: str) -> int:
 
 
 def count_passages_by_document(collection: str, store: str | Path) -> dict[str, int]:
-    """Document -> how many of its passages the collection holds, sorted by the documents' names. The call blocks."""
+    """{document: how many of its passages the collection holds}, sorted by document. The call blocks."""
     counts: Counter[str] = Counter()
     for entry in open_store(store).fetch_entries(check_collection_name(collection)).values():
         counts.update(entry.number_by_document.keys())
@@ -109,10 +112,15 @@ def count_passages_by_document(collection: str, store: str | Path) -> dict[str, 
 
 
 def rename_collection(collection: str, new_name: str, store: str | Path) -> None:
-    """Rename a collection. Raises `SetupError` if the new name is taken. The call blocks."""
+    """Rename a collection. If an evaluation made it, it is the user's own from now on. The call blocks.
+
+    Raises `SetupError` if the new name is taken, or if one of the names is that of the sample collection.
+    """
     opened_store = open_store(store)
     if SAMPLE in (collection, check_collection_name(new_name)):
-        raise SetupError(f"The collection {SAMPLE!r} is kept for the sample; it keeps its name.")
+        raise SetupError(
+            f"The collection {SAMPLE!r} keeps its name, and no other collection can take that name; give other names."
+        )
     with opened_store.hold_writer_lock():
         info = opened_store.fetch_info(check_collection_name(collection))
         if new_name in opened_store.list_collections():
@@ -121,7 +129,7 @@ def rename_collection(collection: str, new_name: str, store: str | Path) -> None
 
 
 def delete_evaluation_collections(store: str | Path) -> list[str]:
-    """Remove the collections that evaluations made for their own use; returns their names. The call blocks."""
+    """Remove the collections that evaluations made for their own use, and return the names. The call blocks."""
     opened_store, removed_names = open_store(store), []
     with opened_store.hold_writer_lock():
         for summary in list_collection_summaries(store):
@@ -132,13 +140,16 @@ def delete_evaluation_collections(store: str | Path) -> list[str]:
 
 
 def export_lines(collection: str, store: str | Path) -> Iterator[str]:
-    """The passages of a collection as JSON lines {"id", "title", "text", "places"}, in order. The call blocks."""
+    """The passages of a collection as JSON lines {"id", "title", "text", "places"}. The call blocks.
+
+    They are sorted by document, and within a document by position.
+    """
     for passage in open_store(store).fetch_passages(check_collection_name(collection))[1]:
         yield json.dumps(passage, ensure_ascii=False)
 
 
 def write_export(collection: str, store: str | Path, file: Path) -> int:
-    """Write the lines of `export_lines` to a file; a failed write leaves the old file. Returns the number of lines."""
+    """Write the lines of `export_lines` to a file, and return their number. A failed write does not change the file."""
     count = 0
     draft = file.with_name(f".{file.name}.part")
     try:
@@ -155,17 +166,17 @@ def write_export(collection: str, store: str | Path, file: Path) -> int:
 
 
 def import_lines(file: Path, collection: str, store: str | Path, embeddings: str | Embeddings) -> IndexReport:
-    """Index exported passages with their ids and places. The call blocks.
+    """Index the passages in a file that `write_export` wrote, with their ids and places. The call blocks.
 
-    The passages are embedded by `embeddings`, which need not be those of the exported collection. Earlier passages of
-    the same documents are removed.
+    The passages are embedded by `embeddings`, which need not be those of the exported collection. If the collection
+    has passages of the same documents, they are replaced.
     """
     if check_collection_name(collection) == SAMPLE:
-        raise SetupError(f"The collection {SAMPLE!r} is kept for the sample; give another name.")
+        raise SetupError(f"The collection {SAMPLE!r} is reserved for the sample documents; give another name.")
     try:
         open_regular(file).close()
     except FileNotFoundError:
-        raise SetupError(f"There is no file {file}; give what `quorum collections export` wrote.") from None
+        raise SetupError(f"There is no file {file}; give a file that `quorum collections export` wrote.") from None
     except OSError as error:
         raise SetupError(f"{file} cannot be read ({error.strerror}); give a file of JSON lines.") from None
     report, opened_store = IndexReport(), open_store(store)
@@ -173,17 +184,23 @@ def import_lines(file: Path, collection: str, store: str | Path, embeddings: str
         embedding = get_embedding_name(embeddings)
         embedder = get_indexing_embedder(embeddings, embedding, opened_store.folder)
         with closing(Ledger(opened_store, collection, embedding, lambda: embedder)) as ledger:
-            for source, passages in group_by_source(file).items():
-                change = ledger.replace(source, passages, report.skipped)
-                if change != "empty":
+            for document, passages in group_by_document(file).items():
+                change = ledger.replace(document, passages, report.skipped)
+                if (
+                    change != "empty"
+                ):  # the other changes are also names of counts of the report: "added", "unchanged", "replaced"
                     setattr(report, change, getattr(report, change) + 1)
             report.passages = ledger.finish()
             report.copies = ledger.copy_count
     return report
 
 
-def group_by_source(file: Path) -> dict[str, list[Passage]]:
-    """Document -> its exported passages, in order; passages that come from no file are grouped under `file` itself."""
+def group_by_document(file: Path) -> dict[str, list[Passage]]:
+    """{document: its passages in the exported file, in order}.
+
+    A passage with several places is copied to the group of each place's document, and each copy has only that place.
+    Passages without a place are in the group of `file` itself.
+    """
     groups: dict[str, list[Passage]] = {}
     for number, value in read_json_lines(file):
         passage = parse_exported_passage(value, f"{file}, line {number}")
@@ -197,9 +214,10 @@ def group_by_source(file: Path) -> dict[str, list[Passage]]:
 
 
 def parse_exported_passage(value: Any, location: str) -> Passage:
-    """The passage in an object with `id` and `text`, such as `export_lines` writes. Malformed `places` are left out.
+    """The passage in a line of JSON that `export_lines` wrote, or in another object with `id` and `text`.
 
-    Raises `SetupError` for anything else.
+    If `places` is malformed, the passage gets no places. Raises `SetupError`, which names `location`, if `value` is not
+    such an object.
     """
     from quorum.datasets.records import parse_passage
 

@@ -1,4 +1,4 @@
-"""Converts passages from and to LangChain documents, and gives the text that is indexed."""
+"""Converts passages from and to LangChain documents, makes the text that is indexed, and checks a query."""
 
 import math
 from typing import Any
@@ -28,7 +28,10 @@ def make_document(passage: Passage) -> Document:
 
 
 def read_document(document: Document) -> Passage:
-    """The passage of any retriever's document. A missing id is made from the content."""
+    """The passage that a document holds, of any LangChain retriever.
+
+    A missing id is made from the content. A score that is not a finite number and places in another form are left out.
+    """
     title, text = str(document.metadata.get("title") or ""), document.page_content
     id_ = document.id or document.metadata.get("id") or hash_content(title, text)
     passage = Passage(id=str(id_), title=title, text=text)
@@ -42,7 +45,7 @@ def read_document(document: Document) -> Passage:
 
 
 def copy_with_score(passage: Passage, score: float) -> Passage:
-    """A copy of the passage with a retriever's score."""
+    """A copy of the passage whose score is the one that a retriever gave."""
     return {**passage, "score": float(score)}
 
 

@@ -1,4 +1,4 @@
-"""The registry of retrievers by name: ours, and those of installed packages (docs/plugins.md)."""
+"""The registry of retrievers by name: Quorum's own, and those of installed packages (docs/plugins.md)."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -16,9 +16,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class RetrieverKind:
-    """A kind of retriever. make: (context, argument) -> the retriever over the context's collection; it may block.
+    """A kind of retriever. make: (context, text after the colon in the setting) -> the retriever over the context's
+    collection. A call of `make` may block.
 
-    argument: the placeholder that error messages show for the text after the colon, such as "MODEL" in "colbert:MODEL";
+    argument: the placeholder that error messages show for that text, such as "MODEL" in "colbert:MODEL";
     empty if the retriever takes no such text.
     """
 
@@ -72,22 +73,30 @@ RETRIEVERS = {
 
 
 def list_retrievers() -> dict[str, RetrieverKind]:
-    """Our retrievers and, after them, those of installed packages."""
+    """{name: kind} of Quorum's own retrievers and, after them, those of installed packages."""
     return plugins.add_plugins(plugins.RETRIEVER_GROUP, RETRIEVERS, accept_plugin_retriever)
 
 
 def accept_plugin_retriever(name: str, value: object) -> RetrieverKind:
-    """Check what a package registers: a `RetrieverKind`, or a function of a context."""
+    """The kind of a retriever that a package registers: as a `RetrieverKind`, or as a function context -> retriever.
+
+    Raises `TypeError` for anything else.
+    """
     if isinstance(value, RetrieverKind):
         return value
     if not callable(value):
-        raise TypeError(f"expected a function of a context that returns a retriever, found {value!r}")
+        raise TypeError(
+            f"expected a RetrieverKind, or a function of a context that returns a retriever, found {value!r}"
+        )
     make = value
     return RetrieverKind(lambda context, argument: make(context))
 
 
 def find_retriever(text: str) -> tuple[RetrieverKind, str]:
-    """(kind, argument) of a setting such as "bm25" or "colbert:MODEL". Raises `SetupError` for an unknown retriever.
+    """(kind, argument) of a setting such as "bm25" or "colbert:MODEL".
+
+    Raises `SetupError` for an unknown retriever, for a missing argument, and for an argument that the retriever does
+    not take.
 
     >>> find_retriever("colbert:my/model")[1]
     'my/model'

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 async def compute_similarities(query: str, passages: Sequence[Passage], embeddings: "str | Embeddings") -> list[float]:
-    """The cosine, from -1 to 1, of the query with each passage, which is embedded as in a collection.
+    """The cosine, from -1 to 1, of the query and each passage. A passage is embedded as in a collection.
 
     Raises SetupError for embeddings that cannot be used, CallError when their server failed.
     """
@@ -31,5 +31,5 @@ def compute_cosine(left: Sequence[float], right: Sequence[float]) -> float:
     import numpy as np
 
     left_vector, right_vector = np.asarray(left, np.float64), np.asarray(right, np.float64)
-    length = float(np.linalg.norm(left_vector) * np.linalg.norm(right_vector))
-    return float(left_vector @ right_vector) / length if length else 0.0
+    norm_product = float(np.linalg.norm(left_vector) * np.linalg.norm(right_vector))
+    return float(left_vector @ right_vector) / norm_product if norm_product else 0.0

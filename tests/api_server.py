@@ -1,4 +1,4 @@
-"""Serves the API from a thread of this process, by a real uvicorn on a free loopback port."""
+"""Serves the HTTP API of `quorum serve` by a real uvicorn on a free loopback port, in a thread of this process."""
 
 import asyncio
 import threading
@@ -18,7 +18,10 @@ from quorum.serving.serve import MakeOtherApp, Options, make_server_app
 
 @dataclass(frozen=True)
 class Api:
-    """A running server. `url` has no slash at its end."""
+    """A running server.
+
+    url: without a slash at its end; clients: those that `make_client` made; `close` closes them.
+    """
 
     url: str
     clients: list[openai.OpenAI] = field(default_factory=list)
@@ -30,12 +33,15 @@ class Api:
         return openai_client
 
     def close(self) -> None:
-        """Close the clients."""
+        """Close the clients of OpenAI's package; the server goes on."""
         while self.clients:
             self.clients.pop().close()
 
     def ask(self, question: str = "When was the Lumen Tower finished?", model: str = "concat", **options: Any) -> Any:
-        """Send a question through OpenAI's client and return the completion."""
+        """Send a question through OpenAI's client and return the completion.
+
+        model: a method's name; options: the client's `key`, and further options of the request.
+        """
         key = options.pop("key", "none")
         messages: Any = [{"role": "user", "content": question}]
         return self.make_client(key).chat.completions.create(**{"model": model, "messages": messages, **options})
@@ -49,7 +55,7 @@ class Api:
         return httpx.get(self.url + path, headers=headers, timeout=60)
 
 
-Serve = Callable[..., Api]
+Serve = Callable[..., Api]  # the fixture `serve` in tests/serving/conftest.py: starts a server and returns its Api
 
 
 async def wait_for_exit(server: Any) -> None:
@@ -61,9 +67,11 @@ async def wait_for_exit(server: Any) -> None:
 
 
 @contextmanager
-def serve_api(base: Context, *, make_other_app: MakeOtherApp | None = None, **options: Any) -> Iterator[Api]:
-    """Serve the API. base: the settings; make_other_app: a function that makes the app for the paths outside the API;
-    options: fields of `Options`.
+def serve_api(server_context: Context, *, make_other_app: MakeOtherApp | None = None, **options: Any) -> Iterator[Api]:
+    """Serve the API while the `with` block runs.
+
+    server_context: the server's settings; make_other_app: makes the app that serves all paths outside the API; options:
+    fields of `Options`.
     """
     import uvicorn
 
@@ -71,7 +79,7 @@ def serve_api(base: Context, *, make_other_app: MakeOtherApp | None = None, **op
     server_options = Options(**options)
     config = uvicorn.Config(
         make_server_app(
-            base, server_options, server_options.access_tokens, Prices(server_options.prices), make_other_app
+            server_context, server_options, server_options.access_tokens, Prices(server_options.prices), make_other_app
         ),
         log_level="warning",
         access_log=False,

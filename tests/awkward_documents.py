@@ -4,6 +4,7 @@ import json
 import zipfile
 from pathlib import Path
 
+# It holds no answer: the text around the sentences that the questions ask for.
 FILLER_TEXT = (
     "The valley has three villages and a narrow road. People keep goats and bees there. In spring the road is "
     "often closed because of mud, and letters come by boat. The church was painted twice. "
@@ -104,6 +105,8 @@ def write_markup_files(folder: Path) -> None:
     )
 
 
+# The pages of a PDF. Each page is a list of (kind, content): a heading, one line of a paragraph ("p"), or the rows of a
+# table. One sentence continues on the second page, and one word is hyphenated at the end of a line.
 HANDBOOK = [
     [
         ("h1", "Handbook of the Orla Works"),
@@ -127,7 +130,7 @@ FONT_SIZES = {"h1": 24, "h2": 18, "h3": 14, "p": 11}
 
 
 def write_pdf(path: Path, pages: list[list[tuple[str, object]]]) -> None:
-    """A PDF with headings in larger letters and tables with ruled lines."""
+    """Write a PDF with headings in larger letters and tables with ruled lines. pages: as in `HANDBOOK`."""
     streams = [draw_page(page) for page in pages]
     page_references = " ".join(f"{4 + 2 * number} 0 R" for number in range(len(streams)))
     objects = [
@@ -153,6 +156,7 @@ def write_pdf(path: Path, pages: list[list[tuple[str, object]]]) -> None:
 
 
 def draw_page(page: list[tuple[str, object]]) -> str:
+    """The operators of the PDF language that draw a page."""
     parts, y = [], 740
     for kind, content in page:
         if kind == "table":
@@ -174,7 +178,7 @@ def draw_page(page: list[tuple[str, object]]) -> str:
 
 
 def write_docx(path: Path) -> None:
-    """A Word file with a heading, italics inside a word, and a table."""
+    """Write a Word file with headings, italics inside a word, and a table."""
     cells = [["Item", "Fee"], ["Sluice", "240 euros"], ["Weir", "310 euros"]]
     rows = "".join(
         "<w:tr>" + "".join(f"<w:tc><w:p><w:r><w:t>{cell}</w:t></w:r></w:p></w:tc>" for cell in row) + "</w:tr>"
@@ -206,6 +210,7 @@ def write_docx(path: Path) -> None:
 
 
 def write_slides(path: Path) -> None:
+    """Write a presentation of two slides: one with speaker's notes, one with a table."""
     from pptx import Presentation
     from pptx.util import Inches
 
@@ -224,6 +229,7 @@ def write_slides(path: Path) -> None:
 
 
 def write_sheets(path: Path) -> None:
+    """Write a workbook of two sheets: one with a title above its table, one with percentages."""
     from openpyxl import Workbook
 
     book = Workbook()
@@ -241,6 +247,7 @@ def write_sheets(path: Path) -> None:
 
 
 def write_epub(path: Path) -> None:
+    """Write a book of two chapters: its manifest lists them in the wrong order, and its spine in the right one."""
     container = (
         '<container xmlns="urn:oasis:names:tc:opendocument:xmlns:container"><rootfiles>'
         '<rootfile full-path="OEBPS/book.opf"/></rootfiles></container>'

@@ -1,4 +1,6 @@
-"""For tests of compare: six questions, and a scripted model that answers three of them if it sees several passages."""
+"""For tests of compare: six questions, a corpus with their answers, and a scripted model that answers three of the
+questions if it sees several passages.
+"""
 
 import json
 from pathlib import Path

@@ -19,8 +19,9 @@ from quorum_command import CommandOutcome, Quorum
 
 settings.register_profile("untimed", deadline=None)  # a test must not fail because the machine is busy
 settings.load_profile("untimed")
-gc.set_threshold(100_000, 20, 50)  # seldom: saves a tenth of the processor time, as most objects stay
+gc.set_threshold(100_000, 20, 50)  # collect seldom: saves a tenth of the processor time, as most objects stay
 
+# Environment variables with these prefixes, and those of proxies, are removed for every test.
 ISOLATED_PREFIXES = ("OPENAI_", "AZURE_OPENAI_", "ANTHROPIC_", "LANGSMITH_", "LANGCHAIN_", "QUORUM_", "CHROMA_")
 ROOM_FOR_TEST_FOLDERS = 1_000_000_000  # bytes; a run takes a tenth
 PROXY_VARIABLES = ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY")
@@ -34,7 +35,7 @@ def pytest_configure() -> None:
 
 
 def pytest_unconfigure() -> None:
-    """Collect garbage once and freeze the other objects: pytest collects five times at the end, a second each."""
+    """Collect garbage once and freeze the remaining objects: pytest's own five collections are then quick."""
     gc.collect()
     gc.freeze()
 
@@ -134,7 +135,7 @@ def openai_server(monkeypatch: pytest.MonkeyPatch, isolate: None) -> Iterator[Op
 
 @pytest.fixture
 def quorum(capsys: pytest.CaptureFixture[str]) -> Quorum:
-    """Run a command line in this process."""
+    """A function that runs a command line in this process and returns its exit code and output."""
     from quorum.cli.main import main
 
     def run(*args: str) -> CommandOutcome:

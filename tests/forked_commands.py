@@ -1,7 +1,8 @@
 """Runs `quorum` command lines one after the other, each in a fork of this process, which has imported everything.
 
-A fork starts at once and is otherwise a process like any other. Each line of stdin is a list of arguments. The script
-prints the process id when a command starts and its exit code when it has ended. The command's own output is discarded.
+A fork starts at once, because it need not import anything; otherwise it is a process like any other. Each line of stdin
+is a JSON list, the arguments of one command. When a command starts, the script prints its process id, and when it has
+ended, its exit code. The command's own output is discarded.
 """
 
 import json
@@ -26,9 +27,9 @@ def fork_command(arguments: list[str]) -> int:
     if child:
         return child
     signal.signal(signal.SIGINT, signal.default_int_handler)
-    nowhere = os.open(os.devnull, os.O_RDWR)
+    null_device = os.open(os.devnull, os.O_RDWR)
     for stream in range(3):
-        os.dup2(nowhere, stream)
+        os.dup2(null_device, stream)
     code: object = 0
     try:
         main(arguments)

@@ -1,4 +1,6 @@
-"""For tests of indexing: a folder of documents, a function that indexes it, and the passages in the collection."""
+"""Fixtures for tests of indexing: a folder for documents, a function that indexes it, and a function that lists the
+passages of the collection.
+"""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -18,7 +20,10 @@ Index = Callable[..., IndexReport]
 
 
 class Counts(NamedTuple):
-    """The numbers of files that were added, replaced, left unchanged and removed; all passages of the collection."""
+    """How many files one indexing run added, replaced, left unchanged and removed.
+
+    passages: how many passages the collection has after the run.
+    """
 
     added: int = 0
     replaced: int = 0
@@ -29,6 +34,7 @@ class Counts(NamedTuple):
 
 @pytest.fixture
 def docs(tmp_path: Path) -> Path:
+    """An empty folder, into which tests write documents."""
     folder = tmp_path / "docs"
     folder.mkdir()
     return folder
@@ -36,18 +42,21 @@ def docs(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def index(docs: Path, tmp_path: Path) -> Index:
-    """A function that indexes the folder `docs`, or other paths, into the collection `docs`."""
+    """A function that indexes the folder `docs`, or the paths that it gets, into the collection "docs".
 
-    def run(*paths: Path, **options: object) -> IndexReport:
+    The options of the function are those of `index_documents`.
+    """
+
+    def index_paths(*paths: Path, **options: object) -> IndexReport:
         settings = {"collection": "docs", "store": tmp_path / "store", "embeddings": VECTORS} | options
         return index_documents(paths or [docs], **settings)  # type: ignore[arg-type]
 
-    return run
+    return index_paths
 
 
 @pytest.fixture
 def list_collection(tmp_path: Path) -> Callable[[], list[Passage]]:
-    """A function that lists the passages of the collection `docs`."""
+    """A function that lists the passages of the collection "docs"."""
     context = Context(store=str(tmp_path / "store"), collection="docs", embeddings=VECTORS)
     return lambda: collections.list_passages(context)
 
@@ -56,5 +65,5 @@ def get_counts(report: IndexReport) -> Counts:
     return Counts(report.added, report.replaced, report.unchanged, report.removed, report.passages)
 
 
-def write_sentence(number: int) -> str:
+def make_sentence(number: int) -> str:
     return f"Sentence number {number} tells of ten things and ends here now."

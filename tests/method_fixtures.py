@@ -1,4 +1,6 @@
-"""Shared by the tests of nodes and graphs: five passages, a scripted model, and a run as a readable list."""
+"""Shared by the tests of nodes and graphs: a question with five passages, a scripted model, and `trace_method`, which
+runs a method and returns its steps as a short list.
+"""
 
 from typing import Any
 
@@ -19,6 +21,7 @@ PASSAGES = [
     Passage(id="p5", title="1931", text="A year with several new towers."),
 ]
 STATE = State(question=QUESTION, passages=PASSAGES[:3])
+# The first steps of most methods, and part of the update of their last step, in the form of `trace_method`.
 FIRST_STEPS: list[tuple[str, dict[str, Any]]] = [("begin", {}), ("retrieve", {"passages": "p1 p2 p3"})]
 KNOWN_ANSWER = {"answer": "1931", "unknown": False, "evidence": ["p1 32-36", "p3 33-37"]}
 
@@ -34,7 +37,7 @@ def make_votes(*answers: str) -> list[Vote]:
 
 
 def script_passage_answers(*answers: str | list[str]) -> ScriptedModel:
-    """A scripted model with one reply for each passage; a list holds several samples."""
+    """A scripted model with a reply to the prompt `answer` for each passage; a list holds several samples."""
     model = ScriptedModel()
     for number, reply in enumerate(answers, start=1):
         model.on(f"answer: passage {number}", *([reply] if isinstance(reply, str) else reply))
@@ -44,7 +47,10 @@ def script_passage_answers(*answers: str | list[str]) -> ScriptedModel:
 async def trace_method(
     method: str, model: ScriptedModel, k: int = 3, **settings: Any
 ) -> list[tuple[str, dict[str, Any]]]:
-    """The run as (node, shortened update) pairs in order; calls made at the same time are sorted by rank."""
+    """The steps of a run as (node, shortened update) pairs, in order; steps that run at the same time are sorted.
+
+    k: how many of PASSAGES are given with the question.
+    """
     inputs, context = {"question": QUESTION, "given": PASSAGES[:k]}, Context(model=model, **settings)
     steps: list[tuple[str, dict[str, Any]]] = []
     async for update in METHODS[method].graph.astream(inputs, context=context, stream_mode="updates"):
@@ -53,7 +59,7 @@ async def trace_method(
 
 
 def sort_parallel_steps(steps: list[tuple[str, dict[str, Any]]]) -> list[tuple[str, dict[str, Any]]]:
-    """Sort neighbouring steps that ran at the same time, because they end in any order."""
+    """Sort neighbouring steps that ran at the same time, by node and votes, because they may end in any order."""
     # passage_answer_early: concat_pf's passage_answer when it runs at the same time as concat_answer (speculative=true)
     parallel_nodes = {"concat_answer", "passage_answer_early", "passage_answer"}
     sorted_steps: list[tuple[str, dict[str, Any]]] = []
@@ -75,7 +81,10 @@ def get_votes(update: State) -> list[Vote]:
 
 
 def shorten_update(update: State) -> dict[str, Any]:
-    """The update without empty counters: votes as "rank answer", passages as ids, evidence as "id start-end"."""
+    """The update in short form: votes as "rank answer", passages as ids, evidence as "id start-end".
+
+    Zeros, empty dictionaries and `usage` are left out; so are flags that are only of interest if they are set.
+    """
     if "given_passages" in update:  # the update of `begin`, which sets every state key
         return {}
     shortened_update: dict[str, Any] = {
@@ -87,10 +96,8 @@ def shorten_update(update: State) -> dict[str, Any]:
         shortened_update["votes"] = [
             f"{vote['rank']} {'?' if vote['unknown'] else vote['answer']}" for vote in get_votes(update)
         ]
-    for name in (
-        "voters_without_evidence",
-        "temperature_refused",
-    ):  # temperature_refused, a flag: the model refused temperature 0
+    # temperature_refused: whether the model refused temperature 0
+    for name in ("voters_without_evidence", "temperature_refused"):
         if not shortened_update.get(name):
             shortened_update.pop(name, None)
     if "evidence" in update:

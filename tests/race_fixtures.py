@@ -56,7 +56,8 @@ async def run_race(
 ) -> Decision:
     """Compare METHODS on the questions in the file `data`. Results go to the folder `out` beside it.
 
-    mode: the kind of race; None asks every method every question. options: fields of `Options`.
+    mode: the kind of race; None asks every method every question. k: how many passages the method `concat` reads.
+    options: fields of `Options`.
     """
     all_options = {"methods": METHODS, "corpus": "given", "out": data.parent / out, "race": mode, **options}
     context = Context(model="openai:test", k=k, attempts=1, journal="off")

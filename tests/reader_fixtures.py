@@ -1,4 +1,4 @@
-"""For tests of the embedded reader: three passages, a message for every prompt, and the parsers of the replies."""
+"""For tests of the embedded reader: three passages, messages with a prompt, and the parsers of the replies."""
 
 from collections.abc import Callable
 from functools import partial
@@ -33,6 +33,7 @@ PASSAGES = [
     Passage(id="b", title="Joseph Haydn", text="Joseph Haydn was born in Rohrau.\nHe died in Vienna in 1809."),
     Passage(id="c", title="Tea", text="Tea is a drink made from the leaves of a shrub. It came to Europe in 1610."),
 ]
+# Prompt -> the parser of the reply. Other tests test the prompts that are missing here.
 PARSERS: dict[str, Callable[[str], Parsed[Any]]] = {
     "answer": parse_short_answer,
     "answer_candidates": parse_short_answer,
@@ -86,7 +87,7 @@ PARSERS: dict[str, Callable[[str], Parsed[Any]]] = {
 }
 
 
-# A value for every variable of the prompts, except the question and the passages.
+# A value for every variable of these prompts, except the question and the passages.
 OTHER_INPUTS: dict[str, str | list[str]] = {
     "candidates": ["Vienna", "Rohrau"],
     "examples": "",

@@ -6,7 +6,7 @@ from typing import Any
 
 from openai_server import Request
 
-RIVERS = {
+RIVERS = {  # each river with the town on it
     "Rhine": "Basel",
     "Thames": "London",
     "Danube": "Vienna",
@@ -28,8 +28,8 @@ REPLY_TO_LAST_LINE = {  # the last line of a prompt -> the reply; {gold}: the nu
 }
 
 
-def reply(request: Request) -> str:
-    """Reply with the town if a passage tells it, or in another form if the prompt asks for one."""
+def reply_about_rivers(request: Request) -> str:
+    """Reply with the town if a passage names it, else "unknown", in the form that the prompt asks for."""
     text = request.text
     asked_river = text[text.rindex("lies on the") :].split("?")[0] if "lies on the" in text else ""
     town = next(
@@ -37,8 +37,8 @@ def reply(request: Request) -> str:
     )
     last_line = text.rstrip().splitlines()[-1]
     if last_line in REPLY_TO_LAST_LINE:
-        positions = [position for position, line in enumerate(text.split("\n[")) if f"through {town}" in line]
-        return REPLY_TO_LAST_LINE[last_line].format(gold=positions[0] if positions else 1)
+        passage_numbers = [number for number, part in enumerate(text.split("\n[")) if f"through {town}" in part]
+        return REPLY_TO_LAST_LINE[last_line].format(gold=passage_numbers[0] if passage_numbers else 1)
     if "True or False" in text:
         return "True"
     if "Passage 1" in text and "Passage 2" in text:

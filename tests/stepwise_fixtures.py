@@ -19,8 +19,8 @@ CAST_QUESTION = "Which actress starred in SuperMansion?"
 ROLE_QUESTION = "Which role did Jillian Bell have on Workaholics?"
 
 
-async def trace(method: str, model: ScriptedModel, **settings: Any) -> list[tuple[str, dict[str, Any]]]:
-    """The run as (node, update) pairs: steps as "query -> ids: answer", passages and evidence as ids."""
+async def trace_method(method: str, model: ScriptedModel, **settings: Any) -> list[tuple[str, dict[str, Any]]]:
+    """Run the method on QUESTION. Returns (node, shortened update) pairs: see `shorten_state_update`."""
     inputs, context = {"question": QUESTION, "given": PASSAGES}, Context(model=model, **{"k": 2, **settings})
     return [
         (node, shorten_state_update(node_update))
@@ -30,6 +30,9 @@ async def trace(method: str, model: ScriptedModel, **settings: Any) -> list[tupl
 
 
 def shorten_state_update(update: State) -> dict[str, Any]:
+    """The update without `usage` and empty values; steps as "query -> ids of its passages: answer", passages and
+    evidence as ids, and malformed replies as {prompt: replies}.
+    """
     if "given_passages" in update:  # the update of `begin`, which sets every state key
         return {}
     shortened_update: dict[str, Any] = {
@@ -55,7 +58,9 @@ def join_ids(passages: list[Passage]) -> str:
 
 
 def make_step(query: str | None = None, answer: str | None = None, *passages: Passage) -> Step:
-    """A step without a thought. query: None if the step gives the final answer; answer: None if it has none yet."""
+    """A step without a thought. query: None in a step that gives the final answer; answer: None if the query has no
+    answer yet.
+    """
     return Step(thought="", query=query, passages=list(passages), answer=answer)
 
 

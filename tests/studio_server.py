@@ -27,7 +27,10 @@ cli()
 
 @dataclass(frozen=True)
 class Server:
-    """A running `langgraph dev`. log: the file of its output; model: the test server that replies for "openai:..."."""
+    """A running `langgraph dev`.
+
+    log: the file of its output; model: the test server that replies in place of every model "openai:...".
+    """
 
     url: str
     log: Path

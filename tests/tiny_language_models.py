@@ -1,4 +1,4 @@
-"""Tiny random language models with a tokenizer of their own, as transformers saves them."""
+"""Saves tiny language models with random weights and tokenizers of their own, in the format of transformers."""
 
 from pathlib import Path
 from typing import Any
@@ -22,25 +22,26 @@ from transformers import (
 from quorum.models.pretrained import silence_transformers
 from quorum.prompts import BUILT_IN
 
+# Prompts from which the tokenizers learn their merges.
 TEXTS = [BUILT_IN[name] for name in ("answer", "filter_sentences", "filter_passages")]
 
 
 def make_tokenizer(adds_end: bool, chat: bool = False) -> Any:
-    """A tokenizer of bytes, which can encode any text, with merges learned from our prompts.
+    """A byte-level BPE tokenizer, which can encode any text, with merges learned from TEXTS.
 
     adds_end: end each text with </s>, as T5's tokenizer does; chat: give the tokenizer a chat template.
     """
-    model = Tokenizer(BPE())
-    model.pre_tokenizer = ByteLevel(add_prefix_space=False)
-    model.decoder = decoders.ByteLevel()
+    bpe_tokenizer = Tokenizer(BPE())
+    bpe_tokenizer.pre_tokenizer = ByteLevel(add_prefix_space=False)
+    bpe_tokenizer.decoder = decoders.ByteLevel()
     specials = ["<pad>", "</s>", "<user>", "<reply>"]
     trainer = BpeTrainer(
         vocab_size=700, special_tokens=specials, initial_alphabet=ByteLevel.alphabet(), show_progress=False
     )
-    model.train_from_iterator(TEXTS, trainer)
+    bpe_tokenizer.train_from_iterator(TEXTS, trainer)
     if adds_end:
-        model.post_processor = TemplateProcessing("$A </s>", "$A </s> $B </s>", [("</s>", 1)])
-    tokenizer = PreTrainedTokenizerFast(tokenizer_object=model, pad_token="<pad>", eos_token="</s>")
+        bpe_tokenizer.post_processor = TemplateProcessing("$A </s>", "$A </s> $B </s>", [("</s>", 1)])
+    tokenizer = PreTrainedTokenizerFast(tokenizer_object=bpe_tokenizer, pad_token="<pad>", eos_token="</s>")
     if chat:
         tokenizer.chat_template = "{% for m in messages %}<user>{{ m['content'] }}{% endfor %}<reply>"
     return tokenizer

@@ -8,7 +8,7 @@ from langchain_core.embeddings import Embeddings
 class WordVectors(Embeddings):
     """Normalised counts of words in `dimension` bins.
 
-    model: a part of the embeddings' name in a collection. embedded_count: how many documents were embedded so far.
+    model: the model's name; a collection stores it. embedded_count: how many documents were embedded so far.
     """
 
     def __init__(self, dimension: int = 64, model: str = "words") -> None:

@@ -2,8 +2,8 @@
 
 filter_by_scores | filter_by_prompt | filter_by_answers | nothing to filter: end
 
-The sentences to keep are those that a filter scores high enough, those that a model copies out when a prompt asks for
-them, or those that a measure chooses by the gold answers.
+filter_by_scores keeps the sentences that a filter scores high enough, filter_by_prompt those that a model copies out
+when a prompt asks for them, and filter_by_answers those that a measure chooses by the gold answers.
 """
 
 from typing_extensions import TypedDict
@@ -16,7 +16,11 @@ from quorum.nodes.routes import choose_filter
 
 
 class FilterInput(TypedDict, total=False):
-    """retrieved: ids of the passages that earlier searches for the same question found."""
+    """The passages to cut down, and what they must help with: `query`, or `question` if there is no query.
+
+    given_gold_answers: the gold answers, by which filter_by_answers chooses. retrieved: ids of the passages that
+    earlier searches for the same question found.
+    """
 
     question: str
     query: str | None
@@ -26,7 +30,9 @@ class FilterInput(TypedDict, total=False):
 
 
 class FilterOutput(Counters, total=False):
-    """The passages that remain, and the ids of all passages before the filter."""
+    """passages: those that remain, cut down. retrieved: the ids that the input brought, then those of all passages
+    before the filter.
+    """
 
     passages: list[Passage]
     retrieved: list[str] | None

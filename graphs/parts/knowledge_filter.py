@@ -1,9 +1,9 @@
-"""Keep the passages that help to answer the question (Wang et al. 2024, section 3.3); for any graph.
+"""Keep the passages that help to answer the question (Wang et al. 2024, section 3.3). Any graph can use this subgraph.
 
-judge_passages -> choose_passages
+judge_passages -> choose_passages, or judge_and_choose alone
 
 judge_passages: the model writes for each passage whether it helps. choose_passages: a second call names the passages to
-keep. filter_turns=1: judge_and_choose does both in one call.
+keep. With the setting filter_turns=1, judge_and_choose does both in one call.
 """
 
 from typing_extensions import TypedDict
@@ -16,7 +16,9 @@ from quorum.nodes.routes import judge_in_one_or_two_turns
 
 
 class KnowledgeFilterInput(TypedDict, total=False):
-    """rank: the number of the query that found the passages; retrieved: ids of all passages that were found."""
+    """topic: the topic of the question, which the prompts show; rank: the number of the query that found the passages;
+    retrieved: ids of all passages that were found.
+    """
 
     question: str
     topic: str | None

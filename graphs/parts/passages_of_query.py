@@ -1,6 +1,7 @@
 """Finds and filters the passages of one of several queries. A subgraph, so that no query waits for another.
 
-[no passages yet] retrieve -> filter_knowledge -> collect_passages
+retrieve (if the query has no passages yet) -> refine (if reranker or context_filter is set) -> filter_knowledge (unless
+filter_union is set) -> collect_passages
 """
 
 from typing import Annotated
@@ -16,7 +17,9 @@ from quorum.nodes.routes import filter_or_collect, refine_or, search_unless_foun
 
 
 class PassagesOfQueryInput(RefinementInput, KnowledgeFilterInput, total=False):
-    """given_passages: those that the question brings, which the query ranks; null: search the collection."""
+    """given_passages: the passages that come with the question, which are ranked by the query; None: the collection is
+    searched.
+    """
 
     given_passages: list[Passage] | None
 

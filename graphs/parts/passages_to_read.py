@@ -1,6 +1,7 @@
-"""The passages that a method with one search reads: found, then reranked and filtered as the settings say.
+"""Finds the passages that a method reads if it searches once: retrieves them, then reranks and filters them if the
+settings say so. No model answers.
 
-begin -> retrieve -> refine (if reranker or context_filter is set)
+begin -> retrieve -> refine (if the setting reranker or context_filter is set)
 """
 
 from quorum.core.context import Context

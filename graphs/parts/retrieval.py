@@ -1,4 +1,6 @@
-"""Retrieval and reranking without a method: the passages in the order in which a method would read them, unfiltered.
+"""Retrieval and reranking without a method. They give the passages in the order in which a method would read them.
+
+The context filter is not applied.
 
 retrieve -> rerank (if reranker is set)
 """
@@ -14,7 +16,9 @@ from quorum.nodes.routes import rerank_if_chosen
 
 
 class RetrievalInput(TypedDict, total=False):
-    """query: what to search for, null for the question; given_passages: what to rank in place of a collection."""
+    """query: what to search for; None: the question. given_passages: passages to use in place of those in the
+    collection.
+    """
 
     question: str
     query: str | None

@@ -1,6 +1,6 @@
-"""The node `verify` of self_verification: one candidate, verified without waiting for the others.
+"""The subgraph that is the node `verify` of self_verification. It verifies one candidate, and waits for no other one.
 
-mask_condition -> recover_condition (ten samples)
+mask_condition -> a masked statement: recover_condition (ten samples) | no statement: end
 """
 
 from typing import Annotated

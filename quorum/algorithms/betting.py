@@ -1,9 +1,9 @@
 """Testing by betting: tests and intervals for a mean that stay valid even if one checks them after every question.
 
 The hypothesis: the mean of x_1, x_2, ... in [-1, 1] is at most `mean`. A gambler bets a share of the capital against
-it on each next value. If the hypothesis is true, no bet is favourable. The probability that the capital ever reaches
-1/d is then at most d, however often one looks and whenever one stops (Ville 1939). The capital, an e-process, is the
-evidence against the hypothesis.
+it on each next value. If the hypothesis is true, no bet is favourable. For any d in (0, 1), the probability that the
+capital ever reaches 1/d is then at most d, however often one looks and whenever one stops (Ville 1939). The capital, an
+e-process, is the evidence against the hypothesis.
 
 Source: Waudby-Smith and Ramdas 2024, Estimating means of bounded random variables by betting (arXiv:2010.09686),
 section 4; without replacement: Waudby-Smith and Ramdas 2020 (arXiv:2006.04347).
@@ -14,8 +14,8 @@ from numpy.typing import ArrayLike, NDArray
 
 Floats = NDArray[np.float64]
 
-STAKES = np.array([0.05, 0.1, 0.2, 0.35, 0.5, 0.7, 0.9])
-ROUNDING_ERROR = 1e-9  # sums of decimal fractions are equal up to this
+STAKES = np.array([0.05, 0.1, 0.2, 0.35, 0.5, 0.7, 0.9])  # seven sizes of the bets, see `compute_log_factors`
+ROUNDING_ERROR = 1e-9  # sums of decimal fractions that differ by less than this count as equal
 BISECTION_STEPS = 40
 
 
@@ -33,7 +33,11 @@ def compute_null_means(x: Floats, mean: float, population: int | None) -> Floats
 
 
 def compute_log_factors(x: Floats, m: Floats) -> Floats:
-    """ln(1 + f / (1 + m) (x - m)) for every stake f, on a new last axis; 0 if m is -1, where no bet is possible."""
+    """ln(1 + f (x - m) / (1 + m)) for every stake f, on a new last axis. m: from `compute_null_means`.
+
+    It is the logarithm of the factor by which each value x multiplies the capital; 0 if m is -1 or less, because then
+    no bet is possible.
+    """
     room = 1 + m
     is_possible = room > ROUNDING_ERROR
     gain = np.where(is_possible, (x - m) / np.where(is_possible, room, 1.0), 0.0)
@@ -42,7 +46,7 @@ def compute_log_factors(x: Floats, m: Floats) -> Floats:
 
 
 def compute_capital(values: ArrayLike, *, mean: float = 0.0, population: int | None = None) -> Floats:
-    """The capital won against "the mean is at most `mean`", after each value: the average over seven stakes.
+    """The capital after each value, from bets against "the mean is at most `mean`": the average over seven stakes.
 
     The capital before the first value is 1.
 

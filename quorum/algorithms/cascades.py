@@ -1,8 +1,8 @@
 """Replays cascades of methods on recorded answers. `cascade_design` finds cascades, `cascade_certificates` tests them.
 
 A cascade asks at most three methods, its stages, in turn. If a stage's answer passes the stage's test, it is the answer
-of the cascade; else the next stage is asked. The last stage has no test. The comparison recorded the answers of all
-methods, so we can compute the answers and the cost of any cascade without a further call.
+of the cascade; else the next stage is asked. The last stage has no test. An earlier comparison recorded the answers of
+all methods, so we can compute the answers and the cost of any cascade without a further call.
 """
 
 from collections.abc import Mapping, Sequence
@@ -52,10 +52,10 @@ class RecordedAnswers:
     """The answers of several methods to the same questions, as arrays of methods by questions.
 
     lowest_worth, highest_worth: the bounds of an answer's worth, which is its score less the cost of a wrong answer
-    (`quorum.algorithms.race.compute_worth`). They differ only if the method failed. is_known:
-    whether there is an answer that is not unknown; has_failed: whether there is no answer; key: a number, the same for
-    equal answers; confidence: NaN if there is none; is_certified: see `AcceptanceTest`. cost: of all calls for an
-    answer; shared_cost [A, B]: the cost of those calls of B that A makes as well. question_groups: a number for each
+    (`quorum.algorithms.race.compute_worth`). The bounds differ only if the method failed. is_known: whether there is an
+    answer that is not unknown; has_failed: whether there is no answer; key: a number, the same for equal answers to a
+    question; confidence: NaN if there is none; is_certified: see `AcceptanceTest`. cost: of all calls that the answer
+    took; shared_cost [A, B]: the cost of those calls of B that A makes as well. question_groups: a number for each
     question, the same for questions of the same document or conversation.
     """
 
@@ -90,7 +90,7 @@ class RecordedAnswers:
 @dataclass(frozen=True)
 class ReplayResult:
     """A cascade's outcome on recorded questions. lowest_worth: for each question, the lower bound of its answer's
-    worth; cost: by question; is_asked: stages by questions.
+    worth; cost: for each question; is_asked: whether a stage is asked a question, as an array of stages by questions.
     """
 
     lowest_worth: Floats
@@ -101,7 +101,10 @@ class ReplayResult:
 def find_accepted_questions(
     recorded_answers: RecordedAnswers, method: int, accept: AcceptanceTest, earlier: Sequence[int]
 ) -> Flags:
-    """The questions on which the method's answer passes the test. earlier: the methods of the earlier stages."""
+    """The questions on which the method's answer passes the test, as flags.
+
+    method: the method's index in `recorded_answers`; earlier: the indexes of the methods of the earlier stages.
+    """
     is_accepted: Flags = recorded_answers.is_known[method]
     if accept.test == "confidence":
         confidence = recorded_answers.confidence[method]
@@ -110,9 +113,9 @@ def find_accepted_questions(
         is_accepted = is_accepted & recorded_answers.is_certified[method]
     if accept.test == "same":
         is_same = np.zeros_like(is_accepted)
-        for earlier_stage in earlier:
-            is_same |= recorded_answers.is_known[earlier_stage] & (
-                recorded_answers.key[earlier_stage] == recorded_answers.key[method]
+        for earlier_method in earlier:
+            is_same |= recorded_answers.is_known[earlier_method] & (
+                recorded_answers.key[earlier_method] == recorded_answers.key[method]
             )
         is_accepted = is_accepted & is_same
     return is_accepted
@@ -121,33 +124,37 @@ def find_accepted_questions(
 def compute_added_cost(recorded_answers: RecordedAnswers, method: int, earlier: Sequence[int]) -> Floats:
     """The cost of a stage's calls, by question, less the cost of the calls that an earlier stage has made already.
 
-    If several earlier stages share calls with it, only the largest shared cost is deducted.
+    If several earlier stages share calls with this stage, only the largest shared cost is deducted. method, earlier: as
+    in `find_accepted_questions`.
     """
     cost: Floats = recorded_answers.cost[method]
     if earlier:
-        cost = cost - np.max([recorded_answers.shared_cost[stage, method] for stage in earlier], axis=0)
+        cost = cost - np.max(
+            [recorded_answers.shared_cost[earlier_method, method] for earlier_method in earlier], axis=0
+        )
     return cost
 
 
 def replay_cascade(recorded_answers: RecordedAnswers, cascade: Cascade) -> ReplayResult:
-    """Answer the recorded questions with the cascade. If a stage failed on a question, the cascade fails, too.
+    """Answer the recorded questions with the cascade.
 
-    The stages after a failed one still count as asked and are paid.
+    If a stage that is asked failed on a question, the cascade fails on it, too, and gets the lowest worth of all
+    recorded answers. The stages after the failed one still count as asked and are paid.
     """
-    places = [recorded_answers.methods.index(stage.method) for stage in cascade]
+    methods = [recorded_answers.methods.index(stage.method) for stage in cascade]
     n = recorded_answers.question_count
     is_open, has_failed = np.ones(n, dtype=np.bool_), np.zeros(n, dtype=np.bool_)
     worth, cost, is_asked = np.zeros(n), np.zeros(n), np.zeros((len(cascade), n), dtype=np.bool_)
-    for number, (stage, place) in enumerate(zip(cascade, places, strict=True)):
+    for number, (stage, method) in enumerate(zip(cascade, methods, strict=True)):
         is_asked[number] = is_open
-        cost += np.where(is_open, compute_added_cost(recorded_answers, place, places[:number]), 0.0)
-        has_failed |= is_open & recorded_answers.has_failed[place]
+        cost += np.where(is_open, compute_added_cost(recorded_answers, method, methods[:number]), 0.0)
+        has_failed |= is_open & recorded_answers.has_failed[method]
         is_accepted = (
             is_open
             if stage.accept is None
-            else is_open & find_accepted_questions(recorded_answers, place, stage.accept, places[:number])
+            else is_open & find_accepted_questions(recorded_answers, method, stage.accept, methods[:number])
         )
-        worth = np.where(is_accepted, recorded_answers.lowest_worth[place], worth)
+        worth = np.where(is_accepted, recorded_answers.lowest_worth[method], worth)
         is_open = is_open & ~is_accepted
     lowest = float(recorded_answers.lowest_worth.min()) if n else 0.0
     return ReplayResult(np.where(has_failed, lowest, worth), cost, is_asked)

@@ -22,6 +22,7 @@ MORE_WORDS = make_word_set(
     "taller tallest higher highest larger largest bigger biggest longer longest more most greater deeper heavier"
 )
 LESS_WORDS = make_word_set("smaller smallest shorter shortest fewer fewest less least lower lowest lighter")
+# comparing word -> what it compares, and which end of the scale wins: "older" asks for the least (earliest) date
 KIND_AND_EXTREME: dict[str, tuple[Kind, Extreme]] = {
     **dict.fromkeys(EARLIER_WORDS, ("date", "least")),
     **dict.fromkeys(LATER_WORDS, ("date", "most")),
@@ -35,6 +36,7 @@ QUESTION_FORMS = [
     rf"^(?:which|what|who)\b[^,]*, {TWO_OPTIONS}, "
     rf"(?P<criterion>.*{COMPARATIVE}.*)$",  # Which band, A or B, has more members?
     rf"^(?P<criterion>.*{COMPARATIVE})\s+{TWO_OPTIONS}$",  # Who is older A or B?
+    # Between A and B, which is taller?
     rf"^(?:in )?between (?:the \w+ )?{TWO_OPTIONS.replace(' or ', ' and ')},? (?P<criterion>(?:which|who"
     rf"|what).*{COMPARATIVE}.*)$",
     rf"^(?:did|was|were|is) {TWO_OPTIONS} (?P<criterion>(?-i:[a-z]+"
@@ -47,6 +49,7 @@ THAN_QUESTION = re.compile(
 QUESTION_PATTERNS = [*(re.compile(form, re.IGNORECASE) for form in QUESTION_FORMS), THAN_QUESTION]
 LEADING_WORD = re.compile(r"^(?:the|a|an|either|film|movie)\s+", re.IGNORECASE)
 BRACKETED_TEXT = re.compile(r"\s*\([^)]*\)")
+# a date as `rewrite_dates` writes it, "1815m12d10", or a year alone
 REWRITTEN_DATE = re.compile(
     r"(?<![\d.,$€£])(?P<year>[12]\d{3}|[5-9]\d\d(?=m\d\d))(?:m(?P<month>\d\d)(?:d(?P<day>\d\d))?)?(?![\d,.]\d|\d)"
 )
@@ -68,7 +71,8 @@ FUNCTION_WORDS = make_word_set(
 )
 
 
-NAME = r"[A-Z][\w.'’-]*(?: (?:[A-Z][\w.'’-]*|de|la|von|van|del|der|di))*(?<!\.)"
+PERSON_NAME = r"[A-Z][\w.'’-]*(?: (?:[A-Z][\w.'’-]*|de|la|von|van|del|der|di))*(?<!\.)"
+# role that a question names -> the word before "by NAME" in a text about the work
 VERB_OF_ROLE = {
     "director": "directed",
     "performer": "performed",
@@ -77,6 +81,7 @@ VERB_OF_ROLE = {
     "writer": "written",
 }
 ROLE = re.compile(rf"\b(?:{'|'.join(VERB_OF_ROLE)})\b", re.IGNORECASE)
+# "Who lived longer?" asks for the years between birth and death.
 LIVED_WORD = re.compile(r"\blived\b", re.IGNORECASE)
 
 
@@ -97,7 +102,7 @@ class Comparison:
 
 
 def parse_comparison(question: str) -> Comparison | None:
-    """The two options and what is compared; None for any other question.
+    """The two options and what is compared; None if the question compares nothing.
 
     >>> comparison = parse_comparison("Who was born first, Ada Lovelace or Mary Somerville?")
     >>> comparison.first, comparison.second, comparison.kind, comparison.extreme
@@ -106,15 +111,15 @@ def parse_comparison(question: str) -> Comparison | None:
     True
     """
     text = " ".join(question.split()).rstrip(" ?")
-    for form in QUESTION_PATTERNS:
-        match = form.match(text)
+    for pattern in QUESTION_PATTERNS:
+        match = pattern.match(text)
         if match is None:
             continue
         first, second = tidy_option(match["first"]), tidy_option(match["second"])
         if not first or not second:
             return None
         kind, extreme = find_kind_and_extreme(match["criterion"])
-        return Comparison(first, second, kind, extreme, match["criterion"], form is THAN_QUESTION)
+        return Comparison(first, second, kind, extreme, match["criterion"], pattern is THAN_QUESTION)
     return None
 
 
@@ -126,7 +131,8 @@ def tidy_option(text: str) -> str:
 def find_kind_and_extreme(question_part: str) -> tuple[Kind, Extreme]:
     """What is compared, and which end of the scale the question asks for.
 
-    "more recently" asks for the later date, "died first" for the earlier one.
+    If several words compare, words about dates take precedence over words about numbers, and the last word decides:
+    "more recently" asks for the later date.
     """
     words = [word.lower() for word in WORD.findall(question_part)]
     comparatives = [KIND_AND_EXTREME[word] for word in words if word in KIND_AND_EXTREME]
@@ -135,9 +141,10 @@ def find_kind_and_extreme(question_part: str) -> tuple[Kind, Extreme]:
 
 
 def answer_comparison(question: str, passages: Sequence[tuple[str, str]]) -> str | None:
-    """The option that wins, or yes or no; None if a value is missing, both are equal, or nothing is compared.
+    """The option that wins, or "yes" or "no" if the question asks whether the first option does. None if the passages
+    give no value for an option, if both values are equal, or if the question compares nothing.
 
-    passages: (title, text) of each.
+    passages: (title, text) of each passage.
 
     >>> passages = [("Ada Lovelace", "Ada Lovelace (10 December 1815 – 27 November 1852) was a writer."),
     ...             ("Mary Somerville", "Mary Somerville (26 December 1780 – 29 November 1872) was a scientist.")]
@@ -149,18 +156,22 @@ def answer_comparison(question: str, passages: Sequence[tuple[str, str]]) -> str
     comparison = parse_comparison(question)
     if comparison is None:
         return None
-    values = [read_value(comparison, option, passages) for option in (comparison.first, comparison.second)]
-    first, second = values
-    if first is None or second is None or first == second:
+    first_value = read_value(comparison, comparison.first, passages)
+    second_value = read_value(comparison, comparison.second, passages)
+    if first_value is None or second_value is None or first_value == second_value:
         return None
-    first_wins = first < second if comparison.extreme == "least" else first > second
+    first_wins = first_value < second_value if comparison.extreme == "least" else first_value > second_value
     if comparison.is_yes_no:
         return "yes" if first_wins else "no"
     return comparison.first if first_wins else comparison.second
 
 
 def read_value(comparison: Comparison, option: str, passages: Sequence[tuple[str, str]]) -> tuple[float, ...] | None:
-    """The date or number that the passages give for an option."""
+    """What the passages give for an option: (year, month, day), or a tuple of one number; None if they give nothing.
+
+    If the question names a role, as in "Which film has the director who was born first?", it is the value of the person
+    who has this role in the option.
+    """
     text = find_text_about(option, passages)
     if text is not None and (role := ROLE.search(comparison.criterion)):
         text = find_text_about_person(role.group().lower(), text, passages)
@@ -176,32 +187,39 @@ def read_value(comparison: Comparison, option: str, passages: Sequence[tuple[str
 def find_text_about(option: str, passages: Sequence[tuple[str, str]]) -> str | None:
     """The text of the passage whose title is most similar to the option; None if no title is similar enough.
 
-    A title also counts as similar if the text below it begins by naming the option.
+    A title also counts as similar if the first 160 characters of the text below it contain all words of the option.
     """
     option_words = list_words(option)
-    best, text = 0.0, None
+    best_similarity, text = 0.0, None
     for title, body in passages:
         title_words = list_words(BRACKETED_TEXT.sub("", title))
         similarity = len(option_words & title_words) / max(1, len(option_words | title_words))
         if option_words and option_words <= list_words(body[:160]):
             similarity = max(similarity, 0.6)
-        if similarity > best:
-            best, text = similarity, body
-    return text if best >= 0.5 else None
+        if similarity > best_similarity:
+            best_similarity, text = similarity, body
+    return text if best_similarity >= 0.5 else None
 
 
 def find_text_about_person(role: str, text: str, passages: Sequence[tuple[str, str]]) -> str | None:
-    """The text about the person whom `text` names in this role, such as director, performer or composer."""
-    match = re.search(rf"\b{VERB_OF_ROLE[role]} by (?P<name>{NAME})", text)
+    """The text of the passage about the person whom `text` names in this role, one of VERB_OF_ROLE: for "director", the
+    person after "directed by". None if `text` names nobody or no passage is about the person.
+    """
+    match = re.search(rf"\b{VERB_OF_ROLE[role]} by (?P<name>{PERSON_NAME})", text)
     return find_text_about(match["name"], passages) if match else None
 
 
 def list_words(text: str) -> frozenset[str]:
+    """The words in lower case, without articles."""
     return frozenset(word.lower() for word in WORD.findall(text)) - {"the", "a", "an"}
 
 
 def read_date(question_part: str, text: str) -> tuple[float, ...] | None:
-    """(year, month, day) of the event that is asked for: death, birth, or else the first date in the text."""
+    """(year, month, day) of the event that the question asks for; None if the text gives no date.
+
+    Death: see `read_death`. Birth or age: the first date after "born". Any other event, or no date after "born": the
+    first date in the text.
+    """
     rewritten_text = rewrite_dates(text)
     dates = [(match.start(), read_matched_date(match)) for match in REWRITTEN_DATE.finditer(rewritten_text)]
     if not dates:
@@ -217,15 +235,20 @@ def read_date(question_part: str, text: str) -> tuple[float, ...] | None:
 
 
 def read_age(text: str) -> tuple[float, ...] | None:
-    """The years between birth and death."""
+    """The years between birth and death, as a tuple of one number; None if the text does not give both dates."""
     born, died = read_date("born", text), read_date("died", text)
     if born is None or died is None or died <= born:
         return None
-    return (sum((end - begin) * share for begin, end, share in zip(born, died, (1, 1 / 12, 1 / 365), strict=True)),)
+    years_per_part = (1, 1 / 12, 1 / 365)  # of a year, a month, a day
+    return (sum((end - begin) * years for begin, end, years in zip(born, died, years_per_part, strict=True)),)
 
 
 def read_death(text: str, dates: Sequence[tuple[int, tuple[float, ...]]]) -> tuple[float, ...] | None:
-    """The last date of a life span in brackets that has two or more dates, else the date after "died" or "death"."""
+    """The last date of the first life span in brackets, "(1815 – 1852)"; if there is none with two dates or more, the
+    first date after "died" or "death".
+
+    dates: (position in the text, date) of each date.
+    """
     span = re.search(r"\([^)]*?\d[^)]*?\s?[–—-]\s?[^)]*?\d{3}[^)]*\)", text)
     if span is not None:
         inside = [date for place, date in dates if span.start() < place < span.end()]
@@ -246,9 +269,10 @@ def read_matched_date(match: re.Match[str]) -> tuple[float, ...]:
 
 
 def read_asked_number(question_part: str, text: str) -> tuple[float, ...] | None:
-    """If the question is about size: a length in metres. Otherwise: a number shortly before a word of the question.
+    """The number that the question asks for, as a tuple of one number; None if the text gives none.
 
-    If there is no such number: a number shortly after a word of the question. Years do not count as numbers.
+    If the question is about size, it is the first length in the text, in metres. Otherwise it is the first number that
+    stands shortly before a word of the question or, if there is none, shortly after one. Years do not count.
     """
     words = rewrite_numbers(
         re.findall(r"[$€£¥]|\d+(?:\.\d+)?|[^\W\d_]+", re.sub(r"(?<=\d),(?=\d{3})", "", text.lower()))

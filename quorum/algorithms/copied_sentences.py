@@ -12,12 +12,14 @@ from quorum.core.state import Passage
 from quorum.core.text import is_unknown
 
 SHORTEST_COPY = 4  # words; a shorter part of a sentence is too common to count as a copy of it
+# A reply that says that no sentence helps: "None", "N/A (no passage is relevant)".
 NO_SENTENCES = re.compile(r"\W*(?:(?:none|nothing|no|n/?a|empty|null)\b[^\n]{0,120})?\W*", re.IGNORECASE)
 LIST_MARKER = re.compile(
     r"\A[\s>]*(?:(?:[-•*–]|\d{1,3}[.)](?=\s)|\(\d{1,3}\)|\[\d{1,3}\]"
     r"|(?:passage|sentence|text) \[?\d{1,3}\]?\s*[:,.–-])\s*)+",
     re.IGNORECASE,
 )
+# A line that only names a passage or a sentence: "From passage [2]".
 ONLY_A_MARKER = re.compile(r"\W*(?:(?:from |in )?(?:passages?|sentences?|text))?\W*\d{0,3}\W*", re.IGNORECASE)
 ELLIPSIS = re.compile(r"\[?(?:\.\.\.+|…|\. \. \.)\]?")
 
@@ -71,7 +73,10 @@ def remove_fences(reply: str) -> str:
 
 
 def read_reply_lines(reply: str) -> Iterator[str]:
-    """The lines of a reply without list markers; if it is a JSON list of texts, their lines."""
+    """The lines of a reply that hold more than punctuation, without their list markers.
+
+    If the reply contains a JSON list of texts, only the lines of these texts.
+    """
     text = remove_fences(reply)
     begin, end = text.find("["), text.rfind("]")
     try:
@@ -108,18 +113,23 @@ def match_line(
 
 
 def match_ellipsis(parts: Sequence[str], normalized_pieces: Sequence[tuple[str, Piece]]) -> list[Piece]:
-    """The sentence that contains all parts in their order, if it was copied with an ellipsis.
+    """The sentence that a model copied with an ellipsis: the first that contains all parts in their order.
 
-    Together, the parts must have at least four words.
+    The list is empty if no sentence contains them, if there is only one part, or if all parts together have fewer than
+    four words.
     """
     if len(parts) < 2 or sum(part.count(" ") - 1 for part in parts) < SHORTEST_COPY:
         return []
+    # Each part begins and ends with a space. If nothing was left out between two parts, they share a single space.
     pattern_in_order = re.compile(".*".join(map(re.escape, parts)).replace(r"\ .*\ ", r"\ (?:.*\ )?"))
     return [piece for text, piece in normalized_pieces if pattern_in_order.search(text)][:1]
 
 
 def match_part(part: str, normalized_pieces: Sequence[tuple[str, Piece]]) -> list[Piece]:
-    """The sentence that equals or contains the part; else the sentences in the part ("Passage 2 says: SENTENCE")."""
+    """The sentence that equals the part, or else contains it; else the sentences in it ("Passage 2 says: SENTENCE").
+
+    A text that is only contained in the other must have at least four words.
+    """
     match = next((piece for text, piece in normalized_pieces if text == part), None)
     if match is None and part.count(" ") > SHORTEST_COPY:
         match = next((piece for text, piece in normalized_pieces if part in text), None)

@@ -9,10 +9,13 @@ RANDOM_SPLITS = 200
 def compute_cross_fitted_score(values: ArrayLike, *, splits: int = RANDOM_SPLITS, seed: int = 0) -> float:
     """The mean score of the best method, chosen on one random half of the questions and scored on the other.
 
-    values: questions by methods, at least two questions; splits: how often the questions are split into two halves;
-    each half chooses once. The winner's score on the questions that chose it is too high. This bias grows with more
-    methods and with fewer questions (Varma and Simon 2006). The estimate here is a little too low, because only half of
-    the questions choose the winner.
+    values: a table of scores with a row for each question (at least two) and a column for each method; splits: how
+    often the questions are split into two halves. Each half chooses the best method once, which is then scored on the
+    other half; of equally good methods, the mean score counts. The winner's score on the questions that chose it is too
+    high. This bias grows with more methods and with fewer questions (Varma and Simon 2006). The estimate here is a
+    little too low, because only half of the questions choose the winner.
+
+    Each of these two methods answers half of the questions right, and neither is better:
 
     >>> round(compute_cross_fitted_score([[1.0, 0.0], [0.0, 1.0]] * 50), 1)
     0.5

@@ -1,6 +1,8 @@
-"""FILCO's measures choose the sentence that a known answer needs (Wang et al. 2023, section 2.2; arXiv:2311.08377).
+"""FILCO's measures: they choose the sentence or passage that supports a known answer (Wang et al. 2023, section 2.2;
+arXiv:2311.08377).
 
-Pure functions. CXMI needs a language model, which the caller passes as `LogProbabilityModel`.
+Pure functions. The measure CXMI needs a language model, which the caller passes as a `LogProbabilityModel`. Docstrings
+in this file name sections and tables of the paper.
 """
 
 from collections import Counter
@@ -16,16 +18,19 @@ from quorum.core.text import contains_answer, f1, normalize
 
 Measure = Literal["strinc", "lexical", "cxmi"]
 Unit = Literal["sentence", "passage"]
-Top = Literal["one", "per_passage"]
-Tokens = Literal["words", "characters"]
-MakePrompt = Callable[[str, "Piece | None"], str]
+Top = Literal["one", "per_passage"]  # see `choose_best_pieces`
+Tokens = Literal["words", "characters"]  # see `score_lexical`
+MakePrompt = Callable[[str, "Piece | None"], str]  # (question, piece or None) -> prompt, see `score_cxmi`
 
 THRESHOLDS: dict[Measure, float] = {"strinc": 0.0, "lexical": 0.5, "cxmi": 0.0}
 
 
 @dataclass(frozen=True)
 class Piece:
-    """A sentence of the passage at `rank`, or the whole passage: characters [start, end) of its text."""
+    """A sentence of a passage, or its whole text: the characters [start, end) of the passage's text.
+
+    rank: the passage's index in the list of passages, from 0; title: the passage's title; text: the piece's own text.
+    """
 
     rank: int
     start: int
@@ -91,10 +96,11 @@ async def score_cxmi(
     scorer: LogProbabilityModel,
     make_prompt: "MakePrompt | None" = None,
 ) -> list[float]:
-    """CXMI: log p(answer given piece, question) - log p(answer given question), in nats. One batch for all pieces.
+    """CXMI of each piece: log p(answer given piece, question) - log p(answer given question), in nats.
 
-    make_prompt: (question, piece or None) -> the prompt before the answer. Pass the one that writes the answering
-    model's prompt; the default is `format_scoring_prompt`.
+    scorer: gets the prompts for all pieces in one batch. make_prompt: (question, piece or None) -> the prompt before
+    the answer. Pass the function that writes the prompt for the model that will answer; the default is
+    `format_scoring_prompt`.
     """
     make = make_prompt or format_scoring_prompt
     pairs = [(make(question, piece), answer) for piece in (None, *candidates)]
@@ -103,7 +109,7 @@ async def score_cxmi(
 
 
 def format_scoring_prompt(question: str, piece: Piece | None) -> str:
-    """The prompt before the scored answer: the piece with its passage's title, if there is one, then the question."""
+    """The prompt before the scored answer: the passage's title and the piece (unless it is None), then the question."""
     context = "" if piece is None else f"{piece.title}\n{piece.text}".strip() + "\n\n"
     return f"{context}Question: {question}\nAnswer:"
 
@@ -111,10 +117,10 @@ def format_scoring_prompt(question: str, piece: Piece | None) -> str:
 def choose_best_pieces(
     candidates: Sequence[Piece], scores: Sequence[float], threshold: float, top: Top = "one"
 ) -> list[Piece]:
-    """The piece with the highest score if that is above the threshold; of equal scores the first.
+    """The piece with the highest score, or no piece if that score is not above the threshold.
 
-    top="one" chooses one piece over all passages, as the paper does; "per_passage" chooses one of each passage, as the
-    authors' code does.
+    Of pieces with the same score, the first is chosen. top="one" chooses one piece of all passages together, as the
+    paper does; "per_passage" chooses one piece of each passage, as the authors' code does.
     """
     chosen_pieces: dict[int, tuple[float, Piece]] = {}
     for piece, score in zip(candidates, scores, strict=True):
@@ -137,11 +143,12 @@ async def choose_silver_pieces(
     tokens: Tokens = "words",
     threshold: float | None = None,
 ) -> list[Piece]:
-    """The pieces that the answer needs by this measure, in reading order. The list may be empty.
+    """The pieces that support the answer by this measure, in reading order. The list may be empty.
 
-    LEXICAL compares a piece with the answers. If these are verdicts (SUPPORTS, yes ...), which no sentence resembles,
-    it compares with the question instead. CXMI needs a `scorer` and scores the first answer. threshold: a score
-    must exceed it; None stands for the measure's own threshold.
+    LEXICAL compares a piece with the answers. If the answers are verdicts (SUPPORTS, yes ...), which no sentence
+    resembles, LEXICAL compares the piece with the question. CXMI needs a `scorer`, and uses only the first answer.
+    threshold: a piece's score must exceed it; None: the measure's own, in THRESHOLDS. unit, top, tokens, make_prompt:
+    as in the functions above.
     """
     candidates = split_pieces(passages, unit)
     if measure == "strinc":
@@ -149,17 +156,20 @@ async def choose_silver_pieces(
     elif measure == "lexical":
         scores = score_lexical(candidates, [question] if are_verdicts(answers) else answers, tokens)
     elif scorer is None:
-        raise SetupError("The measure cxmi needs a model that gives log-probabilities; name one as scorer.")
+        raise SetupError(
+            "The measure cxmi needs a model that gives log-probabilities, and none was given; pass one as `scorer`."
+        )
+    elif candidates:
+        scores = await score_cxmi(candidates, question, answers[0], scorer, make_prompt)
     else:
-        scoring = score_cxmi(candidates, question, answers[0], scorer, make_prompt) if candidates else None
-        scores = [] if scoring is None else await scoring
+        scores = []
     return choose_best_pieces(candidates, scores, THRESHOLDS[measure] if threshold is None else threshold, top)
 
 
 def choose_measure(answers: Sequence[str], answer_type: str) -> Measure:
     """The measure that is best for this kind of answer (section 5.1, table 4): STRINC for short answers, LEXICAL for
-    dialogue, CXMI for labels, yes or no, and long answers. (CXMI is also best for questions that need several
-    passages, but an answer does not show whether its question does.)
+    dialogue, and CXMI for labels, for yes or no, and for long answers. (CXMI is also best for questions that need
+    several passages, but an answer does not show whether its question is one of these.)
 
     >>> choose_measure(["SUPPORTS"], "label")
     'cxmi'

@@ -15,9 +15,8 @@ from numpy.typing import ArrayLike, NDArray
 from quorum.algorithms import betting
 from quorum.algorithms.binomial import binomial_cdf, clopper_pearson_upper, compute_log_factorials
 
-NUISANCE_ERROR = (
-    0.001  # added to the p-value: the error of the bound on the share of questions where the methods differ
-)
+# The error of the bound on the share of questions where the methods differ. It is added to the p-value.
+NUISANCE_ERROR = 0.001
 GRID_STEPS = 40  # the number of shares on a grid
 PROBABILITIES_AT_ONCE = 20_000  # how many are computed in one array, which then fits into a processor's cache
 COMPARED_DIGITS = 9  # decimal digits to which losses are rounded before they are compared with 1, 0 and -1
@@ -34,10 +33,10 @@ def are_signs(losses: ArrayLike) -> bool:
 
 
 def compute_margin_p_value(losses: ArrayLike, margin: float) -> float:
-    """The p-value of "the mean loss is at least `margin`", which must be positive. If the p-value is small, the mean loss is below `margin`.
+    """The p-value of "the mean loss is at least `margin`". If the p-value is small, the mean loss is below `margin`.
 
-    A test of non-inferiority. For right or wrong answers it is the exact unconditional test of
-    `compute_margin_p_value_of_counts`, for graded answers the test by betting.
+    This is a test of non-inferiority; `margin` must be positive. For right or wrong answers it is the exact
+    unconditional test of `compute_margin_p_value_of_counts`, for graded answers the test by betting.
 
     >>> round(compute_margin_p_value([0] * 90 + [1] * 5 + [-1] * 5, 0.1), 3)
     0.004
@@ -98,9 +97,10 @@ def list_extreme_tables(
     largest_share: an upper bound of the share of questions on which the answers are unequal. Pairs with so many unequal
     answers that they have almost no probability under this bound are left out.
     """
-    highest = min(n, math.ceil(n * largest_share + 9 * math.sqrt(n * largest_share * (1 - largest_share) + 1) + 9))
-    plus_counts, minus_counts = np.meshgrid(np.arange(highest + 1), np.arange(highest + 1), indexing="ij")
-    inside = plus_counts + minus_counts <= highest
+    expected_count, variance = n * largest_share, n * largest_share * (1 - largest_share)
+    largest_count = min(n, math.ceil(expected_count + 9 * math.sqrt(variance + 1) + 9))
+    plus_counts, minus_counts = np.meshgrid(np.arange(largest_count + 1), np.arange(largest_count + 1), indexing="ij")
+    inside = plus_counts + minus_counts <= largest_count
     plus_counts, minus_counts = plus_counts[inside], minus_counts[inside]
     extreme = compute_tango_statistic(plus_counts, minus_counts, n, margin) <= observed_statistic + 1e-9
     return plus_counts[extreme], minus_counts[extreme]

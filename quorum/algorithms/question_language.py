@@ -6,7 +6,7 @@ from collections import Counter
 
 from quorum.core.sentences import make_word_set
 
-LANGUAGE_OF_SCRIPT = {
+LANGUAGE_OF_SCRIPT = {  # by the first word of the Unicode names of the script's letters
     "CYRILLIC": "Russian or another language in Cyrillic",
     "GREEK": "Greek",
     "ARABIC": "Arabic or another language in its script",
@@ -21,7 +21,7 @@ LANGUAGE_OF_SCRIPT = {
     "GEORGIAN": "Georgian",
     "ARMENIAN": "Armenian",
 }
-WORDS_OF_LANGUAGE = {  # AMBIGUOUS_WORDS lists those that English has as well
+WORDS_OF_LANGUAGE = {  # AMBIGUOUS_WORDS lists those that are English words, too
     "German": make_word_set(
         """wer wie wo wann warum welche welcher welches welchen wem wen wieviel viele ist sind der das den dem des ein
         eine einen einer eines und oder nicht von mit für auf bei aus nach zu zum zur im vom wird werden wurde wurden
@@ -77,6 +77,7 @@ def find_foreign_language(question: str) -> str | None:
     (None, None)
     """
     letters = [letter for letter in question if letter.isalpha()]
+    # Letters up to U+036F are Latin.
     scripts = Counter(unicodedata.name(letter, "UNNAMED").split()[0] for letter in letters if ord(letter) > 0x36F)
     foreign_scripts = {name: count for name, count in scripts.items() if name in LANGUAGE_OF_SCRIPT}
     if letters and sum(foreign_scripts.values()) > 0.4 * len(letters):
@@ -91,4 +92,6 @@ def find_foreign_language(question: str) -> str | None:
     }
     best = max(counts, key=lambda name: counts[name])
     begins_foreign = bool(words) and words[0] in WORDS_OF_LANGUAGE[best] and words[0] not in ENGLISH_WORDS
+    # One foreign word is enough if the question begins with one, otherwise two are needed. They must be more than twice
+    # as many as the English words.
     return best if counts[best] >= (1 if begins_foreign else 2) and counts[best] > 2 * english_count else None

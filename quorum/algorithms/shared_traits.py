@@ -12,7 +12,7 @@ from quorum.core.sentences import make_word_set
 YES_NO_OPENING = re.compile(r"^(?:are|were|is|was|do|did|does|can|could|have|has|both)\b", re.IGNORECASE)
 SAME_COUNTRY = re.compile(r"\bsame (?:country|nationality)|\bnationality\b", re.IGNORECASE)
 SAMENESS_WORD = re.compile(r"\b(?:same|share|different|similar)\b", re.IGNORECASE)
-COUNTRIES = {
+COUNTRIES = {  # lower-case word -> the country that it stands for
     name: country
     for country, names in {
         "usa": "american us usa u.s. america",
@@ -82,7 +82,8 @@ COUNTRIES = {
     }.items()
     for name in names.split()
 }
-OPENING_LENGTH = 260  # characters at the beginning of a text, which name a country of origin
+OPENING_LENGTH = 260  # countries are read only from so many characters, because the opening names the country of origin
+# In "Are A and B both X?", these words do not belong to the trait X.
 COMMON_WORDS = make_word_set(
     """are were is was do did does can could have has both the a an of in on to and or by for from with considered be
     type types kind kinds what which located made used known also as at film films movie movies band bands
@@ -91,11 +92,11 @@ COMMON_WORDS = make_word_set(
 
 
 def answer_about_both(question: str, passages: Sequence[tuple[str, str]]) -> str | None:
-    """Answer whether two things share a trait: "yes" or "no"; None for other questions.
+    """Answer "yes" or "no" to the question whether two things share a trait; None if it is another question.
 
-    passages: (title, text) of each. None also if a passage about one of the two is missing, or if the question is about
-    countries and a text names none. For "Are A and B both X?" the answer is "yes" if both texts have every word of X,
-    else "no", even if a text says nothing about X.
+    passages: (title, text) of each. The two things are the titles that the question contains. The answer is None, too,
+    if these are not exactly two, or if the question is about countries and a text names none. For "Are A and B both X?"
+    the answer is "yes" if both texts have every word of X, else "no", even if a text says nothing about X.
 
     >>> passages = [("Ada Lovelace", "Ada Lovelace was an English writer."), ("Ida Rhodes", "An American scientist.")]
     >>> answer_about_both("Are Ada Lovelace and Ida Rhodes from the same country?", passages)
@@ -111,39 +112,43 @@ def answer_about_both(question: str, passages: Sequence[tuple[str, str]]) -> str
         return compare_countries(question, texts, passages)
     if SAMENESS_WORD.search(question) or not re.search(r"\bboth\b", question, re.IGNORECASE):
         return None
-    question_part = question
+    question_without_titles = question
     for title, _ in named_passages:
-        question_part = re.sub(re.escape(title), " ", question_part, count=1, flags=re.IGNORECASE)
-    asked_words = {stem_word(word) for word in WORD.findall(question_part.lower()) if word not in COMMON_WORDS}
-    if not asked_words:
+        question_without_titles = re.sub(re.escape(title), " ", question_without_titles, count=1, flags=re.IGNORECASE)
+    trait_words = {
+        stem_word(word) for word in WORD.findall(question_without_titles.lower()) if word not in COMMON_WORDS
+    }
+    if not trait_words:
         return None
     return (
         "yes"
-        if all(asked_words <= {stem_word(word) for word in WORD.findall(text.lower())} for text in texts)
+        if all(trait_words <= {stem_word(word) for word in WORD.findall(text.lower())} for text in texts)
         else "no"
     )
 
 
 def find_named_passages(question: str, passages: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
-    """(name, text) of the passages whose titles the question contains, longer titles first.
+    """(title, text) of the passages whose titles the question contains, longer titles first.
 
-    A title that occurs only inside a longer title does not count.
+    Titles are compared and returned without text in brackets. A title that occurs only inside a longer title of another
+    passage does not count.
     """
     remaining_question = " ".join(WORD.findall(question.lower()))
     named_passages: list[tuple[str, str]] = []
     for title, text in sorted(passages, key=lambda passage: -len(passage[0])):
-        name = BRACKETED_TEXT.sub("", title)
-        words = " ".join(WORD.findall(name.lower()))
+        short_title = BRACKETED_TEXT.sub("", title)
+        words = " ".join(WORD.findall(short_title.lower()))
         if words and re.search(rf"\b{re.escape(words)}\b", remaining_question):
             remaining_question = re.sub(rf"\b{re.escape(words)}\b", " ", remaining_question, count=1)
-            named_passages.append((name, text))
+            named_passages.append((short_title, text))
     return named_passages
 
 
 def compare_countries(question: str, texts: Sequence[str], passages: Sequence[tuple[str, str]]) -> str | None:
-    """ "yes" if two texts name the same country, else "no"; None if one of them names no country.
+    """ "yes" if the openings of the two texts name a common country, else "no"; None if one of them names no country.
 
-    If the question is about the directors (composers, authors ...), the texts about these people are compared instead.
+    If the question is about the directors (performers, composers ...) of two works, the passages about these people are
+    compared in place of the texts about the works; None if a passage about one of these people is not found.
     """
     role = ROLE.search(question.replace("directors", "director"))
     if role is not None:
@@ -166,7 +171,7 @@ def list_countries(text: str) -> set[str]:
 
 
 def stem_word(word: str) -> str:
-    """A word without its plural ending."""
+    """A word of four letters or more without a final plural "s" ("ies" becomes "y"); a shorter word as it is."""
     for ending, replacement in (("ies", "y"), ("es", "e"), ("s", "")):
         if word.endswith(ending) and len(word) > 3:
             return word.removesuffix(ending) + replacement

@@ -27,7 +27,7 @@ class Choice:
 
 
 def list_validity(verdicts: Sequence[SummaryValidity]) -> list[bool] | None:
-    """The validity of each candidate's summary, in the candidates' order; None if it was not asked."""
+    """Whether each candidate's summary is valid, in the candidates' order; None if there are no verdicts."""
     return [verdict["valid"] for verdict in sorted(verdicts, key=lambda verdict: verdict["rank"])] or None
 
 
@@ -40,13 +40,13 @@ def bound_scores(
     count: int, validity: Sequence[bool] | None, preferences: Sequence[Preference]
 ) -> list[tuple[float, float]]:
     """(lowest, highest) score that each candidate can still reach. The two are equal once no comparison is missing."""
-    low = [float(valid) for valid in validity or [False] * count]
+    lowest_scores = [float(is_valid) for is_valid in validity or [False] * count]
     for preference in preferences:
         for candidate in (preference["first"], preference["second"]):
-            low[candidate] += score_comparison(candidate, preference["preferred"]) / 2
-    missing = list_missing_pairs(count, preferences)
-    missing_counts = [sum(candidate in pair for pair in missing) for candidate in range(count)]
-    return [(score, score + number / 2) for score, number in zip(low, missing_counts, strict=True)]
+            lowest_scores[candidate] += score_comparison(candidate, preference["preferred"]) / 2
+    missing_pairs = list_missing_pairs(count, preferences)
+    missing_counts = [sum(candidate in pair for pair in missing_pairs) for candidate in range(count)]
+    return [(score, score + missing / 2) for score, missing in zip(lowest_scores, missing_counts, strict=True)]
 
 
 def list_missing_pairs(count: int, preferences: Sequence[Preference]) -> list[tuple[int, int]]:
@@ -56,7 +56,10 @@ def list_missing_pairs(count: int, preferences: Sequence[Preference]) -> list[tu
 
 
 def score_comparison(candidate: int, preferred_candidate: int | None) -> float:
-    """The points that one comparison gives a candidate that took part in it: 0, 0.5 or 1."""
+    """The points that one comparison gives a candidate that took part in it: 0, 0.5 or 1.
+
+    preferred_candidate: None for a tie.
+    """
     return 0.5 if preferred_candidate is None else float(candidate == preferred_candidate)
 
 
@@ -70,11 +73,12 @@ def find_certain_winner(score_bounds: Sequence[tuple[float, float]]) -> int | No
     return None
 
 
-def is_certain_win(low: float, high: float, earlier: bool) -> bool:
-    """Whether a candidate with at least `low` points beats one with at most `high`. earlier: it comes before the
-    other, and so wins a tie.
+def is_certain_win(low: float, high: float, is_earlier: bool) -> bool:
+    """Whether a candidate with at least `low` points beats another candidate with at most `high` points.
+
+    is_earlier: the first candidate comes before the other, and so wins a tie.
     """
-    return low > high or (earlier and low == high)
+    return low > high or (is_earlier and low == high)
 
 
 def choose_next_pairs(
@@ -82,25 +86,32 @@ def choose_next_pairs(
 ) -> list[tuple[int, int]]:
     """The comparisons to ask next; empty once no outcome can change the choice.
 
-    They are the missing comparisons of the candidate that can still reach the highest score, the earliest of equals.
+    They are the missing comparisons of one candidate: of those with missing comparisons, the one that can still reach
+    the highest score, and among equals the earliest.
     """
-    score_bounds, missing = bound_scores(count, validity, preferences), list_missing_pairs(count, preferences)
-    if not missing or find_certain_winner(score_bounds) is not None:
+    score_bounds, missing_pairs = bound_scores(count, validity, preferences), list_missing_pairs(count, preferences)
+    if not missing_pairs or find_certain_winner(score_bounds) is not None:
         return []
-    leader = max(
-        sorted({candidate for pair in missing for candidate in pair}), key=lambda candidate: score_bounds[candidate][1]
+    candidate_to_compare = max(
+        sorted({candidate for pair in missing_pairs for candidate in pair}),
+        key=lambda candidate: score_bounds[candidate][1],
     )
-    return [pair for pair in missing if leader in pair]
+    return [pair for pair in missing_pairs if candidate_to_compare in pair]
 
 
 def choose_candidate(count: int, validity: Sequence[bool] | None, preferences: Sequence[Preference]) -> Choice:
-    """Choose the candidate with the highest score, the earliest of equals. `validity` is None if it was not asked."""
+    """Choose the candidate with the highest score, and among equals the earliest.
+
+    While comparisons are missing, choose the candidate that wins whatever they say; if there is none, the candidate
+    with the highest score so far. validity: None if the model was not asked whether the summaries are valid.
+    """
     score_bounds = bound_scores(count, validity, preferences)
     scores = [low for low, _ in score_bounds]
-    leader = find_certain_winner(score_bounds)
+    certain_winner = find_certain_winner(score_bounds)
     if count < 2 or list_missing_pairs(count, preferences):
-        return Choice(scores.index(max(scores)) if leader is None else leader, None, None)
-    first, second = sorted(scores, reverse=True)[:2]
-    # The lead is largest if the best beats all others and these tie: then each of them scores (K-2)/2.
+        return Choice(scores.index(max(scores)) if certain_winner is None else certain_winner, None, None)
+    best_score, second_score = sorted(scores, reverse=True)[:2]
+    # The lead is largest if only the best candidate is valid, it beats all others, and the others tie with each other:
+    # then each of the others scores (K-2)/2.
     largest_lead = (0 if validity is None else 1) + (count - 1) - (count - 2) / 2
-    return Choice(scores.index(first), scores, (first - second) / largest_lead)
+    return Choice(scores.index(best_score), scores, (best_score - second_score) / largest_lead)

@@ -19,7 +19,7 @@ def compute_cosines(query: str, texts: Sequence[str]) -> list[float]:
     document_frequency = Counter(word for count in counts for word in count)
     idf = {word: math.log((1 + len(counts)) / (1 + df)) + 1 for word, df in document_frequency.items()}
     query_vector, *text_vectors = [
-        scale_to_unit_length({word: n * idf[word] for word, n in count.items()}) for count in counts
+        scale_to_unit_length({word: word_count * idf[word] for word, word_count in count.items()}) for count in counts
     ]
     return [compute_dot_product(query_vector, text_vector) for text_vector in text_vectors]
 

@@ -54,7 +54,9 @@ def make_short_key(answer: str) -> str:
 
 
 def contains_key(text: str, answer: str) -> bool:
-    """Whether consecutive words of the text have the answer's key. Searches the first 100,000 characters.
+    """Whether consecutive words of the text have the answer's key; false for an answer of more than 400 characters.
+
+    Searches the first 100,000 characters of the text.
 
     >>> contains_key("It was finished on the 4th of July 1776.", "July 4, 1776"), contains_key("It took 20 years.", "2")
     (True, False)
@@ -95,22 +97,24 @@ def make_long_key(answer: str) -> str:
     )
 
 
+# The code of a character -> the code of its plain form: quotes, dashes, and 94 full-width characters (ASCII's).
 PLAIN_CHARACTER = dict.fromkeys(map(ord, "’‘ʼ`´"), ord("'")) | dict.fromkeys(map(ord, "‐‑‒–—−"), ord("-"))
 PLAIN_CHARACTER |= dict.fromkeys(map(ord, "“”„«»"), ord('"')) | {0xFF01 + index: 0x21 + index for index in range(94)}
 
 
 def fold_characters(text: str) -> str:
-    """Plain quotes and dashes, single spaces, and Latin letters without their accents."""
+    """The text with plain quotes and dashes, with single spaces, and with Latin letters without their accents."""
     letters: list[str] = []
     for letter in unicodedata.normalize("NFD", text.translate(PLAIN_CHARACTER)):
-        accent = "\u0300" <= letter <= "\u036f" and letters and letters[-1] < "\u0080"
-        if not accent:
+        is_accent = "\u0300" <= letter <= "\u036f" and letters and letters[-1] < "\u0080"
+        if not is_accent:
             letters.append(letter)
     return " ".join(unicodedata.normalize("NFC", "".join(letters)).split())
 
 
 SOURCE_NOUN = r"(?:passages?|contexts?|texts?|documents?|sources?|articles?|search results?|information)"
-# The explanation after an answer, which cannot be part of a name: a clause in small letters, a source, a sentence.
+# An explanation that follows an answer: a clause in lower case, the name of a source, or a sentence. A name contains
+# none of these.
 EXPLANATION = re.compile(
     rf" ?[(\[](?:{SOURCE_NOUN}|source:|see|ref)?[ #]{{0,2}}\d{{1,3}}(?:, ?\d{{1,3}}){{0,9}}[)\]]\W*$"
     r"|, (?:which|who|whose|whom|because|since it|as it|as he|as she|as they) "
@@ -133,6 +137,7 @@ def drop_explanation(text: str) -> str:
 
 
 DOTTED_INITIALS = re.compile(r"(?<![^\W_])(?:[^\W\d_]\. ?){2,9}(?![^\W_]\b)")
+# The first of spaced initials is not A or I, which are words: "A New York hotel".
 SPACED_INITIALS = re.compile(r"(?<!\S)[B-HJ-Z](?: [A-Z]){1,3}(?= [A-Z][a-z])")
 SHORT_NAMES = (
     (re.compile(r"\bSt\.? (?=[A-Z])"), "Saint "),
@@ -142,7 +147,10 @@ SHORT_NAMES = (
 
 
 def join_initials(text: str) -> str:
-    """ "J. R. R. Tolkien" and "J R R Tolkien" -> "JRR Tolkien"; "U.S." -> "US"; "St. Louis" -> "Saint Louis"."""
+    """Join initials: "J. R. R. Tolkien" and "J R R Tolkien" -> "JRR Tolkien"; "U.S." -> "US".
+
+    Then rewrite the forms in SHORT_NAMES: "St. Louis" -> "Saint Louis"; "A.D. 79" -> "79 AD".
+    """
     text = DOTTED_INITIALS.sub(lambda match: re.sub(r"[. ]", "", match[0]) + " ", text)
     text = SPACED_INITIALS.sub(lambda match: match[0].replace(" ", ""), text)
     for short, long in SHORT_NAMES:
@@ -152,7 +160,7 @@ def join_initials(text: str) -> str:
 
 WORD_OF_SYMBOL = {"&": "and", "%": "percent"}
 NUMBER = r"(?<![^\W_])-?\d{1,3}(?:,\d{3}){1,6}(?:\.\d+)?(?!\d)|(?<![^\W_])-\d+(?:\.\d+)?|\d+(?:[.:/]\d+)*"
-ORDINAL_ENDING = r"(?:st|nd|rd|th|s)(?![^\W_])"
+ORDINAL_ENDING = r"(?:st|nd|rd|th|s)(?![^\W_])"  # also the "s" of a decade: the 1990s
 # Vowel signs, which `re` does not count as letters.
 VOWEL_SIGN = r"[\u0300-\u036f\u0900-\u0dff\u0e00-\u0eff\u200c\u200d]"
 WORD = rf"(?:[^\W\d_]|{VOWEL_SIGN})+(?:\+\+?|#)?(?!\w)|(?:[^\W\d_]|{VOWEL_SIGN})+"
@@ -179,7 +187,10 @@ def split_words(text: str) -> list[str]:
 
 
 def is_article(words: list[str], index: int) -> bool:
-    """Whether a word is "the", or "a" before a word. The A in "Vitamin A" and in "A. A. Milne" is not an article."""
+    """Whether `words[index]` is an article: "the", or "a" or "an" before a word.
+
+    Not articles: the "a" of "a million", which is part of the number, and the A of "Vitamin A" and "Type A blood".
+    """
     word, following = words[index], words[index + 1 : index + 2]
     if word.lower() == "the":
         return True
@@ -199,7 +210,10 @@ def drop_repetition_and_honorific(words: list[str], text: str) -> list[str]:
 
 
 def drop_preposition(words: list[str]) -> list[str]:
-    """ "in Paris" -> "Paris", "On 1776m07d04" -> "1776m07d04"; "In Bruges" stays, because it may be a title."""
+    """ "in Paris" -> "Paris", "On 1776m07d04" -> "1776m07d04", "from 1939 to 1945" -> "1939 to 1945".
+
+    "In Bruges" stays, because it may be a title.
+    """
     if words[:1] == ["from"] and "to" in words and re.match(r"\d|m\d\d", words[1]):
         return words[1:]
     first, second = (*words, "", "")[:2]

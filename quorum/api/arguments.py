@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def split_methods(methods: "str | Graph | Sequence[str | Graph]") -> tuple[str, list["Graph"]]:
-    """(the names of methods as one text, with commas between them; the methods that are graphs)."""
+    """(the methods given by name, as one text with commas between the names; the methods given as graphs)."""
     if isinstance(methods, str):
         return methods, []
     if not isinstance(methods, Sequence):
@@ -25,7 +25,7 @@ def split_methods(methods: "str | Graph | Sequence[str | Graph]") -> tuple[str, 
 
 @contextmanager
 def open_data_path(data: "str | Path | Iterable[Mapping[str, Any]]") -> Iterator[Path]:
-    """Yield the path of a data set. Records in memory go to a temporary file, which the end of the block removes."""
+    """Yield the path of a data set. Records in memory go to a temporary file, removed when the `with` block ends."""
     if isinstance(data, str | Path):
         yield Path(data)
         return
@@ -33,7 +33,8 @@ def open_data_path(data: "str | Path | Iterable[Mapping[str, Any]]") -> Iterator
         lines = [json.dumps(record) for record in data]
     except (TypeError, ValueError) as error:
         raise SetupError(
-            f'The records cannot be written as JSON ({error}); give dicts {{"question", "answers"}} of texts and lists.'
+            f'The records cannot be written as JSON ({error}); give each record as a dict with a text "question" '
+            'and a list of texts "answers".'
         ) from None
     with tempfile.TemporaryDirectory(prefix="quorum-") as folder:
         path = Path(folder) / "questions.jsonl"

@@ -18,14 +18,15 @@ def index(
     prune: bool = False,
     progress: Callable[[int, int, str], None] | None = None,
 ) -> "IndexReport":
-    """Put the passages of files and folders into a collection. Running it again changes only what changed.
+    """Put the passages of files and folders into a collection. If you call it again, it indexes only what has changed.
 
-    paths: one path or several: folders, and files of the types in docs/documents.md, such as JSON lines of {"id",
+    It blocks; in async code, `await asyncio.to_thread(quorum.index, ...)`.
+
+    paths: one path or several, of folders and of files of the types in docs/documents.md, such as JSON lines of {"id",
     "title", "text"}. collection: the collection's name, by default the context's. context: its store and embeddings are
-    used. words: the largest number of words in a passage. prune: remove documents that no longer exist under the paths.
-    progress: called with (done, total, path), where done and total count files; a file of JSON
-    lines counts as many times as it has lines. The call blocks; in async
-    code, `await asyncio.to_thread(quorum.index, ...)`.
+    used. words: the largest number of words in a passage. prune: remove documents under the paths that no longer exist,
+    or that a .gitignore now leaves out. progress: called with (done, total, path), where done and total count files; a
+    file of JSON lines counts as many times as it has lines.
 
     Returns an IndexReport: the numbers of files `added`, `unchanged`, `replaced` and `removed`, the files `skipped`
     (path and reason), and `passages`, the number of passages in the collection. Raises SetupError for a path that does

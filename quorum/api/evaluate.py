@@ -77,17 +77,19 @@ def evaluate(
     concurrency: int = 8,
     progress: "ProgressCallback | None" = None,
 ) -> "Evaluation":
-    """Ask every question of a data set by several methods, and measure their answers. Repeat the call to continue.
+    """Ask every question of a data set by several methods, and measure their answers.
+
+    The same call continues an interrupted evaluation.
 
     data: a file of questions (docs/data.md), or records {"question", "answers"}, if possible with "id" and "passages";
     empty `answers` mean that "unknown" is the right answer. methods: names as for `quorum eval --methods`, such as
-    "concat,concat[k=10]", a list of them, compiled graphs of your own, or both. context: the settings of all methods.
-    limit: ask only the first `limit` questions. out: the folder of the results; by default a folder under results/,
-    named after the configuration. corpus: a folder or file to retrieve from, or "pool", the passages of all questions;
-    collection: an indexed collection to retrieve from. Without corpus and collection, each question's own passages are
-    read. baseline: the method to compare with, by default the first. judge: a chat model that decides whether an answer
-    that is not an exact match is right. skip_bad: skip broken records. concurrency: questions at once. progress: called
-    with (stage, steps done, steps in total).
+    "concat,concat[k=10]"; or a compiled graph of your own; or a list of names and graphs. context: the settings of all
+    methods. limit: ask only the first `limit` questions. out: the folder of the results; by default a folder under
+    results/, named after the configuration. corpus: a folder or file to retrieve from, or "pool", the passages of all
+    questions; collection: an indexed collection to retrieve from. Without corpus and collection, each question's own
+    passages are read. baseline: the method to compare with, by default the first. judge: a chat model that decides
+    whether an answer that is not an exact match is right. skip_bad: skip broken records. concurrency: how many
+    questions are asked at the same time. progress: called with (stage, steps done, steps in total).
 
     Works in a script and inside a running event loop. It blocks the loop; `await evaluate_async(...)` does not.
 

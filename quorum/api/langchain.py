@@ -91,7 +91,7 @@ def describe_tool(method: Method, context: "Context") -> str:
 
 
 def format_answer(result: "Result") -> str:
-    """The answer, and the passages that support it."""
+    """The answer, then for each passage that supports it the title and at most SNIPPET_LENGTH characters of text."""
     passages = {passage["id"]: passage for passage in result.get("passages") or []}
     cited_ids = dict.fromkeys(item["passage"] for item in result.get("evidence") or [] if item["passage"] in passages)
     sources = [f"[{passages[id_]['title'] or id_}] {passages[id_]['text'][:SNIPPET_LENGTH]}" for id_ in cited_ids]

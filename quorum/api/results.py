@@ -42,12 +42,13 @@ class Evaluation:
     one first. table: a row for each method: `method`, `n` (questions), the mean of each measure (a share of questions
     is a number from 0 to 1), `em_low` and `em_high` (95% interval of EM), and the calls and tokens per question,
     counted as if the method had run alone. rows: a row for each question and method, read from results.jsonl at each
-    access. differences: a row for each method and measure against the baseline, with interval, `p_holm` (adjusted for
-    the number of methods) and `questions_needed` (for a significant difference; None if the means are equal, or without
-    a test). spent: the calls and tokens of this run. Replies from the journal, which keeps those of earlier runs, are
-    not counted.
+    access. differences: a row for each method and measure, with the `difference` of its mean from the baseline's, the
+    interval from `low` to `high`, `p_holm` (p adjusted for the number of methods) and `questions_needed` (how many
+    questions would make the difference significant; None if the means are equal, if there are fewer than two questions,
+    or if a race dropped one of the two methods or has not ended). spent: the calls and tokens of this run; replies that
+    came from the journal do not count.
 
-    Print it, or leave it as the last line of a notebook's cell.
+    Print the evaluation, or leave it as the last line of a notebook's cell.
     """
 
     folder: Path
@@ -81,19 +82,18 @@ class Evaluation:
 class Comparison:
     """The result of `compare`, with its recommendation.
 
-    best: the method with the highest mean within the budget; None if no method is within it, or if a race ended at
-    `max_cost` with more than one method left. cheapest: the cheapest method that does not differ significantly from
-    `best`; use this one. front: the Pareto front of quality and cost,
-    from cheap to good. sentences: the recommendation in words, the most important first. figures: a row for each
-    method: `name`, `n`, `errors`, `quality` with `low` and `high` (in 0..1; with `wrong_cost` the mean worth of an
+    best: the method with the highest mean among those within the budget; None if no method is within the budget, or if
+    a race ended at `max_cost` with more than one method left. cheapest: the cheapest method that does not differ
+    significantly from `best`; use this one. front: the methods on the Pareto front of quality and cost, the cheapest
+    first. sentences: the recommendation in words, the most important sentence first. figures: a row for each method:
+    `name`, `n` (questions), `errors`, `quality` with `low` and `high` (in 0..1; with `wrong_cost` the mean worth of an
     answer, in -wrong_cost..1); per question `calls`, `tokens`, `cost` (dollars; None: no price) and `seconds` (95th
     percentile); the shares `right`, `wrong` and `unknown`. estimate: a row for each method with the calls, tokens and
-    dollars expected per question. report: the path of report.html.
-    evaluation: the whole `Evaluation`. race: a row for each method of a race: `method`, `asked` (questions it was
-    asked), `of` (questions in all), `dropped` (whether the race dropped it), `mean` with `low` and `high`; empty
-    without a race.
+    dollars expected per question. report: the path of report.html. evaluation: the whole `Evaluation`. race: a row for
+    each method of a race: `method`, `asked` (questions it was asked), `of` (questions in all), `dropped` (whether the
+    race dropped it), `mean` with `low` and `high`; empty without a race.
 
-    Print it, or leave it as the last line of a notebook's cell.
+    Print the comparison, or leave it as the last line of a notebook's cell.
     """
 
     best: str | None
@@ -165,18 +165,18 @@ def read_answers(path: Path) -> Iterator[Row]:
 
 def make_measures_table(rows: Sequence[Row], measures: Sequence[str]) -> Table:
     """A row for each method: its measures, its costs and, if there are any, its failures."""
-    names = [
+    measure_names = [
         name for name in (*measures, *SHARE_MEASURES, *COST_MEASURES) if any(row.get(name) is not None for row in rows)
     ]
-    counts = [name for name in FAILURE_COUNTS if any(row.get(name) for row in rows)]
-    header = ["method", "n", *(COLUMN_TITLES[name] for name in names), *(name.replace("_", " ") for name in counts)]
-    return Table("", header, [make_measures_row(row, names, counts) for row in rows])
+    failure_names = [name for name in FAILURE_COUNTS if any(row.get(name) for row in rows)]
+    titles = [*(COLUMN_TITLES[name] for name in measure_names), *(name.replace("_", " ") for name in failure_names)]
+    return Table("", ["method", "n", *titles], [make_measures_row(row, measure_names, failure_names) for row in rows])
 
 
-def make_measures_row(row: Row, names: Sequence[str], counts: Sequence[str]) -> list[str]:
+def make_measures_row(row: Row, measure_names: Sequence[str], failure_names: Sequence[str]) -> list[str]:
     """The cells of one method: its name, its number of questions, its measures, its counts of failures."""
-    measure_cells = [format_cell(row, name) for name in names]
-    return [row["method"], f"{row['n']:,}", *measure_cells, *(f"{row[name]:,}" for name in counts)]
+    measure_cells = [format_cell(row, name) for name in measure_names]
+    return [row["method"], f"{row['n']:,}", *measure_cells, *(f"{row[name]:,}" for name in failure_names)]
 
 
 def format_cell(row: Mapping[str, Any], name: str) -> str:
@@ -197,7 +197,7 @@ def format_cell(row: Mapping[str, Any], name: str) -> str:
 
 
 def make_difference_tables(rows: Sequence[Row], measures: Sequence[str]) -> list[Table]:
-    """For each baseline, the difference of every method in the deciding measure."""
+    """For each baseline, a table with the difference of every method from it in the deciding measure."""
     measure = measures[0]
     tables = []
     for baseline in dict.fromkeys(row["baseline"] for row in rows):
@@ -224,11 +224,11 @@ def describe_differences(baseline: str, questions: int) -> str:
 
 
 def format_interval(value: float, low: float, high: float, sign: str = "") -> str:
-    """'61.0 [52.1, 69.9]', in percent."""
+    """'61.0 [52.1, 69.9]', in percent. sign: "+" to put a plus before positive numbers."""
     return f"{format_percent(value, sign)} [{format_percent(low, sign)}, {format_percent(high, sign)}]"
 
 
 def format_percent(share: float, sign: str = "") -> str:
-    """A share in percent; zero has no sign."""
+    """A share in percent. sign: "+" to put a plus before a positive number."""
     value = round(100 * share, 1) + 0.0
     return f"{value:{sign if value else ''}.1f}"

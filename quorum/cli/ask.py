@@ -109,7 +109,10 @@ def ask(
 
 
 def check_question_and_retriever(question: str, context: "Context") -> None:
-    """Report mistakes before the sample collection is created, which takes some seconds."""
+    """Raise a `SetupError` for an invalid question or an unknown retriever.
+
+    Called before the sample collection is created, which takes some seconds.
+    """
     from quorum.retrievers import find_retriever
     from quorum.retrievers.passages import check_question
 
@@ -147,13 +150,13 @@ def withhold_unsure_answer(result: "Result", method: str, below: float) -> "Resu
 def check_calibration_fits(graph: "Graph", context: "Context", abstain_below: float | None) -> None:
     """Raise a `SetupError`, before asking, for a calibration of another method or other settings.
 
-    graph: the graph of the method that will be asked.
+    Raise it also if --abstain-below is given. graph: the graph of the method that will be asked.
     """
     from quorum.nodes.abstain import check_calibration, read_calibration
 
     if abstain_below is not None:
         raise SetupError(
-            "Both --abstain-below and a calibration are given, and each sets a lowest confidence; give one."
+            "Both --abstain-below and a calibration are given, and each sets a lowest confidence; give one of them."
         )
     check_calibration(read_calibration(str(context.calibration)), graph.get_name(), context)
 
@@ -171,7 +174,7 @@ def print_withheld_answer(result: "Result") -> None:
 
 
 def create_sample_if_missing(context: "Context") -> None:
-    """Create the sample collection if it is missing and the question needs it. It takes some seconds, once."""
+    """Create the sample collection if it is missing and the question needs it. This takes some seconds."""
     from quorum.retrievers.collection_names import SAMPLE
 
     if context.collection != SAMPLE or not isinstance(context.retriever, str):
@@ -185,21 +188,24 @@ def create_sample_if_missing(context: "Context") -> None:
 
 async def answer_question(
     question: str,
-    method: "Graph",
+    graph: "Graph",
     context: "Context",
     passages: "list[Passage] | None",
     tracer: "Tracer | None",
     *,
     stream: bool = False,
 ) -> "Result":
-    """The method's result. stream: print the pieces of a long answer on stderr as they are written."""
+    """Ask the method with this graph, and return its result.
+
+    stream: print the pieces of the answer on stderr as they are written.
+    """
     from quorum.api.stream import answer_and_report
     from quorum.graphs import answer
 
     config: Any = {"callbacks": [tracer]} if tracer else None
     if not stream:
-        return await answer(question, method, context, given=passages, config=config)
-    return await answer_and_report(question, method, context, print_piece, given=passages, config=config)
+        return await answer(question, graph, context, given=passages, config=config)
+    return await answer_and_report(question, graph, context, print_piece, given=passages, config=config)
 
 
 def print_piece(event: "Event") -> None:
@@ -219,9 +225,7 @@ def read_given_passages(file: Path | None, collection: str | None) -> "list[Pass
     from quorum.datasets.records import read_passages
 
     if collection is not None:
-        raise SetupError(
-            f"Both --passages {file} and --collection {collection} are given; name one place to answer from."
-        )
+        raise SetupError(f"Both --passages {file} and --collection {collection} are given; give one of them.")
     passages = read_passages(file)
     if not passages:
         raise SetupError(f"{file} holds no passages; expected JSON lines of id, title and text.")
@@ -249,7 +253,10 @@ def make_tracer(stream: bool) -> "Tracer":
 
 
 def make_trace_writer(file: Path | None, method: str) -> "Callable[[Step, str], bool] | None":
-    """The function that writes the run to the file of --save-trace. Raises `SetupError` now if that is not writable."""
+    """A function that writes the run to the file of --save-trace and returns whether this succeeded.
+
+    Returns None if no file is given. Raises `SetupError`, before the run, if the file cannot be written.
+    """
     if file is None:
         return None
     from quorum.cli.saved_trace import check_writable, save_trace

@@ -17,7 +17,7 @@ def calibrate(
         typer.Option(
             "--wrong-at-most",
             metavar="SHARE",
-            help="Largest share of wrong answers among those given: 5% or 0.05.",
+            help="Largest share of wrong answers among the answers that are not withheld, such as 5% or 0.05.",
             show_default=False,
         ),
     ],
@@ -26,7 +26,8 @@ def calibrate(
         typer.Option(
             "--method",
             metavar="NAME",
-            help="Method to calibrate; by default all, and --out gets the method that may answer the most questions.",
+            help="Method to calibrate. By default all are calibrated, and the file of --out is for the one that may "
+            "answer the most questions.",
         ),
     ] = None,
     confidence: Annotated[
@@ -39,7 +40,8 @@ def calibrate(
         ),
     ] = None,
     out: Annotated[
-        Path | None, typer.Option("--out", metavar="FILE", help="By default calibration.json in the folder.")
+        Path | None,
+        typer.Option("--out", metavar="FILE", help="File to write; by default calibration.json in RESULTS."),
     ] = None,
     json: AsJson = False,
 ) -> None:
@@ -48,7 +50,7 @@ def calibrate(
         calibrate_methods,
         describe_no_threshold,
         describe_promise,
-        make_calibration_file,
+        make_calibration_content,
         write_calibration,
     )
     from quorum.evaluation.decisions.recorded_results import compute_failure_probability, read_results, read_share
@@ -60,7 +62,7 @@ def calibrate(
     recorded_results = read_results(results, measure)
     calibrations = calibrate_methods(recorded_results, largest_wrong_share, failure_probability, method)
     path = out or results / "calibration.json"
-    calibration_content = make_calibration_file(
+    calibration_content = make_calibration_content(
         recorded_results, calibrations[0], largest_wrong_share, failure_probability
     )
     write_calibration(path, calibration_content)

@@ -187,7 +187,7 @@ def print_estimate(estimate: "Estimate", *, to_stderr: bool) -> None:
 
 
 def describe_total(estimate: "Estimate") -> str:
-    """The totals in a sentence, such as 'In all 124 questions: about 1,612 calls, ...'."""
+    """The totals of the estimate in a sentence, such as 'In all 124 questions: about 1,612 calls, ...'."""
     from quorum.evaluation.compare.format_figures import describe_bill
 
     tokens = estimate.input_tokens + estimate.output_tokens

@@ -29,7 +29,10 @@ def compose(
     seed: Annotated[
         int,
         typer.Option(
-            "--seed", metavar="N", help="Seed of the split of the questions; choose it before you see a result."
+            "--seed",
+            metavar="N",
+            help="Seed of the random choice of the questions for the design; the others are for the certificate. "
+            "Choose it before you see a result.",
         ),
     ] = 0,
     measure: Annotated[
@@ -38,7 +41,8 @@ def compose(
     ] = None,
     prices: Prices = None,
     out: Annotated[
-        Path | None, typer.Option("--out", metavar="FILE", help="By default composed.json in the folder.")
+        Path | None,
+        typer.Option("--out", metavar="FILE", help="File for the cascade; by default composed.json in RESULTS."),
     ] = None,
     json: AsJson = False,
 ) -> None:
@@ -49,14 +53,14 @@ def compose(
         describe_composition,
     )
     from quorum.evaluation.decisions.recorded_results import check_wrong_cost, compute_failure_probability, read_results
-    from quorum.evaluation.decisions.write_composed import make_composed_file, write_composed
+    from quorum.evaluation.decisions.write_composed import make_composed_content, write_composed
 
     failure_probability = compute_failure_probability(confidence)
     guarantee = Guarantee(lose_at_most, failure_probability, cast(Any, cost), check_wrong_cost(wrong_cost), seed)
     recorded_results = read_results(results, measure)
     composition = compose(recorded_results, guarantee, prices)
     path = out or results / "composed.json"
-    composed_content = make_composed_file(recorded_results, composition, guarantee)
+    composed_content = make_composed_content(recorded_results, composition, guarantee)
     write_composed(path, composed_content)
     if json:
         from json import dumps
@@ -65,4 +69,4 @@ def compose(
     else:
         for sentence in describe_composition(composition, guarantee):
             typer.echo(sentence)
-    typer.echo(f"quorum: ask it with: quorum ask QUESTION --method {path}", err=True)
+    typer.echo(f"quorum: ask the cascade with: quorum ask QUESTION --method {path}", err=True)

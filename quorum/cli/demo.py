@@ -1,4 +1,4 @@
-"""`quorum demo`: three questions and a comparison on the sample, offline."""
+"""`quorum demo`: three questions and a comparison of methods over the sample collection, offline."""
 
 from pathlib import Path
 from shlex import quote
@@ -17,7 +17,10 @@ COMPARED_METHODS = "concat,post_fusion,concat_pf,pf_concat,sure,filco"
 def demo(
     folder: Annotated[
         Path | None,
-        typer.Argument(metavar="[FOLDER]", help="Folder of the store and the results; by default .quorum and results."),
+        typer.Argument(
+            metavar="[FOLDER]",
+            help="Folder for the store, with the results in FOLDER/results; by default .quorum and results.",
+        ),
     ] = None,
 ) -> None:
     """Three questions with their evidence, then six methods compared, on the sample (offline)."""
@@ -40,5 +43,5 @@ def demo(
 
 
 def print_command(command: str) -> None:
-    """Print the command line that produces what follows."""
+    """Print the command line whose output comes next."""
     typer.echo(f"\n$ {command}")

@@ -182,11 +182,12 @@ def print_spending(scores: "Scores") -> None:
     if error_count:
         cause = describe_common_failure(scores)
         typer.echo(
-            f"quorum: {format_count(error_count, 'answer')} failed{cause}; the same command again asks only those.",
+            f"quorum: {format_count(error_count, 'answer')} failed{cause}; "
+            "run the same command again to ask only those.",
             err=True,
         )
     if unjudged_count:
         failure = f"the judge failed on {format_count(unjudged_count, 'answer')}"
-        typer.echo(f"quorum: {failure}; the same command again asks the judge only about those.", err=True)
+        typer.echo(f"quorum: {failure}; run the same command again to ask the judge only about those.", err=True)
     if error_count or unjudged_count:
         raise typer.Exit(1)

@@ -41,7 +41,8 @@ PreferenceJudge: TypeAlias = Annotated[
     str | None, typer.Option("--judge", metavar="SPEC", help="The model that judges summaries or answers.")
 ]
 Verifier: TypeAlias = Annotated[
-    str | None, typer.Option("--verifier", metavar="SPEC", help="The model that verifies (SuRe, table 10).")
+    str | None,
+    typer.Option("--verifier", metavar="SPEC", help="The model that checks SuRe's summaries (SuRe, table 10)."),
 ]
 Examples: TypeAlias = Annotated[
     Path | None, typer.Option("--examples", metavar="FILE", help="File from which demonstrations are drawn.")
@@ -68,7 +69,7 @@ PaperNumberWords: TypeAlias = Annotated[
     ),
 ]
 DropKnown: TypeAlias = Annotated[
-    bool, typer.Option("--drop-known", help="Ask only the questions that the model answers wrong without a context.")
+    bool, typer.Option("--drop-known", help="Ask only the questions that the model answers wrong without passages.")
 ]
 GoldFile: TypeAlias = Annotated[
     Path | None,
@@ -182,7 +183,7 @@ def find_experiment_with_data(name: str, data: Path | None) -> "Experiment":
 
 
 def print_experiments(*, as_json: bool = False) -> None:
-    """Print the name of each experiment and what it shows, by paper; as JSON, print all its fields."""
+    """Print the name of each experiment and what it shows, sorted by paper. With as_json, print all fields as JSON."""
     from quorum.evaluation.experiments.catalogue import EXPERIMENTS
 
     if as_json:

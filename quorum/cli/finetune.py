@@ -179,7 +179,7 @@ def train_with_progress(
         with progress_bar() as progress:
             return finetune_model(task, lines, silver, base, out, settings, progress)
     except KeyboardInterrupt:
-        typer.echo("quorum: stopped; the same command again goes on from the last checkpoint.", err=True)
+        typer.echo("quorum: stopped; to continue from the last checkpoint, run the same command again.", err=True)
         raise
 
 
@@ -228,14 +228,14 @@ def check_finetuning_file(
     Exits with 1 if there are any.
     """
     from quorum.core.text import format_count
-    from quorum.training.finetune_jsonl import MAX_SHOWN, check_file
+    from quorum.training.finetune_jsonl import MAX_LISTED_PROBLEMS, check_file
     from quorum.training.pairs import NO_PIECES
 
     file_report = check_file(file, window)
-    for problem in file_report.problems[:MAX_SHOWN]:
+    for problem in file_report.problems[:MAX_LISTED_PROBLEMS]:
         typer.echo(f"quorum: {problem}", err=True)
-    if len(file_report.problems) > MAX_SHOWN:
-        typer.echo(f"quorum: and {len(file_report.problems) - MAX_SHOWN} more.", err=True)
+    if len(file_report.problems) > MAX_LISTED_PROBLEMS:
+        typer.echo(f"quorum: and {len(file_report.problems) - MAX_LISTED_PROBLEMS} more.", err=True)
     for note in file_report.notes:
         typer.echo(f"quorum: {note}", err=True)
     typer.echo(

@@ -12,16 +12,16 @@ from quorum.cli.options import Embeddings, Engine, Store
 if TYPE_CHECKING:
     from quorum.retrievers.index_report import IndexReport
 
-# If more files than this are skipped, or get a note, for the same reason, one line on stderr stands for all of them.
+# If more files than this are skipped for the same reason, or get the same note, one line on stderr stands for all.
 MAX_NAMED_FILES = 20
 
 
 def index(
     paths: Annotated[list[Path], typer.Argument(metavar="PATH...", help="Files and folders.", show_default=False)],
     collection: Annotated[str, typer.Option("--collection", metavar="NAME", help="Collection to fill.")],
-    words: Annotated[int, typer.Option("--words", metavar="N", help="Words in a passage.")] = 100,
+    words: Annotated[int, typer.Option("--words", metavar="N", help="Most words in a passage.")] = 100,
     prune: Annotated[
-        bool, typer.Option("--prune", help="Remove documents that are no longer among the files.")
+        bool, typer.Option("--prune", help="Remove documents below the paths that no longer exist or are left out now.")
     ] = False,
     include: Annotated[
         list[str] | None,
@@ -53,7 +53,7 @@ def index(
     File types: txt, md, rst, html, pdf, docx, pptx, xlsx, csv, tsv, epub, eml, json, jsonl, jsonl.gz, ipynb and source
     code.
     """
-    from quorum.cli.progress import index_progress
+    from quorum.cli.progress import show_index_progress
     from quorum.cli.settings import read_context
     from quorum.documents.find_files import FileChoice
     from quorum.retrievers.index import index_documents
@@ -61,7 +61,7 @@ def index(
     context = read_context(None, store=store, embeddings=embeddings)
     choice = FileChoice(tuple(include or ()), tuple(exclude or ()), gitignore=not no_gitignore, follow=follow)
     try:
-        with index_progress() as watch:
+        with show_index_progress() as watch:
             report = index_documents(
                 paths,
                 collection=collection,
@@ -99,7 +99,10 @@ def print_report(report: "IndexReport", collection: str) -> None:
 
 
 def print_reasons(prefix: str, reasons: Sequence[tuple[str, str]]) -> None:
-    """Print a line for each file. Many files with the same reason share a line, which names only the first ones."""
+    """Print a line for each file. Many files with the same reason share a line, which names only the first ones.
+
+    reasons: pairs (file, why it was skipped) or (file, note).
+    """
     from quorum.core.files import escape_name
 
     paths_by_reason: dict[str, list[str]] = defaultdict(list)

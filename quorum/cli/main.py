@@ -1,6 +1,7 @@
 """The `quorum` command. Data go to stdout, messages to stderr.
 
-Exit codes: 0, 1 (something failed), 2 (wrong input) and 130 (Ctrl-C); `quorum gate` also has 3 (cannot tell).
+Exit codes: 0, 1 (something failed), 2 (wrong input) and 130 (Ctrl-C); `quorum gate` also has 3 (the questions do
+not decide whether the new system may replace the old one).
 """
 
 import os
@@ -84,7 +85,7 @@ def accept_global_options(
 
 @cache
 def get_command() -> Callable[..., Any]:
-    """The command of the app, made once: it takes a hundredth of a second."""
+    """The Click command that Typer makes from `app`. Making it takes a hundredth of a second, so it is made once."""
     return typer.main.get_command(app)
 
 
@@ -105,9 +106,8 @@ def main(args: list[str] | None = None) -> None:
     except KeyboardInterrupt:
         sys.exit(130)
     except BrokenPipeError:
-        os.dup2(
-            os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno()
-        )  # the reader of the pipe is gone: print nothing more
+        # The program that read our output has ended: print nothing more.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(0)
 
 

@@ -29,7 +29,8 @@ def methods(
     if diagram:
         if name is None:
             raise SetupError(
-                "--diagram draws the graph of one method, and no method is named; write for example: quorum methods concat_pf --diagram."
+                "--diagram draws the graph of one method, and no method is named; write for example: "
+                "quorum methods concat_pf --diagram."
             )
         typer.echo(find_method(name).graph.get_graph().draw_mermaid(), nl=False)
         return

@@ -33,7 +33,9 @@ Judge: TypeAlias = Annotated[
 LangSmith: TypeAlias = Annotated[
     str | None,
     typer.Option(
-        "--langsmith", metavar="NAME", help="Upload the results as dataset NAME, with an experiment per method."
+        "--langsmith",
+        metavar="NAME",
+        help="Upload the questions to LangSmith as dataset NAME, and the answers of each method as an experiment.",
     ),
 ]
 Engine: TypeAlias = Annotated[
@@ -51,7 +53,9 @@ Race: TypeAlias = Annotated[
 WrongCost: TypeAlias = Annotated[
     float,
     typer.Option(
-        "--wrong-cost", metavar="C", help="What a wrong answer costs, where a right one is worth 1; unknown costs 0."
+        "--wrong-cost",
+        metavar="C",
+        help="What a wrong answer costs, if a right one is worth 1; the answer unknown costs 0.",
     ),
 ]
 Limit: TypeAlias = Annotated[int | None, typer.Option("--limit", metavar="N", help="Only the first N questions.")]
@@ -78,5 +82,6 @@ Out: TypeAlias = Annotated[
     Path | None, typer.Option("--out", metavar="DIR", help="Folder of the results; by default under results/.")
 ]
 Baseline: TypeAlias = Annotated[
-    str | None, typer.Option("--baseline", metavar="NAME", help="Method to compare with; by default the first.")
+    str | None,
+    typer.Option("--baseline", metavar="NAME", help="Method that the others are compared with; by default the first."),
 ]

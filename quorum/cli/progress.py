@@ -1,4 +1,6 @@
-"""Shows progress on stderr: bars on a terminal; elsewhere nothing, or for long work a line every ten seconds."""
+"""Shows progress on stderr. On a terminal it shows bars. Elsewhere it shows nothing, but for indexing it prints a line
+every ten seconds.
+"""
 
 import time
 from collections.abc import Callable, Iterator
@@ -16,13 +18,17 @@ if TYPE_CHECKING:
     from quorum.retrievers.index_report import IndexProgress, WatchCallback
 
 SECONDS_BETWEEN_LINES = 10.0  # seconds between lines where there is no terminal
-REDRAW_SECONDS = 0.1
+REDRAW_SECONDS = 0.1  # least time between two redraws of the bar for indexing
 SECONDS_TO_SETTLE = 5.0  # seconds until an estimate of the time left is reliable
 SMOOTHING_SECONDS = 20.0  # the speed is a mean over about the last 20 seconds
 
 
 class ProgressCallback(Protocol):
-    """A callback for progress. stage: the name of the work; done, total: its steps (total: None if not known)."""
+    """A callback for progress.
+
+    stage: the name of the work; done: how many of its steps are done; total: how many it has, or None if this is not
+    known.
+    """
 
     def __call__(self, stage: str, done: int, total: int | None) -> None: ...
 
@@ -33,7 +39,7 @@ def explain_resuming() -> Iterator[None]:
     try:
         yield
     except KeyboardInterrupt:
-        typer.echo("quorum: stopped; the same command again goes on from here.", err=True)
+        typer.echo("quorum: stopped; to continue from here, run the same command again.", err=True)
         raise
 
 
@@ -43,10 +49,10 @@ def progress_bar() -> Iterator[ProgressCallback]:
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
     console = make_stderr_console()
     with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bars:
-        yield show_stages(bars)
+        yield make_stage_callback(bars)
 
 
-def show_stages(bars: Progress) -> ProgressCallback:
+def make_stage_callback(bars: Progress) -> ProgressCallback:
     """Make a callback that shows a bar for each stage."""
     tasks: dict[str, TaskID] = {}
 
@@ -83,8 +89,10 @@ class TimeLeft:
 
 
 @contextmanager
-def index_progress(clock: Callable[[], float] = time.monotonic) -> Iterator["WatchCallback"]:
-    """Show how far indexing is: a bar on a terminal, elsewhere a line every ten seconds."""
+def show_index_progress(clock: Callable[[], float] = time.monotonic) -> Iterator["WatchCallback"]:
+    """Show how far indexing is: a bar on a terminal, elsewhere a line every ten seconds. Yields the callback that the
+    indexer calls with its progress.
+    """
     console = make_stderr_console()
     columns = (TextColumn("{task.description}"), BarColumn(), TextColumn("{task.fields[status]}"))
     with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bars:

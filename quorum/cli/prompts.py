@@ -25,7 +25,7 @@ def list_prompts(context: typer.Context, json: AsJson = False, settings: Setting
     if context.invoked_subcommand is not None:
         if settings and context.invoked_subcommand == "try":
             raise SetupError("quorum prompts try takes no --set, because no setting changes how a reply is read.")
-        # Options before the command are the defaults of its own options.
+        # Options before the subcommand, as in `quorum prompts --json show answer`, are the defaults of its own options.
         context.default_map = {context.invoked_subcommand: {"json": json, "settings": settings}}
         return
     rows = list(map(asdict, list_descriptions(settings)))
@@ -126,7 +126,7 @@ def read_overrides(settings: Sequence[str] | None) -> "Overrides":
 
 
 def check_name(name: str) -> None:
-    """Raise a `SetupError` for a name that no prompt has."""
+    """Raise a `SetupError` if no prompt has this name."""
     from difflib import get_close_matches
 
     from quorum.prompts import BUILT_IN
@@ -137,18 +137,18 @@ def check_name(name: str) -> None:
         raise SetupError(f"There is no prompt {name!r}; {suggestion}")
 
 
-def read_text(reply: str) -> str:
+def read_text(reply_file: str) -> str:
     """The text of a file, or of stdin for "-"."""
     from quorum.core.files import read_regular
 
-    if reply == "-":
+    if reply_file == "-":
         return sys.stdin.read()
     try:
-        return read_regular(Path(reply)).decode("utf-8-sig")
+        return read_regular(Path(reply_file)).decode("utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else "not UTF-8"
         raise SetupError(
-            f"The reply {reply!r} cannot be read ({reason}); give a UTF-8 text file, or - for standard input."
+            f"The reply {reply_file!r} cannot be read ({reason}); give a UTF-8 text file, or - for standard input."
         ) from None
 
 

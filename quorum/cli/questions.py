@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from quorum.evaluation.questions.estimate import Estimate
     from quorum.evaluation.questions.write import WrittenQuestions
 
+# why the file holds fewer questions of a kind than the user wants: reason in `WrittenQuestions.end_reasons` -> text
 END_REASONS = {
     "corpus": "the corpus has no more passages for such questions",
     "tries": "four drafts for each wanted question were written",
@@ -36,11 +37,16 @@ def questions(
     ] = None,
     n: Annotated[int, typer.Option("--n", metavar="N", help="Questions wanted in the file.")] = 100,
     mix: Annotated[
-        str, typer.Option("--mix", metavar="KIND=SHARE,...", help="Kinds: single, two (passages), unanswerable.")
+        str,
+        typer.Option(
+            "--mix",
+            metavar="KIND=SHARE,...",
+            help="Share of each kind: single (from one passage), two (from two passages), unanswerable.",
+        ),
     ] = "single=70,two=15,unanswerable=15",
-    out: Annotated[Path, typer.Option("--out", metavar="FILE", help="File to write and to continue.")] = Path(
-        "questions.jsonl"
-    ),
+    out: Annotated[
+        Path, typer.Option("--out", metavar="FILE", help="File to write; a file of an earlier run is continued.")
+    ] = Path("questions.jsonl"),
     model: Model = None,
     verifier: Annotated[
         str | None,
@@ -49,7 +55,8 @@ def questions(
     seed: Annotated[int | None, typer.Option("--seed", metavar="N", help="Seed for drawing the passages.")] = None,
     min_words: Annotated[int, typer.Option("--min-words", metavar="N", help="Skip shorter passages.")] = 20,
     threshold: Annotated[
-        float, typer.Option("--threshold", metavar="F1", help="Token F1 from which an answer counts as right.")
+        float,
+        typer.Option("--threshold", metavar="F1", help="Token F1 from which the verifier's answer counts as right."),
     ] = 0.6,
     writes_rejected: Annotated[
         bool, typer.Option("--all", help="Write rejected questions, too, with keep: false.")
@@ -116,7 +123,7 @@ def questions(
 
 
 def describe_writing_estimate(estimate: "Estimate") -> str:
-    """A sentence such as 'To write 100 questions: 330 calls, ...', which assumes that every first draft is kept."""
+    """A sentence such as "To write 100 questions: 330 calls, ... if every draft is kept; 1,200 calls at the most."."""
     from quorum.core.text import format_count
     from quorum.evaluation.compare.format_figures import describe_bill
 
@@ -129,7 +136,10 @@ def describe_writing_estimate(estimate: "Estimate") -> str:
 
 
 def print_written_questions(outcome: "WrittenQuestions") -> None:
-    """Print the counts of written, kept and rejected questions on stdout, and costs and failures on stderr."""
+    """Print the counts of written, kept and rejected questions on stdout, and calls, tokens and failures on stderr.
+
+    Ends the command with exit code 1 if a draft failed or the file holds no kept question.
+    """
     from quorum.core.text import format_count
     from quorum.evaluation.questions.check import FAULT_DESCRIPTIONS
     from quorum.evaluation.questions.write import count_missing
@@ -165,7 +175,7 @@ def print_written_questions(outcome: "WrittenQuestions") -> None:
         consequence = (
             "other drafts took their place"
             if is_complete
-            else "the same command again asks for the questions that are still missing"
+            else "run the same command again to ask for the questions that are still missing"
         )
         typer.echo(f"quorum: {failure}; {consequence}.", err=True)
     if failure_count or not kept_count:

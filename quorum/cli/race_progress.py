@@ -14,7 +14,7 @@ import typer
 from rich.console import RenderableType
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-from quorum.cli.progress import ProgressCallback, show_stages
+from quorum.cli.progress import ProgressCallback, make_stage_callback
 from quorum.cli.show import make_stderr_console
 
 if TYPE_CHECKING:
@@ -60,7 +60,7 @@ def show_race(
                     progress_words = f"after {race.asked_when_dropped[name]:,} of {race.question_count:,} questions"
                     typer.echo(f"quorum: the race dropped {name} {progress_words}.", err=True)
 
-        yield show_stages(bars), watch
+        yield make_stage_callback(bars), watch
 
 
 class ShownState:

@@ -29,7 +29,9 @@ def serve(
     host: Host = "127.0.0.1",
     port: Port = 8765,
     token: Tokens = None,
-    no_page: Annotated[bool, typer.Option("--no-page", help="Serve the API alone; needs no extra.")] = False,
+    no_page: Annotated[
+        bool, typer.Option("--no-page", help="Serve the API without the page; this does not need the extra [ui].")
+    ] = False,
     collection: FirstCollection = None,
     collections: MoreCollections = "",
     model: Model = None,

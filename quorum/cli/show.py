@@ -150,7 +150,7 @@ def describe_run(result: Result, method: str) -> list[str]:
         *([format_count(malformed, "malformed reply", "malformed replies")] if malformed else []),
         *([format_count(wordy_answers, "wordy answer")] if wordy_answers else []),
         *(["temperature refused: the model does not take temperature 0"] if result.get("temperature_refused") else []),
-        *([f"{format_count(dropped_count, 'passage')} dropped to fit the window"] if dropped_count else []),
+        *([f"{format_count(dropped_count, 'passage')} dropped to fit the model's window"] if dropped_count else []),
     ]
 
 

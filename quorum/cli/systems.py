@@ -15,15 +15,16 @@ OwnSystems: TypeAlias = Annotated[
     typer.Option(
         "--system",
         metavar="NAME=SPEC",
-        help="Your own system that is a stage of a cascade from quorum compose; may be given several times.",
+        help="Your own system that is a stage of a cascade from quorum compose; repeat the option for several systems.",
     ),
 ]
 
 
 def find_method_with_systems(name: str, own_systems: Sequence[str] | None) -> "Method":
-    """The method with this name; for a composed.json file, the method in it.
+    """The method with this name. name: a method, or the path of the composed.json file of a composed method.
 
-    own_systems: the user's own question-answering systems as NAME=SPEC. A composed method may ask them in its stages.
+    own_systems: the user's own question-answering systems as NAME=SPEC. Only a composed method asks them, in its
+    stages.
     """
     from quorum.core.composed_file import is_composed_file_name
     from quorum.graphs import find_method
@@ -35,5 +36,8 @@ def find_method_with_systems(name: str, own_systems: Sequence[str] | None) -> "M
 
     specs = read_systems(own_systems)
     if not is_composed_file_name(name):
-        raise SetupError(f"--system {next(iter(specs))} is for a composed method; give its file with --method.")
+        raise SetupError(
+            f"--system {next(iter(specs))} is only for a composed method, but the method is {name}; "
+            "give --method the composed.json file that quorum compose wrote."
+        )
     return make_composed_method(name, specs)

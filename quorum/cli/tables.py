@@ -24,7 +24,9 @@ if TYPE_CHECKING:
 
 
 class TableColumn(NamedTuple):
-    """A column of a table. scale, digits: factor and decimals of a value; has_interval: also show its interval."""
+    """A column of a table. measure: the key of its values in the summary; scale: the factor by which a value is shown;
+    digits: its decimals; has_interval: whether to show its 95% interval, too.
+    """
 
     title: str
     measure: str
@@ -37,7 +39,7 @@ ANSWER_COLUMNS = {name: TableColumn(title, name, has_interval=True) for name, ti
 OTHER_ANSWER_COLUMNS = (
     TableColumn("contains", "contains"),
     TableColumn("%Unk", "unknown"),
-    TableColumn("%NM", "right_answer_outvoted"),  # "no majority": the paper's name, see docs/measures.md
+    TableColumn("%NM", "right_answer_outvoted"),  # "no majority", the name in Liu et al. 2024; see docs/measures.md
     TableColumn("%among votes", "right_answer_among_votes"),
 )
 PASSAGE_COLUMNS = (
@@ -88,8 +90,9 @@ def make_score_tables(
 ) -> list[RenderableType]:
     """The tables of `quorum eval`: scores of the answers, differences between methods, measures of passages, costs.
 
-    measures: those by which the methods are compared; user_measures: the user's own; own_table_measures: shown in a
-    table of their own, in place of the measures of passages. Metrics of installed packages have a column each.
+    measures: the measures by which the methods are compared. user_measures: the measures that the user gave with
+    `--measure`. own_table_measures: measures that an experiment shows in a separate table; the measures of passages are
+    then left out. Every metric of an installed package has a column.
     """
     user_columns = [TableColumn(name, name, 1, 3) for name in (*list_used_plugin_metrics(summary), *user_measures)]
     answers = [
@@ -119,7 +122,7 @@ def keep_columns_with_values(summary: Summary, columns: Iterable[TableColumn]) -
 
 
 def make_measure_table(summary: Summary, columns: Sequence[TableColumn], *, counts: bool = False) -> Table:
-    """One row per method; with `counts` also the numbers of questions and of failures, if there are any."""
+    """One row per method. With `counts`, also the number of questions and the failures, for each kind that occurred."""
     failures = [name for name in FAILURE_COUNTS if counts and any(row.get(name) for row in summary.values())]
     titles = [name.replace("_", " ") for name in failures]
     table = make_plain_table(
@@ -133,7 +136,7 @@ def make_measure_table(summary: Summary, columns: Sequence[TableColumn], *, coun
 
 
 def format_cell(row: Mapping[str, float | int | None], column: TableColumn) -> str:
-    """'15.0', or '15.0 [11.2, 19.1]'; '-' if the method has no such measure."""
+    """'15.0', or '15.0 [11.2, 19.1]'; '-' if the row has no value in this column."""
     value = row.get(column.measure)
     if value is None:
         return "-"
@@ -144,7 +147,7 @@ def format_cell(row: Mapping[str, float | int | None], column: TableColumn) -> s
 
 
 def format_interval(value: float, low: float, high: float, sign: str = "") -> str:
-    """A share in percent with the ends of its interval; zero has no sign."""
+    """A share in percent with the ends of its interval. sign: "+" to put a plus before positive numbers."""
     mean, *ends = (
         f"{round(100 * item, 1) + 0.0:{sign if round(100 * item, 1) else ''}.1f}" for item in (value, low, high)
     )
@@ -153,18 +156,20 @@ def format_interval(value: float, low: float, high: float, sign: str = "") -> st
 
 def make_difference_table(comparison: Comparison, measures: Sequence[str]) -> Group:
     """The difference of each method from the baseline, with 95% intervals and adjusted p-values."""
-    shown = [name for name in measures if any(name in differences for differences in comparison["methods"].values())]
-    titles = [title for name in shown for title in (ANSWER_COLUMNS[name].title, "p")]
-    table = make_plain_table("method", *titles, *(["n needed"] if shown else []), align_right=True)
+    shown_measures = [
+        name for name in measures if any(name in differences for differences in comparison["methods"].values())
+    ]
+    titles = [title for name in shown_measures for title in (ANSWER_COLUMNS[name].title, "p")]
+    table = make_plain_table("method", *titles, *(["n needed"] if shown_measures else []), align_right=True)
     for name, difference in comparison["methods"].items():
-        cells = [text for measure in shown for text in format_difference(difference.get(measure))]
+        cells = [text for measure in shown_measures for text in format_difference(difference.get(measure))]
         needed_cell = (
             [
-                format_questions_needed(difference[shown[0]]["questions_needed"])
-                if shown and shown[0] in difference
+                format_questions_needed(difference[shown_measures[0]]["questions_needed"])
+                if shown_measures[0] in difference
                 else "-"
             ]
-            if shown
+            if shown_measures
             else []
         )
         table.add_row(Text(name, style="bold"), *cells, *needed_cell)
@@ -185,17 +190,17 @@ def describe_comparison(comparison: Comparison) -> str:
         f"Difference from {comparison['baseline']} on {questions} that all answered{left_out_note}; p by Holm; "
         "n needed: for significance"
         + (
-            "; a missing p means that a race dropped one of the two methods: that difference is over the questions "
-            "that both methods were asked" * has_race
+            "; a missing p means that a race dropped one of the two methods or has not ended: that difference is over "
+            "the questions that both methods were asked" * has_race
         )
     )
 
 
 def format_difference(difference: Difference | None) -> tuple[str, str]:
-    """'+5.0 [+1.2, +9.0]' and the adjusted p."""
+    """'+5.0 [+1.2, +9.0]' and the adjusted p; '-' for what is missing."""
     if difference is None:
         return "-", "-"
-    if difference["test"] == "race":  # a race dropped one of the two methods: only the interval holds
+    if difference["test"] == "race":  # a race dropped one of the two methods or has not ended: only the interval holds
         return format_interval(difference["difference"], difference["low"], difference["high"], "+"), "-"
     p = difference["p_holm"]
     return format_interval(
@@ -211,33 +216,40 @@ def format_questions_needed(needed: int | None) -> str:
 def make_answer_share_table(figures: Iterable["MethodFigures"], wrong_cost: float) -> Table:
     """The shares of right, wrong and unknown answers of every method.
 
-    If wrong answers have a cost, also the mean worth: a right answer is worth 1, an unknown one 0, a wrong one -cost.
+    If wrong answers have a cost, also the mean worth: a right answer is worth 1, an unknown one 0, a wrong one minus
+    `wrong_cost`.
     """
     worth_title = ["worth"] if wrong_cost else []
     table = make_plain_table("method", "right, %", "wrong, %", "unknown, %", *worth_title, "", align_right=True)
-    for item in (figure for figure in figures if figure.n):
-        shares = (item.right, item.wrong, item.unknown)
+    for method in (method for method in figures if method.n):
+        shares = (method.right, method.wrong, method.unknown)
         cells = [f"{100 * share:.1f}" for share in shares]
-        worth = [format_interval(item.quality, item.low, item.high)] if wrong_cost else []
-        table.add_row(Text(item.name, style="bold"), *cells, *worth, draw_bar(shares, BAR_WIDTH))
+        worth = [format_interval(method.quality, method.low, method.high)] if wrong_cost else []
+        table.add_row(Text(method.name, style="bold"), *cells, *worth, draw_bar(shares, BAR_WIDTH))
     return table
 
 
 def make_race_table(race: "RaceResult") -> Group:
-    """Every method of a race: how many questions it was asked, and the interval that holds at every moment."""
+    """Every method of a race: how many questions it was asked, and its mean.
+
+    The interval of the mean holds at every moment of the race.
+    """
     return make_standings_table(race, race.standings.values())
 
 
 def make_standings_table(race: "RaceResult | RunningRace", standings: Iterable["Standing"]) -> Group:
-    """The methods of a race at one moment."""
+    """The methods of a race at one moment, as in `make_race_table`, and which of them were dropped."""
     questions = race.question_count
     table = make_plain_table("method", "asked", ANSWER_COLUMNS[race.measure].title, "", align_right=True)
-    for item in sort_standings(standings):
-        mean = "-" if item.mean is None else format_interval(item.mean, item.low, item.high)
-        state = "dropped" if item.dropped else ""
-        style = "dim" if item.dropped else "bold"
+    for standing in sort_standings(standings):
+        mean = "-" if standing.mean is None else format_interval(standing.mean, standing.low, standing.high)
+        state = "dropped" if standing.dropped else ""
+        style = "dim" if standing.dropped else "bold"
         table.add_row(
-            Text(item.method, style=style), f"{item.asked:,} of {questions:,}", mean, Text(state, style="red")
+            Text(standing.method, style=style),
+            f"{standing.asked_count:,} of {questions:,}",
+            mean,
+            Text(state, style="red"),
         )
     question_set = "questions like these" if race.mode == "future" else "these questions"
     progress = f"The race after {race.settled_count:,} of {questions:,} questions"
@@ -245,7 +257,7 @@ def make_standings_table(race: "RaceResult | RunningRace", standings: Iterable["
 
 
 def make_analysis_table(title: str, rows: Sequence[Mapping[str, Any]]) -> Group:
-    """A further table of an experiment. The first column is aligned left, all others right."""
+    """A table that an experiment adds to its score tables. The first column is aligned left, all others right."""
     columns = list(dict.fromkeys(key for row in rows for key in row))
     table = make_plain_table(columns[0] if columns else "", *columns[1:], align_right=True)
     for row in rows:
@@ -254,7 +266,7 @@ def make_analysis_table(title: str, rows: Sequence[Mapping[str, Any]]) -> Group:
 
 
 def format_value(value: Any) -> str:
-    """Shares in percent, with their interval if they have one; counts and texts as they are."""
+    """A share (a float) in percent; a tuple is a share with the ends of its interval; counts and texts as they are."""
     if isinstance(value, tuple):
         return format_interval(*value)
     if isinstance(value, float):

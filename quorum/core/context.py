@@ -130,7 +130,8 @@ class Context:
     sure_parts: Annotated[
         Literal["summaries", "ranking", "validity+ranking"],
         describe(
-            "sure: answer from the summaries, or choose a candidate by ranking, or by validity and ranking",
+            "sure: answer from the summaries (summaries), or choose a candidate by ranking (ranking) or by validity "
+            "and ranking (validity+ranking)",
             "validity+ranking",
         ),
     ] = define("sure_parts", "validity+ranking")
@@ -145,8 +146,8 @@ class Context:
     filter_turns: Annotated[
         int,
         describe(
-            "blendfilter: judge the passages and choose among them in two calls (2) or in one (1); reason and extract "
-            "the answer in as many",
+            "blendfilter: use two calls (2) or one call (1) to judge the passages and choose among them, and the same "
+            "number to reason and extract the answer",
             2,
             ge=1,
             le=2,

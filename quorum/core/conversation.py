@@ -1,5 +1,6 @@
 """A conversation: its turns, and the input, state and output of the graph that answers follow-up questions."""
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any
 
@@ -10,8 +11,20 @@ from typing_extensions import TypedDict
 from quorum.core.errors import SetupError
 from quorum.core.state import Passage, Result, State
 
-# "human" and "ai" are LangChain's words for the other two.
+# "human" and "ai" are LangChain's words for "user" and "assistant".
 SPEAKER_OF_ROLE = {"user": "user", "human": "user", "assistant": "assistant", "ai": "assistant"}
+
+# What `quorum serve` adds to an answer: words before an unsure answer; then, after the answer, a note about the
+# question's language, a quotation, and the sources.
+UNSURE_PREFIX = "Not sure. Perhaps: "
+LANGUAGE_NOTE_START = "The question looks like "
+CLOSEST_SENTENCE_HEADING = "The closest sentence:"
+SOURCES_HEADING = "\n\nSources:\n"
+TEXT_AFTER_ANSWER = re.compile(
+    rf"(?:\n\n{LANGUAGE_NOTE_START}[^\n]*)?(?:\n\n(?:{CLOSEST_SENTENCE_HEADING}\n)?> [^\n]*)?"
+    rf"(?:{SOURCES_HEADING}.*)?\Z",
+    re.DOTALL,
+)
 
 
 class Turn(TypedDict):
@@ -22,7 +35,12 @@ class Turn(TypedDict):
 
 
 class ConversationInput(TypedDict, total=False):
-    """messages: the conversation, whose last user message is the question. On a thread, send only the new message."""
+    """The input of the graph.
+
+    messages: the conversation, whose last user message is the question. On a thread of a checkpointer, which keeps the
+    earlier messages, send only the new one. given: passages to answer from in place of retrieved ones; gold_answers:
+    the accepted answers, which only filter_mode=silver reads.
+    """
 
     messages: Annotated[list[AnyMessage], add_messages]
     given: list[Passage] | None
@@ -40,7 +58,7 @@ class ConversationResult(Result, total=False):
 
 
 class ConversationState(State, total=False):
-    """history: the turns before the question, oldest first."""
+    """The graph's state. messages: the whole conversation; history: the turns before the question, oldest first."""
 
     messages: Annotated[list[AnyMessage], add_messages]
     history: list[Turn]
@@ -53,11 +71,20 @@ def read_history(history: Sequence[Mapping[str, Any]]) -> list[Turn]:
     [{'role': 'user', 'content': 'Who built it?'}]
     """
     for number, item in enumerate(history, start=1):
-        if not (
-            isinstance(item, Mapping) and item.get("role") in SPEAKER_OF_ROLE and isinstance(item.get("content"), str)
-        ):
+        role, content = (item.get("role"), item.get("content")) if isinstance(item, Mapping) else (None, None)
+        if not (isinstance(role, str) and role in SPEAKER_OF_ROLE and isinstance(content, str)):
             raise SetupError(
                 f"Item {number} of the history is not a turn ({item!r:.80}); give {{'role': 'user' or 'assistant', "
                 "'content': text}."
             )
     return [Turn(role=SPEAKER_OF_ROLE[item["role"]], content=str(item["content"])) for item in history]
+
+
+def remove_served_additions(text: str) -> str:
+    """An assistant's message without what `quorum serve` adds to an answer. Clients send it back as history.
+
+    >>> remove_served_additions('Not sure. Perhaps: 1931\\n\\n> Built in **1931**.\\n\\nSources:\\n1. Towers: "Built"')
+    '1931'
+    """
+    additions = TEXT_AFTER_ANSWER.search(text)
+    return text[: additions.start() if additions else len(text)].removeprefix(UNSURE_PREFIX)

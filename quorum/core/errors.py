@@ -1,9 +1,9 @@
 """Quorum's exceptions.
 
-RuntimeError         LangGraph's server shows a RuntimeError's message to its client, but not those of other exceptions
+RuntimeError         LangGraph's server shows the message of a RuntimeError to its client, but of no other exception
 └── QuorumError      any error that Quorum raises on purpose
     ├── SetupError   a mistake in input or configuration: what is wrong, what was given, what to do next (exit code 2)
-    └── CallError    a model call that failed after its retries: an error row in an evaluation (exit code 1)
+    └── CallError    a call of a model or of a user's system that failed: an error row in an evaluation (exit code 1)
         └── TooLong  the prompt does not fit the model's window (the caller drops a passage and tries again)
 """
 
@@ -19,7 +19,10 @@ class SetupError(QuorumError):
 
 
 class CallError(QuorumError):
-    """A model call that failed after its retries. `status` is the server's HTTP status, or None without a reply."""
+    """A call of a model, or of a user's own system, that failed (after its retries, if there are any).
+
+    status: the HTTP status of the server's response; None without one.
+    """
 
     def __init__(self, message: str, status: int | None = None) -> None:
         super().__init__(message)

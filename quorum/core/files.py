@@ -10,14 +10,13 @@ from io import BufferedReader
 from pathlib import Path
 from typing import IO, BinaryIO, TypeVar, cast
 
-LARGEST_FILE = 200_000_000  # bytes that are read at once
-LONGEST_LINE = 64_000_000  # bytes or characters of one line
+LARGEST_FILE = 200_000_000  # bytes; the largest file that `read_regular` reads by default
+LONGEST_LINE = 64_000_000  # bytes, or characters in a text file; the longest line that is read by default
 SPECIAL_FILES = {
     stat.S_IFIFO: "a pipe",
     stat.S_IFCHR: "a device",
     stat.S_IFBLK: "a device",
     stat.S_IFSOCK: "a socket",
-    stat.S_IFDIR: "a folder",
 }
 INVISIBLE_CHARACTERS = re.compile(
     r"[\x00-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ud800-\udfff]"
@@ -28,16 +27,17 @@ Line = TypeVar("Line", str, bytes)
 def open_regular(path: str | Path) -> BufferedReader:
     """A regular file, opened to read bytes.
 
-    A folder, a pipe or a device raises an OSError whose `strerror` says so; none of them is read or waited for.
+    Raises an OSError for a folder, a pipe or a device, without reading it or waiting for it. `strerror` says what it
+    is.
 
     >>> open_regular("/dev/zero")
     Traceback (most recent call last):
     OSError: [Errno 22] a device, not a regular file: '/dev/zero'
     """
-    check_regular(os.stat(path).st_mode, path)  # opening a device may already have an effect
+    check_regular(os.stat(path).st_mode, path)  # before it is opened, because even opening a device may have an effect
     descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
     try:
-        check_regular(os.fstat(descriptor).st_mode, path)  # another file may have taken its place
+        check_regular(os.fstat(descriptor).st_mode, path)  # another file may have taken the first one's place
         return os.fdopen(descriptor, "rb")
     except BaseException:
         os.close(descriptor)

@@ -1,5 +1,5 @@
 """Reads JSON from files, servers and models. A fault in a text is always a JSONDecodeError, and bytes that are not
-UTF-8 are a UnicodeDecodeError. Every string of the value can be encoded in UTF-8.
+UTF-8 are a UnicodeDecodeError. Every string of the parsed value can be encoded in UTF-8.
 """
 
 import json
@@ -14,8 +14,8 @@ def parse_json(text: str | bytes) -> Any:
     """The value of a JSON text. Lone surrogates in its strings are replaced (see `replace_lone_surrogates`).
 
     Raises json.JSONDecodeError if the text is not JSON, is nested too deeply or has a number with thousands of digits.
-    The standard library raises three different errors for these. Raises UnicodeDecodeError for bytes that are not
-    UTF-8; a byte order mark is allowed.
+    (`json.loads` raises a different error in each of these three cases.) Raises UnicodeDecodeError for bytes that are
+    not UTF-8; a byte order mark is allowed.
     """
     decoded_text = replace_lone_surrogates(text) if isinstance(text, str) else text.decode("utf-8-sig")
     try:
@@ -30,7 +30,7 @@ def parse_json(text: str | bytes) -> Any:
 
 
 def replace_lone_surrogates(text: str) -> str:
-    """The text with U+FFFD in the place of lone surrogates.
+    """The text with U+FFFD in the place of each lone surrogate.
 
     A lone surrogate is half of a character. A str can hold it, and JSON can write it as an escape, but UTF-8 cannot
     encode it.
@@ -39,7 +39,7 @@ def replace_lone_surrogates(text: str) -> str:
 
 
 def replace_surrogates_in_strings(value: Any) -> Any:
-    """The value with lone surrogates replaced in all its strings and keys."""
+    """A parsed JSON value with the lone surrogates replaced in all its strings and keys."""
     if isinstance(value, str):
         return replace_lone_surrogates(value)
     if isinstance(value, dict):

@@ -8,7 +8,8 @@ from quorum.core.state import Passage, Place
 
 
 def describe_place(passage: Passage) -> str:
-    """Where a passage stands: "handbook.pdf, p. 12, Leave > Parental"; empty for a passage that comes from no file.
+    """Where a passage stands: its first place, such as "handbook.pdf, p. 12, Leave > Parental", then up to three other
+    files that contain it. Empty for a passage that comes from no file.
 
     >>> place = {"file": "/docs/handbook.pdf", "page": 12, "headings": ["Leave", "Parental"]}
     >>> describe_place({"id": "1", "title": "Handbook", "text": "...", "places": [place]})
@@ -18,12 +19,14 @@ def describe_place(passage: Passage) -> str:
     if not places:
         return ""
     other_files = list(dict.fromkeys(get_file_name(place) for place in places[1:]))
-    also = f" (also in {', '.join(other_files[:3])}{', ...' if other_files[3:] else ''})" if other_files else ""
-    return format_place(places[0]) + also
+    other_files_note = (
+        f" (also in {', '.join(other_files[:3])}{', ...' if other_files[3:] else ''})" if other_files else ""
+    )
+    return format_place(places[0]) + other_files_note
 
 
 def format_place(place: Place) -> str:
-    """File, page or line, and headings."""
+    """The file's name, then the page, the line and the headings, if they are known."""
     parts = [get_file_name(place)]
     if "page" in place:
         parts.append(f"p. {place['page']}")
@@ -35,7 +38,7 @@ def format_place(place: Place) -> str:
 
 
 def get_file_name(place: Place) -> str:
-    """The file's name without its folders."""
+    """The file's name without its folders; invisible characters are written as escapes."""
     return escape_name(Path(place["file"]).name or place["file"])
 
 

@@ -3,7 +3,7 @@
 A package names its additions in its pyproject.toml (docs/plugins.md shows a complete package):
 
     [project.entry-points."quorum.methods"]
-    echo = "my_package:graph"
+    echo = "my_package:method"
 
 Each group of entry points, such as quorum.methods, is looked up once per process, when it is first needed. A package
 that cannot be used causes a warning that names it, never an error: Quorum works without it.

@@ -1,7 +1,7 @@
 """Connects to Ray (extra `ray`): joins the cluster that RAY_ADDRESS names, or starts Ray on this machine.
 
 `check_engine` tests the option `--engine`; `connect_cluster` joins or starts Ray and checks every machine.
-`quorum.core.ray_workers` does the work.
+`quorum.core.ray_workers` then runs functions on these machines.
 """
 
 import os
@@ -23,7 +23,7 @@ RAY_ENVIRONMENT = {
     "RAY_USAGE_STATS_ENABLED": "0",  # Ray must not send usage reports
     "RAY_DEDUP_LOGS_SKIP_REGEX": ".",  # Ray prints no log line: Quorum itself reports a worker that exits
     "RAY_BACKEND_LOG_LEVEL": "fatal",
-    "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0",
+    "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0",  # Ray must not hide the GPUs from workers that reserve none
     "RAY_ENABLE_AUTO_CONNECT": "0",  # a thread that reads results after ray.shutdown() must not start Ray again
     "RAY_agent_register_timeout_ms": "120000",  # a busy machine needs longer than the default
 }
@@ -35,8 +35,8 @@ def check_engine(engine: str) -> None:
         raise SetupError(f"There is no engine {engine!r}; choose one of: {', '.join(ENGINES)}.")
     if engine == "ray" and not all(map(find_version, ("ray", "pyarrow"))):
         raise SetupError(
-            "The engine 'ray' needs the package ray, which is not installed; run: pip install 'quorum-rag[ray]' "
-            "(in a checkout: pip install -e '.[ray]')"
+            "The engine 'ray' needs the packages ray and pyarrow, which are not both installed; run: "
+            "pip install 'quorum-rag[ray]' (in a checkout: pip install -e '.[ray]')"
         )
 
 
@@ -94,8 +94,9 @@ def explain_failed_start(address: str, error: Exception) -> SetupError:
     if not address:
         return SetupError(f"Ray cannot start here ({reason}); see /tmp/ray/session_latest/logs.")
     return SetupError(
-        f"The Ray cluster at RAY_ADDRESS={address} cannot be joined ({reason}); run this on one of its machines (ray "
-        "start --head, on the others ray start --address=HOST:6379), or unset RAY_ADDRESS to use only this machine."
+        f"The Ray cluster at RAY_ADDRESS={address} cannot be joined ({reason}); run this command on a machine of the "
+        "cluster (to start one: ray start --head on its first machine, ray start --address=HOST:6379 on each of the "
+        "others), or unset RAY_ADDRESS to use only this machine."
     )
 
 
@@ -106,7 +107,7 @@ def check_address(address: str) -> None:
     parts = urlsplit(address if "://" in address else f"gcs://{address}")
     if parts.scheme != "gcs":
         raise SetupError(
-            f"RAY_ADDRESS is {address!r}; run this on a machine of the cluster and give HOST:PORT (the port is "
+            f"RAY_ADDRESS is {address!r}; run this command on a machine of the cluster and give HOST:PORT (the port is "
             "usually 6379), because Ray's client protocol cannot read the files of this machine."
         )
     try:
@@ -138,7 +139,7 @@ def check_machines(needed_paths: list[str]) -> None:
             version = "unknown"
         return socket.gethostname(), missing_packages, version, [path for path in paths if not os.path.exists(path)]
 
-    replies = [
+    inspections = [
         ray.remote(inspect_machine)
         .options(num_cpus=0, scheduling_strategy=NodeAffinitySchedulingStrategy(node["NodeID"], soft=False))
         .remote(REQUIRED_PACKAGES, needed_paths)
@@ -146,7 +147,7 @@ def check_machines(needed_paths: list[str]) -> None:
         if node["Alive"]
     ]
     try:
-        for host, missing_packages, version, missing_files in ray.get(replies, timeout=INSPECT_TIMEOUT_S):
+        for host, missing_packages, version, missing_files in ray.get(inspections, timeout=INSPECT_TIMEOUT_S):
             check_machine(host, missing_packages, version, missing_files)
     except GetTimeoutError:
         raise SetupError(
@@ -154,12 +155,12 @@ def check_machines(needed_paths: list[str]) -> None:
         ) from None
     except RayError as error:
         raise SetupError(
-            f"A machine of the Ray cluster cannot work ({get_first_line(error)}); run: ray status."
+            f"A machine of the Ray cluster cannot run tasks ({get_first_line(error)}); run: ray status."
         ) from error
 
 
 def check_machine(host: str, missing_packages: list[str], version: str, missing_files: list[str]) -> None:
-    """Raise a `SetupError` if the machine cannot import Quorum, has another version or does not see a file."""
+    """Raise a `SetupError` if the machine cannot import Quorum, has another version or lacks a needed file."""
     own_version = find_version("quorum-rag") or "unknown"
     if missing_packages:
         raise SetupError(
@@ -168,7 +169,7 @@ def check_machine(host: str, missing_packages: list[str], version: str, missing_
         )
     if version != own_version:
         raise SetupError(
-            f"The Ray machine {host} has Quorum {version}, this one {own_version}; install the same on both."
+            f"The Ray machine {host} has Quorum {version}, this one {own_version}; install the same version on both."
         )
     if missing_files:
         raise SetupError(

@@ -1,8 +1,8 @@
 """Maps a stream of items over worker processes with Ray Data (extra `ray`).
 
 The driver's machine reads the items one by one, each worker takes the next item as soon as it is free, and results come
-back in the order in which they are ready (or in that of the items: `WorkerPool.keeps_order`). No process ever holds all
-items. Call `map_items` inside `quorum.core.ray_cluster.connect_cluster`.
+back in the order in which they are ready, or in the order of the items if `WorkerPool.keeps_order` is True. No process
+ever holds all items. Call `map_items` inside `quorum.core.ray_cluster.connect_cluster`.
 """
 
 import os
@@ -18,7 +18,7 @@ from typing import Any, Literal
 from quorum.core.errors import SetupError
 from quorum.core.ray_cluster import get_first_line
 
-ItemOrError = tuple[Literal["item", "error"], Any]
+ItemOrError = tuple[Literal["item", "error"], Any]  # with "item": an item or its result; with "error": an exception
 
 
 @dataclass(frozen=True)
@@ -134,14 +134,14 @@ class ItemWorker:
         self.failure: Exception | None = None
         try:
             self.work = make_work(*arguments)
-        except Exception as error:  # noqa: BLE001  returned for the first item
+        except Exception as error:  # noqa: BLE001  `process` returns it in place of every result
             self.failure = make_portable(error)
 
     def __call__(self, batch: Any) -> Any:
         return pack_item(self.process(pickle.loads(batch["item"][0].as_py())))
 
     def process(self, item: ItemOrError) -> ItemOrError:
-        """The result of one item, or the exception in its place."""
+        """The result of one item, or the exception that prevented it."""
         if self.work is None:
             return "error", self.failure
         if item[0] == "error":

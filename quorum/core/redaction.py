@@ -1,6 +1,6 @@
 """Removes keys, tokens, passwords and logins from a text before it is shown, logged or stored.
 
-A server's error message may repeat what it was sent: the `Authorization` header, or an address with a password in it.
+A server's error message may repeat what the server was sent: the `Authorization` header, or a URL with a password.
 """
 
 import base64
@@ -11,8 +11,9 @@ from urllib.parse import unquote, urlsplit
 
 SECRET_NAME = re.compile(r"KEY|TOKEN|SECRET|PASSWORD", re.IGNORECASE)
 SHORTEST_SECRET = 8  # characters; shorter values, such as "none", are placeholders
-SHORTEST_PASSWORD = 4  # characters; a shorter password of a URL would be found in ordinary text
+SHORTEST_PASSWORD = 4  # characters; a shorter password of a URL is not removed, because ordinary words may contain it
 URL_LOGIN = re.compile(r"(\b[a-z][\w+.-]*://)[^/\s@\"'<>]+@", re.IGNORECASE)
+# Each pattern matches a label, in group 1 (empty in the last pattern), and the credential after it. The label stays.
 CREDENTIAL_PATTERNS = (
     re.compile(r"(\bauthorization\b[\"']?\s*[:=]\s*[\"']?)(?:(?:bearer|basic|token|digest)\s+)?[^\s\"',;}]+", re.I),
     re.compile(r"(\bbearer\s+)(?=[^\s\"',;}]*\d|[^\s\"',;}]{20})[^\s\"',;}]+", re.I),
@@ -23,7 +24,7 @@ CREDENTIAL_PATTERNS = (
 
 
 def find_environment_secrets() -> tuple[str, ...]:
-    """The keys, tokens and passwords in environment variables, and the logins in addresses there."""
+    """The keys, tokens and passwords in environment variables, and the logins of URLs there; the longest is first."""
     secrets = {
         value for name, value in os.environ.items() if SECRET_NAME.search(name) and len(value) >= SHORTEST_SECRET
     }
@@ -33,12 +34,14 @@ def find_environment_secrets() -> tuple[str, ...]:
     return tuple(sorted(secrets, key=len, reverse=True))
 
 
-def find_login_secrets(address: str) -> Iterator[str]:
-    """The password in an address, as written, decoded, and as HTTP's basic authentication sends it."""
+def find_login_secrets(url: str) -> Iterator[str]:
+    """The secrets in a URL's login: its password, as written and decoded, and the text in base64 that HTTP's basic
+    authentication sends. The user name is the secret if there is no password.
+    """
     try:
-        parts = urlsplit(address.strip())
+        parts = urlsplit(url.strip())
         user, password = parts.username, parts.password
-    except ValueError:  # no address
+    except ValueError:  # not a URL
         return
     if user is None and password is None:
         return
@@ -51,14 +54,14 @@ def find_login_secrets(address: str) -> Iterator[str]:
 
 
 def remove_secrets(text: str, secrets: Iterable[str], mark: str) -> str:
-    """The text without these secrets and without logins in addresses."""
+    """The text with `mark` in place of each secret, and without the logins in URLs."""
     for secret in secrets:
         text = text.replace(secret, mark)
     return URL_LOGIN.sub(r"\1", text) if "://" in text else text
 
 
 def redact_secrets(text: str, secrets: Iterable[str] = ()) -> str:
-    """A server's message without the environment's secrets, without `secrets`, and without anything like a credential.
+    """The text with *** in place of `secrets`, secrets in environment variables, and whatever looks like a credential.
 
     >>> redact_secrets("Incorrect API key provided: sk-proj-12345678. Sent: Authorization: Bearer abcdef123")
     'Incorrect API key provided: ***. Sent: Authorization: ***'

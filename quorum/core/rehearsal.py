@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 
-IS_REHEARSAL: ContextVar[bool] = ContextVar("REHEARSING", default=False)
+IS_REHEARSAL: ContextVar[bool] = ContextVar("IS_REHEARSAL", default=False)
 
 
 @contextmanager

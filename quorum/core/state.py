@@ -36,7 +36,11 @@ class Passage(TypedDict):
 
 
 class Vote(TypedDict):
-    """The answer that one passage gives to the question. `rank` is the passage's rank, from 0; `passage` is its id."""
+    """The answer that one passage gives to the question.
+
+    rank: the passage's rank, from 0; passage: its id; unknown: whether the answer is unknown; weight: how much the vote
+    counts, 1 if it is missing.
+    """
 
     rank: int
     passage: str
@@ -94,9 +98,10 @@ class Step(TypedDict):
     The finished steps are in the state under `steps`. `quorum.stream` shows them in the `update` of its `NodeFinished`
     events.
 
-    query: the text that was searched for, such as a follow-up question; null in a step that only answers. passages:
-    the passages that the search found and a prompt showed. answer: the answer to the query, or to the question itself
-    in a step without a query.
+    thought: the reasoning that the model wrote in this step; may be empty. query: the text that was searched for, such
+    as a follow-up question; null in a step without a search. passages: the passages that the search found and a prompt
+    showed. answer: the answer to the query, or to the question itself in a step without a query; null if the step gave
+    none.
     """
 
     thought: str
@@ -117,7 +122,7 @@ class QueryPassages(TypedDict):
 
 
 class MaskedStatement(TypedDict):
-    """A statement in which [MASK] hides some words of the question. hidden_words: what it hides."""
+    """A statement in which [MASK] hides some words of the question. hidden_words: the words that [MASK] hides."""
 
     statement: str
     hidden_words: str
@@ -131,7 +136,10 @@ class VerifiedCandidate(TypedDict):
 
 
 class Usage(TypedDict):
-    """How many calls were made under one prompt name, and how many tokens they took."""
+    """How many calls were made under one prompt name, and how many tokens they took.
+
+    cached_tokens: the input tokens that the server's prefix cache held; input_tokens counts them, too.
+    """
 
     calls: int
     input_tokens: int
@@ -161,7 +169,7 @@ def add_counts(left: int | None, right: int | None) -> int:
     return (left or 0) + (right or 0)
 
 
-def is_either(left: bool | None, right: bool | None) -> bool:
+def is_either_true(left: bool | None, right: bool | None) -> bool:
     """Reducer: whether one of the two values is true."""
     return bool(left) or bool(right)
 
@@ -206,17 +214,18 @@ class WithheldAnswer(TypedDict):
 
 
 class Counters(TypedDict, total=False):
-    """The counters of a run or a part of it: calls and tokens, malformed replies, passages dropped to fit the window.
+    """The counters of a run or a part of it: calls and tokens, malformed replies, passages dropped because they
+    did not fit into the model's window.
 
     usage, malformed and wordy_answers have one entry per prompt name. wordy_answers: short answers with too many words.
-    temperature_refused: whether a model refused temperature 0, so that the same question may get another answer. A
-    subgraph returns counters but does not take them as input; otherwise they would be added twice.
+    temperature_refused: whether a model refused temperature 0; if so, the same question may get another answer the next
+    time. A subgraph returns counters but does not take them as input; otherwise they would be added twice.
     """
 
     usage: Annotated[dict[str, Usage], merge_usage]
     malformed: Annotated[dict[str, CountedReplies], merge_counted_replies]
     wordy_answers: Annotated[dict[str, CountedReplies], merge_counted_replies]
-    temperature_refused: Annotated[bool, is_either]
+    temperature_refused: Annotated[bool, is_either_true]
     dropped: Annotated[int, add_counts]
 
 
@@ -260,8 +269,8 @@ class Result(Answer, Counters, total=False):
     each candidate, whether its summary supports it, and its score. dropped: how many passages were left out of prompts
     because they did not fit into the model's window. retrieved: ids of the passages before a filter; null in a method
     without a filter. withheld: the answer that `Context.calibration` replaced by unknown. wordy_answers: short answers
-    with too many words, by prompt name. temperature_refused: whether a model refused temperature 0, so that the same
-    question may get another answer.
+    with too many words, by prompt name. temperature_refused: whether a model refused temperature 0; if so, the same
+    question may get another answer the next time.
     """
 
 
@@ -272,13 +281,13 @@ class State(Question, Result, total=False):
     given_passages: the passages that the question brings, null when passages are retrieved. The node `begin` moves them
     from `given` to `given_passages` and clears `given`, so that the next question on the same thread does not get these
     passages, too. given_gold_answers: the gold answers that the question brings, which `begin` moves from
-    `gold_answers` for the same reason. query: what to search for, null for the question itself. finished_rounds: of a
-    loop inside a method. reasoning: a chain of thought as the model wrote it. notes: what selection_inference has
-    learned so far. external_knowledge, internal_knowledge: what blendfilter adds to the question in two of its queries:
-    an answer from passages, and a passage that the model wrote from memory. passages_by_query: the passages that each
-    of blendfilter's queries found. topic: the question's topic; passage_judgement: the model's view of which passages
-    help; blendfilter's filter needs both. rationales: the reasoning behind each candidate. masked_statement: the
-    statement whose hidden words are to be recovered.
+    `gold_answers` for the same reason. query: what to search for, null for the question itself. finished_rounds: how
+    many rounds of the loop inside a method are over. reasoning: a chain of thought as the model wrote it. notes: what
+    selection_inference has learned so far. queries: the queries of blendfilter. external_knowledge, internal_knowledge:
+    what blendfilter adds to the question in two of these queries: an answer from passages, and a passage that the model
+    wrote from memory. passages_by_query: the passages that each of blendfilter's queries found. topic: the question's
+    topic; passage_judgement: the model's view of which passages help; blendfilter's filter needs both. rationales: the
+    reasoning behind each candidate. masked_statement: the statement whose hidden words are to be recovered.
     """
 
     rank: int

@@ -6,9 +6,10 @@ WRAPPED_LINE_LENGTH = 60  # characters: a longer line of prose may continue on t
 
 
 def find_statements(text: str, *, may_wrap: bool = True) -> list[tuple[int, int]]:
-    """(start, end) of each statement, in order. A statement ends with its line, unless the line was wrapped there.
+    """(start, end) of each statement, in order: of each sentence, and of each line that is no sentence.
 
-    may_wrap: False for passages of files, whose prose was unwrapped when they were read.
+    A statement ends at the end of its line, unless a sentence continues in the next line (see `is_wrapped`). may_wrap:
+    whether sentences may continue so; False for passages of indexed files, because their readers join such lines.
 
     >>> text = "Opening hours\\nMonday: 9 to 5; Sunday: closed\\nDr. Li answers. Ask her."
     >>> [text[start:end] for start, end in find_statements(text)]
@@ -21,26 +22,32 @@ def find_statements(text: str, *, may_wrap: bool = True) -> list[tuple[int, int]
 
 
 def find_blocks(text: str, may_wrap: bool) -> list[tuple[int, int]]:
-    """(start, end) of each line; lines of wrapped prose are joined."""
+    """(start, end) of each line; if `may_wrap`, a line of wrapped prose is joined with the next one."""
     blocks: list[tuple[int, int]] = []
     begin = line_end = 0
     for line in text.splitlines(keepends=True):
         line_end += len(line)
-        if not (may_wrap and is_wrapped(line, text[line_end : line_end + 40])):
+        if not (may_wrap and is_wrapped(line, text[line_end : line_end + 1])):
             blocks.append((begin, line_end))
             begin = line_end
     return [*blocks, (begin, len(text))] if begin < len(text) else blocks
 
 
-def is_wrapped(line: str, following: str) -> bool:
-    """Whether a sentence continues after a line: the line is long and ends no sentence; a lower-case letter follows."""
-    words = line.rstrip()
-    return len(words) >= WRAPPED_LINE_LENGTH and words[-1] not in ".!?:;" and following[:1].islower()
+def is_wrapped(line: str, next_character: str) -> bool:
+    """Whether a sentence continues in the next line: the line is long and does not end like a sentence, and the next
+    line begins with a lower-case letter. next_character: the first one of the next line, empty after the last line.
+    """
+    stripped_line = line.rstrip()
+    return len(stripped_line) >= WRAPPED_LINE_LENGTH and stripped_line[-1] not in ".!?:;" and next_character.islower()
 
 
 def find_statement(text: str, start: int, end: int, *, may_wrap: bool = True) -> tuple[int, int] | None:
-    """The statement that holds the characters [start, end), or most of them."""
-    overlaps = [  # -begin: of statements that share equally many characters, max() takes the first
+    """(start, end) of the statement that holds most of the characters [start, end); None if no statement holds any.
+
+    may_wrap: as for `find_statements`.
+    """
+    # (number of shared characters, -begin, end). By -begin, max() takes the first statement of those that share most.
+    overlaps = [
         (min(end, stop) - max(start, begin), -begin, stop) for begin, stop in find_statements(text, may_wrap=may_wrap)
     ]
     largest = max(overlaps, default=None)

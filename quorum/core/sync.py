@@ -1,8 +1,8 @@
 """Runs asynchronous work for synchronous callers, on event loops in threads of their own.
 
-All calls at the same depth of nesting share one loop, which is never replaced, because clients and limits belong to a
-loop: the second question reuses the connections of the first. The caller's thread only waits, so it may have a running
-loop itself, as in a notebook.
+All calls at the same depth of nesting share one loop. It is never replaced, because HTTP clients and the limits on
+concurrent calls belong to one loop: so the second question reuses the connections of the first. The caller's thread
+only waits. So a loop may already be running there, as in a notebook.
 """
 
 import asyncio
@@ -12,13 +12,13 @@ import threading
 from collections.abc import AsyncGenerator, AsyncIterator, Coroutine, Generator
 from concurrent.futures import Future
 from contextlib import suppress
-from contextvars import Context, ContextVar, copy_context
+from contextvars import Context, ContextVar, copy_context  # this Context holds variables, not Quorum's settings
 from typing import Any, TypeVar
 
 T = TypeVar("T")
-# How many synchronous calls enclose the code that runs here.
-SYNC_CALL_DEPTH: ContextVar[int] = ContextVar("DEPTH", default=0)
-CLOSE_SECONDS = 5
+# How many calls of `run_sync` or `iterate_sync` the running code is nested in.
+SYNC_CALL_DEPTH: ContextVar[int] = ContextVar("SYNC_CALL_DEPTH", default=0)
+CLOSE_SECONDS = 5  # how long the end of the process waits for one loop to close
 
 
 class LoopThread:
@@ -41,8 +41,8 @@ class LoopThread:
         self.loop.close()
 
     async def shut_down(self) -> None:
-        """Cancel running tasks, then end the asynchronous generators, one of which closes the clients
-        (models/loops.py).
+        """Cancel running tasks, then end the loop's asynchronous generators. One of these generators closes the clients
+        (quorum/models/loops.py).
         """
         tasks = asyncio.all_tasks() - {asyncio.current_task()}
         for task in tasks:
@@ -51,7 +51,7 @@ class LoopThread:
         await self.loop.shutdown_asyncgens()
 
     def run(self, work: Coroutine[Any, Any, T], context: Context) -> T:
-        """Wait for the work and return its result.
+        """Run the work on this loop, with the variables of `context`. Wait for it and return its result.
 
         Ctrl-C cancels the work, waits for its cleanup, and is raised again.
         """
@@ -82,7 +82,7 @@ class LoopThread:
         except BaseException:
             if not outcome.done():
                 self.loop.call_soon_threadsafe(cancel)
-                outcome.exception()
+                outcome.exception()  # waits for the cleanup
             raise
 
     def close(self) -> None:
@@ -92,13 +92,16 @@ class LoopThread:
 
 
 class LoopThreads:
-    """The process's loops, one for each depth of nested synchronous calls: a nested call blocks the loop around it."""
+    """The process's loops, one for each depth of nested synchronous calls.
+
+    A nested call needs a loop of its own, because it blocks the loop on which it is made.
+    """
 
     def __init__(self) -> None:
-        self.forget()
+        self.start_empty()
 
-    def forget(self) -> None:
-        """Forget all loops after a fork, which threads do not survive."""
+    def start_empty(self) -> None:
+        """Hold no loops: at the beginning, and in a forked process, which does not have its parent's threads."""
         self.lock = threading.Lock()
         self.threads: list[LoopThread] = []
 
@@ -120,11 +123,11 @@ class LoopThreads:
 LOOP_THREADS = LoopThreads()
 atexit.register(LOOP_THREADS.close)
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=LOOP_THREADS.forget)
+    os.register_at_fork(after_in_child=LOOP_THREADS.start_empty)
 
 
 def find_loop() -> tuple[LoopThread, Context]:
-    """(the loop for a synchronous call from here, a copy of the caller's context variables)."""
+    """(the thread of the loop for a synchronous call made here, a copy of the context variables for this call)."""
     depth, context = SYNC_CALL_DEPTH.get(), copy_context()
     context.run(SYNC_CALL_DEPTH.set, depth + 1)
     return LOOP_THREADS.get_loop_thread(depth), context
@@ -153,7 +156,7 @@ def iterate_sync(items: AsyncIterator[T]) -> Generator[T, None, None]:
 
 
 def iterate_on_loop(items: AsyncIterator[T], loop_thread: LoopThread, context: Context) -> Generator[T, None, None]:
-    """The items, each computed on the loop."""
+    """The items, each computed on the loop of `loop_thread` with the variables of `context`."""
 
     async def advance() -> T:
         return await anext(items)

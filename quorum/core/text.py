@@ -35,7 +35,7 @@ def exact_match(prediction: str, golds: Sequence[str]) -> float:
 def f1(prediction: str, golds: Sequence[str]) -> float:
     """F1 over the tokens of prediction and gold answer, in 0..1, the highest over the gold answers.
 
-    Two empty texts give 1.
+    Two texts that are both empty after normalisation give 1; no gold answer gives 0.
 
     >>> f1("tower in Paris", ["Paris tower"])
     0.8
@@ -44,7 +44,7 @@ def f1(prediction: str, golds: Sequence[str]) -> float:
 
 
 def token_f1(prediction: Sequence[str], gold: Sequence[str]) -> float:
-    """F1 over two lists of tokens, in 0..1; a repeated token counts as often as both have it."""
+    """F1 over two lists of tokens, in 0..1. A token that one list has twice and the other once is shared once."""
     if not prediction or not gold:
         return float(list(prediction) == list(gold))
     common = sum((Counter(prediction) & Counter(gold)).values())

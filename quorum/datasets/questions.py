@@ -28,7 +28,10 @@ def read_questions(
 
 
 def write_questions(path: Path, records: Iterable[Record]) -> int:
-    """Write records as our JSON lines, gzipped if the name ends in .gz; return the number. A failure leaves no file."""
+    """Write records as our JSON lines, gzipped if the name ends in .gz, and return their number.
+
+    If the writing fails, nothing is written: an existing file at `path` stays as it was.
+    """
     count, temporary = 0, path.with_name(f".{path.name}.{os.getpid()}")
     try:
         opener = gzip.open if path.suffix == ".gz" else open

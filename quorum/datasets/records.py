@@ -17,10 +17,11 @@ from quorum.core.state import Passage
 class Record(TypedDict):
     """One question of an evaluation set.
 
-    answers: accepted answers, empty if "unknown" is right; gold: ids of the passages that answer it; gold_passages:
-    gold passages that are not among `passages`. Experiments on the rank of gold passages insert a gold passage if none
-    is retrieved. They take the first gold passage in `passages`; if there is none, the first in `gold_passages`.
-    source: where the question comes from; unless the data state it, the name of the data file.
+    answers: accepted answers, empty if "unknown" is right; gold: ids of the passages that answer the question;
+    gold_passages: gold passages that are not among `passages`. Experiments on the rank of gold passages insert a gold
+    passage if none is retrieved. They take the first gold passage in `passages`; if there is none, the first in
+    `gold_passages`. source: where the question comes from; unless the data state it, the name of the data file.
+    meta: what else the data say about the question, for example its task, as `answer_type` (docs/data.md).
     """
 
     id: str
@@ -103,11 +104,13 @@ def preview_value(value: Any) -> str:
         return repr(value)[:80]
 
 
-def get_list(value: dict[str, Any], name: str, where: str) -> list[Any]:
-    """The list under a key; an empty list if the key is missing or null."""
-    content = value.get(name)
+def get_list(record: dict[str, Any], key: str, where: str) -> list[Any]:
+    """The list under a key of a record; an empty list if the key is missing or null. where: the record's place in its
+    file, for the message of the `SetupError` that any other value raises.
+    """
+    content = record.get(key)
     if content is not None and not isinstance(content, list):
-        raise SetupError(f"{where}: expected a list under {name!r}, found {preview_value(content)}.")
+        raise SetupError(f"{where}: expected a list under {key!r}, found {preview_value(content)}.")
     return content or []
 
 

@@ -1,5 +1,5 @@
-"""Reads silver data: JSON lines of questions with the sentences, or the whole passages, that a FILCO measure chose for
-their answers.
+"""Reads silver data. Each JSON line is a question with the sentences, or the whole passages, that a FILCO measure chose
+by the question's gold answers.
 """
 
 from collections.abc import Iterator, Sequence
@@ -13,7 +13,7 @@ from quorum.datasets.records import get_list, parse_passage, preview_value, read
 
 
 class SilverSpan(TypedDict):
-    """A chosen sentence or passage: its text, which is characters [start, end) of the passage with this id."""
+    """A chosen sentence or passage. text: its characters, [start, end) of the passage whose id is `passage`."""
 
     passage: str
     start: int
@@ -46,7 +46,7 @@ def make_spans(passages: Sequence[Passage], chosen_pieces: Sequence[Piece]) -> l
 def read_silver(path: Path) -> Iterator[SilverLine]:
     """Yield the lines of a silver file (.jsonl, .jsonl.gz).
 
-    Raises `SetupError`, which names the place, for a broken line, a file of another kind and an empty file.
+    Raises `SetupError`, which names the file and the line, for a broken line, a file of another kind and an empty file.
     """
     number = 0
     for number, value in read_json_lines(path):
@@ -56,7 +56,7 @@ def read_silver(path: Path) -> Iterator[SilverLine]:
 
 
 def parse_silver(value: dict[str, Any], where: str) -> SilverLine:
-    """Check one line of a silver file and return it."""
+    """Check one line of a silver file and return it. where: its file and number, for error messages."""
     question, answers, measure = value.get("question"), get_list(value, "answers", where), value.get("measure")
     if not isinstance(question, str) or "silver" not in value or measure not in get_args(Measure):
         raise SetupError(f"{where}: expected a line that `quorum filter silver` wrote, found {preview_value(value)}.")

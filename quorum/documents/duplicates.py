@@ -1,10 +1,13 @@
 """Finds copies: passages that only repeat another passage.
 
-A sketch of a passage holds the smallest hashes of all its runs of five words, as in MinHash (Broder 1997), and a hash
-of all its words. Sketches find passages that share most of their words; they only propose pairs. A passage is a copy if
-the other passage contains all its words, numbers, signs and symbols in the same order without a gap, and is not much
-longer. Its title and the headings above it must be those of the other passage, or missing. So one number, one name or
-one "not" that differs keeps two passages apart; case, punctuation, hyphens and white space do not.
+A run is five consecutive words of a passage. The sketch of a passage holds the four smallest hashes of its runs, as in
+MinHash (Broder 1997), and one hash of all its words. Passages that share most of their words usually have hashes in
+common, so only such pairs of passages are compared.
+
+A passage is a copy of another one if the other passage contains all words, numbers, signs and symbols of the copy in
+the same order without a gap, and is not much longer. The title and the headings of the copy must be those of the other
+passage, or missing. So one number, one name or one "not" that differs keeps two passages apart; case, punctuation,
+hyphens and white space do not.
 """
 
 import re
@@ -17,17 +20,20 @@ from zlib import crc32
 from quorum.core.state import Passage
 from quorum.documents.pieces import get_headings
 
-SHINGLE_WORDS = 5  # words of a shingle
-SKETCH_HASHES = 4  # hashes of runs in a passage's sketch
+RUN_WORDS = 5  # words of a run
+SKETCH_HASHES = 4  # hashes of runs in a sketch
 FEWEST_WORDS = 20  # shorter passages are never copies, because equal short texts may mean different things
 MIN_SHARE = 0.8  # a copy has at least this share of the words of the passage that contains it
 TOKEN = re.compile(r"(?<![\w.,])[-\u2212+]?\d+(?:[.,:]\d+)*(?!\w)|\w+|[^\w\s]")
-MEANINGFUL_PUNCTUATION = frozenset("%&@§/")  # is compared; other punctuation is ignored
+MEANINGFUL_PUNCTUATION = frozenset("%&@§/")  # these signs are compared; other punctuation is ignored
 WORD_SEPARATOR = "\x1f"
 
 
 class PassageWords(NamedTuple):
-    """The words of a passage, its title and its headings, normalised for comparison with other passages."""
+    """The words of a passage, its title and its headings, normalised for comparison with other passages.
+
+    words: as one text, in which WORD_SEPARATOR stands before, between and after the words; length: how many words.
+    """
 
     words: str
     length: int
@@ -50,7 +56,10 @@ def split_words(text: str) -> list[str]:
 
 
 def is_possible_copy(passage: Passage) -> bool:
-    """Whether a passage may be a copy: it comes from a document, not from a line of JSON, which has its own id."""
+    """Whether a passage can be a copy.
+
+    Only a passage of a document can. A passage from a JSON line is always stored, under its own id.
+    """
     places = passage.get("places") or []
     return bool(places) and "line" not in places[0]
 
@@ -69,15 +78,14 @@ def sketch_text(text: str) -> tuple[int, ...]:
     words = split_words(text)
     if len(words) < FEWEST_WORDS:
         return ()
-    runs = {
-        crc32(" ".join(words[place : place + SHINGLE_WORDS]).encode())
-        for place in range(len(words) - SHINGLE_WORDS + 1)
+    run_hashes = {
+        crc32(" ".join(words[start : start + RUN_WORDS]).encode()) for start in range(len(words) - RUN_WORDS + 1)
     }
-    return (*sorted(runs)[:SKETCH_HASHES], crc32(WORD_SEPARATOR.join(words).encode()))
+    return (*sorted(run_hashes)[:SKETCH_HASHES], crc32(WORD_SEPARATOR.join(words).encode()))
 
 
 def read_words(passage: Passage) -> PassageWords:
-    """The words of a passage for comparison. A title that is only the file's name is ignored."""
+    """The words, title and headings of a passage for comparison. A title that is only the file's name is ignored."""
     words = split_words(passage["text"])
     title = "" if has_file_title(passage) else normalize_title(passage["title"])
     headings = normalize_headings(tuple(get_headings(passage)))
@@ -95,6 +103,7 @@ def normalize_headings(headings: tuple[str, ...]) -> str:
 
 
 def has_file_title(passage: Passage) -> bool:
+    """Whether the title is only the name of a file of the passage, with or without its suffix."""
     names = {
         name for place in passage.get("places") or [] for name in (Path(place["file"]).stem, Path(place["file"]).name)
     }
@@ -104,8 +113,8 @@ def has_file_title(passage: Passage) -> bool:
 def is_copy(shorter: PassageWords, longer: PassageWords) -> bool:
     """Whether `shorter` is a copy of `longer` or of a part of it.
 
-    Its words stand in `longer` in the same order without a gap, and are at least MIN_SHARE of the words of `longer`.
-    Its title and headings are the same or empty.
+    All words of `shorter` stand in `longer` in the same order without a gap, and are at least MIN_SHARE of the words of
+    `longer`. The title and headings of `shorter` are those of `longer`, or empty.
 
     >>> def words(text): return read_words({"id": "", "title": "T", "text": text})
     >>> is_copy(words("THE FEE IS 20 EUROS"), words("The fee is 20 euros."))

@@ -7,12 +7,12 @@ from quorum.documents.document import Unreadable
 
 BYTE_ORDER_MARKS = (
     (codecs.BOM_UTF8, "utf-8-sig"),
-    (codecs.BOM_UTF32_LE, "utf-32"),  # before UTF-16, because it begins with the mark of UTF-16
+    (codecs.BOM_UTF32_LE, "utf-32"),  # before UTF-16, because this mark begins with the mark of UTF-16
     (codecs.BOM_UTF32_BE, "utf-32"),
     (codecs.BOM_UTF16_LE, "utf-16"),
     (codecs.BOM_UTF16_BE, "utf-16"),
 )
-# The encodings that the detector may choose. If several fit equally well, it takes the first.
+# The encodings that the detector may choose. If several fit equally well, it takes the one that stands first here.
 LIKELY_ENCODINGS = (
     "cp1252", "cp1250", "cp1251", "koi8_r", "cp1253", "cp1254", "cp1255", "cp1256", "shift_jis", "euc_jp", "gb18030",
     "big5", "euc_kr",
@@ -20,7 +20,7 @@ LIKELY_ENCODINGS = (
 # How Python's name of an encoding begins -> how the name that the user sees begins: "cp1252" -> "Windows-1252".
 USUAL_BEGINNINGS = {"cp125": "Windows-125", "koi8_r": "KOI8-R", "utf-16": "UTF-16"}
 DETECTED_BYTES = 200_000  # bytes that the detector reads
-MAX_NON_ASCII_SHARE = 0.25  # share of non-ASCII letters up to which a text is in Latin script
+MAX_NON_ASCII_SHARE = 0.25  # if at most this share of its letters is not ASCII, a text counts as Latin script
 
 
 class DecodedText(NamedTuple):
@@ -31,14 +31,15 @@ class DecodedText(NamedTuple):
 
 
 def decode_text(data: bytes, declared_encoding: str = "") -> DecodedText:
-    """The text of a file. declared_encoding: the one that the file itself names; it is tried after UTF-8.
+    """The text of a file, or of a part of one. declared_encoding: the one that the file itself names; it is tried after
+    UTF-8.
 
     Raises `Unreadable` if the bytes are not text.
 
     >>> decode_text("Köln liegt am Rhein.".encode("cp1252")).note
-    'read as Windows-1252, which was assumed: it is not UTF-8 and names no encoding'
-    >>> decode_text("Köln liegt am Rhein.".encode("cp1252"), "ascii").note
-    "read as Windows-1252, which was assumed: it is not UTF-8, and the encoding that it names, 'ascii', does not fit"
+    'read as Windows-1252, which was assumed: the text is not UTF-8 and names no encoding'
+    >>> decode_text("Köln liegt am Rhein.".encode("cp1252"), "ascii").note.partition(": ")[2]
+    "the text is not UTF-8, and the encoding that it names, 'ascii', does not fit"
     """
     for mark, name in BYTE_ORDER_MARKS:
         if data.startswith(mark):
@@ -49,14 +50,14 @@ def decode_text(data: bytes, declared_encoding: str = "") -> DecodedText:
         return DecodedText(unify_line_ends(data.decode("utf-8")))
     except UnicodeDecodeError:
         pass
-    reason = "it is not UTF-8 and names no encoding"
+    reason = "the text is not UTF-8 and names no encoding"
     if declared_encoding:
         try:
             return DecodedText(unify_line_ends(data.decode(declared_encoding)))
         except LookupError:
-            reason = f"it is not UTF-8, and the encoding that it names, {declared_encoding!r}, is unknown"
+            reason = f"the text is not UTF-8, and the encoding that it names, {declared_encoding!r}, is unknown"
         except UnicodeDecodeError:
-            reason = f"it is not UTF-8, and the encoding that it names, {declared_encoding!r}, does not fit"
+            reason = f"the text is not UTF-8, and the encoding that it names, {declared_encoding!r}, does not fit"
     name = detect_encoding(data)
     return DecodedText(unify_line_ends(data.decode(name, "replace")), describe_assumption(name, reason))
 
@@ -66,6 +67,7 @@ def unify_line_ends(text: str) -> str:
 
 
 def decode_strictly(data: bytes, name: str) -> str:
+    """Decode by the encoding that the byte order mark says. Raises `Unreadable` if the bytes do not fit it."""
     try:
         return data.decode(name)
     except UnicodeDecodeError as error:
@@ -75,31 +77,39 @@ def decode_strictly(data: bytes, name: str) -> str:
 
 
 def decode_without_mark(data: bytes) -> DecodedText:
-    """Decode UTF-16 without its mark. Raises `Unreadable` for other data with NUL bytes."""
+    """Decode UTF-16 that has no byte order mark. Raises `Unreadable` for other data with NUL bytes.
+
+    In UTF-16, the high byte of every ASCII or Latin-1 character is NUL. More than 70% of the high bytes must be.
+    """
     name = "utf-16-le" if data[1::2].count(0) >= data[::2].count(0) else "utf-16-be"
     high_bytes = data[1::2] if name == "utf-16-le" else data[::2]
     if len(data) % 2 == 0 and high_bytes.count(0) > len(high_bytes) * 0.7:
         try:
             text = data.decode(name)
         except UnicodeDecodeError:
-            text = "\0"
+            text = "\0"  # so that it is refused below
         if "\0" not in text:
-            note = describe_assumption(name, "it has NUL bytes but no byte order mark")
+            note = describe_assumption(name, "the text has NUL bytes but no byte order mark")
             return DecodedText(unify_line_ends(text), note)
     raise Unreadable("NUL bytes in it: not a text file")
 
 
 def detect_encoding(data: bytes) -> str:
-    """The likeliest encoding of a text that is not UTF-8; Windows-1252 for short texts in Latin script."""
+    """The likeliest encoding of a text that is not UTF-8.
+
+    It is Windows-1252 for a text of fewer than 100 bytes in Latin script, and also if the detector finds none. Raises
+    `Unreadable` if the text has control bytes.
+    """
     if any(byte < 32 and byte not in b"\t\n\r\f\x1b" for byte in data[:DETECTED_BYTES]):
         raise Unreadable("control bytes in it: not a text file")
     from charset_normalizer import from_bytes
 
-    letters = sum(byte > 127 or chr(byte).isalpha() for byte in data[:DETECTED_BYTES])
-    non_ascii = sum(byte > 127 for byte in data[:DETECTED_BYTES])
-    likely_encodings = ["cp1252", "cp1250"] if non_ascii <= MAX_NON_ASCII_SHARE * letters else list(LIKELY_ENCODINGS)
-    if likely_encodings[:2] == ["cp1252", "cp1250"] and len(likely_encodings) == 2 and len(data) < 100:
+    letter_count = sum(byte > 127 or chr(byte).isalpha() for byte in data[:DETECTED_BYTES])
+    non_ascii_count = sum(byte > 127 for byte in data[:DETECTED_BYTES])
+    is_latin_script = non_ascii_count <= MAX_NON_ASCII_SHARE * letter_count
+    if is_latin_script and len(data) < 100:
         return "cp1252"
+    likely_encodings = ["cp1252", "cp1250"] if is_latin_script else list(LIKELY_ENCODINGS)
     best = from_bytes(data[:DETECTED_BYTES], cp_isolation=likely_encodings, enable_fallback=False).best()
     if best is None or str(best) == data[:DETECTED_BYTES].decode("cp1252", "replace"):
         return "cp1252"
@@ -107,7 +117,7 @@ def detect_encoding(data: bytes) -> str:
 
 
 def describe_assumption(name: str, reason: str) -> str:
-    """The note for the user about an encoding that was assumed for this reason."""
-    for begin, shown in USUAL_BEGINNINGS.items():
-        name = name.replace(begin, shown) if name.startswith(begin) else name
+    """The note for the user that this encoding was assumed, and why."""
+    for python_beginning, usual_beginning in USUAL_BEGINNINGS.items():
+        name = name.replace(python_beginning, usual_beginning) if name.startswith(python_beginning) else name
     return f"read as {name}, which was assumed: {reason}"

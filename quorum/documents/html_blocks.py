@@ -41,8 +41,9 @@ class Page:
     blocks: list[Block] = field(default_factory=list)
 
 
-def read_html(text: str, page: int | None = None) -> Page:
-    """The blocks of an HTML text without scripts, styles, templates, navigation, form controls and hidden elements.
+def read_html(text: str) -> Page:
+    """The title, author, date and blocks of an HTML text. The blocks hold no scripts, styles, templates, navigation,
+    form controls or hidden elements.
 
     >>> [block.text for block in read_html("<p>un<i>believ</i>able</p><table><tr><th>Height<td>87 m</table>").blocks]
     ['unbelievable', 'Height: 87 m']
@@ -54,9 +55,7 @@ def read_html(text: str, page: int | None = None) -> Page:
     for name in ("author", "date"):
         for meta in root.iterfind(f'.//meta[@name="{name}"]'):
             result.metadata[name] = join_lines(meta.get("content") or "")
-    result.blocks = [
-        replace(block, text=remove_unstorable(block.text), page=page) for block in BlockWalk().list_blocks(root)
-    ]
+    result.blocks = [replace(block, text=remove_unstorable(block.text)) for block in BlockWalk().list_blocks(root)]
     return result
 
 
@@ -130,7 +129,7 @@ class BlockWalk:
             return True
         if tag in ("ol", "ul", "menu"):
             self.item_numbers.append(get_first_number(element) if tag == "ol" else None)
-        if tag in BLOCK_TAGS and tag != "dd":
+        if tag in BLOCK_TAGS and tag != "dd":  # the definition in <dd> joins the term in the <dt> before it
             self.flush()
         if tag == "li":
             self.inline_parts.append(self.make_mark())
@@ -138,6 +137,7 @@ class BlockWalk:
         return False
 
     def leave(self, element: Any) -> None:
+        """Process the end of an element."""
         if is_hidden(element):
             return
         if element.tag == "dt":
@@ -156,9 +156,10 @@ class BlockWalk:
         return f"{number}. "
 
     def flush(self) -> None:
+        """Make a block of the inline text that was collected since the last block."""
         text = join_lines("".join(self.inline_parts))
         self.inline_parts.clear()
-        if text and text not in ("-", ":"):
+        if text and text not in ("-", ":"):  # the marks of an empty list item and an empty term
             self.blocks.append(Block(text))
 
     def add(self, block: Block) -> None:
@@ -213,9 +214,10 @@ def get_inner_text(element: Any, *, keeps_white_space: bool = False) -> str:
 
 def flatten_table(table: Any) -> str:
     """A table inside a cell, on one line. If it contains another table, all of it becomes plain text."""
-    deeper = table.find(".//table") is not None
-    grid = [[" ".join(table.itertext())]] if deeper else read_grid(table)
-    return " " + ", ".join(format_rows(grid, header_is_on_top=None if deeper else header_is_on_top(table))) + " "
+    has_inner_table = table.find(".//table") is not None
+    grid = [[" ".join(table.itertext())]] if has_inner_table else read_grid(table)
+    on_top = None if has_inner_table else header_is_on_top(table)
+    return " " + ", ".join(format_rows(grid, header_is_on_top=on_top)) + " "
 
 
 def list_own_rows(table: Any) -> list[Any]:
@@ -250,7 +252,9 @@ def is_layout(table: Any) -> bool:
 
 
 def header_is_on_top(table: Any) -> bool | None:
-    """True if the first row is marked as column names, False if the names stand at the left, None if unmarked."""
+    """True if the first row is marked as column names (<thead> or only <th>), False if every row begins with a <th>,
+    None if no names are marked.
+    """
     rows = list_own_rows(table)
     first = list_cells(rows[0]) if rows else []
     if rows and (rows[0].getparent().tag == "thead" or (first and all(cell.tag == "th" for cell in first))):
@@ -261,7 +265,7 @@ def header_is_on_top(table: Any) -> bool | None:
 
 
 def read_grid(table: Any) -> list[list[str]]:
-    """The cells' texts; a cell that spans rows or columns appears in each of them."""
+    """The texts of a table's cells, row by row; a cell that spans rows or columns appears in each of them."""
     grid: list[list[str]] = []
     # Column -> the text of the cell that spans down into it, and for how many more rows.
     open_spans: dict[int, tuple[str, int]] = {}

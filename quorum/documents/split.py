@@ -68,8 +68,10 @@ def split_units(text: str, limit: int) -> list[Unit]:
 
 
 def split_overlong(text: str, start: int, end: int, limit: int) -> list[Unit]:
-    """Split the sentence text[start:end], which is longer than the limit, into parts of nearly equal length. The cuts are
-    between words or, in scripts without spaces, between characters. A word of more than 40 characters may be cut, too.
+    """Split the sentence text[start:end], which is longer than the limit, into parts of nearly equal length.
+
+    The cuts are between words or, in scripts without spaces, between characters. A word of more than 40 characters may
+    be cut, too.
     """
     atoms = list(ATOM.finditer(text, start, end))
     total = count_half_words(text[start:end])
@@ -94,10 +96,10 @@ def pack_units(units: list[Unit], limit: int) -> list[tuple[int, int]]:
 def pack_ranges(units: list[Unit], limit: int) -> list[tuple[int, int]]:
     """The units of each passage, as indices: (first unit, unit after the last).
 
-    There are as few passages as possible. Among these divisions, the one with the least sum of squared lengths is
-    chosen; each passage that ends with a heading adds limit * limit to this sum. By dynamic programming: costs[end] is
-    the lowest cost of the first `end` units, as (passages, sum), and starts[end] is the first unit of the last passage
-    then.
+    There are as few passages as possible, and the sum of their squared lengths is as small as possible. A passage that
+    ends with a heading, other than the last passage, adds limit * limit to this sum. By dynamic programming: costs[end]
+    is the lowest (number of passages, sum) of the first `end` units; starts[end] is where the last of these passages
+    begins.
     """
     costs: list[tuple[int, int]] = [(0, 0)]
     starts: list[int] = [0]

@@ -35,7 +35,7 @@ from quorum.models.tracing import TraceClient, copy_without_secrets, hides_passa
 ROWS_PER_REQUEST = 100  # rows that one request sends, or examples that it looks up
 LONGEST_MESSAGE = 200  # characters of LangSmith's error message
 URL_QUERY = re.compile(r"\?[^\s'\"]+")  # the query of a URL holds ids that tell the reader nothing
-PLAIN_TYPES = (str, int, float)
+PLAIN_TYPES = (str, int, float)  # the types of settings that an experiment's metadata show
 T = TypeVar("T")
 UPLOAD_ERRORS = (LangSmithError, RequestException, ValidationError)
 
@@ -52,7 +52,10 @@ class UploadSummary:
 
 
 def check_access(name: str) -> None:
-    """Raises `SetupError`, before any question is asked, if there is no account or LangSmith refuses access."""
+    """Raises `SetupError` if `name`, the dataset's, is empty, if no account is set, or if LangSmith refuses access.
+
+    Call it before any question is asked.
+    """
     if not name.strip():
         raise SetupError(f"The name {name!r} for LangSmith is empty; write --langsmith NAME, the name of a dataset.")
     if not (get_env_var("API_KEY") or get_env_var("ENDPOINT")):
@@ -66,8 +69,7 @@ def check_access(name: str) -> None:
     except UPLOAD_ERRORS as error:
         raise SetupError(
             f"LangSmith cannot be used ({describe_error(error)}); check LANGSMITH_API_KEY and LANGSMITH_ENDPOINT, "
-            f"or leave "
-            "--langsmith out."
+            "or leave --langsmith out."
         ) from None
 
 
@@ -85,7 +87,9 @@ def upload_to_langsmith(folder: Path, name: str, progress: ProgressCallback = ig
 
 @contextmanager
 def connect_langsmith() -> Iterator["Sender"]:
-    """A client that is closed at the end. We report failures ourselves, so LangSmith's log is silenced."""
+    """A client that is closed at the end of the `with` block. In this block LangSmith's log is silent, because we
+    report failures ourselves.
+    """
     logger = logging.getLogger("langsmith")
     level, client = logger.level, Sender()
     logger.setLevel(logging.CRITICAL)
@@ -122,15 +126,15 @@ def describe_error(error: Exception) -> str:
 
 
 def send_results(
-    client: Sender, config: Mapping[str, Any], lines: LineIndex, name: str, progress: ProgressCallback
+    client: Sender, config: Mapping[str, Any], lines: LineIndex, dataset_name: str, progress: ProgressCallback
 ) -> UploadSummary:
     """Send the dataset, its examples, then one experiment after the other."""
-    dataset = find_dataset(client, name, config)
+    dataset = find_dataset(client, dataset_name, config)
     add_examples(client, dataset.id, lines)
     titles, sent_count, unchanged_count, total = [], 0, 0, len(lines.offset_of_key)
     for method in config["methods"]:
         ids = [id_ for method_of_row, id_ in lines.offset_of_key if method_of_row == method]
-        title = f"{name}: {method} {compute_short_hash(config)}"
+        title = f"{dataset_name}: {method} {compute_short_hash(config)}"
         metadata = make_metadata(config, method)
         experiment = find_experiment(client, title, dataset.id, metadata, len(ids))
         digest = compute_digest(lines, method, ids)
@@ -163,25 +167,29 @@ def find_dataset(client: langsmith.Client, name: str, config: Mapping[str, Any])
     return dataset
 
 
-def add_examples(client: langsmith.Client, dataset: UUID, lines: LineIndex) -> None:
+def add_examples(client: langsmith.Client, dataset_id: UUID, lines: LineIndex) -> None:
     """Add the questions that the dataset does not have yet."""
     method_of_id = {id_: method for method, id_ in lines.offset_of_key}
     for chunk in split_into_chunks(method_of_id.items()):
-        rows = {make_example_id(dataset, row): row for row in (get_row(lines, method, id_) for id_, method in chunk)}
-        existing_ids = {example.id for example in client.list_examples(dataset_id=dataset, example_ids=list(rows))}
-        missing = [make_example(dataset, row, hides_passages()) for id_, row in rows.items() if id_ not in existing_ids]
-        if missing:
-            client.create_examples(dataset_id=dataset, examples=missing)
+        rows = {make_example_id(dataset_id, row): row for row in (get_row(lines, method, id_) for id_, method in chunk)}
+        existing_ids = {example.id for example in client.list_examples(dataset_id=dataset_id, example_ids=list(rows))}
+        missing_examples = [
+            make_example(dataset_id, row, hides_passages()) for id_, row in rows.items() if id_ not in existing_ids
+        ]
+        if missing_examples:
+            client.create_examples(dataset_id=dataset_id, examples=missing_examples)
 
 
 def find_experiment(
-    client: langsmith.Client, title: str, dataset: UUID, metadata: dict[str, Any], row_count: int
+    client: langsmith.Client, title: str, dataset_id: UUID, metadata: dict[str, Any], row_count: int
 ) -> TracerSession:
-    """The experiment of that name, created if it is missing."""
+    """The experiment with that title, created if it is missing. LangSmith's API calls an experiment a project."""
     try:
         project: TracerSession = client.read_project(project_name=title)
     except LangSmithNotFoundError:
-        project = client.create_project(title, metadata=metadata, reference_dataset_id=dataset, num_examples=row_count)
+        project = client.create_project(
+            title, metadata=metadata, reference_dataset_id=dataset_id, num_examples=row_count
+        )
     return project
 
 
@@ -207,7 +215,9 @@ def format_model_identity(value: Any) -> Any:
 
 
 def compute_digest(lines: LineIndex, method: str, ids: Sequence[str]) -> str:
-    """A digest of a method's rows. If it differs from the one of the last upload, the rows are sent again."""
+    """A digest of a method's rows. The experiment's metadata holds the digest of the last complete upload; if the two
+    differ, the rows are sent again.
+    """
     digest = hashlib.sha256()
     for id_ in ids:
         digest.update(json.dumps(get_row(lines, method, id_)).encode())
@@ -215,7 +225,7 @@ def compute_digest(lines: LineIndex, method: str, ids: Sequence[str]) -> str:
 
 
 def split_into_chunks(items: Iterable[T]) -> Iterator[list[T]]:
-    """Split items into chunks, each for one request."""
+    """Yield the items in lists of at most ROWS_PER_REQUEST, each for one request."""
     iterator = iter(items)
     while chunk := list(islice(iterator, ROWS_PER_REQUEST)):
         yield chunk

@@ -9,7 +9,7 @@ from quorum.core.json_text import parse_json
 from quorum.evaluation.support import ShownResult
 from quorum.evaluation.trace import FORMAT_NAME, Step, read_step
 
-DEEPEST_NESTING = 60  # lists and objects inside each other; a graph in a graph takes about ten
+DEEPEST_NESTING = 60  # levels of lists and objects inside each other; a graph inside a graph takes about ten levels
 LARGEST_NUMBER = 10**15  # no number in a saved run may be larger
 TEXT_KEYS = ("kind", "name", "prompt", "reply", "reasoning")
 LIST_KEYS = ("details", "changes")
@@ -17,10 +17,10 @@ STEP_KEYS = {*TEXT_KEYS, *LIST_KEYS, "seconds", "error", "steps"}
 
 
 def read_saved_run(data: bytes) -> tuple[dict[str, Any], list[Step]]:
-    """The object in the file of a saved run, and its steps.
+    """The JSON object of a saved run, and the run's steps. data: the content of the file.
 
-    Raises ValueError for anything else: no JSON, too deep nesting, too large numbers, another format, steps with
-    unknown keys or wrong types.
+    Raises ValueError if the file holds anything else: no JSON, too deep nesting, too large numbers, another format,
+    steps with unknown keys or wrong types.
 
     >>> read_saved_run(b'{"format": "quorum trace 1", "steps": [{"kind": "node", "name": "vote"}]}')[1][0].name
     'vote'
@@ -45,7 +45,7 @@ def check_bounds(value: Any) -> None:
         for item in values_at_depth:
             # `not <=` also catches NaN, for which every comparison is false.
             if isinstance(item, int | float) and not abs(item) <= LARGEST_NUMBER:
-                raise ValueError("a number in it is too large")
+                raise ValueError("a number in it is too large or not finite")
         contents = [
             list(item.values()) if isinstance(item, dict) else item
             for item in values_at_depth
@@ -62,14 +62,14 @@ def check_steps(steps: Any) -> None:
         raise ValueError("its steps are not a list")
     for step in steps:
         if not isinstance(step, dict) or not step.keys() <= STEP_KEYS or not {"kind", "name"} <= step.keys():
-            raise ValueError("a step has no kind and name, or unknown keys")
+            raise ValueError("a step has no kind, no name, or an unknown key")
         texts = [step.get(name, "") for name in TEXT_KEYS] + [step.get("error") or ""]
         lists = [step.get(name, []) for name in LIST_KEYS]
         texts += [item for list_items in lists if isinstance(list_items, list) for item in list_items]
         if not all(isinstance(text, str) for text in texts) or not all(
             isinstance(list_items, list) for list_items in lists
         ):
-            raise ValueError("a field of a step should be a text and is not")
+            raise ValueError("a field of a step should be a text or a list of texts and is not")
         read_number(step.get("seconds"))
         check_steps(step.get("steps", []))
 
@@ -82,13 +82,13 @@ def read_number(value: Any) -> float | None:
 
 
 def read_result(value: Any) -> ShownResult | None:
-    """A saved result, which must have `answer` and `unknown`; any other key may be missing. None for null. Raises
-    ValueError for anything else.
+    """A saved result, which must have `answer` and `unknown`; any other key may be missing. Returns None
+    for null, and raises ValueError for anything else.
     """
     if value is None:
         return None
     if not isinstance(value, Mapping) or not isinstance(value.get("answer"), str) or value.get("unknown") is None:
-        raise ValueError("a result has no answer")
+        raise ValueError("a result does not have both answer and unknown")
     known_values = {name: content for name, content in value.items() if content is not None}
     TypeAdapter(ShownResult).validate_python(known_values)  # pydantic's ValidationError is a ValueError
     support = value.get("support")

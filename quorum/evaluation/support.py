@@ -7,6 +7,7 @@ from typing_extensions import TypedDict
 
 from quorum.algorithms.question_language import find_foreign_language
 from quorum.core.context import Context
+from quorum.core.conversation import LANGUAGE_NOTE_START
 from quorum.core.state import Passage, Result
 from quorum.core.statements import find_statement
 from quorum.nodes.evidence import find_span, is_unquotable
@@ -20,13 +21,14 @@ if TYPE_CHECKING:
 
 
 class Support(TypedDict):
-    """The statement of a passage that is shown with an answer. If `is_certain` is false, it may not hold the answer: it
-    may only be the one that fits the question best.
+    """The statement of a passage that is shown with an answer. If `is_certain` is false, the statement is only the one
+    that fits the question best, and perhaps does not contain the answer.
 
-    passage: its id; start, end: characters of its text; sentence: these characters; span: the characters of the text
-    that answer, or null. certainty: the probability (0..1) that the statement answers, by the embedded reader's
-    calibration; null with other models, and for other answers than short ones. is_certain: whether the answer can be
-    shown without a warning.
+    passage: the passage's id; start, end: where the statement stands in the passage's text (characters [start, end));
+    sentence: the statement's text; span: [start, end] of the words in the passage's text that answer the question, or
+    null. certainty: the probability (0..1) that the statement contains the answer, by the embedded reader's
+    calibration; null with other models, and for answers that are not short. is_certain: whether the answer can be shown
+    without a warning.
     """
 
     passage: str
@@ -67,7 +69,7 @@ def make_language_note(question: str, context: Context) -> str | None:
     if language is None:
         return None
     return (
-        f"The question looks like {language}, and the built-in reader reads English only; ask in English, or choose a "
+        f"{LANGUAGE_NOTE_START}{language}, and the built-in reader reads English only; ask in English, or choose a "
         "chat model, for example --model openai:NAME."
     )
 
@@ -76,8 +78,8 @@ async def find_support(question: str, result: Result, context: Context) -> Suppo
     """The statement to show with a result; None if no passage has one.
 
     For a short answer of the embedded reader, this ranks the statements of all passages and takes the best; the support
-    is certain if that statement holds the answer and is certain enough. For any other answer, it takes the statement
-    around the first evidence.
+    is certain if that statement contains the answer and its certainty is high enough. For any other answer, it takes
+    the statement around the first evidence.
     """
     passages = result.get("passages") or []
     if context.model != "embedded" or context.answer_type != "short":
@@ -97,7 +99,7 @@ async def find_support(question: str, result: Result, context: Context) -> Suppo
     best, passage = ranked_statements[0], passages[ranked_statements[0].passage]
     answer_span = None if result["unknown"] else find_answer_span(result["answer"], best, passage)
     if not OR_WORD.search(question) and repeats_question(result["answer"], question):
-        answer_span = None
+        answer_span = None  # only a question "A or B?" can be answered with its own words
     certainty = find_certainty(ranked_statements, agrees=answer_span is not None)
     span = answer_span or ((best.span.start, best.span.end) if best.span else None)
     if HOW_QUESTION.match(question) and is_command(passage["text"][best.start : best.end]):
@@ -107,7 +109,7 @@ async def find_support(question: str, result: Result, context: Context) -> Suppo
 
 
 def find_evidence_statement(result: Result) -> Support | None:
-    """The statement around the first evidence that has a span."""
+    """The statement around the first evidence for which a statement is found; None if there is no such evidence."""
     passages = {passage["id"]: passage for passage in result.get("passages") or []}
     for item in result.get("evidence") or []:
         start, end = item["start"], item["end"]
@@ -122,7 +124,7 @@ def find_evidence_statement(result: Result) -> Support | None:
 
 
 def find_answer_span(answer: str, statement: "Statement", passage: Passage) -> tuple[int, int] | None:
-    """The characters of the passage that hold the answer inside the statement."""
+    """(start, end) in the passage's text of the answer inside the statement; None if the statement lacks it."""
     span = find_span(answer, passage["text"][statement.start : statement.end])
     return None if span is None else (statement.start + span[0], statement.start + span[1])
 
@@ -139,7 +141,7 @@ def make_support(
     certainty: float | None,
     is_certain: bool,
 ) -> Support:
-    """The support. The part of `answer_span` that lies outside the statement is cut off."""
+    """The `Support` that shows this statement. The part of `answer_span` outside the statement is cut off."""
     start, end = statement_span
     cut_span = None if answer_span is None else (max(start, answer_span[0]), min(end, answer_span[1]))
     return Support(

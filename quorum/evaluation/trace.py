@@ -22,7 +22,13 @@ Listener = Callable[["Step"], None]
 
 @dataclass
 class Step:
-    """A graph, a node, a model call or a search. seconds: None while the step runs; changes: what a node changed."""
+    """A step of a run.
+
+    kind: "run" (the root, which holds all other steps), "graph", "node", "call" (of a model) or "search" (by a
+    retriever). seconds: None while the step runs. prompt: the prompt of a call, the query of a search. details: facts
+    such as a prompt's version, the numbers of tokens or the number of passages. changes: what a node changed in the
+    state (see `describe_changes`). error: the message of the exception that ended the step. steps: the steps inside it.
+    """
 
     kind: str
     name: str
@@ -38,7 +44,7 @@ class Step:
 
 
 class Tracer(AsyncCallbackHandler):
-    """Collects the steps of one run; calls `listener` with every step that ends."""
+    """Collects the steps of one run below `root`, and calls `listener` with each step when it ends."""
 
     run_inline = True  # LangChain calls us in the run's own task, which is faster
 
@@ -46,11 +52,11 @@ class Tracer(AsyncCallbackHandler):
         self.root = Step("run", "run")
         self.listener = listener
         self.open_steps: dict[UUID, Step] = {}
-        # LangChain's run -> its step; if the run has no step, that of its nearest ancestor
+        # The id of a LangChain run -> the run's step or, if the run has none, the step of its nearest ancestor.
         self.step_of_run: dict[UUID, Step] = {}
 
     def begin_step(self, step: Step | None, run_id: UUID, parent: UUID | None) -> None:
-        """Attach a step to its nearest ancestor. `step` is None for an internal run of LangGraph, which is left out."""
+        """Attach a run's step to the step of its nearest ancestor. step: None for an internal run of LangGraph."""
         parent_step = self.step_of_run.get(parent, self.root) if parent is not None else self.root
         if step is not None:
             parent_step.steps.append(step)
@@ -58,7 +64,7 @@ class Tracer(AsyncCallbackHandler):
         self.step_of_run[run_id] = step or parent_step
 
     def end_step(self, run_id: UUID, **outcome: Any) -> None:
-        """Set the fields of a step that has ended, and report it to the listener."""
+        """Set the fields of a run's step, which has ended, to `outcome`, and report the step to the listener."""
         step = self.open_steps.pop(run_id, None)
         if step is None:
             return
@@ -101,9 +107,9 @@ class Tracer(AsyncCallbackHandler):
         metadata: dict[str, Any] | None = None,
         **kwargs: Any,
     ) -> None:
-        description = metadata or {}
-        details = [f"prompt {description['prompt_version']}"] if description.get("prompt_version") else []
-        details += ["stored reply"] if description.get("reused") else []
+        call_metadata = metadata or {}
+        details = [f"prompt {call_metadata['prompt_version']}"] if call_metadata.get("prompt_version") else []
+        details += ["stored reply"] if call_metadata.get("reused") else []
         step = Step("call", str(kwargs.get("name") or "call"), details=details)
         step.prompt = clean_text("\n".join(str(message.text) for message in messages[0]))
         self.begin_step(step, run_id, parent_run_id)
@@ -135,16 +141,17 @@ class Tracer(AsyncCallbackHandler):
 
 
 def clean_text(text: str) -> str:
-    """A text without secrets; a note replaces it if passages must be hidden."""
+    """A text without secrets; if passages must be hidden (`hides_passages`), a placeholder for the text."""
     return str(copy_without_secrets(text, hides_passages()))
 
 
 def describe_failure(error: BaseException) -> str:
-    """The error message; only the error's type if passages must be hidden."""
+    """The error's message without secrets; if passages must be hidden or there is no message, the error's type."""
     error_type = type(error).__name__
     return error_type if hides_passages() else clean_text(redact_secrets(str(error))) or error_type
 
 
+# Key of the state -> how its value is shown. Changes of other keys are not shown.
 VALUE_FORMATS: dict[str, Callable[[Any], str]] = {
     "answer": str,
     "unknown": lambda unknown: "yes",  # False is not shown
@@ -158,9 +165,10 @@ VALUE_FORMATS: dict[str, Callable[[Any], str]] = {
 
 
 def describe_changes(node: str, update: dict[str, Any]) -> list[str]:
-    """What a node changed, in a few words: 'answer: 1889', 'passages: 5'. The first node only clears the state.
+    """What a node changed in the state, in a few words: 'answer: 1889', 'passages: 5'.
 
-    Empty values, False and counts of 0 are left out.
+    Empty values, False and counts of 0 are left out, but not a confidence of 0. The list is empty for the nodes `begin`
+    and `begin_turn`, which only clear the state.
 
     >>> describe_changes("vote", {"answer": "1889", "unknown": False, "confidence": 0.0, "dropped": 0})
     ['answer: 1889', 'confidence: 0.00']
@@ -185,5 +193,5 @@ def step_to_json(step: Step) -> dict[str, Any]:
 
 
 def read_step(saved_step: dict[str, Any]) -> Step:
-    """The step from its JSON."""
+    """The step that `step_to_json` converted."""
     return Step(**saved_step | {"steps": [read_step(inner) for inner in saved_step.get("steps", [])]})

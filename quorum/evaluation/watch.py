@@ -16,7 +16,7 @@ from typing_extensions import TypedDict
 
 from quorum.evaluation.callbacks import get_node_name, is_reused, read_message, read_usage
 
-SHOWN_DIGITS = 4
+SECONDS_DECIMALS = 4
 SEARCH_SECONDS: ContextVar[dict[str, float] | None] = ContextVar("SEARCH_SECONDS", default=None)
 """The `search_seconds` of the `AnswerWatcher` that watches the current answer: a dictionary from each query to the
 seconds of its search. A search counts even if another method's answer started it. None: the answer is not watched.
@@ -24,7 +24,11 @@ seconds of its search. A search counts even if another method's answer started i
 
 
 class Step(TypedDict):
-    """A node that ran. enclosing_step: the number of the step around it, if any; round: LangGraph's superstep."""
+    """A node that ran. The number of a step is its index in `AnswerWatcher.steps`.
+
+    enclosing_step: the number of the step whose subgraph contains this node, None for a node of the method's own graph;
+    round: the number of LangGraph's superstep.
+    """
 
     node: str
     enclosing_step: int | None
@@ -33,7 +37,7 @@ class Step(TypedDict):
 
 
 class Call(TypedDict):
-    """A model call and its reply. step: the number of the node that made it; name: the prompt, and which of several
+    """A model call and its reply. step: the number of the step that made it; name: the prompt, and which of several
     calls with this prompt ("answer: passage 2").
 
     seconds: how long the model took. For a reused reply (`reused`: from the journal or an identical call), how long it
@@ -50,18 +54,20 @@ class Call(TypedDict):
 
 
 class AnswerWatcher(AsyncCallbackHandler):
-    """Records one run of one graph: its steps, calls and searches, for the details and the seconds of an answer."""
+    """Records one run of one graph: its steps, calls and searches, for the line of the answer in
+    details.jsonl and for its `seconds` in results.jsonl.
+    """
 
     run_inline = True  # LangChain calls us in the run's own task, which is faster
 
     def __init__(self) -> None:
         self.steps: list[Step] = []
         self.calls: list[Call] = []
-        self.node_of_run: dict[UUID, int | None] = {}  # LangChain's run -> the number of the node that it belongs to
+        self.step_of_run: dict[UUID, int | None] = {}  # LangChain's run -> the number of the step that it belongs to
         self.start_times: dict[UUID, float] = {}
         self.open_calls: dict[UUID, Call] = {}
-        self.spans: list[tuple[int | None, float, float, float]] = []  # calls and searches: node, start, end, seconds
-        self.open_searches: dict[UUID, tuple[int | None, str, float]] = {}  # run -> node, query, start
+        self.spans: list[tuple[int | None, float, float, float]] = []  # calls and searches: step, start, end, seconds
+        self.open_searches: dict[UUID, tuple[int | None, str, float]] = {}  # run -> step, query, start
         self.search_seconds: dict[str, float] = {}
         self.started_at = time.perf_counter()
 
@@ -75,21 +81,26 @@ class AnswerWatcher(AsyncCallbackHandler):
         metadata: dict[str, Any] | None = None,
         **kwargs: Any,
     ) -> None:
-        enclosing = self.node_of_run.get(parent_run_id) if parent_run_id else None
+        enclosing_step = self.step_of_run.get(parent_run_id) if parent_run_id else None
         name = get_node_name(kwargs.get("name"), parent_run_id, metadata)
         if name is None:
-            self.node_of_run[run_id] = enclosing
+            self.step_of_run[run_id] = enclosing_step
             return
-        self.node_of_run[run_id] = len(self.steps)
+        self.step_of_run[run_id] = len(self.steps)
         self.start_times[run_id] = time.perf_counter()
         self.steps.append(
-            Step(node=name, enclosing_step=enclosing, round=int((metadata or {}).get("langgraph_step", 0)), seconds=0.0)
+            Step(
+                node=name,
+                enclosing_step=enclosing_step,
+                round=int((metadata or {}).get("langgraph_step", 0)),
+                seconds=0.0,
+            )
         )
 
     async def on_chain_end(self, outputs: Any, *, run_id: UUID, **kwargs: Any) -> None:
-        number = self.node_of_run.get(run_id)
+        number = self.step_of_run.get(run_id)
         if number is not None and run_id in self.start_times:
-            self.steps[number]["seconds"] = round(time.perf_counter() - self.start_times.pop(run_id), SHOWN_DIGITS)
+            self.steps[number]["seconds"] = round(time.perf_counter() - self.start_times.pop(run_id), SECONDS_DECIMALS)
 
     async def on_chat_model_start(
         self,
@@ -100,7 +111,7 @@ class AnswerWatcher(AsyncCallbackHandler):
         parent_run_id: UUID | None = None,
         **kwargs: Any,
     ) -> None:
-        step = self.node_of_run.get(parent_run_id) if parent_run_id else None
+        step = self.step_of_run.get(parent_run_id) if parent_run_id else None
         self.start_times[run_id] = time.perf_counter()
         name = str(kwargs.get("name") or "call")
         self.open_calls[run_id] = Call(
@@ -115,20 +126,19 @@ class AnswerWatcher(AsyncCallbackHandler):
         usage = read_usage(response)
         seconds = float(getattr(read_message(response), "response_metadata", {}).get("seconds", now - started_at))
         call["reply"], call["reused"] = response.generations[0][0].text, is_reused(response)
-        call["seconds"] = round(seconds, SHOWN_DIGITS)
+        call["seconds"] = round(seconds, SECONDS_DECIMALS)
         call["input_tokens"], call["output_tokens"] = usage.get("input_tokens", 0), usage.get("output_tokens", 0)
         self.spans.append((call["step"], started_at, now, seconds))
 
     async def on_llm_error(self, error: BaseException, *, run_id: UUID, **kwargs: Any) -> None:
         failed_call = self.open_calls.pop(run_id, None)
-        self.calls = [
-            call for call in self.calls if call is not failed_call
-        ]  # the call is repeated, or the answer fails
+        # The call is repeated, which makes a new entry, or the answer fails.
+        self.calls = [call for call in self.calls if call is not failed_call]
 
     async def on_retriever_start(
         self, serialized: dict[str, Any], query: str, *, run_id: UUID, parent_run_id: UUID | None = None, **kwargs: Any
     ) -> None:
-        step = self.node_of_run.get(parent_run_id) if parent_run_id else None
+        step = self.step_of_run.get(parent_run_id) if parent_run_id else None
         self.open_searches[run_id] = (step, query, time.perf_counter())
 
     async def on_retriever_end(self, documents: Sequence[Document], *, run_id: UUID, **kwargs: Any) -> None:
@@ -146,8 +156,9 @@ class AnswerWatcher(AsyncCallbackHandler):
 def compute_graph_seconds(
     steps: Sequence[Step], spans: Sequence[tuple[int | None, float, float, float]], enclosing_step: int | None
 ) -> float:
-    """Seconds of the graph inside the node `enclosing_step` (None: of the whole graph): its supersteps take place one
-    after the other, and each takes as long as its slowest node.
+    """Seconds of the subgraph inside the step with the number `enclosing_step` (None: of the whole graph).
+
+    The supersteps of a graph take place one after the other, and each takes as long as its slowest node.
     """
     seconds_of_superstep: dict[int, float] = {}
     for number, step in enumerate(steps):

@@ -1,4 +1,4 @@
-"""Embedding models by spec."""
+"""Makes an embedding model from its spec, the text that the setting `embeddings` holds."""
 
 import threading
 from functools import lru_cache
@@ -12,15 +12,16 @@ from quorum.models.failures import classify_error
 from quorum.models.http_clients import make_http_clients
 from quorum.models.model_spec import Spec, get_openai_access, hide_login, make_client, read_spec
 
-CREATION_LOCK = threading.Lock()
+CREATION_LOCK = threading.Lock()  # else two threads that call at once would both load the embedded model
 MAX_RETRIES = 7
 
 
 def embeddings(spec: str | Embeddings) -> Embeddings:
     """The embedding model of a spec: "embedded", "huggingface:NAME_OR_FOLDER" (see `quorum.models.embeddings_spec`),
-    "openai:NAME" or "provider:name"; an object is used as it is.
+    "openai:NAME" or "PROVIDER:NAME" of any LangChain provider. An object in place of a spec is returned unchanged.
 
-    A spec that cannot be used and a key that the server refuses are a `SetupError`; a failed call is a `CallError`.
+    Raises a `SetupError` for a spec that cannot be used. The model's calls raise a `SetupError` if the server cannot be
+    reached or refuses the key, and a `CallError` if they fail otherwise.
     """
     if not isinstance(spec, str):
         return spec
@@ -36,11 +37,13 @@ def embeddings(spec: str | Embeddings) -> Embeddings:
 
 
 def get_embedding_name(spec: str | Embeddings) -> str:
-    """The name kept with a collection: "embedded:WEIGHTS_HASH", "provider:name", or an object's class and model."""
+    """The embedding model's name, which a collection stores: "embedded:ENCODER_NAME", the text of any other spec, or an
+    object's class, with its model's name if it has one.
+    """
     if not isinstance(spec, str):
         name = getattr(spec, "model", None) or getattr(spec, "model_name", None)
-        kind = f"{type(spec).__module__}.{type(spec).__qualname__}"
-        return f"{kind}:{name}" if isinstance(name, str) else kind
+        class_name = f"{type(spec).__module__}.{type(spec).__qualname__}"
+        return f"{class_name}:{name}" if isinstance(name, str) else class_name
     parsed_spec = read_spec(spec, "embeddings")
     if parsed_spec.provider != "embedded":
         return parsed_spec.text
@@ -58,11 +61,11 @@ def get_embedded_embeddings() -> Embeddings:
 
 
 def make_embeddings_client(spec: Spec) -> Embeddings:
-    """A provider's client. It sends texts, not token ids, because tokenizing would download a tokenizer."""
+    """A provider's client. OpenAI's sends texts, not token ids, because tokenizing would download a tokenizer."""
     options: dict[str, Any] = {}
     if spec.provider == "openai":
         options = get_openai_access(spec) | {"check_embedding_ctx_length": False, "max_retries": MAX_RETRIES}
-        options |= make_http_clients(None, None)
+        options |= make_http_clients(timeout=None, loop_cache=None)
 
     def make() -> Embeddings:
         from langchain.embeddings import init_embeddings

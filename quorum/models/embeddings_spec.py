@@ -1,4 +1,4 @@
-"""Parses "huggingface:" specs: one encoder or two, and how texts become vectors."""
+"""Parses a "huggingface:" spec: the names of one encoder or two, and options for how texts become vectors."""
 
 from dataclasses import dataclass, fields
 from typing import Literal, get_args
@@ -12,12 +12,12 @@ SPEC_FORM = "huggingface:MODEL, or huggingface:QUESTION_MODEL|PASSAGE_MODEL, the
 
 
 @dataclass(frozen=True)
-class Options:
-    """Options of a spec; None means as in the model's own files.
+class EncoderOptions:
+    """The options of a spec. None means that the value in the model's own files holds.
 
     query, passage: the prefixes of questions and of passages; one space is put between a prefix and the text; pooling:
-    how token vectors become one vector; normalize: whether vectors get unit length; similarity: ranks the passages;
-    length: how many tokens of a text are read.
+    how token vectors become one vector; normalize: whether vectors get unit length; similarity: how a
+    question's vector and a passage's are compared; length: how many tokens of a text are read.
     """
 
     query: str | None = None
@@ -29,27 +29,30 @@ class Options:
 
 
 @dataclass(frozen=True)
-class Encoders:
-    """The names of the question and passage encoders (equal names: one model for both) and their options."""
+class EncoderSpec:
+    """A parsed spec: the names of the question encoder and of the passage encoder, and the options of both.
+
+    The names are equal if one model encodes both.
+    """
 
     question: str
     passage: str
-    options: Options
+    options: EncoderOptions
 
 
-def read_encoders(name: str) -> Encoders:
+def parse_encoder_spec(spec_text: str) -> EncoderSpec:
     """Parse the part of a spec after "huggingface:". An invalid form is a `SetupError`."""
-    models, _, options = name.partition("?")
+    models, _, options = spec_text.partition("?")
     names = [part.strip() for part in models.split("|")]
     if len(names) > 2 or not all(names):
-        raise SetupError(f"embeddings='huggingface:{name}' names no encoder, or too many; write {SPEC_FORM}.")
-    return Encoders(names[0], names[-1], read_options(options))
+        raise SetupError(f"embeddings='huggingface:{spec_text}' names no encoder, or too many; write {SPEC_FORM}.")
+    return EncoderSpec(names[0], names[-1], read_options(options))
 
 
-def read_options(text: str) -> Options:
-    """Options from "name=value&name=value"; %XX is percent-encoding, as in URLs."""
+def read_options(text: str) -> EncoderOptions:
+    """Parse options such as "name=value&name=value"; %XX is percent-encoding, as in URLs."""
     options: dict[str, str | bool | int] = {}
-    option_names = [field.name for field in fields(Options)]
+    option_names = [field.name for field in fields(EncoderOptions)]
     for part in filter(None, text.split("&")):
         name, equals, value = part.partition("=")
         if name.strip() not in option_names or not equals:
@@ -57,7 +60,7 @@ def read_options(text: str) -> Options:
                 f"{part!r} is not an option of huggingface embeddings; the options are: {', '.join(option_names)}."
             )
         options[name.strip()] = parse_option(name.strip(), unquote(value).strip())
-    return Options(**options)  # type: ignore[arg-type]  # `parse_option` has checked them
+    return EncoderOptions(**options)  # type: ignore[arg-type]  # `parse_option` has checked them
 
 
 def parse_option(name: str, value: str) -> str | bool | int:

@@ -12,7 +12,7 @@ from typing import Any, Literal
 
 from quorum.core.redaction import redact_secrets
 
-Kind = Literal[
+FailureKind = Literal[
     "retryable",  # may succeed on another try: timeouts, 408/409/429/5xx, dropped connections, replies cut in transit
     "unreachable",  # no server answers at that address
     "denied",  # 401, 403, no credit, an untrusted certificate: every call fails in the same way
@@ -27,6 +27,7 @@ TOO_LONG = re.compile(
     r"|ContextWindowExceeded|input (token count|tokens|length).{0,60}exceed|`inputs` tokens \+ `max_new_tokens`",
     re.IGNORECASE,
 )
+# What a provider's client may raise when it reads a garbled reply.
 GARBLED_REPLY_ERRORS = (ValueError, TypeError, KeyError, AttributeError, IndexError, OverflowError, RecursionError)
 # The folders in which libraries are installed.
 LIBRARY_FOLDERS = tuple(sysconfig.get_path(kind) for kind in ("stdlib", "purelib", "platlib"))
@@ -38,7 +39,8 @@ PARAMETER_REFUSAL_WORDS = re.compile(
 TOO_LONG_CODE = "context_length_exceeded"
 PARAMETER_REFUSAL_CODES = {"unsupported_value", "unsupported_parameter", "unknown_parameter"}
 PARAMETER_NAME = re.compile(r"\b(?:temperature|top_p|seed|max_tokens|max_completion_tokens)\b")
-LONGEST_READ = 5000  # characters of a server's error message
+LONGEST_READ = 5000  # how many characters of a server's error message are read
+# Names of exception classes of many client libraries, by what went wrong.
 UNREACHABLE_ERRORS = {
     "ConnectError",
     "ClientConnectorError",
@@ -69,10 +71,14 @@ class GarbledReply(ValueError):  # noqa: N818  the name says it without "Error"
 
 @dataclass(frozen=True)
 class Failure:
-    """One failure. `message`: the server's own words; `retry_after`: seconds the server asked for;
-    `parameter`: the decoding parameter that the model refuses; the call is repeated without it."""
+    """One failure of a call.
 
-    kind: Kind
+    message: what went wrong, in the server's own words if it sent any; status: the HTTP status; retry_after: how many
+    seconds the server asks to wait; parameter: the decoding parameter that the model refuses, without which the call is
+    then repeated.
+    """
+
+    kind: FailureKind
     message: str
     status: int | None = None
     retry_after: float | None = None
@@ -89,7 +95,7 @@ def classify_error(
     in addition to the environment's keys.
     """
     causes = list(iterate_causes(error))
-    names = {kind.__name__ for cause in causes for kind in type(cause).__mro__}
+    names = {base.__name__ for cause in causes for base in type(cause).__mro__}  # of exception classes
     status = next((code for cause in causes if (code := get_status(cause)) is not None), None)
     message = next((text for cause in causes if (text := get_message(cause, secrets))), "") or type(error).__name__
     codes = {str(getattr(cause, "code", "")) for cause in causes}
@@ -148,7 +154,11 @@ def iterate_causes(error: BaseException) -> Iterator[BaseException]:
 
 
 def get_status(error: BaseException) -> int | None:
-    """The HTTP status in any client library's exception: status_code, its response's, or botocore's."""
+    """The HTTP status in any client library's exception; None if it holds none.
+
+    It is the exception's `status_code`, its response's `status_code`, the exception's `status`, or the status in a
+    response of botocore.
+    """
     response = getattr(error, "response", None)
     candidates = [
         getattr(error, "status_code", None),
@@ -174,7 +184,9 @@ def get_message(error: BaseException, secrets: Iterable[str] = ()) -> str:
 
 
 def get_retry_after(error: BaseException, unix_time: float) -> float | None:
-    """The seconds that the server asks to wait: Retry-After in seconds or as an HTTP date, or retry-after-ms."""
+    """The seconds that the server asks to wait, from the header retry-after-ms, or from Retry-After in seconds or as an
+    HTTP date; None without a valid header.
+    """
     headers: Any = getattr(getattr(error, "response", None), "headers", None)
     if headers is None or not hasattr(headers, "get"):
         return None

@@ -15,7 +15,8 @@ if TYPE_CHECKING:
 
 
 def make_http_clients(timeout: float | None, loop_cache: LoopCache | None) -> dict[str, Any]:
-    """The clients of one model, as langchain-openai's options. timeout: in seconds; None: OpenAI's own.
+    """The clients of one model, as langchain-openai's options. timeout: in seconds; None: the default of the package
+    openai.
 
     The asynchronous client serves one event loop. `loop_cache` closes it with the loop; without a cache nothing closes
     it. The client that langchain-openai would make is shared between loops, and fails once one of them is closed.
@@ -44,7 +45,7 @@ def make_options(timeout: float | None) -> dict[str, Any]:
 
 
 def find_ssl_context() -> ssl.SSLContext:
-    """This machine's certificates, or those that SSL_CERT_FILE or SSL_CERT_DIR name."""
+    """The SSL context with this machine's certificates, or with those that SSL_CERT_FILE or SSL_CERT_DIR names."""
     return read_certificates(os.environ.get("SSL_CERT_FILE"), os.environ.get("SSL_CERT_DIR"))
 
 

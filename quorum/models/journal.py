@@ -204,6 +204,7 @@ async def find_journal(context: Context) -> ReplyStore | None:
     if path is None:
         return None
     loop_cache = get_loop_cache()
+    # `share_journals` may have set an opener for this loop.
     opener: Callable[[str], ReplyStore] | None = loop_cache.get_or_make("journals", lambda: None)
     if opener is not None:
         return opener(path)

@@ -1,4 +1,4 @@
-"""Loads encoders by name or folder with Sentence Transformers (an extra). A failure is a `SetupError`."""
+"""Loads encoders by name or folder with Sentence Transformers (an extra). A failure raises a `SetupError`."""
 
 import importlib.util
 import json
@@ -25,7 +25,7 @@ def require_sentence_transformers(feature: str, extra: str) -> None:
 
 
 def require_model_location(name: str) -> str:
-    """The folder of a model if the name is a path, else the name, which the model hub or its local cache knows.
+    """The folder of a model if the name is a path, else the name itself, which is taken for a name on the model hub.
 
     Raises SetupError for a path that is not a folder.
     """
@@ -38,7 +38,7 @@ def require_model_location(name: str) -> str:
 
 
 def load_encoder(name: str, load: Callable[[str], T]) -> T:
-    """Call `load` with the model's folder or hub name, without progress bars. Any failure is a `SetupError`."""
+    """Call `load` with the model's folder or hub name, without progress bars. Any failure raises a `SetupError`."""
     location = require_model_location(name)
     try:
         with hide_progress_bars():
@@ -68,7 +68,10 @@ def hide_progress_bars() -> Iterator[None]:
 
 
 def load_sentence_encoder(location: str, prompts: dict[str, str]) -> Any:
-    """A `SentenceTransformer`. DPR's own checkpoints are pooled by [CLS], models without a pooling file by the mean."""
+    """A `SentenceTransformer`. DPR's own checkpoints are pooled by [CLS], models without a pooling file by the mean.
+
+    prompts: the text that is put before each query ("query") and before each passage ("document").
+    """
     from sentence_transformers import SentenceTransformer
     from transformers import AutoConfig
 
@@ -79,9 +82,10 @@ def load_sentence_encoder(location: str, prompts: dict[str, str]) -> Any:
 
 
 def load_dpr_modules(location: str, config: Any) -> list[Any]:
-    """The BERT inside a checkpoint in DPR's own format (Karpukhin et al. 2020), and [CLS] pooling.
+    """The two modules of an encoder in DPR's own format (Karpukhin et al. 2020): its BERT, and [CLS] pooling.
 
-    The usual loader treats both of DPR's encoders as question encoders, and silently drops a passage encoder's weights.
+    Sentence Transformers' usual loader treats both of DPR's encoders as question encoders, and silently drops a passage
+    encoder's weights.
     """
     from tempfile import TemporaryDirectory
 
@@ -89,7 +93,9 @@ def load_dpr_modules(location: str, config: Any) -> list[Any]:
     from transformers import AutoTokenizer, BertConfig, BertModel, DPRContextEncoder, DPRQuestionEncoder
 
     if config.projection_dim:
-        raise SetupError(f"The DPR model {location!r} has a projection, which cannot be read; give one without.")
+        raise SetupError(
+            f"The DPR model {location!r} has a projection layer, which Quorum cannot read; give one without."
+        )
     reads_passages = "DPRContextEncoder" in (config.architectures or [])
     encoder: Any = (DPRContextEncoder if reads_passages else DPRQuestionEncoder).from_pretrained(location)
     bert_encoder = (encoder.ctx_encoder if reads_passages else encoder.question_encoder).bert_model
@@ -106,7 +112,8 @@ def load_dpr_modules(location: str, config: Any) -> list[Any]:
 def load_multi_vector_encoder(location: str) -> Any:
     """A `MultiVectorEncoder`: a late-interaction model, in its own, PyLate's or Stanford's format.
 
-    Any other encoder is a `SetupError`: the library would add a random projection to it, and retrieval would be noise.
+    Any other encoder raises a `SetupError`: Sentence Transformers would add a random projection to it, and the passages
+    found would be random.
     """
     from sentence_transformers import MultiVectorEncoder
 

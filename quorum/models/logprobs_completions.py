@@ -38,7 +38,9 @@ class CompletionsScorer:
         return [score for scores in scores_of_parts for score in scores]
 
     async def score_request(self, pairs: Sequence[tuple[str, str]]) -> list[float]:
-        """The scores of the pairs, by one request, repeated until it succeeds or no further try can succeed."""
+        """The scores of the pairs, by one request. A request that fails is sent again if that can help, up to
+        `Context.attempts` tries in all.
+        """
         semaphore = get_loop_cache().get_or_make(
             ("completions", self.spec, self.context.concurrency), self.make_semaphore
         )

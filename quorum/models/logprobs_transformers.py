@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from quorum.core.errors import SetupError
-from quorum.models.pretrained import Pretrained, load_pretrained
+from quorum.models.pretrained import PretrainedModel, load_pretrained
 
 TOKENS_AT_ONCE = 8192  # in one pass through the model, padding included
 
@@ -22,7 +22,7 @@ class TransformersScorer:
     def __init__(self, folder: str) -> None:
         self.folder = folder
         self.lock = threading.Lock()
-        self.pretrained: Pretrained | None = None
+        self.pretrained: PretrainedModel | None = None
 
     async def log_probabilities(self, pairs: Sequence[tuple[str, str]]) -> list[float]:
         """For each (prompt, continuation) the summed log-probabilities of the continuation's tokens, in nats."""
@@ -69,7 +69,7 @@ def make_batches(lengths: Sequence[int]) -> list[list[int]]:
     return batches
 
 
-def score_batch(pretrained_model: Pretrained, batch: Sequence[tuple[list[int], list[int]]]) -> list[float]:
+def score_batch(pretrained_model: PretrainedModel, batch: Sequence[tuple[list[int], list[int]]]) -> list[float]:
     """The score of each (prompt, continuation) of a batch, by one pass through the model."""
     import torch
 

@@ -1,4 +1,7 @@
-"""Model specs: "provider:name" -> a client. Every user error here is a `SetupError`."""
+"""Reads model specs such as "provider:name", and finds what a client needs: the server's address, key and package.
+
+Every mistake of the user raises a `SetupError`.
+"""
 
 import os
 import re
@@ -14,12 +17,16 @@ from quorum.core.redaction import redact_secrets
 T = TypeVar("T")
 OPENAI_URL = "https://api.openai.com/v1"
 PLACEHOLDER_KEY = "none"
-OWN_PROVIDERS = ("embedded", "scripted")
+OWN_PROVIDERS = ("embedded", "scripted")  # Quorum's own models; only the first can also make embeddings
 
 
 @dataclass(frozen=True)
 class Spec:
-    """provider: "openai", "embedded", ...; name: the model's; base_url: the server's address, if known."""
+    """A model spec that has been read.
+
+    provider: "openai", "embedded", ...; name: the model's name at the provider, empty for Quorum's own models;
+    base_url: the server's address, if known.
+    """
 
     provider: str
     name: str
@@ -27,32 +34,38 @@ class Spec:
 
     @property
     def text(self) -> str:
+        """The spec as a user writes it: "provider:name", or "embedded"."""
         return f"{self.provider}:{self.name}" if self.name else self.provider
 
 
-def read_spec(text: str, kind: str = "model") -> Spec:
-    """A spec from its text; checks its form, not whether it can be used."""
-    provider, name = split_spec(text, kind)
+def read_spec(text: str, setting: str = "model") -> Spec:
+    """A spec from its text. Checks its form, but not whether the provider, the model and a key exist.
+
+    setting: the setting that holds the spec, "model" or "embeddings".
+    """
+    provider, name = split_spec(text, setting)
     if not name:
         return Spec(provider, "")
     return Spec(provider, name, get_openai_url() if provider == "openai" else find_server_url(provider))
 
 
 @lru_cache(64)
-def split_spec(text: str, kind: str) -> tuple[str, str]:
-    """(provider, name) of a spec. Quorum's own models have no name."""
+def split_spec(text: str, setting: str) -> tuple[str, str]:
+    """(provider, name) of a spec. The name of Quorum's own models is empty. setting: as for `read_spec`."""
     spec = text.strip()
-    if spec in (OWN_PROVIDERS if kind == "model" else OWN_PROVIDERS[:1]):
+    if spec in (OWN_PROVIDERS if setting == "model" else OWN_PROVIDERS[:1]):
         return spec, ""
     provider, colon, name = (part.strip() for part in spec.partition(":"))
     if not colon or not provider or not name:
         suggestion = f"openai:{name or provider or 'NAME'}"
-        raise SetupError(f"{kind}={text!r} names no provider; write 'embedded' or provider:name, such as {suggestion}.")
+        raise SetupError(
+            f"{setting}={text!r} names no provider; write 'embedded' or provider:name, such as {suggestion}."
+        )
     return provider.replace("-", "_").lower(), name
 
 
 def get_openai_url() -> str:
-    """The base URL of an OpenAI-compatible server, or OpenAI's own."""
+    """The base URL of the OpenAI-compatible server that the environment names, or else OpenAI's own."""
     variables = ("OPENAI_BASE_URL", "OPENAI_API_BASE")
     return next((check_url(url, variable) for variable in variables if (url := os.environ.get(variable))), OPENAI_URL)
 
@@ -70,8 +83,8 @@ def check_url(url: str, variable: str) -> str:
 
 
 def find_server_url(provider: str) -> str | None:
-    """The address of a provider's server from the environment (OLLAMA_HOST, AZURE_OPENAI_ENDPOINT, ...)."""
-    variables = (f"{provider.upper()}_{kind}" for kind in ("BASE_URL", "API_BASE", "API_URL", "ENDPOINT", "HOST"))
+    """The address of a provider's server from the environment (OLLAMA_HOST, AZURE_OPENAI_ENDPOINT, ...), or None."""
+    variables = (f"{provider.upper()}_{ending}" for ending in ("BASE_URL", "API_BASE", "API_URL", "ENDPOINT", "HOST"))
     return next((url for variable in variables if (url := os.environ.get(variable, "").strip())), None)
 
 
@@ -81,7 +94,10 @@ def hide_login(url: str) -> str:
 
 
 def get_openai_access(spec: Spec) -> dict[str, Any]:
-    """base_url and api_key for a client. OpenAI's server needs a key, another server does not."""
+    """base_url and api_key for a client. OpenAI's server needs a key, another server does not.
+
+    Raises `SetupError` if the environment has neither a key nor the address of another server.
+    """
     key = os.environ.get("OPENAI_API_KEY", "").strip()
     if not key and not (os.environ.get("OPENAI_BASE_URL") or os.environ.get("OPENAI_API_BASE")):
         raise SetupError(
@@ -91,10 +107,12 @@ def get_openai_access(spec: Spec) -> dict[str, Any]:
     return {"base_url": spec.base_url, "api_key": key or PLACEHOLDER_KEY}
 
 
-def make_client(spec: Spec, make: Callable[[], T]) -> T:
-    """Call `make`, which uses LangChain. A missing package, provider or key is a `SetupError`."""
+def make_client(spec: Spec, create_client: Callable[[], T]) -> T:
+    """The client that `create_client` makes with LangChain. Its exceptions (a missing package, an unknown provider, a
+    missing key ...) become a `SetupError` that names the spec.
+    """
     try:
-        return make()
+        return create_client()
     except ImportError as error:
         package = get_package(error, spec)
         raise SetupError(
@@ -106,14 +124,14 @@ def make_client(spec: Spec, make: Callable[[], T]) -> T:
         message = " ".join(str(error).split())
         if "nable to infer model provider" in message or "not supported" in message or "nsupported provider" in message:
             raise SetupError(
-                f"The model {spec.text!r} names an unknown provider {spec.provider!r}; use embedded, openai:NAME (any "
-                "compatible server by OPENAI_BASE_URL), or another provider of langchain, such as anthropic:NAME."
+                f"The model {spec.text!r} names an unknown provider {spec.provider!r}; use embedded, openai:NAME (set "
+                "OPENAI_BASE_URL for a compatible server), or another provider of LangChain, such as anthropic:NAME."
             ) from None
         raise SetupError(f"The model {spec.text!r} could not be set up: {redact_secrets(message)[:300]}") from error
 
 
 def get_package(error: ImportError, spec: Spec) -> str:
-    """The pip package to install: the one in LangChain's message, else by LangChain's naming convention."""
+    """The package to install with pip: the one that the message of `error` names, or else langchain-PROVIDER."""
     package_match = re.search(r"pip install (?:-U )?([\w.-]*\w)", str(error))
     if package_match:
         return package_match.group(1)

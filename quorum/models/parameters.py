@@ -22,7 +22,11 @@ SCHEMA_PARAMETER = "response_format"
 
 @dataclass
 class Refusals:
-    """The names of refused parameters. It keeps the model object alive, so that no other object gets the same id."""
+    """The names of the parameters that a model refused.
+
+    model: the model object, if `get_refusals` finds these refusals by its id. The reference keeps the object alive, so
+    that no other object gets the same id.
+    """
 
     names: set[str] = field(default_factory=set)
     model: BaseChatModel | None = None
@@ -32,7 +36,7 @@ REFUSED_PARAMETERS: dict[str, Refusals] = {}  # by the model's label, which name
 
 
 def get_refusals(request: Request) -> set[str]:
-    """The names that this model has refused so far. The caller may add to the set."""
+    """The names of the parameters that this model has refused so far. A caller may add names to the set."""
     if request.is_given_by_spec:
         return REFUSED_PARAMETERS.setdefault(request.model_label, Refusals()).names
     refusals = get_loop_cache().get_or_make(("refusals", id(request.model)), lambda: Refusals(model=request.model))
@@ -40,7 +44,10 @@ def get_refusals(request: Request) -> set[str]:
 
 
 def record_refusal(request: Request, name: str, message: str = "does not take {}; going on without it") -> None:
-    """Stop sending this parameter. Calls in flight may still be refused for it."""
+    """Stop sending this parameter to the model, and log `message` once, with the parameter's name in place of {}.
+
+    Calls that were sent before may still be refused for this parameter.
+    """
     refused_names = get_refusals(request)
     if name not in refused_names:
         refused_names.add(name)
@@ -48,7 +55,10 @@ def record_refusal(request: Request, name: str, message: str = "does not take {}
 
 
 def list_parameters(request: Request) -> set[str]:
-    """The names of a request's parameters, refused or not: its own and those of its model object."""
+    """The names of a request's parameters, refused or not: those of the request itself and those of its model object.
+
+    If the model object has a token limit, both names of the limit are in the set.
+    """
     model_parameters = {
         name for name in ("temperature", "top_p", "seed") if get_model_parameter(request.model, name) is not None
     }
@@ -67,10 +77,11 @@ def get_model_parameter(model: BaseChatModel, name: str) -> Any:
 
 
 def apply_parameters(request: Request) -> tuple[BaseChatModel, dict[str, Any]]:
-    """A model and call arguments that apply the parameters. Copies of a model share its client.
+    """The model to call and the arguments of the call, which together apply all parameters that are not refused.
 
-    OpenAI's client, the embedded and the scripted model take the parameters with the call. Any other model is copied
-    (a shallow copy shares the connections), and the copy gets the parameters that its class knows.
+    OpenAI's client, the embedded and the scripted model take parameters as arguments of the call. Any other model is
+    copied, and the fields of the copy get the parameters that its class knows. A refused parameter that is set on the
+    model object is set to None in a copy. Copies are shallow: they share the model's client and its connections.
     """
     model, refused_names = request.model, get_refusals(request)
     wanted_values = {name: value for name, value in request.decoding.items() if name not in refused_names}
@@ -93,12 +104,14 @@ def copy_model(model: BaseChatModel, changes: Mapping[str, Any]) -> BaseChatMode
 
 
 def rename_token_limit(model: BaseChatModel, refused_names: set[str]) -> tuple[dict[str, Any], dict[str, None]]:
-    """Send a model object's token limit under its other name if the server refused the first one.
+    """Rename a model object's token limit in requests if the server refused the name that the client gives it.
 
-    Returns (fields to add to the request's body, fields that the client must not send).
+    Returns (fields to add to the request's body, fields of the model object to set to None, so that its client does not
+    send them).
     """
     limit = get_model_parameter(model, "max_tokens")
-    sent_name, other_name = reversed(TOKEN_LIMITS) if is_kind(type(model), "ChatOpenAI") else TOKEN_LIMITS
+    # ChatOpenAI sends its `max_tokens` as max_completion_tokens; other clients send it as max_tokens.
+    sent_name, other_name = reversed(TOKEN_LIMITS) if is_subclass_by_name(type(model), "ChatOpenAI") else TOKEN_LIMITS
     if limit is None or sent_name not in refused_names:
         return {}, {}
     return ({} if other_name in refused_names else {other_name: limit}), {"max_tokens": None}
@@ -122,17 +135,17 @@ def make_extra_body(model: BaseChatModel, fields: Mapping[str, Any]) -> dict[str
     return {"extra_body": {**(getattr(model, "extra_body", None) or {}), **fields}} if fields else {}
 
 
-def takes_parameters(kind: type[BaseChatModel]) -> bool:
+def takes_parameters(model_class: type[BaseChatModel]) -> bool:
     """Whether models of this class take decoding parameters with a call."""
-    return speaks_openai(kind) or is_kind(kind, "ScriptedModel")
+    return speaks_openai(model_class) or is_subclass_by_name(model_class, "ScriptedModel")
 
 
-def speaks_openai(kind: type[BaseChatModel]) -> bool:
+def speaks_openai(model_class: type[BaseChatModel]) -> bool:
     """Whether models of this class speak the OpenAI protocol."""
-    return is_kind(kind, "BaseChatOpenAI")
+    return is_subclass_by_name(model_class, "BaseChatOpenAI")
 
 
 @cache
-def is_kind(kind: type[BaseChatModel], name: str) -> bool:
-    """Whether the class or one of its bases has that name. Imports nothing."""
-    return name in {base.__name__ for base in kind.__mro__}
+def is_subclass_by_name(model_class: type[BaseChatModel], class_name: str) -> bool:
+    """Whether the class or one of its bases has this name. Comparing names spares the import of the named class."""
+    return class_name in {base.__name__ for base in model_class.__mro__}

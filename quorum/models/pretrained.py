@@ -26,9 +26,10 @@ INSTALL_COMMAND = "pip install 'quorum-rag[train]' (in a checkout: pip install -
 
 @dataclass(frozen=True)
 class ModelCard:
-    """What a folder's model was trained for.
+    """What the model in a folder was trained for: the content of `quorum.json`.
 
-    prompts: name -> hash of the prompts that it knows; measure: the measure that chose its silver data; length, output:
+    kind: what it does for a method: FILCO's filter or the generator of answers; prompts: the prompts that it was
+    trained on, name -> hash; measure: the measure that chose the silver sentences of its training data; length, output:
     the largest number of tokens of a prompt and of a reply; base, base_hash: the base model's name and hash; adapter:
     whether the folder holds only adapters, which need the base model to run; weights: sha256 of the trained weights.
     """
@@ -83,8 +84,8 @@ def write_card(folder: Path, card: ModelCard) -> None:
 
 
 def fingerprint_model(folder: str | Path) -> str:
-    """Identifies a model: the hash of its weights in `quorum.json`, else of its path and its files' names, sizes and
-    times.
+    """The beginning of a hash that identifies a model: the hash of its weights, which `quorum.json` holds. Without this
+    file, a hash of the folder's path and of the names, sizes and times of its files.
     """
     card = read_card(folder)
     if card is not None:
@@ -95,7 +96,9 @@ def fingerprint_model(folder: str | Path) -> str:
 
 
 def hash_base(folder: str | Path) -> str:
-    """Hash of the base that adapters need: configuration, tokenizer, sizes of the weights. "" for a hub name."""
+    """A hash of the base model that adapters need: of its configuration, its tokenizer and the sizes of its weight
+    files. "" if `folder` is no folder but a model's name on the Hugging Face hub.
+    """
     paths = [Path(folder) / name for name in ("config.json", "tokenizer.json", "spiece.model", "tokenizer.model")]
     contents = [path.read_bytes() for path in paths if path.is_file()]
     sizes = [f"{path.name} {path.stat().st_size}".encode() for path in sorted(Path(folder).glob("*.safetensors"))]
@@ -103,7 +106,7 @@ def hash_base(folder: str | Path) -> str:
 
 
 class Codec:
-    """Prompts and targets as token ids, the same in training and in use.
+    """Turns prompts and targets (the replies to learn) into token ids, in training and in use in the same way.
 
     A prompt goes through the tokenizer's chat template, if there is one. Without a template, a space separates a causal
     model's target from the prompt.
@@ -114,7 +117,7 @@ class Codec:
         self.has_chat_template = not seq2seq and bool(getattr(tokenizer, "chat_template", None))
 
     def wrap_prompt(self, prompt: str) -> str:
-        """The text that the model reads."""
+        """The prompt as the model reads it: in the chat template, if the tokenizer has one."""
         if not self.has_chat_template:
             return prompt
         message = [{"role": "user", "content": prompt}]
@@ -134,7 +137,7 @@ class Codec:
         return str(self.tokenizer.decode(ids, skip_special_tokens=True)).strip()
 
 
-class Pretrained:
+class PretrainedModel:
     """A model ready to run: on the GPU in bfloat16 if there is one, else on the CPU in float32."""
 
     def __init__(self, model: Any, tokenizer: Any, card: ModelCard | None = None) -> None:
@@ -149,8 +152,8 @@ class Pretrained:
             else [generation_config.eos_token_id]
         )
         self.end_token_ids = sorted({tokenizer.eos_token_id, *end_tokens} - {None})
-        # Keep only the token ids of the model's own generation settings: others, such as a repetition penalty, would
-        # change even greedy replies.
+        # Of the model's own generation settings, keep only the token ids: the other settings, such as a repetition
+        # penalty, would change even greedy replies.
         model.generation_config = GenerationConfig(
             eos_token_id=self.end_token_ids,
             pad_token_id=tokenizer.pad_token_id,
@@ -175,6 +178,7 @@ class Pretrained:
                 do_sample=bool(temperature),
                 **sampling,
             )
+        # Before the reply, a seq2seq model returns its start token, a causal model the prompt.
         reply_ids = generated_ids[0, 1 if self.codec.seq2seq else ids.shape[1] :].tolist()
         return GeneratedReply(
             self.codec.decode(reply_ids),
@@ -184,14 +188,14 @@ class Pretrained:
         )
 
 
-def load_pretrained(folder: str) -> Pretrained:
+def load_pretrained(folder: str) -> PretrainedModel:
     """Load the model of a folder (or of a name that transformers knows) and merge its adapters, or raise SetupError."""
     require_transformers(f"The model 'transformers:{folder}'")
     card = read_card(folder)
     if card is not None and card.adapter:
-        return Pretrained(*load_with_adapters(folder, card), card)
+        return PretrainedModel(*load_with_adapters(folder, card), card)
     model, tokenizer = load_base(folder, half=True)
-    return Pretrained(model, tokenizer, card)
+    return PretrainedModel(model, tokenizer, card)
 
 
 def is_seq2seq(name: str) -> bool:
@@ -203,15 +207,17 @@ def is_seq2seq(name: str) -> bool:
 
 
 def load_base(name: str, *, half: bool) -> tuple[Any, Any]:
-    """A model and its tokenizer, as transformers loads them. half: in bfloat16 if it runs on a GPU."""
+    """A model and its tokenizer, as transformers loads them. half: load the model in half precision (bfloat16) if
+    there is a GPU; without one it is always float32.
+    """
     import torch
     from transformers import AutoModelForCausalLM, AutoModelForSeq2SeqLM, AutoTokenizer
 
     gpu = torch.cuda.is_available()
-    kind = AutoModelForSeq2SeqLM if is_seq2seq(name) else AutoModelForCausalLM
+    model_class = AutoModelForSeq2SeqLM if is_seq2seq(name) else AutoModelForCausalLM
     with explain_load_errors(name):
         tokenizer = AutoTokenizer.from_pretrained(name)
-        model = kind.from_pretrained(name, dtype=torch.bfloat16 if gpu and half else torch.float32)
+        model = model_class.from_pretrained(name, dtype=torch.bfloat16 if gpu and half else torch.float32)
     prepare_tokenizer(model, tokenizer, name)
     return (model.cuda() if gpu else model), tokenizer
 
@@ -234,7 +240,7 @@ def explain_load_errors(name: str) -> Iterator[None]:
 
 @contextmanager
 def silence_transformers() -> Iterator[None]:
-    """Switch off the progress bars of transformers, and the warnings of transformers and peft about each other."""
+    """Switch off the progress bars of transformers, and every FutureWarning (transformers and peft raise them)."""
     from transformers.utils import logging
 
     were_enabled = logging.is_progress_bar_enabled()
@@ -253,17 +259,19 @@ def prepare_tokenizer(model: Any, tokenizer: Any, name: str) -> None:
     embedding_rows = model.get_input_embeddings().weight.shape[0]
     if len(tokenizer) > embedding_rows:
         raise SetupError(
-            f"The tokenizer in {name!r} has {len(tokenizer)} tokens, its model {embedding_rows}; they belong to "
-            "different models: copy the tokenizer's files from the model's own folder."
+            f"The tokenizer in {name!r} has {len(tokenizer)} tokens, but the model there knows only {embedding_rows}; "
+            "the two belong to different models: copy the tokenizer's files from the model's own folder."
         )
     if tokenizer.eos_token_id is None:
-        raise SetupError(f"The tokenizer in {name!r} has no end-of-sequence token; choose a base that has one.")
+        raise SetupError(f"The tokenizer in {name!r} has no end-of-sequence token; choose a model that has one.")
     if tokenizer.pad_token_id is None:
         tokenizer.pad_token = tokenizer.eos_token
 
 
 def load_with_adapters(folder: str, card: ModelCard) -> tuple[Any, Any]:
-    """The base with the folder's adapters merged in, and the tokenizer. The base must be the same as in training."""
+    """The base model with the folder's adapters merged into it, and its tokenizer. Raises SetupError if the base model
+    is not the one of the training.
+    """
     if card.base_hash and hash_base(card.base) != card.base_hash:
         state = "has changed since" if Path(card.base).is_dir() else "is not there"
         raise SetupError(

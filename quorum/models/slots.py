@@ -28,40 +28,43 @@ def queue_calls_as_one_question() -> None:
 
 
 class Slots:
-    """At most `count` calls at once. The next is the one whose question has the fewest calls; among equals, the first.
+    """Lets at most `count` calls run at once: each call runs in an `async with slots` block.
 
-    Calls outside of an evaluation belong to no question. Each of them waits like a question's first call.
+    When a call ends, the next one is the waiting call whose question had asked for the fewest calls before it. Among
+    equals, the one that came first is next. Calls outside of an evaluation belong to no question; each of them waits
+    like a question's first call.
     """
 
     def __init__(self, count: int) -> None:
-        self.free = count
-        self.waiting: list[tuple[int, int, asyncio.Future[None]]] = []
-        self.arrivals = itertools.count()
+        self.free_count = count
+        # A heap of (the calls that its question asked for before it, its number by arrival, set when it may run).
+        self.waiting_calls: list[tuple[int, int, asyncio.Future[None]]] = []
+        self.arrival_numbers = itertools.count()
 
     async def __aenter__(self) -> None:
         earlier_calls = 0
         if (calls := QUESTION_CALLS.get()) is not None:
             earlier_calls, calls.count = calls.count, calls.count + 1
-        if self.free:
-            self.free -= 1
+        if self.free_count:
+            self.free_count -= 1
             return
         turn: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        heapq.heappush(self.waiting, (earlier_calls, next(self.arrivals), turn))
+        heapq.heappush(self.waiting_calls, (earlier_calls, next(self.arrival_numbers), turn))
         try:
             await turn
         except asyncio.CancelledError:
             if turn.done() and not turn.cancelled():
-                self.pass_on()  # the slot was given in the moment of the cancellation
+                self.pass_slot_on()  # this call was given a slot at the moment of its cancellation
             raise
 
     async def __aexit__(self, *error: object) -> None:
-        self.pass_on()
+        self.pass_slot_on()
 
-    def pass_on(self) -> None:
-        """Give a slot to the next waiting call."""
-        while self.waiting:
-            turn = heapq.heappop(self.waiting)[2]
+    def pass_slot_on(self) -> None:
+        """Give a slot that is no longer used to the next waiting call. If none waits, the slot is free."""
+        while self.waiting_calls:
+            turn = heapq.heappop(self.waiting_calls)[2]
             if not turn.done():
                 turn.set_result(None)
                 return
-        self.free += 1
+        self.free_count += 1

@@ -22,8 +22,9 @@ from quorum.models.loops import get_loop_cache
 
 SYSTEM_CALL_NAME = "system"  # the name under which the calls of a user's own system are counted
 NO_TOKENS = Usage(calls=1, input_tokens=0, output_tokens=0, cached_tokens=0)
-SOURCES_HEADING = "\n\nSources:\n"  # quorum serve appends them to an answer
-FINAL_STATUSES = (401, 403, 404, 422)  # a wrong key or assistant: every question fails
+# `quorum serve` writes this heading and the passages after an answer. We cut them off.
+SOURCES_HEADING = "\n\nSources:\n"
+FINAL_STATUSES = (401, 403, 404, 422)  # HTTP statuses for a wrong key or assistant: every question fails
 SPEC_EXAMPLES = (
     "mine=http://localhost:8000/v1#model, mine=langgraph:http://localhost:2024#agent or mine=python:module:function"
 )
@@ -31,7 +32,10 @@ SPEC_EXAMPLES = (
 
 @dataclass(frozen=True)
 class SystemReply:
-    """The reply of a system. passages: those that it read, if it reports them; usage: unknown token counts are 0."""
+    """The reply of a system.
+
+    passages: those that the system read, if it reports them; usage: token counts that it does not report are 0.
+    """
 
     text: str
     passages: list[Passage] = field(default_factory=list)
@@ -39,7 +43,7 @@ class SystemReply:
 
 
 class System(Protocol):
-    """Something that answers questions."""
+    """A user's own system, which answers questions."""
 
     @property
     def pricing_model(self) -> str:
@@ -70,7 +74,7 @@ def read_system(name: str, spec: str) -> System:
             ) from None
         if url_parts.scheme not in ("http", "https") or not url_parts.hostname or not model_or_assistant:
             raise SetupError(
-                f"The system {name}={spec!r} names no server, or no model or assistant of it; "
+                f"The system {name}={spec!r} has no server's URL, or no name of a model or an assistant after '#'; "
                 f"write for example {SPEC_EXAMPLES}."
             )
         if kind == "langgraph":
@@ -102,7 +106,7 @@ def name_key_variable(name: str) -> str:
 
 @dataclass(frozen=True)
 class ChatServer:
-    """A server of OpenAI's chat protocol; its calls are retried, limited and counted as those of a model."""
+    """A server of OpenAI's chat protocol. Calls to it are retried, limited and counted like those to a model."""
 
     name: str
     url: str
@@ -120,7 +124,7 @@ class ChatServer:
         return SystemReply(reply.text.partition(SOURCES_HEADING)[0], usage=reply.usage)
 
     def make_client(self, context: Context) -> Any:
-        """The client of this event loop, which does not retry by itself."""
+        """The client for this event loop. It does not retry, because `quorum.models.call.call` does."""
         from quorum.models.http_clients import make_http_clients
         from quorum.models.openai_chat import OpenAIChat
 
@@ -136,7 +140,7 @@ class ChatServer:
 
 @dataclass(frozen=True)
 class Assistant:
-    """An assistant of a LangGraph server. It gets the question as `question` and as the message of a user."""
+    """An assistant of a LangGraph server. Its input holds the question as `question` and as a user's message."""
 
     name: str
     url: str
@@ -147,7 +151,7 @@ class Assistant:
         return f"openai:{self.name}"
 
     async def ask(self, question: str, passages: Sequence[Passage] | None, context: Context) -> SystemReply:
-        """The field `answer` of its state, or its last message."""
+        """The reply in the assistant's state: the field `answer` or, without it, the last message."""
         from langgraph.pregel.remote import RemoteGraph
         from langgraph_sdk import get_client
 
@@ -172,7 +176,7 @@ class Assistant:
 
 @dataclass(frozen=True)
 class PythonFunction:
-    """A function of a question, and of `passages` if it has such a parameter; plain or asynchronous."""
+    """A plain or asynchronous function. It gets the question and, if it has a parameter `passages`, the passages."""
 
     name: str
     function: Any
@@ -182,7 +186,7 @@ class PythonFunction:
         return f"openai:{self.name}"
 
     async def ask(self, question: str, passages: Sequence[Passage] | None, context: Context) -> SystemReply:
-        """The returned value: a text, or a dictionary with `answer`."""
+        """The reply in the value that the function returns: a text, or a dictionary with `answer` or `messages`."""
         try:
             takes_passages = "passages" in inspect.signature(self.function).parameters
             arguments: dict[str, Any] = {"passages": passages} if takes_passages else {}
@@ -199,15 +203,21 @@ class PythonFunction:
 
 
 def import_function(name: str, module: str, function: str) -> Any:
-    """The function of a module, which may lie in the working directory. Raises `SetupError` if it is missing."""
+    """The function of a module. The module may lie in the working directory.
+
+    Raises `SetupError` if the module cannot be imported, or has no such function.
+    """
     if "" not in sys.path and os.getcwd() not in sys.path:
         sys.path.insert(0, os.getcwd())
     try:
         imported_function = getattr(importlib.import_module(module), function)
     except (Exception, SystemExit) as error:  # noqa: BLE001  the module may do anything while it is imported
-        raise SetupError(f"The system {name!r} cannot be imported ({error}); give python:module:function.") from None
+        raise SetupError(
+            f"The system {name!r} cannot be imported ({error}); check the module and the function in "
+            f"python:{module}:{function}."
+        ) from None
     if not callable(imported_function):
-        raise SetupError(f"The system {name!r} names {module}:{function}, which is no function; give one.")
+        raise SetupError(f"The system {name!r} names {module}:{function}, which is not a function; name a function.")
     return imported_function
 
 
@@ -232,7 +242,7 @@ def read_system_reply(name: str, reply: Any) -> SystemReply:
 
 
 def read_content(message: Any) -> Any:
-    """The text of a message, as an object or as a dictionary."""
+    """The text of a message, which is an object or a dictionary."""
     content = message.get("content") if isinstance(message, Mapping) else getattr(message, "content", None)
     if isinstance(content, list):
         return "".join(str(part.get("text", "")) for part in content if isinstance(part, Mapping))
@@ -240,7 +250,10 @@ def read_content(message: Any) -> Any:
 
 
 def read_passage(value: Any, rank: int) -> Passage:
-    """A passage that a system read: a text, or a dictionary with id, title and text."""
+    """A passage that a system reports.
+
+    value: a text, or a dictionary with id, title and text. rank: the id of a passage without an id.
+    """
     fields = value if isinstance(value, Mapping) else {"text": str(value)}
     return Passage(id=str(fields.get("id", rank)), title=str(fields.get("title", "")), text=str(fields.get("text", "")))
 
@@ -248,8 +261,9 @@ def read_passage(value: Any, rank: int) -> Passage:
 def read_usage(value: Any) -> Usage:
     """The token counts that a system reports.
 
-    It reports one dictionary {"input_tokens": ...}, or, as Quorum does, one such dictionary for each prompt. In this
-    case they are summed. A dictionary beside token counts, such as LangChain's "input_token_details", is not read.
+    value: one dictionary {"input_tokens": ...}, or a dictionary that holds one of these for each prompt, as Quorum's
+    results do; then their counts are summed. A dictionary beside token counts, such as LangChain's
+    "input_token_details", is ignored.
     """
     counts = value if isinstance(value, Mapping) else {}
     has_own_counts = any(isinstance(counts.get(name), int) for name in ("input_tokens", "output_tokens"))

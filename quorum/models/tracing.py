@@ -47,9 +47,10 @@ def copy_without_secrets(value: Any, hide_passages: bool) -> Any:
 def copy_clean(
     value: Any, hide_passages: bool, secrets: tuple[str, ...], key: str, enclosing_ids: tuple[int, ...] = ()
 ) -> Any:
-    """A cleaned copy of the value of `key`. enclosing_ids: the `id()` of each object that contains the value.
+    """A cleaned copy of the value. key: the name of the field that holds the value, "" for the outermost value.
 
-    An object that contains itself is written as text, so that the recursion ends.
+    enclosing_ids: the `id()` of each object (other than a dict, list or tuple) that contains the value. An object that
+    contains itself is written as text inside itself, so that the recursion ends.
     """
     if isinstance(value, str):
         return (
@@ -73,7 +74,9 @@ def copy_clean(
 
 
 def get_parts(value: Any) -> Any:
-    """The fields of an object of LangChain or LangGraph (a document, a message, a Send); else its text."""
+    """The fields of an object as a dict, if it is a Send, a dataclass or a pydantic model (LangChain's documents and
+    messages are pydantic models); for any other object, its text.
+    """
     if isinstance(value, BaseModel):
         return value.model_dump(warnings=False)
     if isinstance(value, Send):
@@ -84,21 +87,22 @@ def get_parts(value: Any) -> Any:
 
 
 def is_shown(key: str, text: str) -> bool:
+    """Whether the text in the field `key` is shown even if passages are hidden."""
     return key in SHOWN_FIELDS or (key in ANSWER_FIELDS and len(text) <= LONGEST_ANSWER)
 
 
 def make_placeholder(text: str) -> str:
-    """The placeholder for a hidden text."""
+    """The placeholder for a hidden text; an empty text stays empty."""
     return f"[hidden: {len(text):,} characters]" if text else text
 
 
 class TraceClient(langsmith.Client):
-    """LangSmith's client, which cleans runs before it sends them. It reads the environment at the first traced run."""
+    """A LangSmith client that cleans runs before it sends them. It reads the environment at the first traced run."""
 
     SETUP_LOCK = threading.RLock()
 
     def __init__(self, **options: Any) -> None:
-        # LangSmith adds parts of the environment to the metadata
+        # LangSmith adds parts of the environment to the metadata, and these can hold secrets.
         own_settings = {"hide_metadata": lambda metadata: copy_without_secrets(metadata, hide_passages=False)}
         self.options: dict[str, Any] | None = own_settings | options
 
@@ -152,17 +156,17 @@ def find_enclosing_runs() -> Iterator[tuple[Any, list[Any]]]:
 
 
 def describe_run(context: Context) -> None:
-    """Add tags and settings to the graph's run. A graph's first node calls this.
+    """Add tags and settings to the graph's run in every active trace. A graph's first node calls this.
 
     Raises SetupError if passages should be hidden but the tracing client does not hide them.
     """
     for tracer, enclosing_runs in find_enclosing_runs():
         if hides_passages() and not isinstance(tracer.client, TraceClient):
             raise SetupError(
-                f"{HIDE_VARIABLE} is set, but the run is traced by a LangSmith client that hides nothing; make it with "
-                "quorum.models.tracing.TraceClient(), or leave it to Quorum."
+                f"{HIDE_VARIABLE} is set, but the run is traced by a LangSmith client that hides nothing; create this "
+                "client with quorum.models.tracing.TraceClient(), or give none: Quorum then creates its own."
             )
-        if len(enclosing_runs) > 1:  # the node's run, then the graph's
+        if len(enclosing_runs) > 1:  # [the run of the first node, the graph's run, ...]
             graph_run, metadata = enclosing_runs[1], enclosing_runs[1].metadata
             method = metadata.get("method") or metadata.get("graph_id") or graph_run.name
             graph_run.extra["metadata"] = {**metadata, **list_settings(context), "method": method, "prompts": {}}
@@ -177,7 +181,9 @@ def list_settings(context: Context) -> dict[str, Any]:
 
 
 def get_name(thing: Any) -> str:
-    """The name of a model or retriever: its spec, else its model_name or its class."""
+    """The name of a model or retriever: a text, such as "openai:gpt-4o", is itself the name. An object's name is its
+    model_name, or else the name of its class.
+    """
     return thing if isinstance(thing, str) else str(getattr(thing, "model_name", None) or type(thing).__name__)
 
 
@@ -191,5 +197,5 @@ def note_prompt(prompt: str, version: str) -> None:
                 break
 
 
-if run_trees._CLIENT is None:  # a client that the program has chosen stays
+if run_trees._CLIENT is None:  # If the program has already set a client, keep that one.
     langsmith.configure(client=TraceClient())

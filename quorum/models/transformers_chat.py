@@ -12,7 +12,7 @@ from langchain_core.outputs import ChatGeneration, ChatResult
 from pydantic import PrivateAttr
 
 from quorum.core.errors import SetupError, TooLong
-from quorum.models.pretrained import GeneratedReply, ModelCard, Pretrained, load_pretrained
+from quorum.models.pretrained import GeneratedReply, ModelCard, PretrainedModel, load_pretrained
 
 REPLY_TOKENS = 512  # the most tokens of a reply, unless the folder's quorum.json gives another number
 WORKER = ThreadPoolExecutor(1, thread_name_prefix="transformers")
@@ -35,7 +35,7 @@ class TransformersModel(BaseChatModel):
     temperature: float = 0.0
     top_p: float = 1.0
     seed: int = 0
-    _pretrained: Pretrained = PrivateAttr()
+    _pretrained: PretrainedModel = PrivateAttr()
 
     def model_post_init(self, context: Any) -> None:
         super().model_post_init(context)

@@ -10,13 +10,14 @@ from quorum.parsing.answers import Parsed
 from quorum.parsing.passage_ids import parse_passage_ids
 from quorum.parsing.wrapping import LONGEST_READ_TEXT, shorten_reply
 
-LONGEST_REFUSAL = 1000  # characters of a reply that may say that no sentence helps
+LONGEST_REFUSAL = 1000  # characters; a longer reply is not taken to say that no sentence helps
 
 
 def parse_copied_sentences(reply: str, passages: Sequence[Passage]) -> Parsed[list[Piece]]:
-    """The passages' sentences that the reply copies, in reading order. "None" keeps no sentence.
+    """The passages' sentences that the reply copies, in reading order; none if the reply says that no sentence helps.
 
-    Text that is in no passage makes the reply malformed and is dropped; a reply that copies nothing keeps nothing.
+    Text that is in no passage is left out and makes the reply malformed. A reply without copies is malformed, too,
+    unless it says that no sentence helps.
     """
     turn = extract_first_turn(shorten_reply(reply, LONGEST_READ_TEXT))
     copies = match_copies(turn, passages)

@@ -22,7 +22,7 @@ def has_streamed_answer(prompt: str) -> bool:
 
 
 def read_partial_answer(prompt: str, text: str, question: str) -> str:
-    """The part of the answer that will not change any more; empty at first.
+    """The part of the answer that will not change any more; empty at first. text: the reply as far as it is written.
 
     >>> reply = "The tower was finished in 1931, after a strike of its builders. It st"
     >>> read_partial_answer("answer_long", reply, "When was the tower finished?")

@@ -1,4 +1,8 @@
-"""Reads which passages a reply names: by numbers, ranges or words, all or none; in prose, a list or JSON."""
+"""Reads which of the numbered passages a reply chooses as relevant.
+
+The reply may be prose, a list or JSON. It may name the passages by numbers ("1, 3"), by ranges ("1-3"), by words ("the
+second"), or all at once ("all", "none", "all except 2"). Below, prose is always in lower case.
+"""
 
 import re
 import unicodedata
@@ -10,32 +14,38 @@ from quorum.parsing.answers import Parsed
 from quorum.parsing.number_words import COUNT_WORD, PASSAGE_NOUN, replace_number_words
 from quorum.parsing.wrapping import remove_wrapping
 
-LONGEST_READ_REPLY = 6000  # characters that are read, from the end, because a long reply gives its numbers there
+# Of a longer reply only so many characters at its end are read, because a long reply gives its numbers there.
+LONGEST_READ_REPLY = 6000
 
 RANGE = r"\s?(?:-|–|—|\.\.\.?|to|through|until)\s?"
 NUMBER_OR_RANGE = rf"[\[(#]{{0,2}} ?\d{{1,3}}(?:{RANGE}[\[(#]{{0,2}}\d{{1,3}})? ?[\])]{{0,2}}(?![\w%])"
 SEPARATOR = rf"\s{{0,3}}(?:,\s?and|,|;|&|/|\+|and|or|、|as well as)\s{{0,3}}(?:{PASSAGE_NOUN}\s?)?"
 # Atomic groups: without them a long list could be matched in very many ways.
 NUMBER_LIST = rf"(?>{NUMBER_OR_RANGE})(?>{SEPARATOR}{NUMBER_OR_RANGE})*"
+# Numbers that clearly mean passages: "passages 1 and 3", "p1", "k 2", "#5", "[1, 4]".
 LABELLED_NUMBERS = re.compile(
     rf"(?:\b{PASSAGE_NOUN}[ \t_:#*-]{{0,3}}(?:{PASSAGE_NOUN}[ \t_:#*-]{{0,3}})?|(?<!\w)[pk][ _]?(?=\d)"
     rf"|#)(?P<list>{NUMBER_LIST})"
     rf"|\[\s?(?P<bracketed>\d{{1,3}}(?:(?:{RANGE}|[,;\s]{{1,3}})\d{{1,3}})*)\s?\]"
 )
+# A number or a range without a label, in a reply that labels none: "1, 3-5".
 BARE_NUMBER = re.compile(rf"(?<!\w)(?<![a-z]-)\d{{1,3}}(?:{RANGE}\d{{1,3}})?(?!\w)")
 NUMBER = re.compile(rf"(?P<from>\d{{1,3}})(?:{RANGE}[\[(#]{{0,2}}(?P<to>\d{{1,3}}))?")
 PASSAGE_PLURAL = r"(?:passages|documents|docs|texts|contexts|paragraphs|sources)"
+# Numbers that mean no passage: "1,000", "0.9", "1931", "50%", "2 of the 5", and the numbers that count (see below).
 OTHER_NUMBERS = re.compile(
     r"\d{1,3}(?:,\d{3})+(?!\d)|\d+\.\d+|\d{4,}|\d+\s?%"
     rf"|\b(?:\d+|{COUNT_WORD}) (?:out )?of (?:the |these |those )?(?:\d+|{COUNT_WORD})\b"
-    # numbers that count: "the 2 relevant passages", "none of the 3 films", "the other 3"
+    # Numbers that count: "the 2 relevant passages", "the other 3", "only 1 passage", "none of the 3 films". But in
+    # "1 and 3 passages are relevant", 3 is a passage.
     r"|\b(?<!\d )(?<!\d, )(?<!and )(?<!or )(?<!& )\d{1,3} "
     rf"(?=(?:\w+ly )?(?:relevant |useful |helpful |related |other )?{PASSAGE_PLURAL}\b)"
     rf"|(?<=\bother )\d{{1,3}}\b|\b(?:only|just) 1 (?={PASSAGE_NOUN})|(?<=\bnone of )(?:the |these "
     rf"|those )?\d{{1,3}} (?=[a-z])"
 )
-# A list of numbers before anything else.
+# The place where a reply begins with a list of numbers, such as "1, 5." in "1, 5. Passage 2 is irrelevant."
 LEADING_NUMBERS = re.compile(rf"\A[\s*_]{{0,5}}(?={NUMBER_LIST}\s?(?:[.;(\n]|$))")
+# The number of a list item, such as "2. " at the beginning of a line.
 ENUMERATOR = re.compile(r"^[ \t]*(\d{1,3})[.)][ \t]+", re.MULTILINE)
 
 NEGATIVE_WORDS = (
@@ -53,23 +63,28 @@ ALL_WORDS = re.compile(
     rf"(?<!at )(?<!not )\ball\b(?=\s(?:of\b|them\b|the\b|these\b|those\b|{PASSAGE_NOUN}|are\b|relevant)|\W*$)"
     rf"|\b(?:every|each) (?:one|single|{PASSAGE_NOUN})|\beverything\b|\bthey all\b"
 )
-FIRST_NONE = re.compile(rf"\W*(?:none\b|nothing\b|neither\b|no (?:\w+ )?{PASSAGE_NOUN})")
+LEADING_NONE = re.compile(rf"\W*(?:none\b|nothing\b|neither\b|no (?:\w+ )?{PASSAGE_NOUN})")
 POSITIVE_WORDS = re.compile(
     r"\b(?:is|are|seems?|does|do)\s+(?:\w+ly\s+|somewhat\s+)?(?:relevant|helpful|useful|needed|necessary|help|bear|answer)\b"
     r"|\b(?:keep|kept|answers|helps|select)\b"
 )
+# All passages that were not named before.
 REST_WORDS = re.compile(r"\b(?:the|all) (?:rest|others?|remaining)\b")
 EXCEPTION_WORDS = re.compile(
     r"\b(?:except(?:ing)?(?: for| from)?|excluding|other than|apart from|aside from|besides)\b"
 )
 BRACKETED_TEXT = re.compile(r"\[[^\[\]]{0,99}\]")
+# A "but" that means "except": "all but passage 4", "none ..., but passage 1 is relevant". In "none ..., but passage 3
+# mentions the river" it does not.
 BUT_EXCEPTION = re.compile(
     rf"(\b(?:all|every\w*|each|none|nothing|no {PASSAGE_NOUN})\b[^.;\n]{{0,40}}?)\bbut\b(?! {PASSAGE_NOUN} \d+ (?!"
     rf"(?:is|are)\b)\w)"
 )
+# A label before the result, such as "Relevant passages:"; `negative` matches in one such as "Irrelevant passages:".
 CONCLUSION_LABEL = re.compile(
     rf"(?:(?P<negative>{NEGATIVE_WORDS}[^:\n]{{0,30}})|relevan\w+|answer|helpful|useful|final)[^:\n\d]{{0,40}}:(?=\W*\w)"
 )
+# A label after the result, such as "Explanation:".
 EXPLANATION_LABEL = re.compile(
     r"(?<=\d)\W*\n[\s*_#]*(?:explanation|reason(?:ing|s)?|rationale|justification|note)s?\b[^\n:]{0,30}:"
 )
@@ -78,12 +93,16 @@ CLAUSE_STOP = (
     r"|\band (?=remov|drop|discard|exclud|ignor|reject)|,\s?(?:and )?(?=the (?:rest|others?|remaining)\b)"
 )
 VERDICT_AFTER_NUMBER = r"[\])]?\s?(?:\((?:not |ir|un)?relevan|is\b|isn't\b|was\b|does\b|doesn't\b|helps\b|:)"
+# {pattern of the reply's numbers: where the reply is split into clauses, each with one verdict}. A comma ends a clause
+# only before "the rest" and before a passage with its own verdict: "passage 1 is relevant, passage 2 is not".
 CLAUSE_BREAK = {
     LABELLED_NUMBERS: re.compile(
         rf"{CLAUSE_STOP}|,\s?(?:and )?(?=(?:{PASSAGE_NOUN}\s?[\[(#]?|\[)\d{{1,3}}{VERDICT_AFTER_NUMBER})"
     ),
     BARE_NUMBER: re.compile(rf"{CLAUSE_STOP}|,\s?(?:and )?(?=[\[(#]?\d{{1,3}}{VERDICT_AFTER_NUMBER})"),
 }
+# The beginning of a clause that gives no number, because it is about the same passages as the clause before it, such as
+# "is not relevant" in "passage 1 names the tower but is not relevant".
 SAME_SUBJECT = re.compile(
     r"\W*(?:(?:and|so|thus|therefore|hence)\b\W*)*(?:it|this|that|they|these|those|which|both)?(?: passages?)?\s?"
     r"(?:is|are|was|were|does|do|should|can|seems?|appears?|not\b|irrelevant|relevant|remove|drop|keep)"
@@ -92,13 +111,16 @@ VERDICT_WORD = re.compile(r"relevan|unrelated|help|useful|useless|bear|need|keep
 
 
 def parse_passage_ids(reply: str, count: int) -> Parsed[list[int]]:
-    """The numbers of the passages that a reply names, from 1 to `count`, each once, in ascending order.
+    """The numbers of the passages that a reply chooses, from 1 to `count`, each once, in ascending order.
 
-    "None" and an empty reply name no passage. Numbers out of range are ignored. If nothing can be read, or every number
-    is out of range, the reply is malformed, and the value is all passages.
+    A reply that only names passages that do not help chooses all others. "None" and an empty reply choose no passage.
+    Numbers out of range are ignored. If nothing can be read, or every number is out of range, the reply is malformed,
+    and the value is all passages.
 
     >>> parse_passage_ids("Passages 1 and 3 are relevant.", 5).value
     [1, 3]
+    >>> parse_passage_ids("Passage 2 is not relevant.", 5).value
+    [1, 3, 4, 5]
     """
     text = unicodedata.normalize("NFKC", remove_wrapping(reply).strip()[-LONGEST_READ_REPLY:]).lower().replace("’", "'")
     if not any(character.isalnum() for character in text):
@@ -109,17 +131,22 @@ def parse_passage_ids(reply: str, count: int) -> Parsed[list[int]]:
 
 
 def find_json(text: str) -> tuple[Any] | None:
-    """The whole text as JSON, else the JSON object inside it, in a tuple of one; None if there is neither."""
-    for place in (text, text[text.find("{") : text.rfind("}") + 1]):
+    """The value of the text as JSON, or of the JSON object inside it; None if there is no JSON.
+
+    The value is in a tuple of one, because JSON's null is None, too.
+    """
+    for json_text in (text, text[text.find("{") : text.rfind("}") + 1]):
         try:
-            return (parse_json(place),)
+            return (parse_json(json_text),)
         except ValueError:
             continue
     return None
 
 
 def read_ids_in_json(value: Any, count: int) -> set[int] | None:
-    """The passage numbers in a JSON value; None if it holds none that can be read."""
+    """The numbers of the passages that a JSON value chooses. The set is empty for null and for empty values; None if
+    nothing can be read.
+    """
     if value is None or value in ([], {}, ""):
         return set()
     if isinstance(value, bool | float):
@@ -135,8 +162,11 @@ def read_ids_in_json(value: Any, count: int) -> set[int] | None:
 
 
 def read_ids_in_object(value: dict[str, Any], count: int) -> set[int] | None:
-    """The passage numbers in an object: {"relevant": [1, 3]}, {"1": true, "2": "not relevant"}, {"id": 1, "relevant":
-    true}.
+    """The numbers of the passages that a JSON object chooses; None if nothing can be read.
+
+    The object is a passage with its verdict, {"id": 1, "relevant": true}; or a verdict for each passage, {"1": true,
+    "2": "not relevant"}; or a list under a name, {"relevant": [1, 3]}. Under names such as "irrelevant" and "reason"
+    nothing is read.
     """
     id_key = next((name for name in ("id", "passage", "knowledge") if isinstance(value.get(name), int | str)), None)
     if id_key is not None:
@@ -145,16 +175,17 @@ def read_ids_in_object(value: dict[str, Any], count: int) -> set[int] | None:
         word_of_flag = {True: "relevant", False: "not relevant"}
         lines = (f"passage {name}: {word_of_flag[v] if isinstance(v, bool) else v}" for name, v in value.items())
         return read_ids_in_prose("\n".join(lines), count)
-    ids = [content for name, content in value.items() if not re.search(r"irrelevan|unrelated|not|reason|judge", name)]
-    parts = [item_ids for content in ids if (item_ids := read_ids_in_json(content, count)) is not None]
+    contents = [item for name, item in value.items() if not re.search(r"irrelevan|unrelated|not|reason|judge", name)]
+    parts = [ids for content in contents if (ids := read_ids_in_json(content, count)) is not None]
     return set().union(*parts) if parts else None
 
 
 @dataclass
 class NamedPassages:
-    """The passages that the clauses have named so far.
+    """The passages that the clauses read so far have named.
 
-    last_ids: the passages that the next verdict refers to if it gives no number.
+    kept_ids, dropped_ids: the passages called relevant, or not relevant; last_ids: the passages that the next verdict
+    refers to if it gives no number; names_all, names_none: whether a clause chose all passages, or none, by a word.
     """
 
     kept_ids: set[int] = field(default_factory=set)
@@ -165,14 +196,16 @@ class NamedPassages:
 
 
 def read_ids_in_prose(text: str, count: int) -> set[int] | None:
-    """The passage numbers in prose. The set is empty if the text says "none"; None if nothing can be read."""
+    """The numbers of the passages that a text in prose chooses. The set is empty if the text says "none"; None if
+    nothing can be read.
+    """
     text = normalize_result(text, count)
     text = ENUMERATOR.sub(r"[\1] " if LABELLED_NUMBERS.search(text) is None else "", text)
     text = LEADING_NUMBERS.sub("passages ", text) if LABELLED_NUMBERS.search(text) else text
     pattern = LABELLED_NUMBERS if LABELLED_NUMBERS.search(text) else BARE_NUMBER
     named_passages = NamedPassages()
     clauses = CLAUSE_BREAK[pattern].split(text)
-    begins_with_none = FIRST_NONE.match(clauses[0]) and not EXCEPTION_WORDS.search(clauses[0])
+    begins_with_none = LEADING_NONE.match(clauses[0]) and not EXCEPTION_WORDS.search(clauses[0])
     for clause in clauses:
         if not (begins_with_none and only_describes_passages(clause)):
             record_clause(clause, named_passages, pattern, count)
@@ -188,33 +221,40 @@ def only_describes_passages(clause: str) -> bool:
     """Whether a clause neither begins with "none" nor calls a passage relevant. In a reply that begins with "none",
     such a clause only describes passages.
     """
-    return not FIRST_NONE.match(clause) and not POSITIVE_WORDS.search(clause)
+    return not LEADING_NONE.match(clause) and not POSITIVE_WORDS.search(clause)
 
 
 def normalize_result(text: str, count: int) -> str:
     """The part of a reply that gives the result, with number words as digits and without numbers that only count."""
+    # "all five" -> "all"; "nos. 1 and 2" -> "passage 1 and 2"
     text = re.sub(rf"\ball (?:of )?(?:the |these |those )?(?:\d+|{COUNT_WORD})\b", "all", text)
     text = find_result_part(OTHER_NUMBERS.sub(" ", re.sub(r"\bnos?\. ?(?=\d)", "passage ", text)))
+    # "not all of them are relevant: 1 and 2 are" must not read as "not"; in "none (passage 1 is about tea)" the bracket
+    # only explains
     text = re.sub(r"\bnot (?:all|irrelevant|unrelated)\b", "relevant", text)
     text = re.sub(r"\bnone\b\W{0,3}\(", "none; ", text)
+    # "[1; 3]" -> "[1, 3]", because ";" ends a clause
     text = BRACKETED_TEXT.sub(lambda match: match[0].replace(";", ","), text)
     return BUT_EXCEPTION.sub(r"\1except", replace_number_words(text, count))
 
 
 def find_result_part(text: str) -> str:
-    """The text after the last "Relevant passages:" and before "Not relevant:" or an explanation.
+    """The text after the last label such as "Relevant passages:" and before "Not relevant:" or an explanation; the
+    whole text if there is no such label.
 
-    Without such a label it is the whole text. A label must not follow a passage's number: in "passage 1 is relevant: it
-    names the year", "relevant" is a verdict.
+    Words after a passage's number are no label: in "passage 1 is relevant: it names the year", "relevant:" is a
+    verdict.
     """
     labels = list(CONCLUSION_LABEL.finditer(text))
-    heads = [re.split(r"[.;\n]", text[: label.start()])[-1] for label in labels]
-    concluding = [
-        label for label, head in zip(labels, heads, strict=True) if not label["negative"] and not re.search(r"\d", head)
+    words_before_labels = [re.split(r"[.;\n]", text[: label.start()])[-1] for label in labels]
+    result_labels = [
+        label
+        for label, words_before in zip(labels, words_before_labels, strict=True)
+        if not label["negative"] and not re.search(r"\d", words_before)
     ]
-    if not concluding:
+    if not result_labels:
         return text
-    begin = concluding[-1].end()
+    begin = result_labels[-1].end()
     result = text[
         begin : next((label.start() for label in labels if label["negative"] and label.start() > begin), len(text))
     ]
@@ -222,18 +262,21 @@ def find_result_part(text: str) -> str:
 
 
 def record_clause(clause: str, named_passages: NamedPassages, pattern: re.Pattern[str], count: int) -> None:
-    """Add the passages that a clause keeps or drops. If two clauses disagree about a passage, the later one counts."""
-    base, *exceptions = EXCEPTION_WORDS.split(clause, maxsplit=1)
-    if exceptions and (NONE_WORDS.search(base) or ALL_WORDS.search(base)):
+    """Add the passages that a clause keeps or drops. If two clauses disagree about a passage, the later one counts.
+
+    pattern: LABELLED_NUMBERS or BARE_NUMBER, whichever matches the passages' numbers in this reply.
+    """
+    rule, *exceptions = EXCEPTION_WORDS.split(clause, maxsplit=1)  # "all", "except", "2"
+    if exceptions and (NONE_WORDS.search(rule) or ALL_WORDS.search(rule)):
         excepted_ids = find_ids(exceptions[0], pattern, count)
-        named_passages.names_none = bool(NONE_WORDS.search(base))
+        named_passages.names_none = bool(NONE_WORDS.search(rule))
         named_passages.names_all = not named_passages.names_none
         (named_passages.kept_ids if named_passages.names_none else named_passages.dropped_ids).update(excepted_ids)
         return
     ids, negative = find_ids(clause, pattern, count), bool(NEGATIVE_PATTERN.search(clause) or NONE_WORDS.search(clause))
     if not ids and SAME_SUBJECT.match(clause) and VERDICT_WORD.search(clause):
         ids = set(named_passages.last_ids)
-    # "The others" needs passages that were named before.
+    # "The others are not" can only be read after a clause that named passages.
     if REST_WORDS.search(clause) and not ids and (named_passages.kept_ids or named_passages.dropped_ids):
         ids = set(range(1, count + 1)) - named_passages.kept_ids - named_passages.dropped_ids
     if ids:
@@ -247,10 +290,13 @@ def record_clause(clause: str, named_passages: NamedPassages, pattern: re.Patter
 
 
 def find_ids(clause: str, pattern: re.Pattern[str], count: int) -> set[int]:
-    """The numbers from 1 to `count` that a clause names. A range gives all its numbers."""
+    """The numbers from 1 to `count` that a clause names. A range gives all its numbers.
+
+    pattern: see `record_clause`.
+    """
     ids: set[int] = set()
-    for place in pattern.finditer(clause):
-        for number in NUMBER.finditer(place[0]):
+    for match in pattern.finditer(clause):
+        for number in NUMBER.finditer(match[0]):
             low, high = sorted((int(number["from"]), int(number["to"] or number["from"])))
             ids.update(range(max(1, low), min(high, count) + 1))
     return ids

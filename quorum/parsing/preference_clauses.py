@@ -1,10 +1,10 @@
-"""The clauses of a reply that compares two passages: which passage each one is about."""
+"""Splits a reply that compares two passages into clauses, and finds which passage each clause is about."""
 
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-# Every way to name a passage is replaced by one sign, so that the rules below only deal with signs.
+# Every mention of passage 1 or 2 is first replaced by the sign ① or ②, so that the rules deal only with these signs.
 PASSAGE_SIGNS = "①②"
 PASSAGE_NOUN = (
     r"(?:passage|text|summary|paragraph|option|choice|candidate|document|answer|pasaje|passaggio|(?:text)?abschnitt)"
@@ -14,6 +14,7 @@ PAIR_OF_PASSAGES = re.compile(
 )
 WORD_AFTER_NUMBER = r"(?:is|was|seems|would|does|has|gives|provides|answers|because|as|since)"
 MENTION_END = r"(?=\W*(?:\Z|[.,;]|\b(?:because|as|since|over|to|than|in)\b))"
+# A group with an odd number matches a mention of passage 1, a group with an even number one of passage 2.
 PASSAGE_MENTION = re.compile(
     rf"\b{PASSAGE_NOUN}[\s_]{{0,2}}(?:#|no\.?|number)?\s?[(\[\"'*_]{{0,3}}(?:(1|one|a)|(2|two|b))\b[)\]\"']{{0,2}}"
     rf"|(?:\bthe\s+)?\b(?:(first|1st)|(second|2nd))\s+(?:one\b|{PASSAGE_NOUN}\b)"
@@ -24,7 +25,8 @@ PASSAGE_MENTION = re.compile(
     r"|\A(?:(1)|(2))(?=\.\s+\D)(?![^\0]*\n\s*2[.)])",
     re.IGNORECASE,
 )
-COMPARED_SIGN = "≺"  # stands for the passage with which the other is compared
+# In "① is better than ②" it replaces "than ②", so that the clause names only the passage that it judges.
+COMPARED_SIGN = "≺"
 BEATING_VERB = re.compile(
     r"\b(?:outperform(?:s|ed)?|beats?|surpass(?:es)?|exceeds?|excels?(?: over)?|edges? out|outshines?|outdoes|trumps)"
     r"\s+[①②]",
@@ -59,7 +61,11 @@ LEADING_PRONOUN = re.compile(r"\W*(?:and\s+)?(?:it|this|which)\b", re.IGNORECASE
 
 
 def mark_passages(text: str) -> str:
-    """The text with ① and ② for the passages, however it names them."""
+    """The text with ① for every mention of passage 1 and ② for every mention of passage 2.
+
+    >>> mark_passages("The second one is better than P1.")
+    ' ②  is better than  ① .'
+    """
     text = PAIR_OF_PASSAGES.sub(r" ① \1 ② ", text)
     return PASSAGE_MENTION.sub(lambda match: f" {PASSAGE_SIGNS[((match.lastindex or 1) - 1) % 2]} ", text)
 
@@ -68,8 +74,8 @@ def mark_passages(text: str) -> str:
 class Clause:
     """A clause about one of the two passages.
 
-    place: which of them, 0 or 1. is_conceded: it stands before "but" or after "although". is_comparison: its sentence
-    compares the passage with the other.
+    place: 0 for passage 1, 1 for passage 2. is_conceded: whether the clause stands before "but" or after "although".
+    is_comparison: whether the clause's sentence compares one passage with the other.
     """
 
     text: str
@@ -79,8 +85,10 @@ class Clause:
 
 
 def split_judged_clauses(sentences: Sequence[str]) -> Iterator[list[Clause]]:
-    """Yield for each sentence those of its clauses that name exactly one passage. "It" means the passage of the
-    previous clause.
+    """Yield for each sentence those of its clauses that are about exactly one passage; a passage that is only compared
+    with does not count. At the beginning of a clause, "it" means the passage of the previous clause.
+
+    sentences: with signs in place of the mentions of passages (see `mark_passages`).
     """
     last_place: int | None = None
     for sentence in sentences:
@@ -99,7 +107,13 @@ def split_judged_clauses(sentences: Sequence[str]) -> Iterator[list[Clause]]:
 
 
 def mark_comparisons(sentence: str) -> str:
-    """The sentence without asides, with `COMPARED_SIGN` for the passage with which the other is compared."""
+    """The sentence with `COMPARED_SIGN` in place of the passage with which the judged passage is compared.
+
+    Concessions between commas (", although it is short,") are left out.
+
+    >>> mark_comparisons("① is better than ②.")
+    '① is better  ≺ .'
+    """
     marked_sentence = BEATING_VERB.sub(
         f" better {COMPARED_SIGN} ",
         NOT_AS_GOOD_AS.sub(f" worse {COMPARED_SIGN} ", CONCESSION_INSIDE.sub(" ", sentence)),
@@ -110,7 +124,7 @@ def mark_comparisons(sentence: str) -> str:
 
 
 def split_clauses(sentence: str) -> list[tuple[str, bool]]:
-    """The clauses of a sentence, each with whether it is conceded."""
+    """(text, is_conceded) of each clause of a sentence; is_conceded as for `Clause`."""
     if opening := LEADING_CONCESSION.match(sentence):
         return [(opening[1], True), *split_clauses(sentence[opening.end() :])]
     clauses: list[tuple[str, bool]] = []

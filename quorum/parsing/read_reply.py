@@ -28,7 +28,7 @@ from quorum.parsing.yes_no import parse_yes_no
 ARGUMENT_DESCRIPTIONS = {
     "question": "the question that was asked",
     "candidates": "the texts among which the reply chooses",
-    "count": "how many passages or candidates the prompt asked about",
+    "count": "how many passages the prompt showed, or how many candidates it asked for",
 }
 
 
@@ -53,7 +53,7 @@ def make_reply_parser(parse: Callable[..., Parsed[Any]], *required_arguments: st
 
 
 def parse_copied_texts(reply: str, passages: Sequence[str]) -> Parsed[list[str]]:
-    """The sentences of the passages that a reply copies, as texts in reading order."""
+    """The passages' sentences that a reply copies, as texts in reading order."""
     shown = [Passage(id=str(rank), title="", text=text) for rank, text in enumerate(passages)]
     copied_sentences = parse_copied_sentences(reply, shown)
     return Parsed([piece.text for piece in copied_sentences.value], copied_sentences.malformed)
@@ -95,8 +95,8 @@ REPLY_PARSERS: dict[str, ReplyParser] = {
     "answer_choices": make_reply_parser(parse_choice, "candidates"),
     "answer_summaries": SHORT_ANSWER,
     "answer_summary": SHORT_ANSWER,
-    **{f"answer_{kind}": parser for kind, parser in PARSER_OF_ANSWER_TYPE.items()},
-    **{f"answer_candidates_{kind}": parser for kind, parser in PARSER_OF_ANSWER_TYPE.items()},
+    **{f"answer_{answer_type}": parser for answer_type, parser in PARSER_OF_ANSWER_TYPE.items()},
+    **{f"answer_candidates_{answer_type}": parser for answer_type, parser in PARSER_OF_ANSWER_TYPE.items()},
     "candidates": ReplyParser(parse_candidates, {"count": "limit"}, frozenset({"count"})),
     "choose": CHOSEN_PASSAGES,
     "choose_yes_no": CHOSEN_PASSAGES,
@@ -127,7 +127,7 @@ REPLY_PARSERS: dict[str, ReplyParser] = {
     "question_two": QUESTION,
     "question_unanswerable": QUESTION,
     "rank_passages": ReplyParser(parse_ranking, {"count": "count"}, frozenset({"count"})),
-    # The better one of two passages.
+    # Which of two passages is better.
     "ranking": PREFERENCE,
     "react": ACTION,
     "react_action": ACTION,
@@ -184,12 +184,13 @@ def read_reply(
     - `.answer` and `.rationale`: "pruning", "summary", "zero_shot_cot", "inference" (the rationale holds the updated
       notes), "reason" and its variants;
     - a bool: "validity", "correctness";
-    - 0, 1 or None (a tie): the better of two passages in "ranking", of two summaries in "preference";
+    - 0 (the first is better), 1 (the second is better) or None (a tie): of two passages in "ranking", of two summaries
+      in "preference";
     - `.thought`, `.query`, `.answer`: "react", "react_action"; `.question`, `.answer`: "self_ask", "self_ask_final";
     - a list: "candidates" (texts), "filter_sentences" (sentences), "choose", "judge_and_choose" and "filter_passages"
       (passage numbers from 1), "rank_passages" (all passages, best first, as indexes from 0);
-    - `.question` and `.answers`, or None: the prompts that write questions; {"statement", "hidden_words"}, or
-      None: "mask_condition".
+    - `.question` and `.answers`, or None: the prompts that write questions;
+    - a dict with the keys "statement" and "hidden_words", or None: "mask_condition".
 
     Raises SetupError for an unknown prompt, and for an argument that the prompt needs and that is missing.
 

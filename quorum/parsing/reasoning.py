@@ -35,7 +35,8 @@ CONCLUSION = re.compile(
 
 
 def parse_free_text(reply: str, question: str = "") -> Parsed[str]:
-    """The text of a reply without a label, a surrounding code fence, and any question that the model invents after it.
+    """The text of a reply, without a label such as "Rationale:" before it, a code fence around it, or another question
+    that the model invents after it. question: the question that was asked.
 
     An empty reply is malformed, and the value is the empty text.
     """
@@ -44,7 +45,10 @@ def parse_free_text(reply: str, question: str = "") -> Parsed[str]:
 
 
 def parse_topic(reply: str, question: str = "") -> Parsed[str]:
-    """The topic that a reply names. An empty reply, or one without a topic, is malformed; the value is the question."""
+    """The topic of the question, which the reply names.
+
+    An empty reply, or one without a topic, is malformed, and the value is the question.
+    """
     topic_reply = parse_short_answer(LABEL.sub("", remove_wrapping(reply).strip()), question)
     text = clean_answer(TOPIC_PHRASE.sub("", topic_reply.value))
     return Parsed(question, malformed=True) if is_unknown(text) else Parsed(text, topic_reply.malformed)
@@ -54,8 +58,10 @@ def parse_conclusion(reply: str, question: str = "") -> Parsed[ReasonedAnswer]:
     """The answer after the last "the answer is" or "Answer:", and the rationale before it.
 
     After "the answer is", the answer is the rest of the sentence; after "Answer:", the rest of the line. Without either
-    phrase the reply is malformed, and the answer is the last line with text. If nothing follows the phrase, it is
-    malformed, and the answer is "unknown".
+    phrase the reply is malformed, and the answer is the last line with text. If nothing follows the phrase, the reply
+    is malformed, and the answer is "unknown". A reply in JSON is read by `read_json_answer`.
+
+    question: the question that was asked. If the reply goes on with another question, the rest is ignored.
 
     >>> parse_conclusion("Vell is the tallest dam. So the answer is Vell.").value.answer
     'Vell'
@@ -63,11 +69,11 @@ def parse_conclusion(reply: str, question: str = "") -> Parsed[ReasonedAnswer]:
     if json_answer := read_json_answer(reply):
         return json_answer
     text, answer_label = cut_invented_question(remove_wrapping(reply), question)
-    last = next(reversed(list(CONCLUSION.finditer(text))), None)
-    if last is None or (answer_label and answer_label.start() > last.start()):
+    last_conclusion = next(reversed(list(CONCLUSION.finditer(text))), None)
+    if last_conclusion is None or (answer_label and answer_label.start() > last_conclusion.start()):
         return parse_reasoned_answer(reply, question)
-    answer = read_stated_answer(text, last)
-    return Parsed(ReasonedAnswer(answer or UNKNOWN, get_rationale(text[: last.start()])), malformed=not answer)
+    answer, rationale = read_stated_answer(text, last_conclusion), get_rationale(text[: last_conclusion.start()])
+    return Parsed(ReasonedAnswer(answer or UNKNOWN, rationale), malformed=not answer)
 
 
 def parse_yes_no_conclusion(reply: str, question: str = "") -> Parsed[ReasonedAnswer]:
@@ -78,7 +84,9 @@ def parse_yes_no_conclusion(reply: str, question: str = "") -> Parsed[ReasonedAn
 
 
 def read_stated_answer(text: str, conclusion: re.Match[str]) -> str:
-    """The answer after "the answer is"; "unknown" if the sentence is a refusal ("the answer is not given")."""
+    """The answer after "the answer is"; "unknown" if the sentence is a refusal ("the answer is not given"), and "" if
+    nothing follows. conclusion: the match of "the answer is".
+    """
     line = get_first_line(text[conclusion.end() :])
     if is_unknown(f"The answer is {line}"):
         return UNKNOWN

@@ -21,53 +21,58 @@ NO_CHOICE = "none"
 class ReplyForm:
     """A JSON object with one property.
 
-    name, content: the property's name and its JSON schema. write: its value -> the prompt's words, or None if the value
-    is not allowed.
+    property_name, property_schema: the property's name and its JSON schema. write: turns the property's value into the
+    words that the prompt asks for; returns None if the value is not allowed.
     """
 
-    name: str
-    content: Mapping[str, Any]
+    property_name: str
+    property_schema: Mapping[str, Any]
     write: Callable[[Any], str | None]
 
     @property
     def schema(self) -> dict[str, Any]:
-        """The JSON schema, as strict as OpenAI asks for."""
+        """The JSON schema of the object, in the form that OpenAI's strict mode requires."""
         return {
             "type": "object",
-            "properties": {self.name: dict(self.content)},
-            "required": [self.name],
+            "properties": {self.property_name: dict(self.property_schema)},
+            "required": [self.property_name],
             "additionalProperties": False,
         }
 
     def write_in_words(self, reply: str) -> str:
-        """The reply in the prompt's words.
+        """The reply in the words that the prompt asks for; unchanged if it does not have this form.
 
         >>> get_form("answer_yes_no", {}).write_in_words('{"answer": "Yes"}')
         'Yes'
         """
         text = remove_wrapping(reply).strip()
-        value = read_object(text) if text.startswith("{") else None
-        prompt_words = self.write(value[self.name]) if value is not None and self.name in value else None
+        json_object = read_object(text) if text.startswith("{") else None
+        if json_object is None or self.property_name not in json_object:
+            return reply
+        prompt_words = self.write(json_object[self.property_name])
         return reply if prompt_words is None else prompt_words
 
 
-def make_choice_form(name: str, choices: Sequence[str], write: Callable[[str], str] = str) -> ReplyForm:
-    """A reply that is one of some words."""
+def make_choice_form(property_name: str, choices: Sequence[str], write: Callable[[str], str] = str) -> ReplyForm:
+    """The form of a reply that is one of `choices`. write: turns the choice into the words that the prompt asks for."""
     return ReplyForm(
-        name,
+        property_name,
         {"type": "string", "enum": list(choices)},
         lambda value: write(value) if isinstance(value, str) and value in choices else None,
     )
 
 
-def make_number_form(name: str, write: Callable[[list[int]], str | None]) -> ReplyForm:
-    """A reply that is a list of passages' numbers."""
+def make_number_list_form(property_name: str, write: Callable[[list[int]], str | None]) -> ReplyForm:
+    """The form of a reply that is a list of passages' numbers.
 
-    def format_if_numbers(value: Any) -> str | None:
+    write: turns the list into the words that the prompt asks for; None if it is not allowed.
+    """
+
+    def write_if_numbers(value: Any) -> str | None:
         is_number_list = isinstance(value, list) and all(type(item) is int for item in value)
         return write(value) if is_number_list else None
 
-    return ReplyForm(name, {"type": "array", "items": {"type": "integer"}}, format_if_numbers)
+    return ReplyForm(property_name, {"type": "array", "items": {"type": "integer"}}, write_if_numbers)
 
 
 def format_numbers(numbers: list[int]) -> str:
@@ -78,15 +83,16 @@ def format_ranking(numbers: list[int]) -> str | None:
     return " > ".join(f"[{number}]" for number in numbers) or None
 
 
-YES_NO = make_choice_form("answer", ("Yes", "No", "Unknown"))
+YES_NO_FORM = make_choice_form("answer", ("Yes", "No", "Unknown"))
 LABEL_FORM = make_choice_form("label", LABELS)
-NUMBER_FORM = make_number_form("passages", format_numbers)
+NUMBER_LIST_FORM = make_number_list_form("passages", format_numbers)
+# The form of the replies by the name of the prompt.
 REPLY_FORMS = {
     **dict.fromkeys(("answer_label", "answer_candidates_label"), LABEL_FORM),
-    **dict.fromkeys(("answer_yes_no", "answer_candidates_yes_no", "extract_answer_yes_no"), YES_NO),
-    **dict.fromkeys(("direct_yes_no", "direct_from_memory_yes_no"), YES_NO),
-    **dict.fromkeys(("choose", "choose_yes_no", "filter_passages"), NUMBER_FORM),
-    "rank_passages": make_number_form("ranking", format_ranking),
+    **dict.fromkeys(("answer_yes_no", "answer_candidates_yes_no", "extract_answer_yes_no"), YES_NO_FORM),
+    **dict.fromkeys(("direct_yes_no", "direct_from_memory_yes_no"), YES_NO_FORM),
+    **dict.fromkeys(("choose", "choose_yes_no", "filter_passages"), NUMBER_LIST_FORM),
+    "rank_passages": make_number_list_form("ranking", format_ranking),
     "validity": make_choice_form("verdict", ("True", "False")),
     "ranking": make_choice_form("choice", ("Passage 1", "Passage 2")),
     "preference": make_choice_form("choice", ("Summary 1", "Summary 2", "Tie")),
@@ -95,7 +101,7 @@ REPLY_FORMS = {
 
 
 def get_form(prompt: str, inputs: Mapping[str, Any]) -> ReplyForm | None:
-    """The form of the replies to a prompt; None if they are free text. inputs: the prompt's variables."""
+    """The form of the replies to a prompt; None if the replies are free text. inputs: the prompt's variables."""
     if prompt == "answer_choices":
         letters = list(dict.fromkeys(LETTER_LABEL.findall(str(inputs.get("choices", "")))))
         return make_choice_form(

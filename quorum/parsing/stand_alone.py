@@ -6,7 +6,8 @@ from quorum.core.text import is_unknown
 from quorum.parsing.answers import LINE_START, MARK_PAIRS, Parsed, list_lines
 from quorum.parsing.wrapping import remove_wrapping
 
-LONGEST_QUESTION = 1_000  # characters; a longer line is not a question
+# In characters. A line that is longer than this and than twice the follow-up question is not the rewritten question.
+LONGEST_QUESTION = 1_000
 QUESTION_MARKS = ("?", "？", "؟")
 QUESTION_LABEL = re.compile(  # such as "Rewritten question:" or "**The question that stands alone**: "
     rf"{LINE_START}(?:(?:rewritten|stand-?alone|new|last"
@@ -26,7 +27,7 @@ def is_answer(text: str, question: str) -> bool:
 
 
 def parse_stand_alone_question(reply: str, question: str = "") -> Parsed[str]:
-    """The rewritten question: the first line of a reply that is not just a label, without its label and quotes.
+    """The rewritten question: the reply's first line that is not just a label. Its label and quotes are removed.
 
     If that line is missing, too long or no question, the reply is malformed, and the value is `question`, the follow-up
     question as it was asked.

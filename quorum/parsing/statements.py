@@ -1,6 +1,8 @@
-"""Reads three kinds of replies: a statement with some words masked, the words for a mask, and an answer with notes.
+"""Reads three kinds of replies: a statement with some words masked, the words that a mask hides, and an answer with
+notes.
 
-The masked words are a condition: a name, a date or another detail that the question gives.
+The masked words are a condition: a name, a date or another detail that the question gives. The notes are what the model
+writes down while it reads the passages one at a time.
 """
 
 import re
@@ -20,6 +22,7 @@ from quorum.parsing.answers import (
 from quorum.parsing.wrapping import remove_wrapping
 
 MASK = "[MASK]"
+# The forms in which models write a mask: "[MASK]", "[masked]", "[...]", "<blank>", "____".
 WRITTEN_MASK = re.compile(
     r"\[[ \t]{0,3}(?:mask(?:ed)?|blank|hidden|\.\.\.|…|_{1,20})[ \t]{0,3}\]|<(?:mask|blank)>|_{2,40}", re.IGNORECASE
 )
@@ -34,45 +37,48 @@ HIDDEN_WORDS_LABEL = re.compile(
 def parse_masked_statement(reply: str, answer: str = "") -> Parsed[MaskedStatement | None]:
     """The masked statement and its hidden words, from two lines "Statement: ..." and "Hidden: ...".
 
-    "Hidden: none" gives None. The label "Statement:" may be missing, masks may be written in other ways, and JSON is
-    read, too. Hidden words that the statement still shows are masked. If the model wrote no mask itself, the reply is
-    malformed, and the value is the statement with these masks. The reply is also malformed, and the value None, if it
-    names no words, if they are the answer itself, or if the statement has neither a mask nor these words.
+    answer: the proposed answer, which the statement must not hide. "Hidden: none" gives None. The label "Statement:"
+    may be missing, masks may be written in other ways, and JSON is read, too. If the statement still shows the hidden
+    words, they are masked.
+
+    If the model wrote no mask itself, but the statement shows the hidden words, the reply is malformed, and the value
+    is the statement with these words masked. The reply is malformed, and the value None, if the reply names no hidden
+    words, if they are the answer itself, or if the statement has neither a mask nor these words.
     """
-    statement, condition = split_parts(remove_wrapping(reply))
-    if statement and is_nothing(condition):
+    statement, hidden_words = split_parts(remove_wrapping(reply))
+    if statement and is_nothing(hidden_words):
         return Parsed(None)
-    if normalize(condition) in ("", normalize(answer)):
+    if normalize(hidden_words) in ("", normalize(answer)):
         return Parsed(None, malformed=True)
-    condition_pattern = re.compile(rf"(?<!\w){re.escape(condition)}(?!\w)", re.IGNORECASE)
+    hidden_words_pattern = re.compile(rf"(?<!\w){re.escape(hidden_words)}(?!\w)", re.IGNORECASE)
     has_mask = WRITTEN_MASK.search(statement) is not None
-    # The condition is masked wherever the statement repeats it.
-    masked_statement = condition_pattern.sub(MASK, WRITTEN_MASK.sub(MASK, statement))
+    # The hidden words are masked wherever the statement repeats them.
+    masked_statement = hidden_words_pattern.sub(MASK, WRITTEN_MASK.sub(MASK, statement))
     return Parsed(
-        MaskedStatement(statement=masked_statement, hidden_words=condition) if MASK in masked_statement else None,
+        MaskedStatement(statement=masked_statement, hidden_words=hidden_words) if MASK in masked_statement else None,
         malformed=not has_mask,
     )
 
 
-def is_nothing(condition: str) -> bool:
-    """Whether a reply says that there is nothing to hide."""
-    words = normalize(condition)
-    return words in ("none", "nothing", "no condition", "na") or bool(words and is_unknown(condition))
+def is_nothing(hidden_words: str) -> bool:
+    """Whether the words that a reply gives as hidden say that there is nothing to hide, such as "none"."""
+    words = normalize(hidden_words)
+    return words in ("none", "nothing", "no condition", "na") or bool(words and is_unknown(hidden_words))
 
 
 def split_parts(text: str) -> tuple[str, str]:
-    """(statement, hidden words), empty if the reply has none."""
-    if value := read_object(text[text.find("{") : text.rfind("}") + 1]):
+    """(statement, hidden words). A part that the reply lacks is empty; without a label for hidden words, both are."""
+    if json_object := read_object(text[text.find("{") : text.rfind("}") + 1]):
         hidden_words = next(
-            (value[key] for key in ("hidden", "hidden words", "condition", "masked") if key in value), ""
+            (json_object[key] for key in ("hidden", "hidden words", "condition", "masked") if key in json_object), ""
         )
-        return format_value(value.get("statement")), clean_answer(format_value(hidden_words))
-    label = HIDDEN_WORDS_LABEL.search(text)
-    if label is None:
+        return format_value(json_object.get("statement")), clean_answer(format_value(hidden_words))
+    hidden_label = HIDDEN_WORDS_LABEL.search(text)
+    if hidden_label is None:
         return "", ""
-    begin = STATEMENT_LABEL.search(text, 0, label.start())
-    statement = text[begin.end() if begin else 0 : label.start()]
-    return " ".join(statement.split()), clean_answer(next(list_lines(text[label.end() :]), ""))
+    statement_label = STATEMENT_LABEL.search(text, 0, hidden_label.start())
+    statement = text[statement_label.end() if statement_label else 0 : hidden_label.start()]
+    return " ".join(statement.split()), clean_answer(next(list_lines(text[hidden_label.end() :]), ""))
 
 
 RESTORED_WORDS_LABEL = re.compile(
@@ -100,10 +106,10 @@ def parse_answer_with_notes(reply: str, question: str = "") -> Parsed[ReasonedAn
     are only notes, the answer is "unknown".
     """
     parsed_reply = parse_reasoned_answer(reply, question)
-    answer, before = parsed_reply.value.answer, parsed_reply.value.rationale or ""
-    if NOTES_LABEL.match(answer):
-        answer, before = UNKNOWN, "\n".join(filter(None, (before, answer)))
+    answer, text_before_answer = parsed_reply.value.answer, parsed_reply.value.rationale or ""
+    if NOTES_LABEL.match(answer):  # what was taken for the answer is notes
+        answer, text_before_answer = UNKNOWN, "\n".join(filter(None, (text_before_answer, answer)))
     text = remove_wrapping(reply)
-    value = read_object(text[text.find("{") : text.rfind("}") + 1]) or {}
-    notes = format_value(value.get("notes", "")) or NOTES_LABEL.sub("", before).strip() or None
+    json_object = read_object(text[text.find("{") : text.rfind("}") + 1]) or {}
+    notes = format_value(json_object.get("notes", "")) or NOTES_LABEL.sub("", text_before_answer).strip() or None
     return Parsed(ReasonedAnswer(answer, notes), parsed_reply.malformed or notes is None)

@@ -42,16 +42,18 @@ class SelfAskStep:
     answer: str | None = None
 
 
+# Parts of the patterns of labels, such as "**Thought 1:**".
 SENTENCE_START = rf"(?:{LINE_START}|(?<=[.!?] ))"  # the start of a line or of a sentence
 COLON = r"[*_\"'`]{0,3}[ \t]*[:：][*_]{0,3}"
 NUMBER = r"(?:[ \t]*\[?#?\d{1,3}\]?\.?)?"
 
 
 def make_verb_pattern(number: int) -> str:
-    """Pattern of an action's name, in group `verbN`."""
+    """Pattern of an action's name, in the group `verbN`. A pattern may not have two groups with the same name."""
     return rf"[*_\"'`]{{0,3}}(?P<verb{number}>search|finish)(?:ing|es|ed)?\b[*_\"'`]{{0,3}}"
 
 
+# verb1: an action after the label "Action:"; verb2: an action that begins a line; verb3: an action inside a line.
 STEP_LABEL = re.compile(
     rf"{LINE_START}(?P<observation>observation{NUMBER}{COLON})"
     rf"|{LINE_START}(?P<thought>(?:thought|reasoning){NUMBER}{COLON})"
@@ -66,22 +68,23 @@ STEP_LABEL = re.compile(
 def parse_step(reply: str) -> Parsed[Action]:
     """The thought of a reply and its first action: Search[query] or Finish[answer], in any letter case, or in JSON.
 
-    These are malformed: an action with a bracket missing (its argument is the rest of the line); "Answer: x" (a finish
-    with x); an empty finish (the answer is "unknown"); a reply without an action (the thought alone).
+    These are malformed: an action whose argument is not in a pair of brackets (it is then the rest of the line);
+    "Answer: x" (read as Finish[x]); an empty finish (the answer is "unknown"); an empty search, or a reply without an
+    action (both give the thought alone).
     """
-    if action := read_json_action(reply):
-        return action
+    if json_action := read_json_action(reply):
+        return json_action
     text = cut_next_question(remove_wrapping(reply))
-    mark, end = find_first_action(text)
-    thought = clean_thought(text[: end if mark is None else mark.start()])
-    if mark is None:
+    action, end = find_first_action(text)
+    thought = clean_thought(text[: end if action is None else action.start()])
+    if action is None:
         return Parsed(Action(thought), malformed=True)
-    if mark["answer_label"]:
-        return make_finish(thought, text[mark.end() :], is_well_formed=False)
-    content, is_well_formed = read_argument(text, mark.end())
-    if (mark["verb1"] or mark["verb2"] or mark["verb3"]).lower() == "finish":
-        return make_finish(thought, content, is_well_formed=is_well_formed)
-    query = clean_query(content)
+    if action["answer_label"]:
+        return make_finish(thought, text[action.end() :], is_well_formed=False)
+    argument, is_well_formed = read_argument(text, action.end())
+    if (action["verb1"] or action["verb2"] or action["verb3"]).lower() == "finish":
+        return make_finish(thought, argument, is_well_formed=is_well_formed)
+    query = clean_query(argument)
     return Parsed(Action(thought, query=query or None), malformed=not (query and is_well_formed))
 
 
@@ -91,24 +94,24 @@ NEXT_QUESTION = re.compile(rf"{LINE_START}question{COLON}", re.MULTILINE | re.IG
 def cut_next_question(text: str) -> str:
     """The text before a question that the model invents. A question at the beginning only repeats ours."""
     begin = len(text) - len(text.lstrip())
-    later = (mark.start() for mark in NEXT_QUESTION.finditer(text) if mark.start() > begin)
-    return text[: next(later, len(text))]
+    later_starts = (label.start() for label in NEXT_QUESTION.finditer(text) if label.start() > begin)
+    return text[: next(later_starts, len(text))]
 
 
 def find_first_action(text: str) -> tuple[re.Match[str] | None, int]:
-    """(the first action, the end of the reply's own step).
+    """(the match of `STEP_LABEL` for the first action, or None; where the thought ends if there is no action).
 
-    The step ends at an observation, because the model should not write one. A thought may mention an action inside a
-    line, or an answer; so a line that begins with an action takes precedence over these.
+    The search ends at an observation, because the model should not write one. A thought may mention an action inside a
+    line, or contain "Answer:". So these count only if no later line of the same step begins with an action.
     """
     fallback: re.Match[str] | None = None
-    for mark in STEP_LABEL.finditer(text):
-        if mark["verb3"] or mark["answer_label"]:
-            fallback = fallback or mark
-        elif mark["observation"] or (mark["thought"] and fallback):
-            return fallback, mark.start()
-        elif not mark["thought"]:
-            return mark, mark.start()
+    for label in STEP_LABEL.finditer(text):
+        if label["verb3"] or label["answer_label"]:
+            fallback = fallback or label
+        elif label["observation"] or (label["thought"] and fallback):
+            return fallback, label.start()
+        elif not label["thought"]:
+            return label, label.start()
     return fallback, len(text)
 
 
@@ -118,15 +121,15 @@ OPENING_BRACKETS, CLOSING_BRACKETS = "[［【(（", "]］】)）"
 def read_argument(text: str, start: int) -> tuple[str, bool]:
     """(the argument of an action, whether it is well-formed).
 
-    It is well-formed in a pair of brackets. If the action's line has no argument, the next line may give it after a
-    label, without brackets: "Action Input: x".
+    start: the end of the action's name. An argument in a pair of brackets is well-formed. If the action's line has no
+    argument, the next line may give it after a label, without brackets: "Action Input: x". This is well-formed, too.
     """
     line, _, rest = text[start:].partition("\n")
     argument = line.strip(" \t*_`\"'")
     if not argument:
-        following = get_first_line(rest[:1000])
-        label = re.match(rf"[\W_]{{0,9}}(?:action[ _]?)?(?:input|query|argument){COLON}", following, re.IGNORECASE)
-        return (following[label.end() :], True) if label else ("", False)
+        next_line = get_first_line(rest[:1000])
+        label = re.match(rf"[\W_]{{0,9}}(?:action[ _]?)?(?:input|query|argument){COLON}", next_line, re.IGNORECASE)
+        return (next_line[label.end() :], True) if label else ("", False)
     if argument[0] not in OPENING_BRACKETS:
         return argument.lstrip(":： \t").removeprefix("for "), False
     opening, closing = argument[0], CLOSING_BRACKETS[OPENING_BRACKETS.index(argument[0])]
@@ -143,7 +146,9 @@ QUOTES_AND_SPACES = " \t\n\"'“”‘’«»`*_"
 
 
 def clean_query(text: str) -> str:
-    """A query on one line, without a parameter's name, quotes and markdown around it."""
+    """A query on one line, without a parameter's name ("query="), quotes and markdown around it. A text without a
+    letter or digit becomes "".
+    """
     query = " ".join(text.split())
     return (
         NAMED_ARGUMENT.sub("", query.strip(QUOTES_AND_SPACES)).strip(QUOTES_AND_SPACES)
@@ -152,8 +157,11 @@ def clean_query(text: str) -> str:
     )
 
 
-def make_finish(thought: str, content: str, *, is_well_formed: bool) -> Parsed[Action]:
-    answer = clean_answer(NAMED_ARGUMENT.sub("", get_first_line(content)))
+def make_finish(thought: str, argument: str, *, is_well_formed: bool) -> Parsed[Action]:
+    """The action that finishes with the answer in the first line of `argument`. No answer becomes "unknown", and is
+    malformed.
+    """
+    answer = clean_answer(NAMED_ARGUMENT.sub("", get_first_line(argument)))
     return Parsed(Action(thought, answer=answer or UNKNOWN), malformed=not (is_well_formed and answer))
 
 
@@ -168,7 +176,10 @@ def clean_thought(text: str) -> str:
 
 
 def read_json_action(reply: str) -> Parsed[Action] | None:
-    """{"thought": ..., "action": "Search[x]"}, or the action's name and input in two fields, or {"search": "x"}."""
+    """The thought and the action of a reply that is a JSON object; None if it is none.
+
+    The action is read from {"action": "Search[x]"}, {"action": "search", "input": "x"}, {"search": "x"} and the like.
+    """
     value = read_json_reply(reply)
     if value is None:
         return None
@@ -194,7 +205,7 @@ def get_text(value: dict[str, Any], *names: str) -> str:
 
 
 def read_json_reply(reply: str) -> dict[str, Any] | None:
-    """The JSON object that is all of a reply, if it is one."""
+    """The JSON object that a whole reply consists of, with keys in lower case; None if the reply is anything else."""
     text = remove_wrapping(reply).strip()
     return read_object(text) if text.startswith("{") else None
 
@@ -215,26 +226,28 @@ VERDICT = re.compile(r"\A[\W_]{0,9}(yes|no|none)\b[\W_]{0,9}", re.IGNORECASE)
 def parse_self_ask_step(reply: str) -> Parsed[SelfAskStep]:
     """The first follow-up question of a reply, or its final answer if that comes first. "No." gives neither.
 
-    JSON with a question or an answer is read, too. Without labels the reply is malformed; a line that ends in a
-    question mark is then the follow-up question.
+    JSON with a question or an answer is read, too. A reply without labels is malformed unless it says "No."; its first
+    line that ends in a question mark is the follow-up question.
     """
     if json_step := read_json_self_ask_step(reply):
         return json_step
     text = cut_next_question(remove_wrapping(reply))
-    for mark in islice(FOLLOW_UP_LABEL.finditer(text), 99):  # a model in a loop writes labels without end
-        text_after = get_first_line(text[mark.end() : mark.end() + 1000])
-        text_after = text_after[
-            : next((later.start() for later in FOLLOW_UP_LABEL.finditer(text_after)), len(text_after))
-        ]
-        if mark["follow"] and (question := clean_query(text_after)):
+    for label in islice(FOLLOW_UP_LABEL.finditer(text), 99):  # a model in a loop writes labels without end
+        line = get_first_line(text[label.end() : label.end() + 1000])
+        content = line[: next((later.start() for later in FOLLOW_UP_LABEL.finditer(line)), len(line))]
+        if label["follow"] and (question := clean_query(content)):
             return Parsed(SelfAskStep(question=question))
-        if (mark["final"] or mark["inside_line"]) and (answer := clean_answer(text_after)):
+        if (label["final"] or label["inside_line"]) and (answer := clean_answer(content)):
             return Parsed(SelfAskStep(answer=answer))
     return read_unlabelled_reply(text)
 
 
 def read_unlabelled_reply(text: str) -> Parsed[SelfAskStep]:
-    """The content of a reply without a label: "No.", or a line that ends in a question mark."""
+    """The step of a reply whose labels give neither a question nor an answer.
+
+    "No." gives a step without both. Otherwise the reply is malformed, and its first line that ends in a question mark
+    is the follow-up question.
+    """
     lines = [FOLLOW_UP_LABEL.sub("", line).strip() for line in list_lines(text)]
     verdict = next((match for line in lines[:2] if (match := VERDICT.match(line))), None)
     if verdict and verdict[1].lower() in ("no", "none"):
@@ -245,6 +258,7 @@ def read_unlabelled_reply(text: str) -> Parsed[SelfAskStep]:
 
 
 def read_json_self_ask_step(reply: str) -> Parsed[SelfAskStep] | None:
+    """The question, or else the answer, of a reply that is a JSON object; None if it is none."""
     value = read_json_reply(reply)
     if value is None:
         return None
@@ -256,7 +270,7 @@ def read_json_self_ask_step(reply: str) -> Parsed[SelfAskStep] | None:
 
 
 def parse_final_answer(reply: str, question: str = "") -> Parsed[SelfAskStep]:
-    """The answer of a reply that continues "So the final answer is:" or repeats these words."""
+    """The answer of a reply to a prompt that ends with "So the final answer is:". The reply may repeat these words."""
     if read_json_reply(reply) is None:
         if stated_answer := parse_self_ask_step(reply).value.answer:
             return Parsed(SelfAskStep(answer=stated_answer))

@@ -28,7 +28,7 @@ def parse_summary(reply: str) -> Parsed[str]:
     if text.startswith("{") and (parts := read_object(text)):
         text = " ".join(value for value in parts.values() if isinstance(value, str))
     text = DONE_MARK.sub("\0", text).lstrip("\0 \t\n").partition("\0")[0]
-    text = remove_wrapping(text.strip())
+    text = remove_wrapping(text.strip(), LONGEST_READ_TEXT)
     while heading := HEADING.match(text):
         text = text[heading.end() :]
     text = remove_quotes(text.strip())

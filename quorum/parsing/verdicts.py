@@ -13,7 +13,8 @@ FALSE_WORDS = """false no untrue incorrect unsupported invalid falso faux falsch
     não nao non nein nee nej nie нет いいえ 假 错误 錯誤 不正确 不正確 否 错 錯 不支持 誤り 오답 거짓 아니오 خطأ"""
 VERDICT_OF_WORD = dict.fromkeys(TRUE_WORDS.split(), True) | dict.fromkeys(FALSE_WORDS.split(), False)
 
-# Verdicts inside a sentence: words that are verdicts anywhere, and words that are verdicts only after "is".
+# Verdicts inside a sentence: words that are verdicts anywhere, and words that are verdicts only after "is",
+# "seems" or a similar verb.
 ASSERTED_VERDICT = re.compile(
     r"\b(?:(?P<true>true|supported|supports?|verdadero|verdadeiro|vrai|wahr|vero|правда|верно)"
     r"|(?P<false>false|untrue|unsupported|falso|faux|falsch|ложь|неверно))\b"
@@ -36,38 +37,47 @@ CLAUSE_BREAK = re.compile(
     r"[.!?;:\n(){}\[\]|/]|,\s+(?:and|but|so|as|because|while|which|though|yet|it|the|this|there)\b|\bbut\b",
     re.IGNORECASE,
 )
+# A clause such as "although it is true that he lived there,", whose verdict is not the conclusion.
 CONCESSION = re.compile(
     r"\b(?:while|although|though|whereas|even\s+if|it(?:\s+is|['’]s)\s+true\s+that)\b[^,.;:\n]{1,300}(?:,|\bbut\b)",
     re.IGNORECASE,
 )
+# The choices of the prompt, repeated in the reply: "True or False?", "Choices: [True, False]."
 RESTATED_CHOICES = re.compile(
     r"(?:\bchoices\s*:\s*)?\[?\btrue\s*(?:,|/|\bor\b)\s*false\b\]?\s*[:?.]|\bchoices\s*:\s*\[[^\]]*\]\.?", re.IGNORECASE
 )
+# What introduces the conclusion: "Answer:", "is_true:", "Therefore", "<answer>".
 CONCLUSION_LABEL = re.compile(
     r"\b(?:answer|verdict|conclusion|judge?ment|decision|output)[*_\"'`]{0,3}[ \t]*(?:[:：=]|\bis\b[ \t]*[:：]?)"
     r"|\b(?:is_)?(?:true|supported|supports?|valid|validity)[\"'*]{0,3}\s?[:=](?=\W{0,9}(?:true|false|yes|no)\b)"
     r"|(?:^|[.,;!?]\s+)(?:therefore|thus|hence|so|overall|consequently|in\s+(?:conclusion|summary))\b|\\boxed\s?\{|<answer>",
     re.IGNORECASE | re.MULTILINE,
 )
+MOST_LABELS = 8  # only the last labels are read, because a model in a loop writes endless ones
 SENTENCE_BREAK = re.compile(r"(?<=[.!?。！？])\s+|\n+")
+# The number of a choice before the verdict, such as "(a)" or "Option 1."; may be empty.
 OPTION_NUMBER = re.compile(r"[\W_]*(?:(?:option|choice)?\s*[(\[]?[ab12][)\].:]+[\W_]*)?", re.IGNORECASE)
 WORD = re.compile(r"[^\W\d_]+")
+# What may follow a verdict at the beginning of a sentence: "False, because ...", but not "No evidence ...".
 VERDICT_END = re.compile(
     r"\s*(?:\Z|[.,;:!?)\]}>*_\"'`”’»。，！、(–—|]|-+\s|<|(?:because|since|as|given|based|due)\b)", re.IGNORECASE
 )
-VERDICT_KEYS = frozenset(
-    ("true", "supported", "supports", "support", "valid", "validity", "verdict", "answer", "result", "correct", "false")
+# Words in the keys of a JSON object. A key with a word of VERDICT_KEYS or of NEGATIVE_KEYS has a verdict as its value;
+# a negative word, or "not", reverses the verdict: {"is_false": true} says no.
+NEGATIVE_KEYS = frozenset(("false", "untrue", "unsupported", "invalid", "incorrect"))
+VERDICT_KEYS = NEGATIVE_KEYS | frozenset(
+    ("true", "supported", "supports", "support", "valid", "validity", "verdict", "answer", "result", "correct")
 )
-REVERSING_KEYS = frozenset(("false", "untrue", "unsupported", "invalid", "incorrect", "not"))
+REVERSING_KEYS = NEGATIVE_KEYS | {"not"}
 
 
 def parse_validity(reply: str) -> Parsed[bool]:
     """Whether a reply says that the text supports the prediction: "true", "yes" or "supported". A negation reverses
     the verdict.
 
-    The first of these sources that has a verdict decides: JSON; the rest of the line after the last "Answer:" or
-    "therefore"; a sentence that begins with a verdict; any sentence. Without a verdict, or with two that disagree, the
-    reply is malformed, and the value is False.
+    The first of these sources that has a verdict decides: JSON; the rest of the line after "Answer:", "therefore" or
+    another label of a conclusion, the last label first; a sentence that begins with a verdict; any sentence. Without a
+    verdict, or with two that disagree, the reply is malformed, and the value is False.
 
     >>> parse_validity("The dates differ, so it is not supported.").value
     False
@@ -83,10 +93,8 @@ def find_concluding_verdicts(text: str) -> set[bool]:
     if verdicts := read_object_verdicts(text):
         return verdicts
     text = CONCESSION.sub(" ", RESTATED_CHOICES.sub(" ", text))
-    last_labels = list(CONCLUSION_LABEL.finditer(text))[
-        :-9:-1
-    ]  # eight at most: a model in a loop writes endless labels
-    for label in last_labels:
+    last_labels = list(CONCLUSION_LABEL.finditer(text))[-MOST_LABELS:]
+    for label in reversed(last_labels):
         if verdicts := find_verdicts(get_first_line(text[label.end() : label.end() + 500])):
             return verdicts
     return find_verdicts(text)

@@ -1,7 +1,7 @@
 """Removes what models wrap an answer in: code fences, tags, boxes, and the tokens that end their turn.
 
 Almost every parser calls `remove_wrapping` first; `parse_copied_sentences` does not need it, because it looks only for
-sentences of the passages. The function also shortens very long replies, so that parsing is always fast.
+sentences of the passages. `remove_wrapping` also shortens very long replies, so that parsing is always fast.
 """
 
 import re
@@ -11,9 +11,9 @@ from quorum.core.thinking import extract_first_turn
 # Of a reply with more characters than this, parsers of answers read only the beginning and the end: a model in a loop
 # wrote it.
 LONGEST_READ_REPLY = 24_000
-# The same for longer replies: summaries, free text, long answers, turns of a dialogue, copied sentences.
+# The same limit for parsers of longer texts: summaries, free text, long answers, turns of a dialogue, copied sentences.
 LONGEST_READ_TEXT = 100_000
-MAX_BOXES, LONGEST_BOX = 3, 400  # the last boxes that are read, and the characters of each
+MAX_BOXES, LONGEST_BOX = 3, 400  # at most so many boxes are read, the last ones, and so many characters of each
 
 ANSWER_NOUN = r"(?:answer|ans|result|response|output|label|verdict|choice)"
 OPENING_TAG = re.compile(
@@ -53,10 +53,10 @@ def remove_fence(reply: str) -> str:
 
 def replace_tags(text: str) -> str:
     """The text with "Answer:" on a new line in place of tags and boxes; tags around the whole text are removed."""
-    bare = text.strip()
-    openings = list(OPENING_TAG.finditer(bare))
+    stripped_text = text.strip()
+    openings = list(OPENING_TAG.finditer(stripped_text))
     if len(openings) == 1 and openings[0].start() == 0:
-        inside = bare[openings[0].end() :]
+        inside = stripped_text[openings[0].end() :]
         closings = list(CLOSING_TAG.finditer(inside))
         if not closings or closings[-1].end() == len(inside):
             return replace_boxes(CLOSING_TAG.sub("", inside).strip())
@@ -66,7 +66,7 @@ def replace_tags(text: str) -> str:
 
 
 def replace_boxes(text: str) -> str:
-    """The text with its last boxes written as "Answer: ..."; only the content if the whole text is a box."""
+    """The text with its last MAX_BOXES boxes written as "Answer: ..."; if the whole text is a box, only its content."""
     end = len(text)
     for _ in range(MAX_BOXES):
         place = text.rfind(BOX_COMMAND, 0, end)
@@ -74,6 +74,7 @@ def replace_boxes(text: str) -> str:
             break
         inside, box_end = read_braces(text, place + len(BOX_COMMAND))
         before, end = text[:place], place
+        # Remove the marks before the box, such as "$" or "**", among the last 50 characters.
         before = before[: BEFORE_BOX.search(before[-50:]).start() - len(before[-50:]) or None]  # type: ignore[union-attr]
         rest = text[AFTER_BOX.match(text, box_end).end() :]  # type: ignore[union-attr]
         content = LATEX_STYLE_COMMAND.sub(r"\1", inside).strip()
@@ -84,7 +85,11 @@ def replace_boxes(text: str) -> str:
 
 
 def read_braces(text: str, place: int) -> tuple[str, int]:
-    """(content, end) of the braces that open at `place`; if they are not closed, the rest of the line."""
+    """(content of the braces that open at `place` or up to two characters later, position after the closing brace).
+
+    If they do not close within LONGEST_BOX characters, the content is the rest of the line. Without an opening brace:
+    ("", place).
+    """
     opening = text.find("{", place, place + 3)
     if opening < 0:
         return "", place

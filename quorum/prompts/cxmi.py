@@ -13,15 +13,19 @@ from quorum.prompts.passages import format_passages_or_placeholder
 
 
 def make_cxmi_prompt_writer(answer_type: str, overrides: Overrides = None) -> Callable[[str, Piece | None], str]:
-    """A function (question, piece or None) -> the prompt that `filco` sends for this answer type with that piece.
+    """Return a function (question, piece or None) -> the prompt that `filco` sends for this answer type.
+
+    The prompt shows the piece, or no passage if it is None.
 
     >>> make_cxmi_prompt_writer("short")("Who?", None).endswith("Question: Who?\\nAnswer:")
     True
     """
-    name = f"answer_{answer_type}" if f"answer_{answer_type}" in BUILT_IN and answer_type != "short" else "answer"
+    typed_name = f"answer_{answer_type}"
+    prompt_name = typed_name if typed_name in BUILT_IN else "answer"  # for the answer type "short"
 
     def write_prompt(question: str, piece: Piece | None) -> str:
-        shown = [] if piece is None else [Passage(id="", title=piece.title, text=piece.text)]
-        return render_prompt(name, overrides, question=question, passages=format_passages_or_placeholder(shown)).text
+        shown_passages = [] if piece is None else [Passage(id="", title=piece.title, text=piece.text)]
+        passages_text = format_passages_or_placeholder(shown_passages)
+        return render_prompt(prompt_name, overrides, question=question, passages=passages_text).text
 
     return write_prompt

@@ -22,7 +22,7 @@ def is_loopback(host: str) -> bool:
 
 
 def check_address(host: str, token: str | None) -> str | None:
-    """Return the token. Raises `SetupError` if others can reach the address and the token is missing or too short."""
+    """Return the token. Raises `SetupError` if it is too short, or if it is None and others can reach the host."""
     if token is not None and len(token) < SHORTEST_TOKEN:
         raise SetupError(
             f"The token has {len(token)} characters; give one of {SHORTEST_TOKEN} or more, for example the output of: "
@@ -37,7 +37,9 @@ def check_address(host: str, token: str | None) -> str | None:
 
 
 def check_tokens(host: str, tokens: Sequence[str]) -> tuple[str, ...]:
-    """The distinct non-empty tokens. Raises `SetupError` as `check_address` does."""
+    """The distinct non-empty tokens. Raises `SetupError` if `check_address` refuses one of them or, if there are none,
+    refuses the host without a token.
+    """
     distinct_tokens = tuple(dict.fromkeys(token for token in tokens if token))
     for token in distinct_tokens or (None,):
         check_address(host, token)
@@ -45,13 +47,15 @@ def check_tokens(host: str, tokens: Sequence[str]) -> tuple[str, ...]:
 
 
 def check_port(port: int) -> None:
-    """Raise `SetupError` if there is no such port."""
+    """Raise `SetupError` if the number is not that of a port."""
     if not 0 <= port <= LARGEST_PORT:
-        raise SetupError(f"--port {port} is not a port; give one from 1 to {LARGEST_PORT}, or 0 for any that is free.")
+        raise SetupError(f"--port {port} is not a port; give one from 1 to {LARGEST_PORT}, or 0 for any free port.")
 
 
 def open_listening_socket(host: str, port: int) -> socket.socket:
-    """Open a socket that listens at the address. Raises `SetupError` if it is taken, invalid or not this machine's."""
+    """Open a socket that listens at the address. Raises `SetupError` if the address is invalid, is already taken by
+    another program, or does not belong to this machine.
+    """
     check_port(port)
     server_socket = None
     try:

@@ -15,17 +15,20 @@ from quorum.models.tracing import copy_without_secrets
 
 FILE_PATH = re.compile(r"(?<![\w.:/])(?:~|\.{1,2}|[A-Za-z]:)?[/\\][\w.@%+~-]+(?:[/\\][\w.@%+~-]*)*")
 URL_ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://[^\s'\"<>)\]]+")
-MISSING_COLLECTION = re.compile(
-    r"(There is no collection '[^']*').*"
-)  # the rest of the message lists the other collections
+# After the quoted name, the message lists the other collections, which a client must not see.
+MISSING_COLLECTION = re.compile(r"(There is no collection '[^']*').*")
 # OpenAI's clients must not retry: Quorum itself has already retried a failed call, and another request would meet the
 # same spending limit or the same internal error.
 NO_RETRY_HEADERS = {"x-should-retry": "false"}
 
 
 @dataclass
-class Refusal(Exception):  # noqa: N818  a refusal is raised, but is no failure of the server
-    """Why a request is refused. `message` is one sentence that the client may read; `param`: the field at fault."""
+class Refusal(Exception):  # noqa: N818  named for what the client gets
+    """Why a request is refused, or why it failed.
+
+    status: the HTTP status. message: one sentence that the client may read. code, kind: the `code` and the `type` of
+    OpenAI's error format. param: the name of the request's field that is wrong, if one is. headers: of the response.
+    """
 
     status: int
     message: str
@@ -46,7 +49,11 @@ class Refusal(Exception):  # noqa: N818  a refusal is raised, but is no failure 
 
 
 def explain_failure(error: BaseException, context: Context, request_id: str) -> Refusal:
-    """The refusal for a failure in a run. The full error is printed on the server's terminal, with the request's id."""
+    """The refusal that the client gets if a run failed with this error.
+
+    The error's full message, without secrets, is printed on the server's terminal, with the request's id. For an
+    unexpected error, the traceback is printed as well.
+    """
     print(
         f"quorum: request {request_id}: {' '.join(str(copy_without_secrets(str(error), hide_passages=False)).split())}",
         file=sys.stderr,
@@ -66,7 +73,9 @@ def explain_failure(error: BaseException, context: Context, request_id: str) -> 
 
 
 def hide_paths(text: str, context: Context) -> str:
-    """The text on one line, without secrets; [hidden] replaces the server's paths and addresses."""
+    """The text on one line, without secrets and names of other collections; [hidden] replaces the server's paths and
+    addresses.
+    """
     message = MISSING_COLLECTION.sub(r"\1.", " ".join(str(copy_without_secrets(text, hide_passages=False)).split()))
     setting_values = (context.store, context.journal, context.examples, context.prompts)
     for path in sorted(

@@ -1,4 +1,4 @@
-"""Serves agents by the Model Context Protocol: tools that ask and search, passages as resources (extra [mcp])."""
+"""Serves agents by the Model Context Protocol (extra [mcp]): tools that ask and search, and passages as resources."""
 
 import asyncio
 from collections.abc import Sequence
@@ -32,22 +32,24 @@ Query = Annotated[str, Field(description="What to search for")]
 MethodName = Annotated[str, Field(description="How to answer; the tool `methods` lists the names")]
 CollectionName = Annotated[str | None, Field(description="Where to look; the tool `collections` lists the names")]
 Settings = Annotated[dict[str, Any] | None, Field(description='Settings of the method, such as {"k": 10}')]
-Count = Annotated[int, Field(description="Passages at most", ge=1, le=50)]
+Count = Annotated[int, Field(description="How many passages at most", ge=1, le=50)]
 
 
 def make_mcp(service: Service) -> Any:
-    """The MCP server. The descriptions of its tools say what the collections contain now, when it starts.
+    """The MCP server. The descriptions of its tools say what the collections contain when this function is called.
 
-    This function reads the store, so async callers call it in a thread.
+    It reads the store and blocks meanwhile, so async callers call it in a thread.
     """
     from quorum import __version__
 
     tools = Tools(service)
-    contents = " ".join(f"{name}: {description}" for name, description in tools.describe_collections().items())
-    server: Any = MCPServer("quorum", title="Quorum", version=__version__, instructions=contents, log_level="WARNING")
+    collections_text = " ".join(f"{name}: {content}" for name, content in tools.describe_collections().items())
+    server: Any = MCPServer(
+        "quorum", title="Quorum", version=__version__, instructions=collections_text, log_level="WARNING"
+    )
     descriptions = {
-        tools.ask: f"Answer a question from documents, with the passages that support the answer. {contents}",
-        tools.search: f"Find the passages of documents that fit a query, best first. {contents}",
+        tools.ask: f"Answer a question from documents, with the passages that support the answer. {collections_text}",
+        tools.search: f"Find the passages of documents that fit a query, best first. {collections_text}",
         tools.collections: "List the collections of documents that can be asked, and what each holds.",
         tools.methods: "List the methods that can answer, with what each does and how many model calls it takes.",
     }
@@ -66,7 +68,10 @@ def make_mcp_app(service: Service, tokens: Sequence[str], port: int) -> App:
 
 
 class Tools:
-    """The tools that an agent may call. Their errors are messages that the agent can read."""
+    """The tools that an agent may call, and the passages that it may read.
+
+    If `ask` or `search` fails, it raises a `ToolError`, whose message the agent gets.
+    """
 
     def __init__(self, service: Service) -> None:
         self.service = service
@@ -84,8 +89,8 @@ class Tools:
         settings: Settings = None,
     ) -> CallToolResult:
         """The answer with its sources as text, and the whole result as structured content."""
-        name = f"{method}@{collection or self.permissions.server_context.collection}"
-        chat = ChatRequest(name, (Message("user", question),), settings or {})
+        model_name = f"{method}@{collection or self.permissions.server_context.collection}"
+        chat = ChatRequest(model_name, (Message("user", question),), settings or {})
         context, finished_nodes = self.permissions.server_context, 0
         progress_reports: list[asyncio.Future[None]] = []
 
@@ -106,12 +111,11 @@ class Tools:
         except Exception as error:  # noqa: BLE001  every failure is reported to the agent
             raise make_tool_error(error, context, call) from None
         result = dict(served_answer.result or {})
-        sources = [
+        addresses = dict.fromkeys(
             format_passage_address(job.served_model.collection, item["passage"])
             for item in result.get("evidence") or []
-        ]
-        addresses = (f"[{item}]" for item in dict.fromkeys(sources))
-        text = "\n".join([served_answer.answer + served_answer.sources, *addresses])
+        )
+        text = "\n".join([served_answer.answer + served_answer.sources, *(f"[{address}]" for address in addresses)])
         return CallToolResult(content=[TextContent(type="text", text=text)], structured_content=result)
 
     async def search(
@@ -142,18 +146,18 @@ class Tools:
         )
 
     async def collections(self) -> dict[str, str]:
-        """What each collection holds."""
+        """By collection name: a sentence about what the collection holds."""
         return await asyncio.to_thread(self.describe_collections)
 
     async def methods(self) -> dict[str, dict[str, str]]:
-        """What each method does."""
+        """By method name: what the method does, how many model calls it takes, and its paper."""
         return {
             name: {"summary": method.summary, "calls": method.calls, "paper": method.paper}
             for name, method in self.permissions.list_methods().items()
         }
 
     async def passage(self, collection: str, passage: str) -> str:
-        """The title and the text of a passage."""
+        """The title and the text of the passage with the id `passage`."""
         from quorum.retrievers.store import open_store
 
         passages: list[Passage] = []
@@ -165,7 +169,10 @@ class Tools:
         return f"{passages[0]['title']}\n\n{passages[0]['text']}"
 
     def describe_collections(self) -> dict[str, str]:
-        """What each collection holds, by name. This method reads the store, so async callers call it in a thread."""
+        """By collection name: a sentence about what the collection holds.
+
+        This method reads the store and blocks meanwhile, so async callers call it in a thread.
+        """
         return {
             name: describe_collection(self.permissions.server_context.store, name)
             for name in self.permissions.list_collections()
@@ -173,7 +180,7 @@ class Tools:
 
 
 def make_tool_error(error: Exception, context: Context, call: Any) -> ToolError:
-    """The error as the agent sees it."""
+    """The error that the agent gets: with a refusal's own message, or with an explanation of any other error."""
     refusal = error if isinstance(error, Refusal) else explain_failure(error, context, str(call.request_id))
     return ToolError(refusal.message)
 
@@ -187,5 +194,5 @@ def find_client(call: Any) -> str:
 
 
 def format_passage_address(collection: str, passage: str) -> str:
-    """The address of a passage as a resource."""
+    """The address at which the server offers a passage as a resource. passage: its id."""
     return PASSAGE_ADDRESS.format(collection=collection, passage=passage)

@@ -1,4 +1,4 @@
-"""Writes the OpenAPI document of the API."""
+"""Makes the OpenAPI document that describes the server's HTTP API."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -14,7 +14,7 @@ ERROR_STATUSES = ("400", "401", "403", "404", "413", "429", "500", "502", "503")
 
 
 def describe_api(permissions: Permissions) -> dict[str, Any]:
-    """The document. The settings in it are those that a client may choose."""
+    """The OpenAPI document. Of the settings, it lists only those that a client may choose."""
     from quorum import __version__
 
     return {
@@ -47,7 +47,7 @@ def describe_api(permissions: Permissions) -> dict[str, Any]:
             },
             "/health": {"get": describe_operation("Whether the server runs", "The server runs") | {"security": []}},
             "/metrics": {
-                "get": describe_operation("Figures for Prometheus", "Text of Prometheus's format", PLAIN_TEXT)
+                "get": describe_operation("Metrics for Prometheus", "Text in Prometheus's format", PLAIN_TEXT)
             },
         },
         "components": {
@@ -61,14 +61,18 @@ def describe_api(permissions: Permissions) -> dict[str, Any]:
 def describe_operation(
     summary: str, description: str, schemas: Mapping[str, dict[str, str]] = JSON_OBJECT
 ) -> dict[str, Any]:
-    """One operation of a path: its 200 response and its errors. schemas: of the 200 response, by content type."""
-    error = {"application/json": {"schema": {"$ref": "#/components/schemas/Error"}}}
+    """One operation of a path: what it does (`summary`), its 200 response and its errors.
+
+    description, schemas: of the 200 response; the schemas by content type.
+    """
+    error_content = {"application/json": {"schema": {"$ref": "#/components/schemas/Error"}}}
     content = {content_type: {"schema": schema} for content_type, schema in schemas.items()}
-    errors = {status: {"description": "Refused or failed", "content": error} for status in ERROR_STATUSES}
+    errors = {status: {"description": "Refused or failed", "content": error_content} for status in ERROR_STATUSES}
     return {"summary": summary, "responses": {"200": {"description": description, "content": content}, **errors}}
 
 
 def describe_error() -> dict[str, Any]:
+    """The schema of the object `error` in the body of a refused or failed request."""
     return {
         **OBJECT_TYPE,
         "properties": {name: {"type": ["string", "null"]} for name in ("message", "type", "param", "code")},
@@ -103,7 +107,9 @@ def describe_settings(permissions: Permissions) -> dict[str, Any]:
     model_schemas = {
         name: {**TEXT_TYPE, "description": schemas[name].get("description", "")} for name in ("model", "verifier")
     }
-    sources = {"sources": {"type": "boolean", "default": True, "description": "Whether sources follow the answer"}}
+    sources = {
+        "sources": {"type": "boolean", "default": True, "description": "Whether a list of sources follows the answer"}
+    }
     history = {"history": {"type": "boolean", "default": True, "description": "Whether earlier messages are read"}}
     limited_schemas = {
         name: schemas[name] | {"maximum": permissions.get_largest_value(name)} for name in LARGEST_VALUES

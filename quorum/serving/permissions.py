@@ -49,8 +49,8 @@ class ServedModel:
 class Permissions:
     """What clients may choose besides the server's own collection and model.
 
-    server_context: the server's settings; collections: names, or None for every collection of the store;
-    models: specs of chat models; cascades: by the name that clients use.
+    server_context: the server's settings; collections: their names, or None for every collection of the store;
+    models: chat models as in --model, for example openai:gpt-4o-mini; cascades: by the name that clients use.
     """
 
     server_context: Context
@@ -116,7 +116,10 @@ class Permissions:
             return self.read_model(name, value)
         if name in ALLOWED_CHOICES:
             if value not in (*ALLOWED_CHOICES[name], getattr(self.server_context, name)):
-                raise SetupError(f"Setting {name} may be one of: {', '.join(ALLOWED_CHOICES[name])}.")
+                raise SetupError(
+                    f"Setting {name}={str(value)[:100]!r} is not allowed on this server; choose one of: "
+                    f"{', '.join(ALLOWED_CHOICES[name])}."
+                )
             return value
         if name not in ALLOWED_SETTINGS:
             known_names = ", ".join((*ALLOWED_SETTINGS, *ALLOWED_CHOICES, *MODEL_SETTINGS))
@@ -134,10 +137,13 @@ class Permissions:
         return max(LARGEST_VALUES[name], server_value)
 
     def read_model(self, name: str, value: Any) -> str | None:
-        """The spec of a chat model. Raises `SetupError` unless it is the server's own or one of `models`."""
+        """The chat model that a client chose. Raises `SetupError` unless it is the server's own or one of `models`."""
         server_model = self.server_context.model if isinstance(self.server_context.model, str) else None
         if value not in (*self.models, server_model, getattr(self.server_context, name)):
-            raise SetupError(f"Setting {name}={str(value)[:100]!r} is not allowed on this server (see --allow-models).")
+            raise SetupError(
+                f"Setting {name}={str(value)[:100]!r} is not allowed on this server; leave it out, or ask whoever runs "
+                "the server to allow this model (quorum serve --allow-models)."
+            )
         return None if value is None else str(value)
 
 

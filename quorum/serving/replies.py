@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from secrets import token_hex
 from typing import Any
 
+from quorum.core.conversation import CLOSEST_SENTENCE_HEADING, SOURCES_HEADING, UNSURE_PREFIX
 from quorum.core.places import describe_place
 from quorum.core.state import Passage, Result, Usage
 from quorum.evaluation.support import ShownResult, is_unsure
@@ -38,14 +39,18 @@ def make_served_answer(result: ShownResult, *, wants_sources: bool) -> ServedAns
     if not wants_sources:
         return ServedAnswer(answer, "", publish_result(result), result.get("usage") or {})
     if is_unsure(result):
-        answer = f"Not sure. Perhaps: {answer}"
+        answer = UNSURE_PREFIX + answer
     note = f"\n\n{result['note']}" if result.get("note") else ""  # a remark, such as that the reader reads only English
     sources = note + format_quote(result) + format_sources(result)
     return ServedAnswer(answer, sources, publish_result(result), result.get("usage") or {})
 
 
 def format_quote(result: ShownResult) -> str:
-    """The sentence on which the embedded reader bases its answer, with the span in bold; empty with other models."""
+    """A Markdown quote of the statement that supports the answer, with the words that answer the question in bold.
+
+    If the reader is not certain, the heading "The closest sentence:" stands above the quote. Empty if no statement
+    supports the answer, with models other than the embedded reader, and for answers that are not short.
+    """
     support = result.get("support")
     if support is None or support["certainty"] is None:
         return ""
@@ -55,7 +60,7 @@ def format_quote(result: ShownResult) -> str:
         f"{escape_markup(sentence[:start])}**{escape_markup(sentence[start:end])}**{escape_markup(sentence[end:])}"
     )
     quote = " ".join((marked_sentence if start < end else escape_markup(sentence)).split())
-    return f"\n\n> {quote}" if support["is_certain"] else f"\n\nThe closest sentence:\n> {quote}"
+    return f"\n\n> {quote}" if support["is_certain"] else f"\n\n{CLOSEST_SENTENCE_HEADING}\n> {quote}"
 
 
 def escape_markup(text: str) -> str:
@@ -89,7 +94,7 @@ def format_sources(result: Result) -> str:
         if item["passage"] in passages and item["passage"] not in line_of_source:
             line_of_source[item["passage"]] = format_source(passages[item["passage"]], item["start"], item["end"])
     lines = [f"{number}. {source}" for number, source in enumerate(line_of_source.values(), start=1)]
-    return "\n\nSources:\n" + "\n".join(lines) if lines else ""
+    return SOURCES_HEADING + "\n".join(lines) if lines else ""
 
 
 def format_source(passage: Passage, start: int | None, end: int | None) -> str:

@@ -1,4 +1,4 @@
-"""Runs the server in one process: the API, and beside it the page or the MCP server, if there is one."""
+"""Runs the server in one process: the API and, if the caller gives one, the page or the MCP server."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -22,11 +22,14 @@ MakeOtherApp = Callable[[Service, Sequence[str], int], App]  # takes the service
 
 @dataclass(frozen=True)
 class Options:
-    """What clients may do. collections: None for all; models: specs.
+    """What clients may do.
 
-    access_tokens: the keys of the API; visitors of the page need the first one.
-    cascade_files: files of `quorum compose` that become methods, as FILE or NAME=FILE; own_systems: the systems of the
-    user's own that these cascades ask, NAME -> SPEC.
+    access_tokens: the keys of the API; visitors of the page need the first one. collections: the names of the
+    collections that clients may choose besides the server's own, or None for all; models: the specs of the models that
+    they may choose besides the server's own. questions_per_minute, dollars_per_day: the limits of each client, None for
+    no limit; prices: a file with prices of models.
+    cascade_files: files of `quorum compose` whose cascades clients may choose as methods, as FILE or NAME=FILE;
+    own_systems: NAME -> SPEC of the systems outside Quorum that these cascades ask.
     """
 
     access_tokens: tuple[str, ...] = ()
@@ -50,8 +53,9 @@ def serve(
     """Serve until the process is stopped; only then does the call return. Calls `on_ready` with the address.
 
     make_other_app: creates the application that serves all paths except the API's: the page or the MCP server.
-    Raises `SetupError` for an address that is unavailable or that others reach without a token, for a missing
-    collection, and for a limit in dollars on a model without a price.
+    Raises `SetupError` for an address that is unavailable, for one that other machines can reach if there is no token,
+    for a collection that does not exist, an invalid model spec or cascade, and a limit in dollars if a model has no
+    price.
     """
     tokens = check_tokens(host, options.access_tokens)
     prices = check_options_and_get_prices(server_context, options)
@@ -82,14 +86,16 @@ def make_server_app(
     make_other_app: MakeOtherApp | None = None,
     port: int = 0,
 ) -> Any:
-    """The API and the other application as one."""
+    """One application that serves the API and, if there is one, the other application."""
     service = make_service(server_context, options, prices)
     other_app = None if make_other_app is None else make_other_app(service, tokens, port)
     return split_paths(make_app(service, tokens), other_app)
 
 
 def make_service(server_context: Context, options: Options, prices: Prices) -> Service:
-    """The service that all requests share. Raises `SetupError` for a cascade that cannot be served."""
+    """The service that all requests share. Raises `SetupError` for a cascade that cannot be served, and for a limit in
+    dollars if a model of a cascade has no price.
+    """
     cascades = read_cascades(options.cascade_files, options.own_systems, server_context)
     if options.dollars_per_day is not None:
         check_cascade_prices(server_context, cascades, prices)
@@ -98,7 +104,9 @@ def make_service(server_context: Context, options: Options, prices: Prices) -> S
 
 
 def check_options_and_get_prices(server_context: Context, options: Options) -> Prices:
-    """Check the options and return the prices. Raises `SetupError` for a wrong collection, model or price."""
+    """Check the options and return the prices. Raises `SetupError` for a collection that does not exist, an invalid
+    model spec, an invalid file of prices, and a limit in dollars if a model has no price.
+    """
     prices = Prices(options.prices)
     check_collections(server_context, options.collections)
     check_models(server_context, options.models)
@@ -142,11 +150,11 @@ def check_prices(server_context: Context, models: Sequence[str], prices: Prices)
         find_model_of_prompt(VERIFIER_PROMPTS[0], server_context),
         find_model_of_prompt(FILTER_PROMPTS[0], server_context),
     ]
-    unpriced_model = next((item for item in allowed_models if prices.find_price(item) is None), None)
+    unpriced_model = next((model for model in allowed_models if prices.find_price(model) is None), None)
     if unpriced_model is not None:
         raise SetupError(
-            f"--dollars-per-day is given, but the model {unpriced_model!r} has no price; add it to a table with "
-            "--prices FILE."
+            f"--dollars-per-day is given, but the model {unpriced_model!r} has no price; write its price into a "
+            "table and give the table with --prices FILE."
         )
 
 
@@ -157,12 +165,13 @@ def check_cascade_prices(server_context: Context, cascades: Mapping[str, ServedC
         for stage in served_cascade.cascade.stages:
             context = column.make_stage_context(stage)
             unpriced_models = [
-                item
-                for item in (context.model, find_model_of_prompt(VERIFIER_PROMPTS[0], context))
-                if prices.find_price(item) is None
+                model
+                for model in (context.model, find_model_of_prompt(VERIFIER_PROMPTS[0], context))
+                if prices.find_price(model) is None
             ]
             if unpriced_models:
                 raise SetupError(
                     f"--dollars-per-day is given, but the prices have no line {unpriced_models[0]!r}, which the stage "
-                    f"{stage.name!r} of the cascade {name!r} needs; add it to a table with --prices FILE."
+                    f"{stage.name!r} of the cascade {name!r} needs; write it into a table and give the table with "
+                    "--prices FILE."
                 )

@@ -1,4 +1,4 @@
-"""The cascades that a server offers as methods, from the files that its owner named."""
+"""The cascades that a server offers as methods. They come from the files that its owner named with --composed."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -21,7 +21,10 @@ NAME_PATTERN = re.compile(r"[A-Za-z][\w.-]{0,63}")
 
 @dataclass(frozen=True)
 class ServedCascade:
-    """A cascade under the name that clients use. method: its description; graph: built when the server starts."""
+    """A cascade under the name that clients use.
+
+    method: the cascade as a method, with this name and a description; graph: built when the server starts.
+    """
 
     method: Method
     graph: Any
@@ -32,9 +35,7 @@ class ServedCascade:
         return cascade
 
     def make_column(self, context: Context, prices: Prices) -> "Column":
-        """The cascade with its settings as a column, as an evaluation runs it. The column computes what the cascade's
-        calls cost.
-        """
+        """The cascade as a column of an evaluation. The column computes what the cascade's calls cost."""
         from quorum.evaluation.run.columns import Column
 
         return Column(self.method.name, self.method.name, {}, context, own_graph=self.graph, prices=prices)
@@ -47,10 +48,12 @@ class ServedCascade:
 def read_cascades(
     files: Sequence[str], own_systems: Mapping[str, str], server_context: Context
 ) -> dict[str, ServedCascade]:
-    """{name: cascade} for texts FILE or NAME=FILE. The default name is that of the file.
+    """{name: cascade}. Each text in `files` is FILE or NAME=FILE; without NAME=, the cascade gets the file's name
+    without .json.
 
-    Raises `SetupError` for an invalid name or one in use, a file without a cascade, and a cascade that was measured
-    with other settings than the server's.
+    own_systems: {name: spec} of the owner's own systems, which a cascade may ask in its stages. Raises `SetupError` for
+    an invalid name, for a name in use, for a file without a cascade, and for a cascade that was measured with other
+    settings than the server's.
     """
     cascades: dict[str, ServedCascade] = {}
     for text in files:
@@ -62,7 +65,8 @@ def read_cascades(
             raise SetupError(f"--composed {text!r} names no .json file; give one that quorum compose wrote.")
         if not NAME_PATTERN.fullmatch(name) or name in list_methods() or name in cascades:
             raise SetupError(
-                f"--composed {text!r} needs a valid name that is not in use; write --composed NAME={file}."
+                f"--composed {text!r} needs a valid name that is not in use; write --composed NAME={file}, "
+                "where NAME has at most 64 characters: first a letter, then letters, digits, '_', '.' or '-'."
             )
         cascades[name] = make_cascade(name, file, own_systems)
         check_measured_settings(cascades[name], server_context)
@@ -78,7 +82,9 @@ def make_cascade(name: str, file: str, own_systems: Mapping[str, str]) -> Served
 
 
 def check_measured_settings(served_cascade: ServedCascade, server_context: Context) -> None:
-    """Raise `SetupError` if a stage was measured with other settings, or if the collection has changed since."""
+    """Raise `SetupError` if a stage was measured with other settings than the server's, or if the collection has
+    changed since then.
+    """
     from quorum.nodes.ask_stage import check_collection, make_stage_context
 
     cascade = served_cascade.cascade

@@ -1,8 +1,8 @@
 """Side tasks that chat clients send besides questions: to write a title, tags, follow-up questions or search queries.
 
-Open WebUI begins such a prompt with "### Task:" and puts the chat in <chat_history>; LibreChat asks for a title in a
-sentence. The chat model does side tasks without retrieval. The embedded model cannot do them and is not asked;
-`make_fallback_reply` writes a short reply instead.
+Open WebUI begins such a prompt with "### Task:" and puts the chat in <chat_history>; LibreChat asks for a title in
+plain words, without such marks. The chat model does side tasks without retrieval. The embedded model cannot do them
+and is not asked; `make_fallback_reply` writes a short reply instead.
 """
 
 import json
@@ -19,7 +19,7 @@ TASK_PATTERNS = {
     "text": r"\bautocompletion\b|\bcomplet(?:e|ion)\b",
     "prompt": r"\bimage\b",
     "emoji": r"\bemoji\b",
-}  # key of the expected JSON -> pattern of the task
+}  # kind of side task, which is the key of the JSON that the client expects -> pattern of the task
 # Requests for a title by clients whose prompt does not begin with "### Task:".
 TITLE_PATTERNS = (
     r"\bconcise,? (?:5-word-or-less )?title\b.{0,40}\bconversation\b",
@@ -31,7 +31,7 @@ LONGEST_TITLE = 6  # words
 
 
 def find_task_kind(messages: Sequence[Message]) -> str | None:
-    """The kind of side task that the last user message asks for; None for a question.
+    """The kind of side task that the last user message asks for, a key of `TASK_PATTERNS`; None for a question.
 
     A message that begins with "### Task:" and quotes a chat history is always a side task; its kind is "text" if no
     pattern fits.
@@ -54,23 +54,25 @@ def find_last_user_message(messages: Sequence[Message]) -> str:
 
 
 def make_fallback_reply(kind: str, text: str) -> str:
-    """The reply to a side task without a chat model: a title from the first question, else an almost empty reply."""
+    """The reply to a side task without a chat model: for a title, the beginning of the chat's first question; for other
+    kinds, an emoji or JSON with an empty value (for tags: "General"). text: the message that asks for the side task.
+    """
     if kind == "title":
         title = shorten_title(get_first_question(text))
         return json.dumps({"title": title}, ensure_ascii=False) if "json" in text.lower() else title
     if kind == "emoji":
         return "💬"
-    empty = "" if kind in ("text", "prompt") else ["General"] if kind == "tags" else []
-    return json.dumps({kind: empty})
+    default_value = "" if kind in ("text", "prompt") else ["General"] if kind == "tags" else []
+    return json.dumps({kind: default_value})
 
 
 def get_first_question(text: str) -> str:
-    """The first user message in the chat that a side task quotes."""
+    """The first user message in the chat that a side task's text quotes; "Chat" if there is none."""
     history = CHAT_HISTORY.search(text)
     match = re.search(r"(?im)^(?:user|human): *(.+)$", history.group(1) if history else text)
     return match.group(1) if match else "Chat"
 
 
 def shorten_title(text: str) -> str:
-    """The first words, without the punctuation at their end."""
+    """The first words of a text, without punctuation after the last of them; "Chat" if nothing is left."""
     return " ".join(text.split()[:LONGEST_TITLE]).rstrip("?!.,;:") or "Chat"

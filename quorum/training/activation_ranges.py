@@ -1,4 +1,7 @@
-"""Measures the fixed uint8 ranges of the reader's activations on examples, for `quorum.training.export`."""
+"""Measures, on examples, the ranges of the activations of the reader and the sentence encoder.
+
+`quorum.training.export` quantises the activations to uint8 over these ranges.
+"""
 
 import copy
 from collections.abc import Iterable, Iterator, Sequence
@@ -46,7 +49,12 @@ class ActivationRange:
 
 
 def observe_layer(layer: Layer, x: Tensor, mask: Tensor) -> Iterator[tuple[str, Tensor]]:
-    """Yield (point, input of the matrix product there), as in `Layer.forward`; at last ('out', the layer's output)."""
+    """Compute the layer as `Layer.forward` does, and yield ('out', the layer's output) at the end.
+
+    Before that, yield (point, activations) for the input of each matrix product: 'hidden' (of query, key and value),
+    'attended' (of the output projection of attention), 'normed' and 'inner' (of the two layers of the feed-forward
+    network).
+    """
     batch, length, hidden = x.shape
     yield "hidden", x
     query, key, value = (
@@ -71,14 +79,16 @@ def measure_activation_ranges(
     embedding_batches: Iterable[Batch],
     tail: float,
 ) -> dict[str, ActivationRange]:
-    """Activation ranges over batches of (ids, types, mask).
+    """The activation ranges of the reader over reading_batches, and of the sentence encoder over embedding_batches.
 
-    Keys: 'base.N.POINT' for layer N of the sentence encoder; 'low.N.POINT' and 'tower.N.POINT' for the reader's low
-    layers and for its own layers above. POINT: as in `observe_layer`.
+    Keys: 'base.N.POINT' for layer N of the sentence encoder; 'low.N.POINT' for the reader's layers that are the
+    encoder's plus low-rank updates, and 'tower.N.POINT' for the reader's own layers above them (see `TwoTowers`).
+    POINT: as in `observe_layer`. tail: the share of extreme values to leave out at each end, in every batch.
     """
     ranges: dict[str, ActivationRange] = {}
 
     def add_batches(batches: Iterable[Batch], named_layers: list[tuple[str, Layer]]) -> None:
+        """Run the batches through the layers, one after the other, and widen the ranges by their activations."""
         for ids, types, mask in batches:
             x = model.embed_tokens(ids, types)
             for name, layer in named_layers:
@@ -106,7 +116,7 @@ def make_low_layers(model: TwoTowers) -> list[Layer]:
 
 
 def make_text_batches(texts: Sequence[str], tokenizer: Tokenizer, batch_size: int = 16) -> list[Batch]:
-    """Padded batches of texts as the sentence encoder reads them."""
+    """Padded batches of the texts, the shortest first, each cut to 256 tokens as the sentence encoder reads it."""
     token_ids = sorted((tokenizer.encode(text).ids[:256] for text in texts), key=len)
     return [
         pad_batch([EncodedExample(ids, [0] * len(ids), []) for ids in token_ids[i : i + batch_size]])
@@ -115,12 +125,16 @@ def make_text_batches(texts: Sequence[str], tokenizer: Tokenizer, batch_size: in
 
 
 def make_range_batches(tokenizer: Tokenizer, data: Path, count: int, length: int) -> tuple[list[Batch], list[Batch]]:
-    """(batches for the reader, batches for the sentence encoder) from `count` examples, spread over the file `data`."""
+    """(batches for the reader, batches for the sentence encoder), made from `count` examples of the file `data`.
+
+    The examples are taken at equal distances. length: the most tokens that the reader reads of an example.
+    """
     examples = read_examples(data)
     examples = examples[:: max(1, len(examples) // count)][:count]
     encoded_examples = sorted(
         (encode_example(tokenizer, example, length) for example in examples), key=lambda item: len(item.ids)
     )
     reading_batches = [pad_batch(encoded_examples[i : i + 16]) for i in range(0, len(encoded_examples), 16)]
+    # The sentence encoder reads questions as well as passages.
     texts = [example.question if n % 3 == 0 else example.context for n, example in enumerate(examples)]
     return reading_batches, make_text_batches(texts, tokenizer)

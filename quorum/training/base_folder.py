@@ -1,8 +1,8 @@
 """Write the sentence encoder of an exported reader as a folder: python -m quorum.training.base_folder --help.
 
-Training can continue from the shipped file alone: the folder holds what `quorum.training.reader --base` needs
-(config.json, model.safetensors, tokenizer.json). The weights in the folder are those of the file, which are rounded to
-int8. If they are exported again, they give the same integers.
+So training can continue from the shipped file alone: the folder holds what `quorum.training.reader --base` needs
+(config.json, model.safetensors, tokenizer.json). The weights in the folder are those of the exported file, which are
+rounded to int8. If they are exported again, they give the same integers.
 """
 
 import argparse
@@ -71,7 +71,9 @@ def write_base_folder(source: Path, out: Path, attention_heads: int = ATTENTION_
 
 def main(arguments: list[str] | None = None) -> None:
     parser = argparse.ArgumentParser(prog="python -m quorum.training.base_folder", description=__doc__)
-    parser.add_argument("--source", type=Path, default=FOLDER, help="folder of the exported reader (the shipped one)")
+    parser.add_argument(
+        "--source", type=Path, default=FOLDER, help="folder of the exported reader (default: the shipped one)"
+    )
     parser.add_argument("--out", type=Path, required=True, help="folder to write, outside the repository")
     options = parser.parse_args(arguments)
     write_base_folder(options.source, options.out)

@@ -2,8 +2,8 @@
 
 Runs the exported reader (no torch) on questions held out of training, with and without their gold passage among wrong
 passages that a search for the question found. Writes reader.json: the hash of the weights and the calibration (see
-`Calibration` in quorum.models.embedded.reading). If the sentence encoder is that of the installed file, it also writes
-the encoder's name, so that stored collections stay valid.
+`Calibration` in quorum.models.embedded.reading). If the new weights contain the same sentence encoder as the installed
+reader, reader.json also holds the encoder's present name, so that stored collections stay valid.
 """
 
 import argparse
@@ -37,6 +37,7 @@ WINDOW_SIZES = (256, 320, 384)
 
 
 def run_reader(model: Encoder, cases: Sequence[Case], calibration: Calibration) -> list[JobResult]:
+    """What the reader found in each case, in the order of the cases; it reads 64 cases at once."""
     jobs = [Job(case.question, case.passages) for case in cases]
     return [
         result
@@ -73,9 +74,9 @@ def find_best_threshold(cases: Sequence[Case], readings: Sequence[Reading]) -> t
 
 
 def find_matching_threshold(cases: Sequence[Case], readings: Sequence[Reading]) -> tuple[float, float]:
-    """(threshold on the probability, mean credit): the threshold at which "unknown" is as frequent as questions that
-    have no answer, if their share is SHARE_WITHOUT_ANSWER. The threshold with the highest credit would give far more
-    "unknown", because a right answer gets only its F1 but a right "unknown" gets 1.
+    """(threshold on the probability, mean credit): the threshold at which the share of "unknown" is closest to
+    SHARE_WITHOUT_ANSWER, the share of questions that have no answer. The threshold with the highest credit would give
+    far more "unknown", because a right answer gets only its F1 but a right "unknown" gets 1.
     """
     weights = compute_case_weights(cases)
 
@@ -177,8 +178,8 @@ def choose_candidate_bonus(
     report: Callable[[str], None],
 ) -> float:
     """Return the bonus with the highest mean credit; of equally good ones, the smallest. A span gets the bonus if the
-    reader also gives it as its answer when it reads one of the case's passages alone. readings: of each case, with all
-    its passages.
+    reader also gives it as its answer when it reads one of the case's passages alone. readings: for each case, what the
+    reader found in all its passages together.
     """
     single_passage_cases = [Case(case.question, case.answers, (p,)) for case in cases for p in case.passages]
     single_results = run_reader(model, single_passage_cases, calibration)
@@ -186,18 +187,18 @@ def choose_candidate_bonus(
     for bonus in CANDIDATE_BONUSES:
         answers, begin = [], 0
         for case, reading in zip(cases, readings, strict=True):
-            case_readings = [result.reading for result in single_results[begin : begin + len(case.passages)]]
+            one_passage_readings = [result.reading for result in single_results[begin : begin + len(case.passages)]]
             begin += len(case.passages)
             candidates = {
                 normalize(r.spans[0].text)
-                for r in case_readings
+                for r in one_passage_readings
                 if r.spans and r.probability >= calibration.threshold_one_passage
             }
             reading_with_bonus = add_candidate_bonus(reading, candidates, bonus)
-            is_known = (
+            has_answer = (
                 reading_with_bonus.spans and reading_with_bonus.probability >= calibration.threshold_several_passages
             )
-            answers.append(reading_with_bonus.spans[0].text if is_known else None)
+            answers.append(reading_with_bonus.spans[0].text if has_answer else None)
         credit = compute_credit(cases, answers)
         credits.append((credit, bonus))
         report(f"candidate bonus {bonus}: credit {credit:.3f}")
@@ -211,10 +212,16 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument(
         "--negatives", type=Path, required=True, help="mined wrong passages, at least 5 for each question"
     )
-    parser.add_argument("--limit", type=int, default=600, help="number of cases over several passages")
+    parser.add_argument(
+        "--limit",
+        type=int,
+        default=600,
+        help="number of cases over several passages; three times as many are taken over one passage",
+    )
     options = parser.parse_args(arguments)
     examples = [example for path in options.data for example in read_examples(path)]
     random.Random(0).shuffle(examples)
+    # Examples of Natural Questions come first, so that --limit takes their cases over several passages.
     examples.sort(key=lambda example: not example.source.startswith("nq"))
     one_passage_cases, several_passage_cases = make_cases(examples, read_wrong_passages(options.negatives))
     model = Encoder(options.folder)

@@ -1,4 +1,6 @@
-"""Cases for calibration: questions held out of the reader's training, with and without their gold passage."""
+"""Cases for calibrating the reader's confidence: questions held out of its training, with and without their gold
+passage.
+"""
 
 import random
 from collections.abc import Iterable
@@ -9,9 +11,10 @@ from quorum.core.state import Passage
 from quorum.training.examples import CALIBRATION_PERCENT, Example, is_held_out, read_records
 
 WRONG_PASSAGES = 4  # wrong passages in addition to the gold one
-# The name of a data source ends like this if its examples pair an answerable question with a wrong passage. No case is
-# made of such an example.
+# The name of a data source ends with this text if its examples pair an answerable question with a wrong passage. No
+# case is made of such an example.
 WRONG_PASSAGE_SOURCE_ENDING = "xneg"
+# The help of the option --data of the commands that make cases.
 HELD_OUT_DATA_HELP = "the files given to the reader's training; only the questions that it left out are used"
 
 
@@ -29,7 +32,7 @@ def make_passage(text: str, title: str = "") -> Passage:
 
 
 def make_cases(
-    examples: Iterable[Example], negatives: dict[str, list[Passage]], seed: int = 0
+    examples: Iterable[Example], wrong_passages_by_question: dict[str, list[Passage]], seed: int = 0
 ) -> tuple[list[Case], list[Case]]:
     """(cases over one passage, cases over several). In each list, a held-out question with enough wrong passages has
     a case with the gold passage and a case without it. A question that the data mark as unanswerable has one case, over
@@ -43,7 +46,7 @@ def make_cases(
             seen_questions.add(example.question)
             one_passage_cases.append(Case(example.question, (), (make_passage(example.context),)))
             continue
-        wrong_passages = negatives.get(example.question, [])
+        wrong_passages = wrong_passages_by_question.get(example.question, [])
         if not example.spans or len(wrong_passages) <= WRONG_PASSAGES:
             continue
         seen_questions.add(example.question)
@@ -63,4 +66,5 @@ def make_cases(
 
 
 def read_wrong_passages(path: Path) -> dict[str, list[Passage]]:
+    """Question -> the wrong passages that `quorum.training.negatives` mined for it and wrote to the file."""
     return {r["question"]: [make_passage(p["text"], p["title"]) for p in r["negatives"]] for r in read_records(path)}

@@ -22,7 +22,7 @@ from quorum.core.text import contains_answer
 from quorum.models.embedded import FOLDER
 from quorum.models.embedded.batching import Job, read_jobs
 from quorum.models.embedded.reading import Calibration
-from quorum.models.embedded.statements import SIGNALS, measure_signals, measure_statements
+from quorum.models.embedded.statements import SIGNALS, measure_signals, rank_statements_blocking
 from quorum.training.calibration_cases import HELD_OUT_DATA_HELP, Case, make_cases, read_wrong_passages
 from quorum.training.evaluate import compute_auroc
 from quorum.training.examples import read_examples
@@ -50,7 +50,7 @@ class MeasuredCase:
 
 def measure_case(case: Case, calibration: Calibration) -> MeasuredCase | None:
     """Measure the best statement of a case; None if its passages have no statement."""
-    ranked_statements = measure_statements(case.question, case.passages)
+    ranked_statements = rank_statements_blocking(case.question, case.passages)
     if not ranked_statements:
         return None
     best = ranked_statements[0]

@@ -1,8 +1,8 @@
 """A BERT encoder in plain torch with two towers: the frozen sentence encoder and the reader, which starts as its copy.
 
 The reader shares the word vectors with the sentence encoder. Its lowest `low` layers are the encoder's plus
-low-rank updates, which need little room in the file; the other layers are its own. One file holds both towers as two
-outputs of one graph. A run of one output does not compute the other.
+low-rank updates, which need little room in the file; the other layers are its own. The exported file holds both
+towers; its input `embeds` chooses which of them a run computes.
 """
 
 import json
@@ -17,7 +17,7 @@ from quorum.training.stored_tensors import StoredTensors
 
 ADAPTER_SCALE, RANK = 2.0, 32
 OWN_WEIGHTS = ("updates.", "tower.", "span.", "answerable.")  # how the names of the reader's own weights begin
-LINEAR_NAMES = {
+LINEAR_NAMES = {  # name of a linear layer in BERT's checkpoints -> its name in `Layer`
     "attention.self.query": "query",
     "attention.self.key": "key",
     "attention.self.value": "value",
@@ -99,7 +99,8 @@ class TwoTowers(nn.Module):
     """Token ids (batch, length) -> sentence embedding, or span and answerability logits.
 
     `base`: the layers of the sentence encoder; `updates`: what the reader adds to the lowest `low` of them; `tower`:
-    the reader's own layers above; `span`, `answerable`: its heads. Checkpoints store the weights under these names.
+    the reader's own layers above; `span`, `answerable`: the reader's heads. Checkpoints store the weights under these
+    names.
 
     `config` holds the BERT sizes: vocab_size, max_position_embeddings, type_vocab_size, hidden_size,
     intermediate_size, num_hidden_layers, num_attention_heads.
@@ -159,7 +160,10 @@ class TwoTowers(nn.Module):
         return F.normalize((x * weights).sum(1) / weights.sum(1), dim=-1)
 
     def get_reader_weights(self) -> dict[str, Tensor]:
-        """The reader's weights without the encoder's (OWN_WEIGHTS), also those that `--keep-low` does not train."""
+        """The reader's own weights, without those of the encoder: the weights whose names begin as in OWN_WEIGHTS.
+
+        The low-rank updates are among them even if the option `--keep-low` kept them from being trained.
+        """
         return {
             name: value.detach().contiguous()
             for name, value in self.state_dict().items()
@@ -240,7 +244,8 @@ def load_reader_weights(model: TwoTowers, file: Path) -> TwoTowers:
     """Load the reader's own weights from `file` (.safetensors, or an exported .onnx) into `model`, and return it.
 
     A .safetensors file may also hold low-rank adapters (A, B) of all layers. The adapters of the low layers are copied;
-    those of the other layers are merged into the reader's own.
+    those of the other layers are merged into the weights of the reader's own layers. Such a file has no
+    answerability head, so this head is made from the span head.
     """
     weights = read_export(model, file) if file.suffix == ".onnx" else load_file(file)
     if any(name.endswith(".A.weight") for name in weights):
@@ -257,6 +262,7 @@ def load_reader_weights(model: TwoTowers, file: Path) -> TwoTowers:
                     layer.get_submodule(name).weight.add_(ADAPTER_SCALE * update)
             model.span.weight.copy_(weights["span.weight"])
             model.span.bias.copy_(weights["span.bias"])
+            # The higher the span logits of the first token, the less likely it is that the text holds an answer.
             model.answerable.weight.copy_(-(weights["span.weight"].sum(0, keepdim=True)) / 4)
             model.answerable.bias.zero_()
     else:

@@ -1,7 +1,7 @@
 """Measures the embedded reader: python -m quorum.training.evaluate --help. Prints one JSON object.
 
-Needs no torch. EM and F1 are computed on the reader's best span, even where the reader would say unknown. AUROC uses
-the calibrated score.
+It needs no torch. EM and F1 are computed on the reader's best span, even where the reader would say unknown. AUROC is
+the chance that a passage with the answer has a higher calibrated score than a passage without it.
 """
 
 import argparse
@@ -40,6 +40,10 @@ def read_job_batches(model: Encoder, calibration: Calibration, jobs: Sequence[Jo
 
 
 def score_readings(readings: Sequence[Reading], answers: Sequence[list[str]]) -> dict[str, float]:
+    """The number of readings (n), and the mean EM and F1 of their best spans.
+
+    answers: for each reading, the accepted answers.
+    """
     texts = [reading.spans[0].text if reading.spans else "" for reading in readings]
     return {
         "n": len(texts),
@@ -49,8 +53,10 @@ def score_readings(readings: Sequence[Reading], answers: Sequence[list[str]]) ->
 
 
 def evaluate_reading(model: Encoder, calibration: Calibration, path: Path) -> dict[str, Any]:
-    """On reading comprehension data: EM and F1 of the answerable questions, and how well the reader's score separates
-    them from the unanswerable ones (AUROC).
+    """Measure the reader on reading comprehension data, and return the figures.
+
+    They are: the number of answerable questions (n) with their EM and F1, the number of unanswerable questions, and how
+    well the reader's score separates the answerable questions from the unanswerable ones (auroc).
     """
     records = list(read_records(path))
     readings = read_job_batches(
@@ -70,8 +76,10 @@ def evaluate_reading(model: Encoder, calibration: Calibration, path: Path) -> di
 
 
 def evaluate_gold(model: Encoder, calibration: Calibration, path: Path) -> dict[str, Any]:
-    """On question answering data: EM and F1 if the reader sees the gold passage alone, and how well its score separates
-    the gold passages from the best-ranked wrong ones (AUROC).
+    """Measure the reader on question answering data, and return the figures.
+
+    They are: the number of questions (n), EM and F1 if the reader sees only the first gold passage of each question,
+    and how well its score separates these passages from the best-ranked passages that are not gold (auroc).
     """
     records = list(read_records(path))
     gold_passages = [next(p for p in r["passages"] if p["id"] in r["gold"]) for r in records]
@@ -100,10 +108,13 @@ def compute_recall(
 def evaluate_embeddings(
     model: Encoder, reference: Encoder, corpus: Path, questions: Path, sample: int
 ) -> dict[str, Any]:
-    """int8 against float vectors: cosines on a sample of the passages, and recall@5 of each over the whole corpus.
+    """Compare the vectors of the int8 model with those of the float model, and return the figures.
 
-    sample: the least number of passages in the sample. They are evenly spread over the corpus, and can be almost twice
-    as many; of a smaller corpus, all are taken.
+    They are: recall@5 of each model over the whole corpus, and the mean and the lowest cosine between the two vectors
+    of a passage, over a sample of the passages.
+
+    reference: the float model. sample: the smallest size of the sample. Its passages are evenly spread over the corpus,
+    so it can be almost twice as large. If the corpus has fewer passages, the sample is the whole corpus.
     """
     passages = list(read_records(corpus))
     row_of_id = {p["id"]: number for number, p in enumerate(passages)}
@@ -129,9 +140,11 @@ def main(arguments: list[str] | None = None) -> None:
         "--reading", type=Path, help="file of reading comprehension records (question, context, answers)"
     )
     parser.add_argument("--gold", type=Path, help="question answering data with gold passages")
-    parser.add_argument("--reference", type=Path, help="folder of a float export (quorum.training.export --levels 0)")
-    parser.add_argument("--corpus", type=Path, help="passages to embed")
-    parser.add_argument("--questions", type=Path, help="questions over the corpus")
+    parser.add_argument(
+        "--reference", type=Path, help="folder of the same model in float (quorum.training.export --levels 0)"
+    )
+    parser.add_argument("--corpus", type=Path, help="passages to embed (with --reference and --questions)")
+    parser.add_argument("--questions", type=Path, help="questions over the corpus, with their gold passages")
     options = parser.parse_args(arguments)
     manifest = json.loads((options.folder / "reader.json").read_text(encoding="utf-8"))
     model, calibration = Encoder(options.folder), Calibration.from_manifest(manifest)

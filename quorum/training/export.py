@@ -26,15 +26,17 @@ from torch import Tensor, nn
 
 from quorum.training.activation_ranges import ActivationRange, make_range_batches, measure_activation_ranges
 from quorum.training.encoder import ADAPTER_SCALE, Layer, TwoTowers, Update, load_base, load_reader_weights
-from quorum.training.reader_graph import rewrite_graph
-from quorum.training.shared_encoder import keep_encoder
+from quorum.training.reader_graph import add_tower_branches
+from quorum.training.shared_encoder import replace_encoder
 
 MICROSOFT_DOMAIN = "com.microsoft"  # ONNX Runtime's own operators
 
 
 @dataclass
 class Graph:
-    """An ONNX graph under construction. count: how many nodes `add_node` has added, which numbers their outputs."""
+    """An ONNX graph under construction. count: how many nodes `add_node` has added; the name of a node's output
+    contains this number.
+    """
 
     nodes: list[onnx.NodeProto] = field(default_factory=list)
     constants: list[onnx.TensorProto] = field(default_factory=list)
@@ -68,9 +70,9 @@ def quantise_weight(weight: NDArray[np.float32], levels: int) -> tuple[NDArray[n
 class Exporter:
     """Writes layers, or the two towers, into one graph.
 
-    ranges: by point of the model, as `measure_activation_ranges` names them. levels: layer weights are integers from
-    -levels to levels; 0: layers in float. quantised_inputs: (tensor, its key in `ranges`) -> (the tensor in uint8, its
-    scale, its zero point). Tensors are given and returned by their names in the graph.
+    ranges: what `measure_activation_ranges` returns. levels: layer weights are integers from -levels to levels; 0:
+    layers in float. quantised_inputs: (tensor, its key in `ranges`) -> (the tensor in uint8, its scale, its zero
+    point). Tensors are given and returned by their names in the graph.
     """
 
     def __init__(self, ranges: dict[str, ActivationRange], levels: int) -> None:
@@ -82,8 +84,8 @@ class Exporter:
         self, x: str, name: str, range_name: str, weight: Tensor, bias: Tensor, updates: Sequence[Update] = ()
     ) -> str:
         """Add x W + b with 8-bit operands and a float result; all in float if `levels` is 0. name: how the names of its
-        stored arrays begin; range_name: the key of x in `self.ranges`; updates: low-rank changes of W, one for each of
-        its parts along the output.
+        stored arrays begin; range_name: the key of x in `self.ranges`; updates: the low-rank changes of W, one for each
+        linear layer whose weights W joins (query, key and value, or a single layer).
         """
         graph = self.graph
         if not self.levels:
@@ -120,8 +122,8 @@ class Exporter:
     ) -> tuple[str, str]:
         """Add the nodes that compute the stored weight plus its low-rank updates; return the int8 sum and its scales.
 
-        ONNX Runtime computes the sum once, when it loads the file. stored_weight, scales: the int8 weight in the graph;
-        weight: the same weight in float.
+        ONNX Runtime computes the sum once, when it loads the file. stored_weight, scales: the int8 weight in the graph
+        and its scales; weight: the same weight in float.
         """
         graph = self.graph
         products = []
@@ -254,7 +256,9 @@ class Exporter:
         ]
         onnx_graph = helper.make_graph(graph.nodes, "reader", inputs, outputs, graph.constants)
         opsets = [helper.make_opsetid("", 21), helper.make_opsetid(MICROSOFT_DOMAIN, 1)]
-        return rewrite_graph(helper.make_model(onnx_graph, opset_imports=opsets, ir_version=10, producer_name="quorum"))
+        return add_tower_branches(
+            helper.make_model(onnx_graph, opset_imports=opsets, ir_version=10, producer_name="quorum")
+        )
 
 
 def export_reader(
@@ -283,7 +287,7 @@ def export_reader(
     ranges = measure_activation_ranges(model, *make_range_batches(tokenizer, data, count, 256), tail)
     graph = Exporter(ranges, levels).export(model)
     if encoder_of is not None:
-        keep_encoder(graph, onnx.load(encoder_of))
+        replace_encoder(graph, onnx.load(encoder_of))
     onnx.checker.check_model(graph)
     part = out.with_suffix(".part")
     onnx.save(graph, part)

@@ -14,14 +14,16 @@ from quorum.training.pairs import NO_PIECES, Task
 
 FEWEST_EXAMPLES = 10  # fewest examples that a service accepts
 ROLES = ("system", "user", "assistant")
-MAX_SHOWN = 20  # problems that are listed one by one
+MAX_LISTED_PROBLEMS = 20  # how many problems `quorum filter check` lists one by one
 
 
 @dataclass
 class CheckResult:
-    """problems: mistakes that a service would reject or that a model would learn; notes: remarks; tokens, longest:
-    estimated tokens of the whole file and of its longest example; none_replies: how many examples have the reply
-    "None".
+    """What `check_file` finds in a file of training examples.
+
+    examples: how many the file has; problems: mistakes that a service would reject or that a model would learn; notes:
+    remarks on what need not be a mistake. The other numbers leave out examples with broken messages: tokens, longest:
+    the estimated tokens of all examples and of the longest one; none_replies: how many have the reply "None".
     """
 
     examples: int = 0
@@ -64,13 +66,15 @@ def check_file(path: Path, window: int = 16384) -> CheckResult:
         report.problems += [f"line {number}: {problem}" for problem in mistakes]
         if mistakes or not isinstance(messages, list):
             continue
-        *question, reply = [message["content"] for message in messages]
-        length = sum(map(estimate_tokens, [*question, reply]))
+        *prompt_parts, reply = [message["content"] for message in messages]
+        length = sum(map(estimate_tokens, [*prompt_parts, reply]))
         report.tokens, report.longest = report.tokens + length, max(report.longest, length)
         report.none_replies += reply.strip() == NO_PIECES
         if length > window:
-            report.problems.append(f"line {number}: about {length} tokens, more than {window}; show fewer passages.")
-        report.problems += find_repetition(number, "\n".join(question), reply, first_uses)
+            report.problems.append(
+                f"line {number}: about {length} tokens, more than the window of {window}; show fewer passages."
+            )
+        report.problems += find_repetition(number, "\n".join(prompt_parts), reply, first_uses)
     return add_whole_file_problems(report)
 
 
@@ -84,20 +88,20 @@ def find_mistakes(messages: Any) -> Iterator[str]:
         if role not in ROLES:
             yield f"the role {role!r} is unknown; use {', '.join(ROLES)}."
     if "user" not in roles or roles[-1:] != ["assistant"]:
-        yield "expected a message of the user, and one of the assistant at the end."
+        yield "expected a message with the role user, and a last message with the role assistant."
     for role, message in zip(roles, messages, strict=True):
         content = message.get("content")
         if not isinstance(content, str):
-            yield f"the content of the {role} is not a text."
+            yield f"the content of the message with the role {role} is not a text."
         elif not content.strip():
-            yield f"the content of the {role} is empty" + (
+            yield f"the content of the message with the role {role} is empty" + (
                 f"; write {NO_PIECES} where no sentence helps." if role == "assistant" else "."
             )
 
 
-def find_repetition(number: int, question: str, reply: str, first_uses: dict[str, tuple[int, str]]) -> Iterable[str]:
-    """The problem that an earlier example has the same prompt, if one has."""
-    first_line, first_reply = first_uses.setdefault(question, (number, reply))
+def find_repetition(number: int, prompt: str, reply: str, first_uses: dict[str, tuple[int, str]]) -> Iterable[str]:
+    """Yield a problem if an earlier line has the same prompt. number: the number of the example's line."""
+    first_line, first_reply = first_uses.setdefault(prompt, (number, reply))
     if first_line != number:
         relation = "repeats" if first_reply == reply else "contradicts"
         yield f"line {number}: {relation} line {first_line}; keep one of them."
@@ -107,7 +111,7 @@ def add_whole_file_problems(report: CheckResult) -> CheckResult:
     """Add the problems and notes about the file as a whole."""
     if report.examples < FEWEST_EXAMPLES:
         report.problems.append(
-            f"{report.examples} examples; a fine-tuning service takes no fewer than {FEWEST_EXAMPLES}."
+            f"{report.examples} examples; a fine-tuning service requires at least {FEWEST_EXAMPLES}."
         )
     if report.none_replies and report.none_replies > 0.9 * report.examples:
         report.notes.append(

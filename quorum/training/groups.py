@@ -31,7 +31,7 @@ class Batch:
 
 class Groups:
     """Draws groups without end: a question, drawn by its weight, with its right passage first and then up to
-    GROUP_SIZE - 1 wrong ones, which are the examples of the same question without an answer.
+    GROUP_SIZE - 1 wrong ones. A wrong passage is an example with the same question but without `spans`.
 
     weights: by data source (see `get_weight`). length: the most tokens of an example.
     """

@@ -1,5 +1,8 @@
-"""Training examples of filters and generators: the prompts that the graph sends and the replies that it should get
-(FILCO: Wang et al. 2023, sections 2.3 and 2.4; arXiv:2311.08377).
+"""Makes training examples for FILCO's filters and generators from silver data (Wang et al. 2023, sections 2.3 and 2.4;
+arXiv:2311.08377).
+
+A filter chooses the parts of the passages that help; a generator answers from them. An example is a prompt, as the
+method's graph sends it to the filter or the generator, with the reply that it should get.
 """
 
 from collections.abc import Iterator, Sequence
@@ -17,12 +20,12 @@ Kind = Literal["filter", "generator"]
 Mode = Literal["filco", "psg"]
 GeneratorContext = Literal["silver", "full"]
 FILTER_PROMPTS: dict[Mode, str] = {"filco": "filter_sentences", "psg": "filter_passages"}
-NO_PIECES = "None"
+NO_PIECES = "None"  # the reply of a filter that chooses nothing
 
 
 @dataclass(frozen=True)
 class Pair:
-    """A prompt as the graph sends it, and the reply to learn."""
+    """A training example: a prompt as the graph sends it, and `target`, the reply to learn. id: the question's."""
 
     id: str
     prompt: str
@@ -31,10 +34,10 @@ class Pair:
 
 @dataclass(frozen=True)
 class Task:
-    """The task to learn.
+    """What a model is trained to do.
 
-    mode: what a filter learns to choose, sentences (filco) or whole passages (psg); context: the passages that a
-    generator reads.
+    kind: whether it becomes a filter or a generator. mode: what a filter learns to choose, sentences (filco) or whole
+    passages (psg); context: what a generator reads, only the silver sentences or passages, or the full passages.
     """
 
     kind: Kind
@@ -48,7 +51,7 @@ class Task:
         return "answer" if line["answer_type"] == "short" else f"answer_{line['answer_type']}"
 
     def list_prompt_versions(self, lines: Sequence[SilverLine]) -> dict[str, str]:
-        """Name -> version of the prompts in the data."""
+        """{name: version} of the prompts that the examples of these lines use."""
         return {name: get_version(name) for name in sorted({self.get_prompt_name(line) for line in lines})}
 
     def make_pair(self, line: SilverLine, passage_count: int) -> Pair:
@@ -60,13 +63,17 @@ class Task:
         return Pair(line["id"], text, self.make_target(line, passages))
 
     def select_passages(self, line: SilverLine) -> list[Passage]:
-        """The prompt's passages. A generator learns from the silver context or, if that is empty, from passage 1."""
+        """The passages of the prompt: all passages of the line or, for a generator with the context "silver", only
+        their silver parts. If there are no silver parts, the prompt has the first passage.
+        """
         if self.kind == "filter" or self.context == "full":
             return line["passages"]
         return shorten_passages(line["passages"], list_silver_pieces(line, line["passages"])) or line["passages"][:1]
 
     def make_target(self, line: SilverLine, passages: Sequence[Passage]) -> str:
-        """A generator's reply: the first answer. A filter's: silver sentences, one per line, or passage numbers."""
+        """The reply to learn. For a generator, it is the first accepted answer. For a filter, it is the silver
+        sentences, one per line, or the numbers of the passages with silver; "None" if there is no silver in `passages`.
+        """
         if self.kind == "generator":
             return next(answer for answer in line["answers"] if answer.strip())
         pieces = list_silver_pieces(line, passages)
@@ -76,7 +83,7 @@ class Task:
 
 
 def list_silver_pieces(line: SilverLine, passages: Sequence[Passage]) -> list[Piece]:
-    """The silver pieces in these passages, in reading order."""
+    """The silver sentences or passages of the line that are in `passages`, in reading order."""
     pieces = []
     for span in line["silver"]:
         rank = next((rank for rank, passage in enumerate(passages) if passage["id"] == span["passage"]), None)
@@ -86,11 +93,17 @@ def list_silver_pieces(line: SilverLine, passages: Sequence[Passage]) -> list[Pi
 
 
 def read_lines(path: Path, kind: Kind, limit: int | None = None) -> list[SilverLine]:
-    """The silver lines with passages and, for a generator, an answer. Raises `SetupError` if there are none."""
+    """The lines of a silver file that have passages and, for a generator, an accepted answer.
+
+    limit: only the first `limit` lines of the file are looked at. Raises `SetupError` if no line is left.
+    """
     lines = [line for line in take_first(read_silver(path), limit) if line["passages"]]
     lines = [line for line in lines if kind == "filter" or any(answer.strip() for answer in line["answers"])]
     if not lines:
-        raise SetupError(f"{path} holds no question with passages to learn from; check the data it was made of.")
+        needed = "passages" if kind == "filter" else "passages and an accepted answer"
+        raise SetupError(
+            f"{path} holds no question with {needed} to learn from; check the questions from which it was made."
+        )
     return lines
 
 
@@ -102,5 +115,5 @@ def take_first(lines: Iterator[SilverLine], limit: int | None) -> Iterator[Silve
 
 
 def name_measures(lines: Sequence[SilverLine]) -> str:
-    """The name of the measure that made the data; several names with + if it was not the same for all lines."""
+    """The name of the measure by which the silver of the lines was chosen; several names are joined by +."""
     return "+".join(sorted({line["measure"] for line in lines}))

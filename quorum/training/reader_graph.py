@@ -7,11 +7,11 @@ stored weights of the old graph, so the file does not grow. And `SkipLayerNormal
 `LayerNormalization`, because the runtime's kernel for the fused operator takes ten times as long as the other two
 together (ONNX Runtime 1.31).
 
-`quorum.training.export` calls `rewrite_graph`. The command does the same to the file of an older export. The weights
-stay the same, so their name stays the same, too: the beginning of the sha256 that reader.onnx had before its first
-rewrite, stored as `weights` in reader.json. The files of the heads that use the reader (sentences.json, verdict.json)
-store this name. Collections store the name of the sentence encoder: `embeddings` in reader.json, or the name of the
-weights if there is no `embeddings`.
+`quorum.training.export` calls `add_tower_branches`. The command does the same to the file of an older export. The
+weights stay the same, so their name stays the same, too: the beginning of the sha256 that reader.onnx had before its
+first rewrite, stored as `weights` in reader.json. The files of the heads that use the reader (sentences.json,
+verdict.json) store this name. Collections store the name of the sentence encoder: `embeddings` in reader.json, or the
+name of the weights if there is no `embeddings`.
 """
 
 import argparse
@@ -30,7 +30,7 @@ EMBEDDING, READING = ("embedding",), ("span", "answerable", "hidden")  # the out
 TOWER_INPUT = "embeds"  # name of an input of the graph: True for embedding, False for reading
 
 
-def rewrite_graph(model: onnx.ModelProto) -> onnx.ModelProto:
+def add_tower_branches(model: onnx.ModelProto) -> onnx.ModelProto:
     """The same model with `LayerNormalization` in place of `SkipLayerNormalization`, and one branch for each tower.
 
     A graph that already has the branches is returned unchanged.
@@ -131,7 +131,7 @@ def rewrite_folder(folder: Path) -> None:
             f"{manifest_file} belongs to another reader.onnx: its sha256 is not that of {model_file}; copy both files "
             "from the same export."
         )
-    model = rewrite_graph(onnx.load_from_string(content))
+    model = add_tower_branches(onnx.load_from_string(content))
     onnx.checker.check_model(model)
     new_content = model.SerializeToString(deterministic=True)
     weights = manifest.get("weights", manifest["sha256"][:12])

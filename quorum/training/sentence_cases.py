@@ -1,4 +1,4 @@
-"""Training data of the embedded sentence filter: questions and passages with labelled sentences, from silver data."""
+"""Training data of the embedded sentence filter: questions and passages whose sentences are labelled by silver data."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -29,8 +29,10 @@ class SilverCase:
 
 @dataclass(frozen=True)
 class LabelledWindow:
-    """One window of the reader. states: (length, hidden); members: (sentences, length), 1 where the token is in the
-    sentence; labels: of the sentences.
+    """One window of tokens, in which the reader read a passage or a part of it.
+
+    states: the reader's last-layer states (length, hidden); members: (sentences, length), 1 where a token belongs to a
+    sentence, else 0; labels: one for each sentence of the passage, also if the window holds none of its tokens.
     """
 
     states: NDArray[np.float16]
@@ -39,14 +41,18 @@ class LabelledWindow:
 
 
 def read_cases(paths: Sequence[Path]) -> Iterator[SilverCase]:
-    """The lines of silver files ({question, answers, passages, silver: [{passage, start, end}]})."""
+    """Yield a case for each line of silver files ({question, answers, passages, silver: [{passage, start, end}]}).
+
+    A sentence is labelled 1 if a silver span has exactly its start and end, so the silver must be of sentences: a whole
+    passage that was chosen (--unit passage) labels none of its sentences 1, unless it is a single sentence.
+    """
     for path in paths:
         for number, record in read_json_lines(path):
             location = f"{path}, line {number}"
             if not isinstance(record.get("silver"), list) or not isinstance(record.get("passages"), list):
                 raise SetupError(
-                    f"{location}: expected silver data, a line with 'passages' and 'silver'; make it with "
-                    "quorum filter silver."
+                    f"{location}: expected silver data, a line with the lists 'passages' and 'silver'; make such a "
+                    "file with quorum filter silver."
                 )
             passages = [parse_passage(passage, location) for passage in record["passages"]]
             silver_spans = {(item["passage"], item["start"], item["end"]) for item in record["silver"]}
@@ -68,13 +74,15 @@ def choose_label(is_silver: bool, sentence: str, answers: Sequence[str]) -> floa
 
 
 def make_labelled_windows(model: Encoder, cases: Sequence[SilverCase], size: int) -> Iterator[LabelledWindow]:
-    """The windows of the cases with the reader's states; each passage is read alone."""
-    items = [
+    """Yield the labelled windows of the cases, of at most `size` tokens. Each passage is read alone."""
+    windows = [
         (window, find_sentence_tokens(window, find_sentences(passage["text"])).tokens, labels)
         for case in cases
         for passage, labels in zip(case.passages, case.labels, strict=True)
         for window in make_windows(model, case.question, [passage], size)
     ]
-    states = model.hidden([window.ids for window, _, _ in items], [window.types for window, _, _ in items])
-    for (_, members, labels), state in zip(items, states, strict=True):
-        yield LabelledWindow(state.astype(np.float16), members, labels)
+    all_states = model.get_hidden_states(
+        [window.ids for window, _, _ in windows], [window.types for window, _, _ in windows]
+    )
+    for (_, members, labels), states in zip(windows, all_states, strict=True):
+        yield LabelledWindow(states.astype(np.float16), members, labels)

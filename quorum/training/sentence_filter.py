@@ -1,8 +1,8 @@
 """Train the embedded sentence filter on silver data: quorum filter train --base embedded (extra `train`).
 
-The head is one transformer layer on the reader's last-layer states, with two scores for each token. A sentence's score
-is the maximum of its tokens' first scores plus the mean of their second scores. The reader does not change, so its
-states are computed once.
+The filter is a head on the reader: one transformer layer, which takes the reader's last-layer states and gives two
+scores for each token. A sentence's score is the maximum of its tokens' first scores plus the mean of their second
+scores. The reader does not change, so its states are computed once.
 """
 
 import json
@@ -34,7 +34,11 @@ THRESHOLDS = tuple(round(0.05 * step, 2) for step in range(1, 20))
 
 
 class Head(nn.Module):
-    """States (batch, length, hidden) -> a logit for each sentence (batch, sentences)."""
+    """States (batch, length, hidden) -> a logit for each sentence (batch, sentences).
+
+    mask: true where a token is (batch, length); sentences: 1 where a token belongs to the sentence, else 0 (batch,
+    sentences, length); levels: the int8 levels of quantisation-aware training, 0 without it (see `Layer`).
+    """
 
     def __init__(self, hidden: int, heads: int = ATTENTION_HEADS, inner: int = INNER_SIZE) -> None:
         super().__init__()
@@ -50,7 +54,11 @@ class Head(nn.Module):
 
 
 def collate_windows(batch: Sequence[LabelledWindow]) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    """-> states, mask (true where a token is), sentences, labels (IGNORED where there is none)."""
+    """Pad the windows to one length: (states, mask, members, labels).
+
+    mask: true where a token is; members: (batch, sentences, length), 1 where a token is in the sentence; labels: of the
+    sentences, IGNORED for a sentence without a token in the window.
+    """
     length, max_sentences = max(len(item.states) for item in batch), max(1, *(len(item.labels) for item in batch))
     states = torch.zeros(len(batch), length, batch[0].states.shape[1])
     mask = torch.zeros(len(batch), length, dtype=torch.bool)
@@ -60,8 +68,8 @@ def collate_windows(batch: Sequence[LabelledWindow]) -> tuple[Tensor, Tensor, Te
         states[row, :size] = torch.from_numpy(item.states.astype(np.float32))
         mask[row, :size] = True
         members[row, :count, :size] = torch.from_numpy(item.members)
-        has_sentence = torch.from_numpy(item.members.any(1))
-        labels[row, :count] = torch.where(has_sentence, torch.tensor(item.labels), torch.tensor(IGNORED))
+        has_tokens = torch.from_numpy(item.members.any(1))
+        labels[row, :count] = torch.where(has_tokens, torch.tensor(item.labels), torch.tensor(IGNORED))
     return states, mask, members, labels
 
 
@@ -75,9 +83,10 @@ def fit_head(
     seed: int,
     report: Callable[[str], None],
 ) -> None:
-    """Train the head by AdamW with linear decay, quantisation-aware; a batch holds windows of similar length.
+    """Train the head by AdamW, quantisation-aware; a batch holds windows of similar length.
 
-    After each epoch, report the mean loss of its last 100 batches.
+    rate: the learning rate, with a linear warm-up over 50 steps and linear decay; batch: windows per batch. After each
+    epoch, `report` gets a line with the mean loss of the epoch's last 100 batches.
     """
     rng = random.Random(seed)
     optimiser = torch.optim.AdamW(head.parameters(), lr=rate, weight_decay=0.01)
@@ -108,12 +117,15 @@ def fit_head(
 
 @torch.no_grad()
 def export_head(head: Head, sample: Sequence[LabelledWindow]) -> onnx.ModelProto:
-    """The head as one ONNX graph: `states`, `mask`, `sentences` -> `helps`; int8 with ranges found on the sample."""
+    """The head as one ONNX graph: `states`, `mask`, `sentences` -> `helps`, a logit for each sentence.
+
+    It computes in int8; the ranges of the activations are measured on `sample`.
+    """
     ranges: dict[str, ActivationRange] = {}
     for begin in range(0, len(sample), 16):
         states, mask, _, _ = collate_windows(sample[begin : begin + 16])
         for point, values in observe_layer(head.layer, states, mask):
-            if point != "out":
+            if point != "out":  # the layer's output, which is not quantised
                 ranges.setdefault(f"head.{point}", ActivationRange()).add_values(values[mask], 0.0)
     exporter = Exporter(ranges, INT8_LEVELS)
     graph = exporter.graph
@@ -145,11 +157,11 @@ def export_head(head: Head, sample: Sequence[LabelledWindow]) -> onnx.ModelProto
 def evaluate_sentence_filter(
     cases: Sequence[SilverCase], model: Encoder, head: SentenceHead, thresholds: Iterable[float] = THRESHOLDS
 ) -> dict[str, float]:
-    """F1, precision and recall of the kept sentences against silver, over all sentences except ignored ones.
+    """F1, precision and recall of the kept sentences against silver, without the sentences labelled IGNORED.
 
-    The threshold is the one with the best F2, which weighs recall twice as much as precision: a generator can ignore a
-    sentence that does not help, but it never sees one that was dropped. `share_kept`: the share of sentences that are
-    kept.
+    `threshold`: the one of `thresholds` with the best F2, which weighs recall twice as much as precision: a generator
+    can ignore a sentence that does not help, but it never sees one that was dropped. `share_kept`: the share of all
+    sentences, also the ignored ones, that are kept. `sentences`, `questions`: how many were scored.
     """
     scores, labels = [], []
     for case in cases:
@@ -164,8 +176,8 @@ def evaluate_sentence_filter(
     best_f2 = -1.0
     for threshold in thresholds:
         kept_sentences = (probabilities >= threshold) & has_label
-        right = float((kept_sentences & (truth == 1)).sum())
-        precision, recall = right / max(1, kept_sentences.sum()), right / max(1, (truth == 1).sum())
+        kept_silver = float((kept_sentences & (truth == 1)).sum())
+        precision, recall = kept_silver / max(1, kept_sentences.sum()), kept_silver / max(1, (truth == 1).sum())
         f1 = 2 * precision * recall / max(1e-9, precision + recall)
         f2 = 5 * precision * recall / max(1e-9, 4 * precision + recall)
         if f2 > best_f2:
@@ -194,10 +206,11 @@ def train_sentence_filter(
 ) -> dict[str, float]:
     """Train on the silver files and write sentences.onnx and sentences.json (reader, threshold) to the folder `out`.
 
-    `folder` holds the reader. CALIBRATION_PERCENT of the questions are held out (see `is_held_out`): half of them
-    choose the threshold, the other half give the returned scores (F1, precision and recall against silver).
+    `folder` holds the reader; rate, batch: as in `fit_head`; limit: train on at most so many questions.
+    CALIBRATION_PERCENT of the questions are held out (see `is_held_out`): half of them choose the threshold, the other
+    half give the returned scores (those of `evaluate_sentence_filter`).
     """
-    model, window = Encoder(folder), read_manifest(folder)["calibration"]["window"]
+    model, window_size = Encoder(folder), read_reader_manifest(folder)["calibration"]["window"]
     all_cases = list(read_cases(silver))
     held_out = [case for case in all_cases if is_held_out(Example(case.question, ""), CALIBRATION_PERCENT)]
     training_cases = [case for case in all_cases if not is_held_out(Example(case.question, ""), CALIBRATION_PERCENT)]
@@ -207,11 +220,11 @@ def train_sentence_filter(
         raise SetupError(
             f"{len(all_cases)} questions are too few to train on and to hold some out; give more silver data."
         )
-    report(f"{len(training_cases)} questions to train on, {len(held_out)} held out; reading them")
+    report(f"{len(training_cases)} questions to train on, {len(held_out)} held out; reading the passages")
     data = [
         item
         for begin in range(0, len(training_cases), 32)
-        for item in make_labelled_windows(model, training_cases[begin : begin + 32], window)
+        for item in make_labelled_windows(model, training_cases[begin : begin + 32], window_size)
     ]
     report(f"{len(data)} windows")
     torch.manual_seed(seed)
@@ -221,22 +234,22 @@ def train_sentence_filter(
     exported_head = export_head(head.eval(), data[:: max(1, len(data) // 400)][:400])
     onnx.checker.check_model(exported_head)
     out.mkdir(parents=True, exist_ok=True)
-    part = out / "sentences.part"
-    onnx.save(exported_head, part)
-    part.replace(out / "sentences.onnx")
-    reader = name_weights(read_manifest(folder))
-    write_manifest(out, reader, 0.5)
-    trained_head = SentenceHead(out, reader)
+    unfinished_file = out / "sentences.part"
+    onnx.save(exported_head, unfinished_file)
+    unfinished_file.replace(out / "sentences.onnx")
+    reader_name = name_weights(read_reader_manifest(folder))
+    write_filter_manifest(out, reader_name, 0.5)  # any threshold: SentenceHead needs the file, scoring does not use it
+    trained_head = SentenceHead(out, reader_name)
     threshold = evaluate_sentence_filter(held_out[::2], model, trained_head)["threshold"]
-    write_manifest(out, reader, threshold)
+    write_filter_manifest(out, reader_name, threshold)
     return evaluate_sentence_filter(held_out[1::2], model, trained_head, [threshold])
 
 
-def write_manifest(out: Path, reader: str, threshold: float) -> None:
-    text = json.dumps({"reader": reader, "threshold": threshold}, indent=2) + "\n"
+def write_filter_manifest(out: Path, reader_name: str, threshold: float) -> None:
+    text = json.dumps({"reader": reader_name, "threshold": threshold}, indent=2) + "\n"
     (out / "sentences.json").write_text(text, encoding="utf-8")
 
 
-def read_manifest(folder: Path) -> dict[str, Any]:
+def read_reader_manifest(folder: Path) -> dict[str, Any]:
     value: dict[str, Any] = json.loads((folder / "reader.json").read_text(encoding="utf-8"))
     return value

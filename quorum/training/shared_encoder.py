@@ -1,4 +1,4 @@
-"""Copies the sentence encoder of an exported file into a new file, so that vectors and collections stay valid."""
+"""Keeps the sentence encoder of an exported file in a new export, so that stored vectors and collections stay valid."""
 
 import re
 from hashlib import sha256
@@ -7,22 +7,24 @@ from pathlib import Path
 import onnx
 from onnx import numpy_helper
 
-# The tensors that embeddings are computed from: word vectors, and the base's layers without the reader's updates.
+# The names of the tensors that embeddings are computed from: word vectors, and the layers of the base model without the
+# low-rank updates that only the reader uses.
 ENCODER_TENSOR = re.compile(
     r"words(\.scales)?|positions|segments|embedded\.\w+|base\.\d+\.(?!.*updated)(?!.*\.[AB]$).+"
 )
 
 
-def keep_encoder(graph: onnx.ModelProto, source: onnx.ModelProto) -> None:
-    """Replace the encoder's tensors in `graph` by those of `source`.
+def replace_encoder(model: onnx.ModelProto, source: onnx.ModelProto) -> None:
+    """Replace the tensors of the sentence encoder in `model` by those of `source`.
 
-    Raises ValueError if the names or shapes of the encoders' tensors differ, or the int8 weights of their layers.
+    Raises ValueError if the two encoders have tensors of different names or shapes, or if the weights of their layers
+    differ.
     """
     source_tensors = {item.name: item for item in source.graph.initializer if ENCODER_TENSOR.fullmatch(item.name)}
-    names = {item.name for item in graph.graph.initializer if ENCODER_TENSOR.fullmatch(item.name)}
+    names = {item.name for item in model.graph.initializer if ENCODER_TENSOR.fullmatch(item.name)}
     if names != source_tensors.keys():
         raise ValueError(f"the encoders have different tensors: {sorted(names ^ source_tensors.keys())[:3]}")
-    for item in graph.graph.initializer:
+    for item in model.graph.initializer:
         if item.name not in source_tensors:
             continue
         values, source_values = numpy_helper.to_array(item), numpy_helper.to_array(source_tensors[item.name])

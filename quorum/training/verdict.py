@@ -1,7 +1,8 @@
 """Train the yes/no head of the embedded reader: python -m quorum.training.verdict --help. Needs no torch.
 
-Multinomial logistic regression on pooled states of the reader, with the classes yes, no and unknown. Every question is
-read with its own passages (yes or no) and with the passages of another question (unknown).
+The head is a multinomial logistic regression on the pooled states of the reader's last layer, with the classes yes, no
+and unknown. Every question is read with its own passages (its class is the answer, yes or no) and with the passages of
+another question (its class is unknown).
 """
 
 import argparse
@@ -22,23 +23,25 @@ from quorum.models.embedded.heads import pool_states
 from quorum.models.embedded.reading import make_windows
 
 VERDICT_CLASSES = ("yes", "no", "unknown")
-MAX_PASSAGES = 10  # of a question
+MAX_PASSAGES = 10  # at most this many passages of each question are read
 FOLDS = 5
 RIDGE_PENALTIES = (0.01, 0.03, 0.1, 0.3)
 
 
 def make_examples(records: Sequence[Record], seed: int = 0) -> list[tuple[str, list[Passage], int]]:
-    """(question, passages, class) of the yes/no questions, up to four examples each.
+    """(question, passages, number of the class in VERDICT_CLASSES): up to four examples for each yes/no question.
 
-    With its own passages, and with its gold passages alone, the class is the answer. With the passages of another
-    question, all of them and then a few, the class is unknown.
+    In two examples the class is the answer: one has the question's passages, the other only the gold ones among them.
+    In two examples the class is unknown: one has the passages of another question, the other only a few of these. An
+    example with gold passages only is left out if no passage is gold, or all are. The examples of class unknown are
+    left out if the two questions share a passage.
     """
     rng = random.Random(seed)
     yes_no_records = [record for record in records if get_answer(record) in VERDICT_CLASSES[:2] and record["passages"]]
-    others = [record["passages"][:MAX_PASSAGES] for record in yes_no_records]
-    rng.shuffle(others)
+    shuffled_passage_lists = [record["passages"][:MAX_PASSAGES] for record in yes_no_records]
+    rng.shuffle(shuffled_passage_lists)
     examples = []
-    for record, other_passages in zip(yes_no_records, others, strict=True):
+    for record, other_passages in zip(yes_no_records, shuffled_passage_lists, strict=True):
         given_passages = record["passages"][:MAX_PASSAGES]
         label = VERDICT_CLASSES.index(get_answer(record))
         examples.append((record["question"], given_passages, label))
@@ -53,6 +56,7 @@ def make_examples(records: Sequence[Record], seed: int = 0) -> list[tuple[str, l
 
 
 def get_answer(record: Record) -> str:
+    """The first accepted answer in lower case; empty if there is none."""
     return record["answers"][0].strip().lower() if record["answers"] else ""
 
 
@@ -63,17 +67,25 @@ def compute_features(model: Encoder, examples: Sequence[tuple[str, list[Passage]
     size, rows = read_manifest()["calibration"]["window"], []
     for question, passages, _ in examples:
         windows = make_windows(model, question, passages, size, packed=True)
-        rows.append(pool_states(model.hidden([window.ids for window in windows], [window.types for window in windows])))
+        rows.append(
+            pool_states(
+                model.get_hidden_states([window.ids for window in windows], [window.types for window in windows])
+            )
+        )
     return np.stack(rows)
 
 
 def fit_softmax_regression(
     x: NDArray[np.float64], labels: NDArray[np.int64], ridge: float, steps: int = 200
 ) -> NDArray[np.float64]:
-    """Weights (classes, features + 1), the bias last, by gradient descent with momentum on the penalised likelihood."""
+    """The weights (classes, features + 1), the bias last, by gradient descent with momentum.
+
+    The loss is the negative log-likelihood plus the ridge penalty on all weights except the biases.
+    """
     with_bias = np.hstack([x, np.ones((len(x), 1))])
     truth = np.eye(len(VERDICT_CLASSES))[labels]
     weights = np.zeros((len(VERDICT_CLASSES), with_bias.shape[1]))
+    # The rate is the inverse of a bound on the gradient's slope.
     velocity, rate = np.zeros_like(weights), 1.0 / (0.25 * np.linalg.norm(with_bias, 2) ** 2 / len(with_bias) + ridge)
     for _ in range(steps):
         scores = with_bias @ weights.T
@@ -95,7 +107,8 @@ def compute_accuracy(weights: NDArray[np.float64], x: NDArray[np.float64], label
 def choose_ridge_and_fit(
     x: NDArray[np.float64], labels: NDArray[np.int64], questions: NDArray[np.int64], seed: int = 0
 ) -> tuple[NDArray[np.float64], float, float]:
-    """(weights, ridge, accuracy): weights fitted on all rows, with the ridge of the best cross-validated accuracy.
+    """(weights, ridge, accuracy): the weights are fitted on all rows, with the ridge penalty whose cross-validated
+    accuracy is the highest; accuracy is this cross-validated accuracy.
 
     questions: the number of each row's question. All rows of a question are in one fold.
     """
@@ -119,7 +132,8 @@ def train_head(data: Sequence[Path], out: Path, folder: Path = FOLDER) -> dict[s
     """Fit on the yes/no questions of the files and write verdict.json to the folder `out`.
 
     `folder` holds the reader whose states are used. The window size, and the hash of the weights that verdict.json
-    stores as "reader", are always those of the installed reader.
+    stores as "reader", are always those of the installed reader. Returns the numbers that the command prints;
+    "majority" is the share of the more frequent answer among the examples whose class is yes or no.
     """
     records = [record for path in data for record in read_questions(path)]
     examples = make_examples(records)
@@ -147,9 +161,15 @@ def train_head(data: Sequence[Path], out: Path, folder: Path = FOLDER) -> dict[s
 def main(arguments: list[str] | None = None) -> None:
     parser = argparse.ArgumentParser(prog="python -m quorum.training.verdict", description=__doc__)
     parser.add_argument(
-        "--data", type=Path, nargs="+", required=True, help="question answering data with yes/no questions"
+        "--data",
+        type=Path,
+        nargs="+",
+        required=True,
+        help="files of questions, some of them yes/no questions (formats: docs/data.md)",
     )
-    parser.add_argument("--out", type=Path, default=FOLDER)
+    parser.add_argument(
+        "--out", type=Path, default=FOLDER, help="folder for verdict.json (default: that of the installed reader)"
+    )
     options = parser.parse_args(arguments)
     print(json.dumps(train_head(options.data, options.out), indent=2))
 

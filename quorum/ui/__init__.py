@@ -1,1 +1,1 @@
-"""The page of `quorum serve`: ask, watch the graphs at work, compare, upload. Only the command line imports it."""
+"""The page of `quorum serve`: ask, watch the graphs at work, compare, upload. Only `quorum.cli` imports it."""

@@ -97,10 +97,10 @@ class Page:
                 UploadPanel(self.shared.server_context, self.form.get_setting("collection"), self.choose_collection)
                 with ui.expansion("Past runs", on_value_change=self.refresh_past_runs) as past_panel:
                     self.past_runs = html.div()
-                past_panel.props("dense switch-toggle-side").classes("past")
+                past_panel.props("dense switch-toggle-side").classes("past-runs")
             with html.main().classes("runs") as self.runs:
                 self.message = draw_text("p", message).classes("error").props("role=alert")
-                self.welcome = html.div().classes("empty")
+                self.welcome = html.div().classes("welcome")
                 if run is None:
                     draw_welcome(self.welcome)
                 else:

@@ -16,7 +16,7 @@ from quorum.ui.details import list_detail_tabs
 from quorum.ui.run import Answer, Run, count_calls_and_tokens, list_node_states, list_visited_nodes
 from quorum.ui.texts import draw_table, draw_text
 
-REDRAW_SECONDS = 0.1  # seconds, while something runs
+REDRAW_SECONDS = 0.1  # the time between two updates of the cards while a method runs
 LONG_ANSWER = 60  # characters; a longer answer is shown in smaller type
 MERMAID_SETTINGS = {
     "startOnLoad": False,
@@ -40,7 +40,7 @@ def render_mermaid(method: str) -> str | None:
 
 
 class Card:
-    """The card of one answer. `refresh` updates it; the details below the answer are drawn once its method ends."""
+    """The card of one method's answer. `refresh` updates it, and draws the details below the answer at the end."""
 
     def __init__(self, answer: Answer, question: str) -> None:
         self.answer, self.question, self.drawn_version = answer, question, -1
@@ -48,14 +48,14 @@ class Card:
             with html.header():
                 html.h3(answer.name)
                 self.phase = draw_text("span").classes("phase")
-            with html.div().classes("answered"):
+            with html.div().classes("answer-block"):
                 self.message = draw_text("p").classes("answer").props("aria-live=polite")
                 self.support = html.div().classes("support")
-                self.understood_question = draw_text("p").classes("understood")
+                self.understood_question = draw_text("p").classes("understood-question")
             self.facts = draw_text("p").classes("facts")
             self.draw_graph()
-            self.visited_nodes = draw_text("p").classes("path").props('aria-label="Nodes that ran"')
-            with html.div().classes("below"):
+            self.visited_nodes = draw_text("p").classes("visited-nodes").props('aria-label="Nodes that ran"')
+            with html.div().classes("answer-details"):
                 self.rationale = draw_text("p").classes("rationale")
                 self.details = html.div()
         self.refresh()
@@ -80,7 +80,7 @@ class Card:
             name: [node_state.phase, node_state.begin_count, node_state.end_count]
             for name, node_state in list_node_states(answer).items()
         }
-        self.graph.props["data-lights"] = json.dumps(node_states)
+        self.graph.props["data-node-states"] = json.dumps(node_states)
         self.visited_nodes.text = " → ".join(
             name + (f" ×{count}" if count > 1 else "") for name, count in list_visited_nodes(answer)
         )
@@ -140,9 +140,12 @@ class Card:
 
 
 def choose_headline(answer: Answer) -> tuple[str, str]:
-    """(the answer or the text shown instead of it, the kind of this text, which is also its CSS class)."""
+    """(the answer, or the text that is shown instead of it; the kind of this text, which is also its CSS class).
+
+    The kinds are known, unknown and unsure for an answer, pending for a run without a result, and error.
+    """
     if answer.phase == "failed":
-        return answer.error or "It failed.", "error"
+        return answer.error or "The method failed.", "error"
     if answer.phase == "stopped":
         return "stopped", "pending"
     if answer.result is None and answer.partial_answer:
@@ -217,7 +220,7 @@ class RunView:
         self.run, self.begin_follow_up = run, begin_follow_up
         with html.section().classes("run").props(f"data-run={run.id}") as self.root:
             self.draw_header()
-            self.comparison = html.div().classes("compared")
+            self.comparison = html.div().classes("comparison-block")
             with html.div().classes("cards").props(f"data-count={len(run.answers)}"):
                 self.cards = [Card(answer, run.query.question) for answer in run.answers]
             self.timer: Any = ui.timer(REDRAW_SECONDS, self.refresh, active=run.is_running)
@@ -226,9 +229,9 @@ class RunView:
 
     def draw_header(self) -> None:
         settings = [f"{name} {value}" for name, value in self.run.query.settings.items()]
-        with html.header().classes("asked"):
+        with html.header().classes("run-header"):
             html.h2(self.run.query.question)
-            with html.p().classes("about"):
+            with html.p().classes("run-info"):
                 if settings:
                     html.span(" · ".join(settings))
                 ui.link("Link to this run", f"/run/{self.run.id}").classes("permanent")

@@ -13,7 +13,9 @@ from quorum.nodes.evidence import has_only_votes_as_evidence
 from quorum.ui.run import Answer, list_node_states
 from quorum.ui.texts import draw_folded_section, draw_table, format_cell
 
-MAX_SHOWN = 100  # items of each list, such as passages or the steps of one step; thousands would slow a browser down
+# At most this many items of each list are shown, such as passages or the inner steps of a step: thousands would slow a
+# browser down.
+MAX_SHOWN = 100
 
 DetailTab = tuple[str, Callable[[], None]]
 
@@ -36,14 +38,14 @@ def list_detail_tabs(answer: Answer) -> dict[str, DetailTab]:
     return tabs
 
 
-BADGE_OF_UNSUPPORTED_VOTE = "voted for it, does not contain it"
+BADGE_OF_UNSUPPORTED_VOTE = "voted for the answer, does not contain it"
 
 
 def draw_passages(result: Result) -> None:
     passages = result.get("passages") or []
     evidence_by_passage = {item["passage"]: item for item in result.get("evidence") or []}
     unsupported_ids = set(result.get("voters_without_evidence") or [])
-    evidence_badge = "voted for it" if has_only_votes_as_evidence(result) else "evidence"
+    evidence_badge = "voted for the answer" if has_only_votes_as_evidence(result) else "evidence"
     with html.ol().classes("passages"):
         for rank, passage in enumerate(passages[:MAX_SHOWN], start=1):
             evidence = evidence_by_passage.get(passage["id"])
@@ -66,7 +68,7 @@ def draw_passage(rank: int, passage: Passage, evidence: Evidence | None, badge: 
 
 
 def split_at_evidence(text: str, evidence: Evidence | None) -> list[tuple[str, bool]]:
-    """The text in parts: [(part, whether it is evidence and is marked), ...]."""
+    """The text in parts, without empty ones: [(part, whether it is the evidence, which is marked), ...]."""
     start, end = (None, None) if evidence is None else (evidence["start"], evidence["end"])
     if start is None or end is None:
         return [(text, False)]
@@ -78,12 +80,12 @@ def draw_votes(result: Result) -> None:
     votes = result.get("votes") or []
     passage_numbers_of_answer: dict[str, list[int]] = {}
     for vote in votes:
-        name = "unknown" if vote["unknown"] else vote["answer"]
-        passage_numbers_of_answer.setdefault(name, []).append(vote["rank"] + 1)
+        voted_answer = "unknown" if vote["unknown"] else vote["answer"]
+        passage_numbers_of_answer.setdefault(voted_answer, []).append(vote["rank"] + 1)
     with html.div().classes("ballots"):
-        for name, numbers in sorted(passage_numbers_of_answer.items(), key=lambda item: -len(item[1])):
-            with html.div().classes("ballot" + (" unknown" if name == "unknown" else "")):
-                html.span(name)
+        for voted_answer, numbers in sorted(passage_numbers_of_answer.items(), key=lambda item: -len(item[1])):
+            with html.div().classes("ballot" + (" unknown" if voted_answer == "unknown" else "")):
+                html.span(voted_answer)
                 html.i().style(f"width: {100 * len(numbers) / len(votes):.1f}%")
                 voting_passages = ", ".join(map(str, sorted(set(numbers))))
                 html.small(f"{format_count(len(numbers), 'vote')} · by passage {voting_passages}")
@@ -102,14 +104,16 @@ def draw_votes(result: Result) -> None:
 
 
 def draw_candidates(result: Result) -> None:
-    """Draw every candidate with its score, its summary, and whether the summary supports it."""
+    """Draw every candidate with its score, its summary, and whether the summary supports it; then the summaries that
+    belong to no candidate.
+    """
     candidates = result.get("candidates") or []
     scores, validity = result.get("scores") or [], result.get("validity") or []
     summaries = result.get("summaries") or []
     with html.ol().classes("candidates"):
-        for rank, name in enumerate(candidates):
-            with html.li().classes("chosen" if name == result.get("answer") else ""):
-                html.b(name)
+        for rank, candidate in enumerate(candidates):
+            with html.li().classes("chosen" if candidate == result.get("answer") else ""):
+                html.b(candidate)
                 facts = [f"score {format_cell(scores[rank])}"] if rank < len(scores) else []
                 facts += [("supported" if validity[rank] else "not supported")] if rank < len(validity) else []
                 html.small(" · ".join(facts))
@@ -158,23 +162,24 @@ def draw_costs(answer: Answer) -> None:
     malformed = result.get("malformed") or {}
     columns = ("calls", "input_tokens", "output_tokens", "cached_tokens")
     if usage:
-        lines = [[name, *(int(counts[column]) for column in columns)] for name, counts in usage.items()]
+        lines = [[prompt, *(int(counts[column]) for column in columns)] for prompt, counts in usage.items()]
         sums = ["in all", *(sum(int(counts[column]) for counts in usage.values()) for column in columns)]
         draw_table(["prompt", "calls", "tokens in", "out", "cached"], [*lines, sums] if len(lines) > 1 else lines)
-    for name, prompt_replies in malformed.items():
+    for prompt, prompt_replies in malformed.items():
         with draw_folded_section(
-            f"{format_count(prompt_replies['count'], 'malformed reply', 'malformed replies')} to {name}"
+            f"{format_count(prompt_replies['count'], 'malformed reply', 'malformed replies')} to {prompt}"
         ):
             for reply in prompt_replies["replies"][:MAX_SHOWN]:
                 html.pre(reply)
     if result.get("dropped"):
-        html.p(f"{format_count(result['dropped'], 'passage')} dropped to fit the window.")
+        html.p(f"{format_count(result['dropped'], 'passage')} dropped to fit the model's window.")
     draw_table(
         ["node", "times", "seconds"],
-        [[name, node_state.begin_count, node_state.seconds] for name, node_state in list_node_states(answer).items()],
+        [[node, node_state.begin_count, node_state.seconds] for node, node_state in list_node_states(answer).items()],
     )
 
 
 def draw_truncation_note(count: int, noun: str) -> None:
+    """Say, below a list of `count` items, that only the first are shown, if that is so."""
     if count > MAX_SHOWN:
         html.p(f"The first {MAX_SHOWN} of {count:,} {noun}.").classes("note")

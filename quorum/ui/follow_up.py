@@ -9,23 +9,26 @@ FindRun = Callable[[str], Awaitable[Run]]
 
 
 async def read_conversation(run_id: str, method: str, find_run: FindRun) -> list[dict[str, str]]:
-    """The turns before a follow-up question, oldest first. run_id: the run that it follows; empty if it stands alone.
+    """The earlier questions and answers of the conversation, as chat messages, oldest first.
 
-    method: the method with its settings that is asked. The turns contain its earlier answers; where it gave none, those
-    of another method. Raises `SetupError` for a run that is missing.
+    run_id: the run that the follow-up question follows; empty if the question stands alone. method: the method, with
+    its settings, that is asked the follow-up question. Its own earlier answers are taken; where it gave none, the
+    answer of another method is taken. find_run: returns the run with an id, and raises `SetupError` if it is missing.
     """
-    turns: list[dict[str, str]] = []
+    messages: list[dict[str, str]] = []
     for _ in range(MAX_RUNS):
         if not run_id:
             break
         run = await find_run(run_id)
-        turns = [{"role": "user", "content": run.query.question}, *list_answer_turns(run, method), *turns]
+        messages = [{"role": "user", "content": run.query.question}, *list_answer_messages(run, method), *messages]
         run_id = run.query.follows_run_id
-    return turns
+    return messages
 
 
-def list_answer_turns(run: Run, method: str) -> list[dict[str, str]]:
-    """One turn: the answer of `method`, or else of another method of the run; no turn if no method has answered."""
+def list_answer_messages(run: Run, method: str) -> list[dict[str, str]]:
+    """A list of one message: the answer of `method`, or else of another method of the run. If no method has answered,
+    the list is empty.
+    """
     answers = sorted((answer for answer in run.answers if answer.result), key=lambda answer: answer.name != method)
-    results = [answer.result["answer"] for answer in answers[:1] if answer.result]
-    return [{"role": "assistant", "content": text} for text in results]
+    texts = [answer.result["answer"] for answer in answers[:1] if answer.result]
+    return [{"role": "assistant", "content": text} for text in texts]

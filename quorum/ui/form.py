@@ -42,14 +42,14 @@ class Form:
         self.root.on("submit.prevent", self.submit, args=[])
 
     def draw_question(self, question: str) -> None:
-        with html.p().classes("follows") as self.followed_line:
+        with html.p().classes("followed-question") as self.followed_line:
             self.followed_question = draw_text("span", "A follow-up question")
             ui.button("Begin anew", on_click=lambda: self.set_followed_run(None)).props("flat dense no-caps")
         self.followed_line.set_visibility(bool(self.follows_run_id))
         self.question = ui.textarea("Question", value=question).props(
             "outlined autogrow autofocus input-class=question"
         )
-        with html.div().classes("go"):
+        with html.div().classes("ask-row"):
             ui.button("Ask", on_click=self.submit).props("unelevated no-caps").classes("send")
             html.small("Ctrl + Enter")
         self.message = draw_text("p").classes("error").props("role=alert")
@@ -62,7 +62,7 @@ class Form:
             "outlined dense options-dense"
         )
         self.collection.on_value_change(lambda event: self.change_setting("collection", event.value))
-        with html.div().classes("pair"):
+        with html.div().classes("model-and-k"):
             model = ui.input("Model", value=self.get_setting("model"), autocomplete=list(SUGGESTED_MODELS)).props(
                 "outlined dense"
             )

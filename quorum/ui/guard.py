@@ -33,6 +33,7 @@ SECURITY_HEADERS = (
     (b"cross-origin-opener-policy", b"same-origin"),
     (b"cross-origin-resource-policy", b"same-origin"),
 )
+# For the pages that the guard itself sends, such as a refusal.
 PAGE_TEMPLATE = (
     '<!doctype html><html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width">{head}'
     "<title>Quorum</title><style>:root{{color-scheme:light dark;font:16px/1.5 system-ui,sans-serif}}"
@@ -45,7 +46,7 @@ TOKEN_FORM = (
 )
 
 
-class TooLarge(Exception):  # noqa: N818  an internal signal, not an error that a user sees
+class RequestTooLarge(Exception):  # noqa: N818  an internal signal, not an error that a user sees
     """The body of a request is too large."""
 
 
@@ -53,7 +54,7 @@ class Guard:
     """Lets permitted requests through, and adds headers that forbid the browser to load from other hosts.
 
     token: every request needs it, first as ?token= and then as a cookie; None if only this machine has access.
-    max_bytes: of a request.
+    max_bytes: the largest body of a request.
     """
 
     def __init__(self, app: App, token: str | None, *, port: int, max_bytes: int) -> None:
@@ -68,25 +69,25 @@ class Guard:
         refusal = self.find_refusal(headers)
         if refusal:
             await refuse_request(scope, receive, send, 403, refusal)
-        elif self.token is not None and not self.has_cookie(headers):
+        elif self.token is not None and not self.has_valid_cookie(headers):
             await self.ask_for_token(scope, receive, send, self.token)
         else:
             await self.forward(scope, headers, receive, send)
 
     def find_refusal(self, headers: MutableMapping[str, str]) -> str | None:
-        """Why a request is refused, whether or not it has the token; None if it is not."""
+        """Why the host or the origin of a request is refused, even if it has the token; None if they are allowed."""
         host, origin = headers.get("host", ""), headers.get("origin")
         try:
             host_name, origin_host = urlsplit(f"//{host}").hostname, None if origin is None else urlsplit(origin).netloc
         except ValueError:
-            return "The request names an invalid host."
+            return "The Host or Origin header of this request is invalid."
         if self.token is None and not is_loopback(host_name or ""):
-            return "This page answers on this machine alone, as localhost or 127.0.0.1."
+            return f"This page can be opened only on its own machine, at localhost or 127.0.0.1, not at {host_name!r}."
         if origin_host is not None and origin_host != host:
-            return "Another site's page may not use this one."
+            return f"A page of another site, {origin}, sent this request; only this page itself is allowed to."
         return None
 
-    def has_cookie(self, headers: MutableMapping[str, str]) -> bool:
+    def has_valid_cookie(self, headers: MutableMapping[str, str]) -> bool:
         given_cookies = re.findall(rf"(?:^|;\s*){self.cookie_name}=([0-9a-f]*)", headers.get("cookie", ""))
         return any(hmac.compare_digest(cookie, derive_cookie(self.token or "")) for cookie in given_cookies)
 
@@ -97,9 +98,13 @@ class Guard:
         pairs = parse_qsl(scope.get("query_string", b"").decode("latin-1"), keep_blank_values=True)
         given_tokens = [value for name, value in pairs if name == "token"]
         other_pairs = [pair for pair in pairs if pair[0] != "token"]
-        matches = [hmac.compare_digest(token_given.encode(), token.encode()) for token_given in given_tokens]
+        matches = [hmac.compare_digest(given_token.encode(), token.encode()) for given_token in given_tokens]
         if scope["type"] != "http" or not any(matches):
-            message = "That is not the token." if given_tokens else "This page asks for its token."
+            message = (
+                "This token is wrong."
+                if given_tokens
+                else "This page needs the token with which its server was started."
+            )
             form = TOKEN_FORM.format(message=message, hidden_fields=make_hidden_fields(other_pairs))
             await refuse_request(scope, receive, send, 401, form, is_html=True)
             return
@@ -112,36 +117,36 @@ class Guard:
         await send_reply(send, 200, PAGE_TEMPLATE.format(head=head, body=""), (b"set-cookie", cookie.encode()))
 
     async def forward(self, scope: Scope, headers: MutableMapping[str, str], receive: Receive, send: Send) -> None:
-        """Serve the page. Reading stops at a body that is too large. A visitor who leaves early causes no error."""
-        has_begun, has_left, received_bytes = False, False, 0
+        """Let the page answer. A request that is too large is refused. A visitor who leaves early causes no error."""
+        has_response_begun, has_visitor_left, received_bytes = False, False, 0
 
         async def receive_counted() -> Message:
-            nonlocal received_bytes, has_left
+            nonlocal received_bytes, has_visitor_left
             message = await receive()
-            has_left = has_left or message["type"] == "http.disconnect"
+            has_visitor_left = has_visitor_left or message["type"] == "http.disconnect"
             received_bytes += len(message.get("body", b"")) if message["type"] == "http.request" else 0
             if received_bytes > self.max_bytes:
-                raise TooLarge
+                raise RequestTooLarge
             return message
 
         async def send_with_headers(message: Message) -> None:
-            nonlocal has_begun
+            nonlocal has_response_begun
             if message["type"] == "http.response.start":
-                has_begun = True
+                has_response_begun = True
                 message["headers"] = [*message.get("headers", ()), *SECURITY_HEADERS]
             await send(message)
 
         length = headers.get("content-length", "0")
         if length.isdecimal() and int(length) > self.max_bytes:
-            await refuse_request(scope, receive, send, 413, describe_too_large(self.max_bytes))
+            await refuse_request(scope, receive, send, 413, describe_size_limit(self.max_bytes))
             return
         try:
             await self.app(scope, receive_counted, send_with_headers)
-        except TooLarge:
-            if not has_begun:
-                await refuse_request(scope, receive, send, 413, describe_too_large(self.max_bytes))
+        except RequestTooLarge:
+            if not has_response_begun:
+                await refuse_request(scope, receive, send, 413, describe_size_limit(self.max_bytes))
         except RuntimeError as error:  # Starlette's middleware raises this when the client has gone
-            if not has_left or str(error) != "No response returned.":
+            if not has_visitor_left or str(error) != "No response returned.":
                 raise
 
 
@@ -155,14 +160,14 @@ def make_hidden_fields(pairs: Sequence[tuple[str, str]]) -> str:
     return "".join(f'<input type="hidden" name="{escape(name)}" value="{escape(value)}">' for name, value in pairs)
 
 
-def describe_too_large(max_bytes: int) -> str:
+def describe_size_limit(max_bytes: int) -> str:
     return f"A request may have {max_bytes // 1_000_000} MB at most."
 
 
 async def refuse_request(
     scope: Scope, receive: Receive, send: Send, status: int, message: str, *, is_html: bool = False
 ) -> None:
-    """Send the refusal as text. A WebSocket is closed before it opens."""
+    """Send a page with the message; is_html: the message is HTML, not text. A WebSocket is closed before it opens."""
     if scope["type"] == "websocket":
         await receive()
         await send({"type": "websocket.close", "code": 1008, "reason": ""})

@@ -29,11 +29,12 @@ ReadHistory = Callable[[str], Awaitable[list[dict[str, str]]]]
 
 @dataclass
 class Answer:
-    """The progress of one method. name: the method with its settings, such as sure[k=3]; version: grows with every
-    change; error: one sentence.
+    """The answer of one method to the question, also while the method still works on it.
 
-    partial_answer: the answer as far as it is written; root: all steps so far, also those of a failed or running node;
-    seconds: the total time.
+    name: the method with its settings, such as sure[k=3]; method: the method's name alone; result: None until the
+    method is done; error: one sentence that says why the method failed; seconds: the total time; partial_answer: the
+    answer as far as it is written; root: a step that holds all steps so far, also those of a failed or running node;
+    version: a number that grows with every change.
     """
 
     name: str
@@ -52,7 +53,11 @@ class Answer:
 
 @dataclass
 class Run:
-    """A question in progress or an earlier one. asked_at: seconds since 1970; save_error: why it was not saved."""
+    """One question to several methods, in progress or ended.
+
+    asked_at: seconds since 1970; answers: one for each method; save_error: why the ended run could not be saved; task:
+    the asyncio task that asks the methods.
+    """
 
     id: str
     query: AskRequest
@@ -82,7 +87,7 @@ class NodeState:
 
 
 class AnswerTracer(Tracer):
-    """A tracer that updates its answer whenever a step begins or ends."""
+    """A tracer that adds its steps to an answer, and marks the answer as changed when a step begins or ends."""
 
     def __init__(self, answer: Answer) -> None:
         super().__init__()
@@ -110,8 +115,8 @@ def start_run(
 ) -> Run:
     """Start the methods and return the run, which collects their answers. `save` gets the ended run.
 
-    columns: the methods with their settings. read_history: takes the name of a method and returns the turns before the
-    question; None for a question without earlier turns.
+    columns: the methods with their settings. read_history: takes the name of a method with its settings, and returns
+    the turns before the question; None for a question without earlier turns.
     """
     run = Run(make_id(), query, time.time(), [Answer(column.name, column.method) for column in columns])
     run.task = asyncio.create_task(run_methods(run, columns, save, read_history), name=f"run {run.id}")
@@ -121,10 +126,11 @@ def start_run(
 async def run_methods(
     run: Run, columns: list[Column], save: Callable[[Run], Awaitable[None]], read_history: ReadHistory | None
 ) -> None:
-    pairs = zip(columns, run.answers, strict=True)
+    """Ask all methods at the same time, and save the run when all have ended or the run was stopped."""
+    columns_and_answers = zip(columns, run.answers, strict=True)
     try:
         await asyncio.gather(
-            *(run_method(run.query.question, column, answer, read_history) for column, answer in pairs)
+            *(run_method(run.query.question, column, answer, read_history) for column, answer in columns_and_answers)
         )
     except asyncio.CancelledError:
         for answer in run.answers:  # a task cancelled before its start does not run its own clean-up
@@ -143,14 +149,16 @@ async def run_method(question: str, column: Column, answer: Answer, read_history
     try:
         config: Any = {"callbacks": [AnswerTracer(answer)]}
         history = [] if read_history is None else await read_history(column.name)
-        graph, context = column.method_or_graph, column.context
+        method_or_graph, context = column.method_or_graph, column.context
 
         def show_answer_text(event: Event) -> None:
             if isinstance(event, AnswerText):
                 answer.partial_answer = event.text if event.replaces else answer.partial_answer + event.text
                 answer.mark_changed()
 
-        result = await answer_and_report(question, graph, context, show_answer_text, history=history, config=config)
+        result = await answer_and_report(
+            question, method_or_graph, context, show_answer_text, history=history, config=config
+        )
         answer.result = await add_support_and_note(question, result, context)
         phase = "done"
     except asyncio.CancelledError:
@@ -177,7 +185,10 @@ def describe_bug(error: Exception) -> str:
 
 
 def describe_error(error: BaseException) -> str:
-    """An error on one line, without secrets and the server's absolute paths. The server's terminal shows the paths."""
+    """An error on one line, without secrets and without absolute paths of the server.
+
+    If a path was left out, the message with its paths is printed on the server's terminal.
+    """
     whole_message = " ".join(str(copy_without_secrets(str(error), hide_passages=False)).split())
     shown_message = PATH.sub("[a path on the server]", whole_message)
     if shown_message != whole_message:
@@ -193,6 +204,7 @@ def list_top_nodes(answer: Answer) -> Iterator[Step]:
     """
     for graph in answer.root.steps:
         for step in graph.steps:
+            # A conversation's graph has the method's name, and so has its node that runs the method's graph.
             if step.kind == "node" and step.name == graph.name:
                 for inner_graph in step.steps:
                     yield from (node for node in inner_graph.steps if node.kind == "node")
@@ -201,26 +213,33 @@ def list_top_nodes(answer: Answer) -> Iterator[Step]:
 
 
 def list_node_states(answer: Answer) -> dict[str, NodeState]:
-    """The states of all nodes that were entered, in order."""
+    """{name of a node: its state} for all nodes that were entered, in the order of their first entry."""
     steps_of_node: dict[str, list[Step]] = {}
     for step in list_top_nodes(answer):
         steps_of_node.setdefault(step.name, []).append(step)
     return {name: summarize_steps(steps, answer.phase) for name, steps in steps_of_node.items()}
 
 
-def summarize_steps(steps: list[Step], phase: Phase) -> NodeState:
-    """The state of one node. A step that has no end although the run has ended was cut off."""
+def summarize_steps(steps: list[Step], answer_phase: Phase) -> NodeState:
+    """The state of one node, from its steps and the phase of its method's answer.
+
+    A step that has no end although its method no longer runs was stopped.
+    """
     finished_steps = [step for step in steps if step.seconds is not None]
     node_phase: Phase = "done"
     if len(finished_steps) < len(steps):
-        node_phase = "running" if phase == "running" else "stopped"
+        node_phase = "running" if answer_phase == "running" else "stopped"
     elif any(step.error for step in steps):
-        node_phase = "stopped" if phase == "stopped" else "failed"
+        node_phase = "stopped" if answer_phase == "stopped" else "failed"
     return NodeState(node_phase, len(steps), len(finished_steps), sum(step.seconds or 0.0 for step in finished_steps))
 
 
 def list_visited_nodes(answer: Answer) -> list[tuple[str, int]]:
-    """(node, how often it ran in a row) in order, without `begin`, which only resets the state."""
+    """(name of a node, how often it ran in a row) in the order of the run.
+
+    The node `begin`, which only resets the state, is left out. A node that ran again after another node is
+    listed again.
+    """
     visits: list[tuple[str, int]] = []
     for step in list_top_nodes(answer):
         if visits and visits[-1][0] == step.name:

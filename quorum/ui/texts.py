@@ -16,7 +16,7 @@ def draw_table(headers: Sequence[str], lines: Iterable[Sequence[Any]], css_class
     """A table of texts. Columns with numbers are aligned to the right."""
     rows = [list(line) for line in lines]
     is_number_column = [any(isinstance(row[column], int | float) for row in rows) for column in range(len(headers))]
-    with html.div().classes("wide"), html.table().classes(css_class) as element:
+    with html.div().classes("table-scroller"), html.table().classes(css_class) as element:
         with html.thead(), html.tr():
             for header, is_number in zip(headers, is_number_column, strict=True):
                 html.th(header).props("scope=col").classes("number" if is_number else "")

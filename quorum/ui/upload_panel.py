@@ -16,11 +16,14 @@ from quorum.ui.uploads import LARGEST_FILE, LARGEST_UPLOAD, IndexingJob, check_u
 
 DEFAULT_COLLECTION = "my-documents"
 ACCEPTED_SUFFIXES = ",".join([*READERS, ".jsonl", ".ndjson", ".jsonl.gz", ".gz"])
-REDRAW_SECONDS = 0.2  # seconds, while documents are indexed
+REDRAW_SECONDS = 0.2  # time between two updates of the progress while documents are indexed
 
 
 class UploadPanel:
-    """The name of a collection, a place to drop files, and the outcomes. `on_indexed` gets the collection's name."""
+    """A field for a collection's name, an area to drop files, and what became of each file.
+
+    After an upload is indexed, `on_indexed` is called with the collection's name, unless the collection is empty.
+    """
 
     def __init__(self, server_context: Context, collection: str, on_indexed: Callable[[str], Awaitable[None]]) -> None:
         self.server_context, self.on_indexed = server_context, on_indexed
@@ -30,7 +33,7 @@ class UploadPanel:
                 "Into the collection", value=DEFAULT_COLLECTION if collection == SAMPLE else collection
             )
             self.collection_field.props("outlined dense")
-            self.files = ui.upload(
+            self.upload_area = ui.upload(
                 label="Drop files here, or press +",
                 multiple=True,
                 auto_upload=True,
@@ -39,7 +42,7 @@ class UploadPanel:
                 on_multi_upload=self.accept_files,
                 on_rejected=self.reject_files,
             )
-            self.files.props(f'flat accept="{ACCEPTED_SUFFIXES}" aria-label="Documents"')
+            self.upload_area.props(f'flat accept="{ACCEPTED_SUFFIXES}" aria-label="Documents"')
             html.small("txt, md, html, pdf, docx, pptx, xlsx, csv, epub, eml, json or code; up to 100 MB each.")
             self.message = draw_text("p").props("role=status").classes("upload-status")
             self.progress_bar = ui.linear_progress(value=0, show_value=False).props("instant-feedback")
@@ -62,7 +65,7 @@ class UploadPanel:
     def accept_files(self, event: Any) -> None:
         """Index the dropped files, even if the page is closed."""
         self.outcomes.clear()
-        self.files.reset()
+        self.upload_area.reset()
         if self.job is not None and not self.job.is_over:
             self.show_message(
                 "Other documents are still being indexed; drop these again when that is done.", is_error=True

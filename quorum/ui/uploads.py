@@ -20,22 +20,22 @@ from quorum.ui.run import describe_bug, describe_error
 LARGEST_FILE = 100_000_000  # bytes
 LARGEST_UPLOAD = 500_000_000  # bytes, of all files dropped at once
 LONGEST_NAME = 120  # characters
-MAX_NAME_BYTES = 180  # file systems allow 255, and a number may be added
+MAX_NAME_BYTES = 180  # file systems allow 255, and `make_unique_names` may add a number
 BIDI_CONTROLS = r"\u200e\u200f\u202a-\u202e\u2066-\u2069"
 UNSAFE_CHARACTERS = re.compile(rf"[\x00-\x1f\x7f<>:\"|?*{BIDI_CONTROLS}\ud800-\udfff]")
 LINE_OF_FILE = re.compile(r"(.+), line (\d+)", re.DOTALL)  # how an `IndexReport` names a line of a file
 INDEXING_LOCK = asyncio.Lock()
 
-SaveUpload = Callable[[Path], Awaitable[None]]
+SaveUpload = Callable[[Path], Awaitable[None]]  # writes one uploaded file to the path
 
 
 @dataclass
 class IndexingJob:
-    """The progress of indexing.
+    """The progress of indexing the files of one upload.
 
-    units_done: how many of the `unit_count` units are done: a file of JSON lines has one unit for each line, any other
-    file has one; outcomes: by file name; passage_count: of the collection at the end; error: why the indexing failed,
-    in one sentence.
+    outcomes: by file name, "waits" and later what became of the file (see `record_outcomes`). units_done: how many of
+    the `unit_count` units are done; a file of JSON lines has one unit for each line, any other file has one.
+    passage_count: how many passages the collection has at the end. error: why the indexing failed, in one sentence.
     """
 
     collection: str
@@ -66,22 +66,22 @@ def clean_name(name: str) -> str:
 
 
 def shorten_name(name: str, longest: int) -> str:
-    """The beginning of a name, limited in characters and in bytes."""
+    """The first `longest` characters of a name, or fewer if they have too many bytes."""
     byte_limit = longest * MAX_NAME_BYTES // LONGEST_NAME
     return name[:longest].encode()[:byte_limit].decode(errors="ignore")
 
 
 def make_unique_names(names: Sequence[str]) -> list[str]:
-    """A safe name for each file. Later files with an equal name get a number."""
+    """A safe name for each file. A file whose name equals an earlier one, in any letter case, gets a number."""
     names_in_use: dict[str, str] = {}  # name in lower case -> name
-    numbers: dict[str, int] = {}
+    numbers: dict[str, int] = {}  # name in lower case -> the last number that a file of this name got
     for name in map(clean_name, names):
         stem, dot, suffix = name.partition(".")
-        number, unique = numbers.get(name.lower(), 1), name if name.lower() not in names_in_use else ""
-        while not unique or unique.lower() in names_in_use:
+        unique_name, number = name, numbers.get(name.lower(), 1)
+        while unique_name.lower() in names_in_use:
             number += 1
-            unique = f"{stem} ({number}){dot}{suffix}"
-        names_in_use[unique.lower()] = unique
+            unique_name = f"{stem} ({number}){dot}{suffix}"
+        names_in_use[unique_name.lower()] = unique_name
         numbers[name.lower()] = number
     return list(names_in_use.values())
 
@@ -89,14 +89,16 @@ def make_unique_names(names: Sequence[str]) -> list[str]:
 def check_upload_collection(collection: str) -> str:
     """The name of the collection for uploads, stripped. Raises `SetupError` for a name that cannot be used."""
     if check_collection_name(collection.strip()) == SAMPLE:
-        raise SetupError(f"The collection {SAMPLE!r} is kept for the sample; give the documents another one.")
+        raise SetupError(f"The collection {SAMPLE!r} is reserved for the sample documents; give another name.")
     return collection.strip()
 
 
 async def index_uploads(job: IndexingJob, uploads: Sequence[tuple[str, SaveUpload]], server_context: Context) -> None:
-    """Index uploaded files and remove them; `job` shows the progress.
+    """Write uploaded files to a folder, index them into `job.collection`, and remove them from the folder. `job` shows
+    the progress.
 
-    A file replaces an earlier one with the same name in the collection.
+    uploads: for each file, (its name, the function that writes it). A file replaces the document of the same name in
+    the collection.
     """
     job.outcomes = dict.fromkeys(make_unique_names([name for name, _ in uploads]), "waits")
     folder = find_saved_data_folder(server_context) / "uploads" / job.collection
@@ -139,7 +141,7 @@ def remove_files(paths: Sequence[Path]) -> None:
 
 
 def record_outcomes(job: IndexingJob, report: IndexReport) -> None:
-    """Record the outcome of each file: indexed, with warnings, or the reason why it was not read."""
+    """Record the outcome of each file: "indexed", also with a note or without some lines, or why it was not read."""
     job.passage_count = report.passages
     job.outcomes = dict.fromkeys(job.outcomes, "indexed")
     for path_or_line, note in report.notes:
@@ -147,10 +149,11 @@ def record_outcomes(job: IndexingJob, report: IndexReport) -> None:
             job.outcomes[Path(path_or_line).name] = f"indexed; {note}"
     problems_by_file: dict[str, list[str]] = {}
     for path_or_line, reason in report.skipped:
-        line = LINE_OF_FILE.fullmatch(path_or_line)
+        is_uploaded_file = Path(path_or_line).name in job.outcomes  # its own name may be "part, line 4"
+        line = None if is_uploaded_file else LINE_OF_FILE.fullmatch(path_or_line)
         path, problem = (path_or_line, reason) if line is None else (line[1], f"line {line[2]}: {reason}")
         problems_by_file.setdefault(Path(path).name, []).append(problem)
     for name, problems in problems_by_file.items():
         is_unread = not problems[0].startswith("line ")
-        more_text = f" and {len(problems) - 1} more" if len(problems) > 1 else ""
+        more_text = f" (and {len(problems) - 1} more)" if len(problems) > 1 else ""
         job.outcomes[name] = f"not read: {problems[0]}" if is_unread else f"indexed, without {problems[0]}{more_text}"

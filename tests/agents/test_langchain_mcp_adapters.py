@@ -93,18 +93,19 @@ def run_in_client_environment(*command: str, **environment: str) -> str:
 
 @pytest.fixture
 def client_results(url: str, openai_server: OpenAIServer) -> Any:
-    """What langchain_client.py got from each tool, a resource and an agent, by name."""
+    """The JSON object that langchain_client.py prints: what it got from the tools, a resource and an agent, by name."""
     return json.loads(run_in_client_environment(str(CLIENT), url, TOKEN, openai_server.url))
 
 
 def test_a_langgraph_agent_lists_and_calls_the_tools_over_http(client_results: Any) -> None:
-    assert int(client_results["mcp"].split(".")[0]) < 2
+    assert int(client_results["mcp"].split(".")[0]) < 2  # the version of the client's MCP SDK
     assert set(client_results["tools"]) == {"ask", "search", "collections", "methods"}
     assert "towers: 1 passage" in client_results["tools"]["ask"]
     assert client_results["search"] == TOWER
     assert client_results["ask"] == "1931"
     assert client_results["ask_text"].startswith("1931\n\nSources:\n1. towers (towers.jsonl, line 1):")
     assert client_results["progress"] == ["begin", "retrieve", "concat_answer"]
+    # a question to the collection "private", which is not served
     assert client_results["refusal"][0] == "error"
     assert "There is no model 'concat@private'" in client_results["refusal"][1]
     assert client_results["resource"] == f"towers\n\n{TOWER}"
@@ -114,7 +115,7 @@ def test_a_langgraph_agent_lists_and_calls_the_tools_over_http(client_results: A
 
 def test_the_example_in_docs_serving_runs(url: str, openai_server: OpenAIServer) -> None:
     page = (ROOT / "docs" / "serving.md").read_text(encoding="utf-8")
-    [script] = [
+    [script] = [  # the only example that uses langchain_mcp_adapters
         item for item in re.findall(r"```python\n(.*?)```", page, re.DOTALL) if "langchain_mcp_adapters" in item
     ]
     script = script.replace("http://127.0.0.1:8766/mcp", url).replace("Bearer TOKEN", f"Bearer {TOKEN}")

@@ -1,4 +1,9 @@
-"""Thresholds of confidence: their promise holds, and a threshold is found wherever one exists."""
+"""Confidence thresholds: their promise holds, and a threshold is found wherever one exists.
+
+The promise: with probability 1 - error, at most the share `at_most` of the answers that reach the threshold is wrong.
+The arguments of `find_threshold` are the confidences, whether each answer is wrong, the number of questions asked,
+`at_most` and `error`.
+"""
 
 import math
 
@@ -16,7 +21,9 @@ from quorum.algorithms.abstention import (
 def test_an_error_rate_of_five_per_cent_needs_at_least_59_correct_answers() -> None:
     assert count_fewest_answers(0.05, 0.05) == 59
     assert isinstance(find_threshold([0.9] * 59, [False] * 59, 59, 0.05, 0.05), Threshold)
-    assert find_threshold([0.9] * 58, [False] * 58, 58, 0.05, 0.05) == NoThreshold(58, 0, 59)
+    assert find_threshold([0.9] * 58, [False] * 58, 58, 0.05, 0.05) == NoThreshold(
+        answered=58, wrong=0, questions_needed=59
+    )
 
 
 def test_the_promise_is_kept_even_if_confidence_misleads() -> None:
@@ -40,6 +47,7 @@ def test_the_threshold_lets_as_many_answers_through_as_the_promise_allows() -> N
     wrong = [False] * 100 + [False] * 98 + [True] * 2 + [True] * 50 + [False] * 50
     threshold = find_threshold(confidences, wrong, 320, 0.05, 0.05)
     assert isinstance(threshold, Threshold)
+    # 0.11 is the lowest threshold of the grid (steps of 0.01) that keeps out the confidence 0.1.
     assert (threshold.value, threshold.answered, threshold.wrong, threshold.questions) == (0.11, 200, 2, 320)
 
 
@@ -48,6 +56,7 @@ def test_a_missing_threshold_comes_with_the_needed_number_of_questions() -> None
     assert isinstance(outcome, NoThreshold)
     assert outcome.questions_needed is not None
     assert outcome.questions_needed > 100
+    # In these two cases, more questions would not help.
     assert find_threshold([0.8] * 100, [True] * 50 + [False] * 50, 100, 0.05, 0.05) == NoThreshold(100, 50, None)
     assert find_threshold([], [], 10, 0.05, 0.05) == NoThreshold(0, 0, None)
 

@@ -14,7 +14,8 @@ from quorum.algorithms.betting import (
 )
 
 REPETITIONS = 300
-THREE_STANDARD_ERRORS = 3 * math.sqrt(0.05 * 0.95 / REPETITIONS)
+REJECTION_CAPITAL = 20  # 1 / 0.05: the hypothesis is rejected at the level 5%
+THREE_STANDARD_ERRORS = 3 * math.sqrt(0.05 * 0.95 / REPETITIONS)  # of a share of 5% among the repetitions
 
 
 def test_the_capital_is_the_average_of_seven_bets() -> None:
@@ -24,9 +25,8 @@ def test_the_capital_is_the_average_of_seven_bets() -> None:
 
 
 def test_bets_without_replacement_use_the_remaining_questions() -> None:
-    capital = compute_capital(
-        [1, 0], population=4
-    )  # after the first value, the other three have a mean of -1/3 at most
+    # The hypothesis: the mean of all four is at most 0. After a first value of 1, that of the others is at most -1/3.
+    capital = compute_capital([1, 0], population=4)
     stakes = np.array([0.05, 0.1, 0.2, 0.35, 0.5, 0.7, 0.9])
     assert capital[-1] == pytest.approx(np.mean((1 + stakes) * (1 + stakes / (2 / 3) * (1 / 3))))
 
@@ -45,13 +45,15 @@ def test_a_true_null_hypothesis_is_seldom_rejected_however_often_one_looks(popul
         values = rng.choice([1.0, 0.0, -1.0], p=[0.15, 0.7, 0.15], size=(REPETITIONS, 200))
     else:
         values = np.array([rng.permutation([1.0] * 30 + [0.0] * 140 + [-1.0] * 30) for _ in range(REPETITIONS)])
-    assert (compute_capital(values, population=population).max(axis=1) >= 20).mean() <= 0.05 + THREE_STANDARD_ERRORS
+    assert (
+        compute_capital(values, population=population).max(axis=1) >= REJECTION_CAPITAL
+    ).mean() <= 0.05 + THREE_STANDARD_ERRORS
 
 
 def test_a_difference_is_found() -> None:
     rng = np.random.default_rng(6)
     values = rng.choice([1.0, 0.0, -1.0], p=[0.2, 0.75, 0.05], size=(100, 300))
-    assert (compute_capital(values).max(axis=1) >= 20).mean() > 0.9
+    assert (compute_capital(values).max(axis=1) >= REJECTION_CAPITAL).mean() > 0.9
 
 
 def test_intervals_contain_the_mean_of_few_and_of_many_values() -> None:
@@ -61,6 +63,7 @@ def test_intervals_contain_the_mean_of_few_and_of_many_values() -> None:
         for _ in range(REPETITIONS // 3):
             low, high = compute_share_interval(rng.random(n) < 0.3)
             missed_count += not low <= 0.3 <= high
+        # With a third of the repetitions, the standard error is sqrt(3) times as large; 2 is above that.
         assert missed_count <= REPETITIONS // 3 * (0.05 + 2 * THREE_STANDARD_ERRORS)
 
 
@@ -71,7 +74,7 @@ def test_an_interval_closes_when_the_whole_population_was_seen() -> None:
     assert high == pytest.approx(0.4, abs=1e-6)
 
 
-def test_an_interval_is_the_bound_on_both_sides() -> None:
+def test_an_interval_consists_of_a_lower_bound_and_an_upper_bound() -> None:
     values = [0.5, -0.25, 1.0, 0.0] * 10
     low, high = compute_interval(values)
     assert low == compute_lower_bound(values, 0.025)

@@ -13,7 +13,10 @@ from quorum.algorithms.cascades import AcceptanceTest, RecordedAnswers, Stage, c
 
 
 def make_recorded_answers(right: np.ndarray, cost: list[float], is_known: np.ndarray | None = None) -> RecordedAnswers:
-    """Answers that are right or wrong; a right answer has key 1, each wrong answer a key of its own."""
+    """Answers that are right (1) or wrong (0). All right answers are equal, and no wrong answer equals another.
+
+    right, is_known: methods by questions. cost: of one answer of each method.
+    """
     count, n = right.shape
     wrong = 2 + np.arange(count * n).reshape(count, n)
     return RecordedAnswers(
@@ -48,15 +51,17 @@ def test_a_cascade_continues_until_a_stage_passes_its_test() -> None:
 
 
 @pytest.mark.parametrize(
-    ("accept", "expected", "refused"),
+    ("accept", "expected_worth", "is_c_asked"),
     [
         (AcceptanceTest("confidence", 0.5), [0.0, 1.0, 1.0, 1.0], [True, False, True, False]),
         (AcceptanceTest("certified"), [0.0, 1.0, 0.0, 0.0], [False, True, False, True]),
         (AcceptanceTest("same"), [0.0, 1.0, 0.0, 0.0], [True, True, False, True]),
     ],
 )
-def test_every_acceptance_test_of_a_stage(accept: AcceptanceTest, expected: list[float], refused: list[bool]) -> None:
-    """Stage b is tested. On the last two questions its answer has another worth than that of stage c."""
+def test_every_acceptance_test_of_a_stage(
+    accept: AcceptanceTest, expected_worth: list[float], is_c_asked: list[bool]
+) -> None:
+    """The parameter is the test of stage b. On the last two questions, the answers of b and c differ in worth."""
     key = THREE_METHODS.key.copy()
     key[1, 2] = key[0, 2]  # a and b give the same wrong answer
     table = replace(
@@ -68,12 +73,12 @@ def test_every_acceptance_test_of_a_stage(accept: AcceptanceTest, expected: list
     never_passed = AcceptanceTest("confidence", 0.9)  # method a has no confidence
     cascade = (Stage("a", never_passed), Stage("b", accept), Stage("c", None))
     replay = replay_cascade(table, cascade)
-    assert replay.lowest_worth.tolist() == expected
-    assert replay.is_asked[2].tolist() == refused
+    assert replay.lowest_worth.tolist() == expected_worth
+    assert replay.is_asked[2].tolist() == is_c_asked
 
 
 def test_calls_that_an_earlier_stage_made_are_not_paid_again() -> None:
-    shared_cost = np.zeros((3, 3, 4))
+    shared_cost = np.zeros((3, 3, 4))  # [A, B]: the cost of the calls of method B that method A makes as well
     shared_cost[0, 1], shared_cost[1, 2], shared_cost[0, 2] = 1.0, 2.0, 1.0
     table = replace(THREE_METHODS, shared_cost=shared_cost, is_known=np.zeros((3, 4), dtype=bool))
     cascade = (Stage("a", AcceptanceTest("known")), Stage("b", AcceptanceTest("known")), Stage("c", None))
@@ -98,12 +103,12 @@ def draw_answers(seed: int, n: int = 90) -> RecordedAnswers:
     return replace(table, confidence=confidence, shared_cost=shared_cost, is_certified=rng.random((5, n)) < 0.5)
 
 
-def test_the_figures_of_the_design_are_those_of_a_replay() -> None:
+def test_the_design_computes_the_same_scores_and_costs_as_a_replay() -> None:
     table = draw_answers(4)
     cascade_forms = set()  # (number of stages, the kinds of their acceptance tests)
     for candidate in list_cascades(table):
         cascade_forms.add((len(candidate.cascade), *(stage.accept.test for stage in candidate.cascade if stage.accept)))
-        if len(cascade_forms) % 7 == 0 or candidate.cascade[0].method == "a":  # a replay of each would take too long
+        if len(cascade_forms) % 7 == 0 or candidate.cascade[0].method == "a":  # replaying all would take too long
             replay = replay_cascade(table, candidate.cascade)
             assert candidate.score == pytest.approx(replay.lowest_worth.mean())
             assert candidate.cost == pytest.approx(replay.cost.mean())
@@ -124,7 +129,7 @@ def test_the_design_is_a_pareto_front_below_the_cost_of_the_best_method() -> Non
 def test_the_cascade_is_tested_against_every_single_method() -> None:
     table = draw_answers(6)
     cascade = (Stage("a", AcceptanceTest("known")), Stage("e", None))
-    losses = compute_losses(table, cascade, 0.0)
+    losses = compute_losses(table, cascade, wrong_cost=0.0)
     assert sorted(losses) == ["a", "b", "c", "d", "e"]
     assert losses["e"].tolist() == (table.lowest_worth[4] - replay_cascade(table, cascade).lowest_worth).tolist()
     assert sorted(compute_losses(table, (Stage("a", None),), 0.0)) == ["b", "c", "d", "e"]
@@ -155,4 +160,5 @@ def test_a_cascade_that_loses_too_much_is_seldom_certified() -> None:
         table = make_recorded_answers(right, [5.0, 5.0, 1.0])
         candidates = [candidate for candidate in list_cascades(table) if candidate.cascade == (Stage("c", None),)]
         wrong_certificates += certify_cascades(table, candidates, 0.05, 0.1)[0].is_passed
+    # The certificates promise an error rate of 0.1 at most. Three standard errors allow for chance.
     assert wrong_certificates / repetitions <= 0.1 + 3 * math.sqrt(0.09 / repetitions)

@@ -36,15 +36,22 @@ def list_texts(chosen_pieces: Sequence[Piece]) -> list[str]:
 
 
 class Scorer:
-    """Gives each answer a log-probability: that of the first word of `by_word` found in the prompt, or the default."""
+    """Gives each answer a log-probability by its prompt.
 
-    def __init__(self, default: float, **by_word: float) -> None:
-        self.default, self.by_word = default, by_word
+    word_log_probabilities: word -> the log-probability if the prompt contains this word; the first word found counts.
+    default: the log-probability if the prompt contains none of the words.
+    """
+
+    def __init__(self, default: float, **word_log_probabilities: float) -> None:
+        self.default, self.word_log_probabilities = default, word_log_probabilities
         self.requests: list[list[tuple[str, str]]] = []
 
     async def log_probabilities(self, pairs: Sequence[tuple[str, str]]) -> list[float]:
         self.requests.append(list(pairs))
-        return [next((v for w, v in self.by_word.items() if w in prompt), self.default) for prompt, _ in pairs]
+        return [
+            next((value for word, value in self.word_log_probabilities.items() if word in prompt), self.default)
+            for prompt, _ in pairs
+        ]
 
 
 def test_pieces_are_sentences_or_whole_passages() -> None:
@@ -61,7 +68,7 @@ def test_pieces_are_sentences_or_whole_passages() -> None:
 def test_strinc_keeps_token_boundaries() -> None:
     pieces = split_pieces(PASSAGES)
     assert score_strinc(pieces, ["US"]) == [0, 0, 0, 0]  # not in "must"
-    assert score_strinc(pieces, ["the 1950"]) == [0, 1, 0, 1]
+    assert score_strinc(pieces, ["the 1950"]) == [0, 1, 0, 1]  # articles do not count
     assert score_strinc(pieces, ["1931", "Mast"]) == [1, 0, 1, 0]
     assert score_strinc(pieces, []) == score_strinc(pieces, ["the"]) == [0, 0, 0, 0]
 
@@ -80,7 +87,7 @@ async def test_strinc_chooses_the_first_match_in_rank_order() -> None:
 
 def test_lexical_is_token_f1() -> None:
     pieces = split_pieces(PASSAGES)
-    # "tower was finished in 1931" against "tower finished 1931": 3 shared of 5 and 3
+    # "tower was finished in 1931" has 5 tokens, "tower finished 1931" has 3; they share 3
     assert score_lexical(pieces, ["The tower, finished 1931"])[2] == pytest.approx(2 * 3 / 8)
     assert score_lexical(pieces, ["nothing", "It was painted in 1950"])[1] == 1.0
 
@@ -93,7 +100,7 @@ async def test_lexical_must_exceed_one_half() -> None:
 
 
 def test_the_authors_code_counts_characters() -> None:
-    """ "red blue" and "blur deed" share the letters r e d b l u e and the space: 8 of 8 and 9."""
+    """ "red blue" has 8 characters, "blur deed" has 9; they share 8: the letters r e d b l u e and the space."""
     assert count_character_f1("red blue", "blur deed") == pytest.approx(2 * 8 / 17)
     assert score_lexical([Piece(0, 0, 8, "", "red blue")], ["blur deed"], "characters")[0] > 0.9
     assert score_lexical([Piece(0, 0, 8, "", "red blue")], ["blur deed"]) == [0]
@@ -102,6 +109,7 @@ def test_the_authors_code_counts_characters() -> None:
 
 @pytest.mark.parametrize("verdict", ["SUPPORTS", "REFUTES", "NOT ENOUGH INFO", "yes", "No."])
 async def test_lexical_compares_with_the_claim_for_verdicts(verdict: str) -> None:
+    """The question is then a claim. An answer that is no verdict, such as "1931", is compared itself."""
     claim = "The tower was finished in 1950."
     assert list_texts(await choose_silver_pieces(claim, [verdict], PASSAGES, "lexical")) == [
         "The tower was finished in 1931."
@@ -124,7 +132,7 @@ async def test_cxmi_must_exceed_zero() -> None:
     assert list_texts(await choose_silver_pieces("When?", ["1931", "x"], PASSAGES, "cxmi", scorer=scorer)) == [
         "The tower was finished in 1931."
     ]
-    assert {answer for _, answer in scorer.requests[0]} == {"1931"}
+    assert {answer for _, answer in scorer.requests[0]} == {"1931"}  # only the first answer is scored
     assert await choose_silver_pieces("When?", ["1931"], PASSAGES, "cxmi", scorer=Scorer(-3.0)) == []
     unused_scorer = Scorer(-3.0)
     assert await choose_silver_pieces("When?", ["1931"], PASSAGES[2:], "cxmi", scorer=unused_scorer) == []
@@ -134,25 +142,29 @@ async def test_cxmi_must_exceed_zero() -> None:
         "?", ["a"], PASSAGES, "cxmi", unit="passage", top="per_passage", scorer=passage_scorer
     )
     assert [piece.rank for piece in chosen_pieces] == [0, 1]
-    with pytest.raises(SetupError, match="log-probabilities; name one"):
+    with pytest.raises(SetupError, match="log-probabilities, and none was given; pass one"):
         await choose_silver_pieces("When?", ["1931"], PASSAGES, "cxmi")
 
 
-SCORES = st.lists(st.tuples(st.integers(0, 3), st.floats(-2, 2)), max_size=12)
+RANKS_AND_SCORES = st.lists(st.tuples(st.integers(0, 3), st.floats(-2, 2)), max_size=12)
 
 
-@given(SCORES, st.floats(-1, 1))
-def test_the_best_above_the_threshold_is_the_first_of_equals(scored: list[tuple[int, float]], limit: float) -> None:
-    scored = sorted(scored, key=lambda item: item[0])
-    pieces = [Piece(rank, index, index + 1, "", str(index)) for index, (rank, _) in enumerate(scored)]
-    scores = [score for _, score in scored]
-    best_pieces = choose_best_pieces(pieces, scores, limit)
-    scores_above_limit = [score for score in scores if score > limit]
-    assert len(best_pieces) == bool(scores_above_limit)
+@given(RANKS_AND_SCORES, st.floats(-1, 1))
+def test_the_first_of_the_best_pieces_above_the_threshold_is_chosen(
+    ranks_and_scores: list[tuple[int, float]], threshold: float
+) -> None:
+    """ranks_and_scores: for each piece the rank of its passage, and the piece's score."""
+    ranks_and_scores = sorted(ranks_and_scores, key=lambda item: item[0])
+    pieces = [Piece(rank, index, index + 1, "", str(index)) for index, (rank, _) in enumerate(ranks_and_scores)]
+    scores = [score for _, score in ranks_and_scores]
+    best_pieces = choose_best_pieces(pieces, scores, threshold)
+    scores_above_threshold = [score for score in scores if score > threshold]
+    assert len(best_pieces) == bool(scores_above_threshold)
     if best_pieces:
-        assert scores.index(max(scores_above_limit)) == best_pieces[0].start
-    best_of_each_passage = choose_best_pieces(pieces, scores, limit, "per_passage")
-    assert [piece.rank for piece in best_of_each_passage] == sorted({rank for rank, score in scored if score > limit})
+        assert scores.index(max(scores_above_threshold)) == best_pieces[0].start
+    best_of_each_passage = choose_best_pieces(pieces, scores, threshold, "per_passage")
+    ranks_above_threshold = {rank for rank, score in ranks_and_scores if score > threshold}
+    assert [piece.rank for piece in best_of_each_passage] == sorted(ranks_above_threshold)
     assert set(best_pieces) <= set(best_of_each_passage)
 
 

@@ -8,12 +8,18 @@ import pytest
 from quorum.algorithms.race import RACE_MODES, Race, RaceMode, compute_worth, run_race
 
 REPETITIONS = 120
+# of the share of races that drop the best method, if the true share is 0.05
 THREE_STANDARD_ERRORS = 3 * math.sqrt(0.05 * 0.95 / REPETITIONS)
 
 
-def draw_tables(count: int, questions: int, shares: list[float], seed: int) -> list[np.ndarray]:
+def draw_tables(count: int, questions: int, right_probabilities: list[float], seed: int) -> list[np.ndarray]:
+    """Random tables of scores (1 right, 0 wrong), with a row for each question and a column for each method.
+
+    right_probabilities: for each method, the probability that it answers a question right.
+    """
     rng = np.random.default_rng(seed)
-    return [(rng.random((questions, len(shares))) < np.array(shares)).astype(float) for _ in range(count)]
+    shape = (questions, len(right_probabilities))
+    return [(rng.random(shape) < np.array(right_probabilities)).astype(float) for _ in range(count)]
 
 
 def test_exact_mode_drops_methods_that_can_no_longer_win() -> None:
@@ -36,6 +42,7 @@ def test_the_best_method_on_these_questions_is_hardly_ever_dropped(mode: RaceMod
 
 
 def test_the_best_method_on_questions_like_these_is_hardly_ever_dropped() -> None:
+    # All methods are equally good, so each of them is the best, also method 0.
     races = [run_race(table, "future") for table in draw_tables(REPETITIONS, 150, [0.4, 0.4, 0.4, 0.4], seed=2)]
     assert np.mean([not race.is_live[0] for race in races]) <= 0.05 + THREE_STANDARD_ERRORS
 
@@ -61,9 +68,10 @@ def test_the_last_method_is_never_dropped() -> None:
 def test_every_lead_assumes_the_worst_of_a_missing_answer() -> None:
     race = Race(2, population=10, mode="exact")
     for _ in range(6):
-        dropped_methods = race.add_step([0.0, 0.0], [1.0, 0.0])  # the first method failed: it may have been right
+        # the lowest and the highest possible worth: method 0 failed, so its answer may have been right or wrong
+        dropped_methods = race.add_step([0.0, 0.0], [1.0, 0.0])
     assert dropped_methods == []
-    assert race.leads.tolist() == [[0.0, 0.0], [-6.0, 0.0]]
+    assert race.leads.tolist() == [[0.0, 0.0], [-6.0, 0.0]]  # of method 0 over 1: 0; of method 1 over 0: -6
 
 
 def test_answers_of_a_dropped_method_are_not_read() -> None:
@@ -79,5 +87,5 @@ def test_answers_of_a_dropped_method_are_not_read() -> None:
 def test_an_unknown_answer_costs_nothing() -> None:
     assert compute_worth(0.0, True, 1.0) == 0.0
     assert compute_worth(1.0, True, 1.0) == 1.0  # unknown was right
-    assert compute_worth(0.25, False, 1.0) == -0.5
+    assert compute_worth(0.25, False, 1.0) == -0.5  # 0.25 - 1.0 * 0.75
     assert compute_worth(0.25, False) == 0.25

@@ -12,7 +12,10 @@ from quorum.core.state import Vote
 
 def make_votes(*answers: str, samples: int = 1) -> list[Vote]:
     """Votes in rank order, `samples` from each passage; "?" is unknown."""
-    return [Vote(rank=i // samples, passage=f"p{i}", answer=a, unknown=a == "?") for i, a in enumerate(answers)]
+    return [
+        Vote(rank=i // samples, passage=f"p{i // samples}", answer=answer, unknown=answer == "?")
+        for i, answer in enumerate(answers)
+    ]
 
 
 @pytest.mark.parametrize(
@@ -59,20 +62,23 @@ def test_weights_are_summed() -> None:
 
 
 def run_stages(answers: tuple[str, ...], samples: int) -> tuple[list[Vote], list[int]]:
-    """Run a staged vote whose votes are known beforehand. Returns the votes asked for, and the size of each stage."""
+    """Run a staged vote whose votes are known beforehand, `samples` from each passage.
+
+    Returns the votes of the passages that were asked, and how many passages each stage asked.
+    """
     all_votes = make_votes(*answers, samples=samples)
-    passages, asked_count, stages = len(answers) // samples, 0, []
-    while stage := size_next_stage(all_votes[: asked_count * samples], passages - asked_count, samples):
+    passage_count, asked_count, stages = len(answers) // samples, 0, []
+    while stage := size_next_stage(all_votes[: asked_count * samples], passage_count - asked_count, samples):
         stages.append(stage)
         asked_count += stage
     return all_votes[: asked_count * samples], stages
 
 
 @pytest.mark.parametrize(
-    ("passages", "samples"), [(1, 1), (2, 1), (3, 1), (4, 1), (5, 1), (6, 1), (1, 3), (2, 2), (3, 2)]
+    ("passage_count", "samples"), [(1, 1), (2, 1), (3, 1), (4, 1), (5, 1), (6, 1), (1, 3), (2, 2), (3, 2)]
 )
-def test_a_staged_vote_has_the_winner_of_the_full_vote_for_every_outcome(passages: int, samples: int) -> None:
-    for answers in product("?abc", repeat=passages * samples):
+def test_a_staged_vote_has_the_winner_of_the_full_vote_for_every_outcome(passage_count: int, samples: int) -> None:
+    for answers in product("?abc", repeat=passage_count * samples):
         votes, stages = run_stages(answers, samples)
         staged_outcome, full_outcome = count_votes(votes), count_votes(make_votes(*answers, samples=samples))
         assert (staged_outcome.answer, staged_outcome.unknown) == (full_outcome.answer, full_outcome.unknown), (
@@ -100,10 +106,10 @@ def test_a_vote_is_decided_exactly_when_no_later_answer_can_change_it(answers: l
 
 
 @pytest.mark.parametrize(
-    ("passages", "samples", "size"), [(1, 1, 1), (2, 1, 1), (3, 1, 2), (4, 1, 2), (5, 1, 3), (5, 4, 3)]
+    ("passage_count", "samples", "size"), [(1, 1, 1), (2, 1, 1), (3, 1, 2), (4, 1, 2), (5, 1, 3), (5, 4, 3)]
 )
-def test_the_first_stage_is_the_smallest_that_could_decide(passages: int, samples: int, size: int) -> None:
-    assert size_next_stage([], passages, samples) == size
+def test_the_first_stage_is_the_smallest_that_could_decide(passage_count: int, samples: int, size: int) -> None:
+    assert size_next_stage([], passage_count, samples) == size
 
 
 def test_a_decided_vote_asks_no_more_passages() -> None:

@@ -15,7 +15,7 @@ EXAMPLES = collect_examples()
 
 @pytest.fixture(scope="module")
 def workplace(tmp_path_factory: pytest.TempPathFactory, copy_sample_vectors: Callable[[Path], None]) -> Path:
-    """One folder for all examples: the sample is indexed once."""
+    """The working directory of all examples: they share it, so the sample collection is indexed only once."""
     folder = tmp_path_factory.mktemp("examples")
     copy_sample_vectors(folder / ".quorum")
     return folder
@@ -24,17 +24,17 @@ def workplace(tmp_path_factory: pytest.TempPathFactory, copy_sample_vectors: Cal
 @pytest.mark.parametrize("name", EXAMPLES)
 def test_example_runs(name: str, workplace: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(workplace)
-    case = doctest.DocTestParser().get_doctest(EXAMPLES[name], {}, name, None, None)
-    events: list[str] = []
-    results = doctest.DocTestRunner().run(case, out=events.append)
+    example = doctest.DocTestParser().get_doctest(EXAMPLES[name], {}, name, None, None)
+    report: list[str] = []
+    results = doctest.DocTestRunner().run(example, out=report.append)
     assert results.attempted
-    assert not results.failed, "".join(events)
+    assert not results.failed, "".join(report)
 
 
 def test_every_function_has_an_example() -> None:
     functions = [name for name in list_documented_names() if inspect.isfunction(getattr(quorum, name))]
-    names_in_group_examples = {name for group in GROUPS if group.example for name in group.names}
-    assert [name for name in functions if name not in EXAMPLES and name not in names_in_group_examples] == []
+    names_in_groups_with_example = {name for group in GROUPS if group.example for name in group.names}
+    assert [name for name in functions if name not in EXAMPLES and name not in names_in_groups_with_example] == []
 
 
 def test_every_name_belongs_to_a_group_with_an_example() -> None:
@@ -42,6 +42,7 @@ def test_every_name_belongs_to_a_group_with_an_example() -> None:
 
 
 def test_every_name_has_a_docstring_of_its_own() -> None:
+    # `vars` leaves out a docstring that a class inherits, but also the docstring of every function.
     assert [name for name in list_documented_names() if not vars(getattr(quorum, name)).get("__doc__")] == [
         name for name in list_documented_names() if inspect.isfunction(getattr(quorum, name))
     ]
@@ -62,3 +63,4 @@ def test_an_example_becomes_code_with_its_output_as_comments() -> None:
 def test_types_are_written_without_their_modules() -> None:
     assert format_type("Sequence[Passage] | None") == "Sequence[Passage] | None"
     assert format_type(inspect.signature(quorum.is_unknown).return_annotation) == "bool"
+    assert format_type(inspect.signature(quorum.read_reply).return_annotation) == "Parsed[Any]"

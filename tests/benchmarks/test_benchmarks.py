@@ -68,6 +68,7 @@ def test_the_documents_of_a_printed_failure_are_kept(
 
     monkeypatch.setattr(fuzz, "check_indexed", fail)
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    # 100 files are indexed at once, so there are two failures. They are alike: only the first is printed.
     findings = fuzz_documents(101, seconds_per_input=5.0, seed_number=0)
     assert (findings.tried, findings.failures) == (101, 2)
     printed_lines = capsys.readouterr().out.splitlines()
@@ -75,10 +76,10 @@ def test_the_documents_of_a_printed_failure_are_kept(
     assert len(list(Path(kept_folder).iterdir())) == 100
 
 
-def fill_disk_with(monkeypatch: pytest.MonkeyPatch, folder: Path, failing_command: str) -> dict[str, object]:
-    """The findings of `fill_disk` if `failing_command` fails: mount, remount or umount, or "" for none.
+def run_fill_disk(monkeypatch: pytest.MonkeyPatch, folder: Path, failing_command: str) -> dict[str, object]:
+    """The findings of `fill_disk` if `failing_command` fails: "mount", "remount" or "umount", or "" for none.
 
-    Stubs stand for the runs.
+    Stubs replace the commands that mount the disk and those that write to it.
     """
 
     def run(command: list[str], *, check: bool = False, **_: object) -> subprocess.CompletedProcess[str]:
@@ -105,13 +106,13 @@ def test_the_full_disk_part_is_skipped_only_if_no_tmpfs_can_be_mounted(
     for folder in folders:
         folder.mkdir()
     with monkeypatch.context() as patch:
-        findings = fill_disk_with(patch, folders[0], "mount")
+        findings = run_fill_disk(patch, folders[0], "mount")
     assert findings == {"skipped": "no tmpfs can be mounted here (permission denied)"}
-    for folder in folders[1:3]:
+    for folder in folders[1:3]:  # remount and umount
         with monkeypatch.context() as patch, pytest.raises(subprocess.CalledProcessError):
-            fill_disk_with(patch, folder, folder.name)
+            run_fill_disk(patch, folder, failing_command=folder.name)
     with monkeypatch.context() as patch:
-        assert list(fill_disk_with(patch, folders[3], "")) == ["results", "journal", "index"]
+        assert list(run_fill_disk(patch, folders[3], "")) == ["results", "journal", "index"]
 
 
 def test_poison_replaces_the_given_number_of_passages() -> None:
@@ -141,7 +142,9 @@ async def test_a_gullible_model_believes_a_poisoned_passage_and_otherwise_reads(
 def test_a_certified_answer_that_one_of_two_models_changes_fails_the_benchmark(
     broken_count: int, exit_code: int, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """The JSON line names the missed targets, one for each method and model."""
+    """broken_1, broken_2: how many certified answers one or two poisoned passages changed. The last printed line is
+    JSON and names each method and model that missed the target of 0.
+    """
 
     async def measure_all(*_: object) -> list[dict[str, object]]:
         broken_counts = {"embedded": broken_count, "gullible": 0}
@@ -150,10 +153,10 @@ def test_a_certified_answer_that_one_of_two_models_changes_fails_the_benchmark(
 
     monkeypatch.setattr("benchmarks.poison.measure_all", measure_all)
     monkeypatch.setattr("sys.argv", ["poison", "--questions", "2"])
-    with pytest.raises(SystemExit) as exit_:
+    with pytest.raises(SystemExit) as system_exit:
         measure_poison()
-    figures = json.loads(capsys.readouterr().out.splitlines()[-1])
-    assert (exit_.value.code, figures["missed"]) == (exit_code, ["post_fusion with embedded"] * broken_count)
+    findings = json.loads(capsys.readouterr().out.splitlines()[-1])
+    assert (system_exit.value.code, findings["missed"]) == (exit_code, ["post_fusion with embedded"] * broken_count)
 
 
 def test_every_prompt_is_recognised_by_its_fixed_text() -> None:

@@ -12,13 +12,13 @@ from quorum_command import CommandOutcome, Quorum
 from quorum import Context, index
 
 STANDALONE_QUESTION = "When was the Lumen Tower finished?"
-TOWER = "The Lumen Tower was finished in 1931. It stands in the harbour of Vell."
+DOCUMENT_TEXT = "The Lumen Tower was finished in 1931. It stands in the harbour of Vell."
 
 
 @pytest.fixture
 def chat(quorum: Quorum, openai_server: OpenAIServer, monkeypatch: pytest.MonkeyPatch) -> Quorum:
-    """A function that runs `quorum chat` over a document with the given lines as its input."""
-    Path("towers.txt").write_text(TOWER)
+    """A function that runs `quorum chat` over one document. Its arguments are the lines that a user types."""
+    Path("towers.txt").write_text(DOCUMENT_TEXT)
     index("towers.txt", collection="towers", context=Context(store="store"))
     options = ("--store", "store", "--collection", "towers", "--retriever", "bm25", "--set", "attempts=1")
 
@@ -26,14 +26,17 @@ def chat(quorum: Quorum, openai_server: OpenAIServer, monkeypatch: pytest.Monkey
         monkeypatch.setattr("sys.stdin", io.StringIO("".join(f"{line}\n" for line in lines)))
         return quorum("chat", "--model", "openai:test", "--method", "concat", *options)
 
-    openai_server.reply(reply_as_reader)
+    openai_server.reply(reply_to_prompt)
     return run
 
 
-def reply_as_reader(request: Request) -> str:
+def reply_to_prompt(request: Request) -> str:
+    """Rewrite a follow-up as the standalone question, and answer the two questions that this model knows."""
     if "Last question:" in request.text:
         return STANDALONE_QUESTION
-    return "1931" if STANDALONE_QUESTION in request.text else "Vell" if "Where" in request.text else "unknown"
+    if STANDALONE_QUESTION in request.text:
+        return "1931"
+    return "Vell" if "Where" in request.text else "unknown"
 
 
 def test_a_follow_up_is_understood(chat: Quorum) -> None:
@@ -51,7 +54,7 @@ def test_a_follow_up_is_understood(chat: Quorum) -> None:
 def test_the_command_new_starts_a_new_conversation(chat: Quorum, openai_server: OpenAIServer) -> None:
     run = chat("Where is the Lumen Tower?", "/new", "When was it finished?")
     assert run.out.splitlines()[-1] == "unknown"
-    assert len(openai_server.chats()) == 2
+    assert len(openai_server.chats()) == 2  # one call for each question, none to rewrite the second
 
 
 def test_method_and_settings_change_for_the_next_question(chat: Quorum) -> None:
@@ -64,10 +67,10 @@ def test_method_and_settings_change_for_the_next_question(chat: Quorum) -> None:
 
 def test_mistakes_are_reported_in_one_sentence_and_do_not_end_the_chat(chat: Quorum) -> None:
     run = chat("/nope", "/k many", "/k 0", "/set k", "/sources", "/save", "/method none", "Where is the Lumen Tower?")
-    output = run.err.splitlines()
-    assert (run.code, len(output)) == (1, 7)
-    assert output[0].startswith("quorum: There is no command /nope; the commands are: /help, ")
-    assert all(line.startswith("quorum: ") for line in output)
+    error_lines = run.err.splitlines()
+    assert (run.code, len(error_lines)) == (1, 7)
+    assert error_lines[0].startswith("quorum: There is no command /nope; the commands are: /help, ")
+    assert all(line.startswith("quorum: ") for line in error_lines)
     assert run.out.splitlines()[0] == "Vell"
 
 
@@ -104,7 +107,7 @@ def test_a_conversation_is_saved_as_markdown_and_as_json(chat: Quorum) -> None:
     assert exchanges[1]["result"]["question"] == STANDALONE_QUESTION
 
 
-def test_saving_never_replaces_a_foreign_file(chat: Quorum) -> None:
+def test_saving_never_replaces_a_file_that_the_chat_did_not_write(chat: Quorum) -> None:
     Path("notes.md").write_text("mine")
     run = chat("Where is the Lumen Tower?", "/save notes.md", "/save nowhere/notes.md")
     assert run.code == 1
@@ -115,13 +118,15 @@ def test_saving_never_replaces_a_foreign_file(chat: Quorum) -> None:
 
 def test_history_lists_the_questions_and_quit_ends_the_chat(chat: Quorum) -> None:
     run = chat("Where is the Lumen Tower?", "/history", "/quit", "Where is the Lumen Tower?")
+    # The first two lines are the answer to the first question and its source. The last question is not asked.
     assert run.out.splitlines()[2:] == ["> Where is the Lumen Tower?", "Vell"]
 
 
 def test_help_names_every_command(chat: Quorum) -> None:
     run = chat("/help", "/nope")
+    # The message about the unknown command /nope lists all commands.
     commands = run.err.partition("the commands are: ")[2].strip().rstrip(".").split(", ")
-    assert [line.split()[0] for line in run.out.splitlines()] == [name for name in commands if name != "/help"]
+    assert [line.split()[0] for line in run.out.splitlines()] == [command for command in commands if command != "/help"]
 
 
 def test_an_unknown_method_is_refused_at_once(quorum: Quorum) -> None:
@@ -137,3 +142,5 @@ def test_a_long_answer_is_printed_once(chat: Quorum, openai_server: OpenAIServer
     run = chat("/set answer_type=long", "Where is the Lumen Tower?")
     assert (run.code, run.err) == (0, "")
     assert run.out.splitlines()[1] == long_answer
+    assert run.out.count(long_answer) == 1
+    assert run.out.count(long_answer) == 1

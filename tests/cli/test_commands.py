@@ -164,7 +164,7 @@ def test_failed_questions_are_counted_with_their_cause_and_make_exit_code_1(
     assert run.code == 1
     assert "errors" in run.out.splitlines()[0]
     assert "1 answer failed (" in run.err
-    assert "not today); the same command again asks only those." in run.err
+    assert "not today); run the same command again to ask only those." in run.err
 
 
 def test_the_commonest_cause_of_failures_is_named(quorum: Quorum, tmp_path: Path, openai_server: OpenAIServer) -> None:
@@ -177,7 +177,7 @@ def test_the_commonest_cause_of_failures_is_named(quorum: Quorum, tmp_path: Path
     command = ("eval", "data.jsonl", "--methods", "concat", "--model", "openai:test", "--concurrency", "1")
     run = quorum(*command)
     assert "3 answers failed (2 of them: " in run.err
-    assert "often); the same" in run.err
+    assert "often); run the same command again" in run.err
     openai_server.reply("Paris")
     second_run = quorum(*command)
     assert second_run.code == 0

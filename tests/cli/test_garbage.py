@@ -10,10 +10,12 @@ usual_threshold = gc.get_threshold()
 garbage.OBJECTS_BEFORE_COLLECTION = 5000
 garbage.delay_garbage_collection()
 living_objects = [[number] for number in range(4000)]
+# no collection yet: the threshold is 5000, and no object is frozen (exempt from collections)
 print(gc.get_threshold() == usual_threshold, gc.get_freeze_count() > 4000)
 for number in range(20000):
     ring = []
     ring.append(ring)  # garbage that only the collector finds
+# the first collection has restored the threshold and frozen the living objects; later ones have removed the rings
 print(gc.get_threshold() == usual_threshold, gc.get_freeze_count() > 4000)
 print(len(gc.get_objects()) < 20000)
 """

@@ -1,4 +1,4 @@
-"""`quorum index` and `quorum collections`: what they print, keep, and say when they are stopped."""
+"""What `quorum index` and `quorum collections` print and store, and what they say if they are interrupted."""
 
 import json
 import os
@@ -8,7 +8,7 @@ import pytest
 from awkward_documents import FILLER_TEXT
 from quorum_command import Quorum
 
-from quorum.cli.progress import TimeLeft, describe_index_progress, format_duration, index_progress
+from quorum.cli.progress import TimeLeft, describe_index_progress, format_duration, show_index_progress
 from quorum.documents.document import Document
 from quorum.documents.readers import READERS
 from quorum.retrievers.index_report import IndexProgress
@@ -16,6 +16,7 @@ from quorum.retrievers.index_report import IndexProgress
 
 @pytest.fixture
 def docs(tmp_path: Path) -> Path:
+    """A folder with one Markdown document."""
     folder = tmp_path / "docs"
     folder.mkdir()
     (folder / "handbook.md").write_text("# Handbook\n\n## Leave\n\nParents may take fourteen weeks of leave.\n")
@@ -30,10 +31,11 @@ def test_the_last_line_summarizes_the_indexing(docs: Path, quorum: Quorum) -> No
     (docs / "old.bak").write_text("x")
     (docs / ".gitignore").write_text("*.bak\n")
     run = quorum("index", docs, "--collection", "notes")
-    assert run.out == ("notes: 4 added, 1 skipped; 3 passages in all; 1 duplicate passage left out.\n")
+    assert run.out == "notes: 4 added, 1 skipped; 3 passages in all; 1 duplicate passage left out.\n"
     assert run.err.splitlines() == [
         f"quorum: skipped {docs}/image.png: files of type '.png' are not read",
-        f"quorum: {docs}/latin.txt: read as Windows-1252, which was assumed: it is not UTF-8 and names no encoding",
+        f"quorum: {docs}/latin.txt: read as Windows-1252, which was assumed: "
+        "the text is not UTF-8 and names no encoding",
         "quorum: 1 file or folder left out by .gitignore; --no-gitignore reads them",
     ]
     assert run.code == 0
@@ -80,7 +82,7 @@ def test_ctrl_c_reports_the_stored_part_and_the_same_command_continues(
 
 def test_without_a_terminal_a_line_comes_every_ten_seconds(capsys: pytest.CaptureFixture[str]) -> None:
     times = iter([0.0, 1.0, 9.9, 10.0, 15.0, 20.0])
-    with index_progress(clock=lambda: next(times)) as watch:
+    with show_index_progress(clock=lambda: next(times)) as watch:
         for number in range(1, 6):
             watch(IndexProgress(number * 100, number, 10, number / 10, f"/docs/{number}.txt"))
     assert capsys.readouterr().err.splitlines() == [
@@ -96,6 +98,7 @@ def test_the_remaining_time_is_shown_once_stable_and_follows_the_speed() -> None
     assert steady_estimates[-1] == pytest.approx(25.0)
     later_estimates = [time_left.update(0.5 + 0.005 * second, now=25.0 + second) or 0.0 for second in range(1, 90)]
     assert later_estimates[0] == pytest.approx(25, rel=0.1)  # one slow second changes little
+    # after 89 slower seconds 0.945 of the work is done, and the rest goes on at 0.005 a second
     assert later_estimates[-1] == pytest.approx((1 - 0.945) / 0.005, rel=0.2)
 
 
@@ -122,7 +125,7 @@ def test_an_answer_names_its_place_in_the_document(docs: Path, quorum: Quorum) -
     assert passage["places"][0]["headings"] == ["Leave"]
     assert passage["id"] not in run.out
     trace = quorum(*ask_command, "--trace").out
-    assert f"{passage['id']}" in trace
+    assert passage["id"] in trace
     assert "score" in trace
 
 
@@ -140,7 +143,7 @@ def test_collections_are_listed_shown_renamed_and_removed(docs: Path, quorum: Qu
     assert "fourteen" in quorum("ask", "How many weeks?", "--collection", "minutes", "--method", "concat").out
     run = quorum("collections", "rename", "minutes", "minutes")
     assert (run.code, "already" in run.err) == (2, True)
-    assert quorum("collections", "rename", "minutes", "sample").code == 2
+    assert quorum("collections", "rename", "minutes", "sample").code == 2  # a name that Quorum reserves
     assert quorum("collections", "show", "notes").code == 2
     assert "There is no collection 'minutes'" in quorum("collections", "--store", "other", "rm", "minutes").err
     assert quorum("collections", "rm", "minutes").out == "minutes is removed.\n"
@@ -179,23 +182,23 @@ def test_collections_made_by_evaluations_are_marked_and_cleared(docs: Path, quor
     assert [item["name"] for item in json.loads(quorum("collections", "list", "--json").out)] == ["notes"]
 
 
-@pytest.mark.parametrize("name", ["pipe", "/dev/zero"])
+@pytest.mark.parametrize("path", ["pipe", "/dev/zero"])
 def test_a_path_that_is_no_file_or_folder_is_refused_in_one_sentence(
-    name: str, docs: Path, quorum: Quorum, tmp_path: Path
+    path: str, docs: Path, quorum: Quorum, tmp_path: Path
 ) -> None:
     os.mkfifo(tmp_path / "pipe")
     quorum("index", docs, "--collection", "notes")
-    run = quorum("index", tmp_path / name, "--collection", "notes")
+    run = quorum("index", tmp_path / path, "--collection", "notes")
     assert (run.code, run.out, run.err.count("\n")) == (2, "", 1)
     assert "cannot be indexed" in run.err
 
 
 @pytest.mark.parametrize("where", ["--passages", "examples", "eval"])
-@pytest.mark.parametrize("kind", ["pipe", "/dev/zero"])
+@pytest.mark.parametrize("endless_file", ["pipe", "/dev/zero"])
 @pytest.mark.usefixtures("sample_vectors")
-def test_files_that_never_end_are_refused(where: str, kind: str, quorum: Quorum, tmp_path: Path) -> None:
+def test_files_that_never_end_are_refused(where: str, endless_file: str, quorum: Quorum, tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
-    path = str(tmp_path / kind)
+    path = str(tmp_path / endless_file)
     command = {
         "--passages": ("ask", "Who?", "--passages", path),
         "examples": ("ask", "Who?", "--method", "cot", "--set", f"examples={path}"),

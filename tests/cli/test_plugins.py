@@ -1,4 +1,4 @@
-"""Every command offers what the example package adds; a package that fails breaks nothing."""
+"""Every command offers what the package of examples/plugin adds. If a package fails, Quorum works without it."""
 
 import json
 from pathlib import Path
@@ -26,7 +26,7 @@ QUESTIONS = [
 
 
 @pytest.fixture
-def data(tmp_path: Path) -> Path:
+def questions_file(tmp_path: Path) -> Path:
     path = tmp_path / "data.jsonl"
     path.write_text("".join(json.dumps(line) + "\n" for line in QUESTIONS), encoding="utf-8")
     return path
@@ -45,8 +45,10 @@ def test_a_plugins_method_is_listed_drawn_and_asked(quorum: Quorum) -> None:
 
 
 @pytest.mark.usefixtures("example_plugin")
-def test_a_plugins_method_and_metric_are_columns_of_an_evaluation(quorum: Quorum, data: Path, tmp_path: Path) -> None:
-    run = quorum("eval", str(data), "--methods", "concat,shout", "--out", str(tmp_path / "out"))
+def test_a_plugins_method_and_metric_are_columns_of_an_evaluation(
+    quorum: Quorum, questions_file: Path, tmp_path: Path
+) -> None:
+    run = quorum("eval", str(questions_file), "--methods", "concat,shout", "--out", str(tmp_path / "out"))
     assert run.code == 0
     assert "brevity" in run.out
     assert {row["method"]: row["brevity"] for row in read_rows(tmp_path / "out")} == {"concat": 0.5, "shout": 0.5}
@@ -57,10 +59,10 @@ def test_a_plugins_method_and_metric_are_columns_of_an_evaluation(quorum: Quorum
 
 @pytest.mark.usefixtures("example_plugin")
 def test_the_list_of_methods_includes_a_plugins_method_and_a_comparison_reports_it(
-    quorum: Quorum, data: Path, tmp_path: Path
+    quorum: Quorum, questions_file: Path, tmp_path: Path
 ) -> None:
     assert list(list_methods()) == [*METHODS, "shout"]
-    run = quorum("compare", "given", str(data), "--methods", "concat,shout", "--out", str(tmp_path / "out"))
+    run = quorum("compare", "given", str(questions_file), "--methods", "concat,shout", "--out", str(tmp_path / "out"))
     assert run.code == 0
     report = (tmp_path / "out" / "report.md").read_text(encoding="utf-8")
     assert "| shout |" in report
@@ -70,12 +72,13 @@ def test_the_list_of_methods_includes_a_plugins_method_and_a_comparison_reports_
 
 
 @pytest.mark.usefixtures("example_plugin")
-def test_a_plugins_retriever_is_chosen_by_an_option(quorum: Quorum, data: Path, tmp_path: Path) -> None:
+def test_a_plugins_retriever_is_chosen_by_an_option(quorum: Quorum, questions_file: Path, tmp_path: Path) -> None:
     assert list(list_retrievers()) == [*RETRIEVERS, "titles"]
-    command = ("eval", str(data), "--methods", "concat", "--corpus", "pool", "--retriever", "titles", "--k", "1")
-    assert quorum(*command, "--store", str(tmp_path / "store"), "--out", str(tmp_path / "out")).code == 0
+    command = ("eval", str(questions_file), "--methods", "concat", "--corpus", "pool")
+    options = ("--retriever", "titles", "--k", "1", "--store", str(tmp_path / "store"), "--out", str(tmp_path / "out"))
+    assert quorum(*command, *options).code == 0
     assert {row["id"]: row["passages"] for row in read_rows(tmp_path / "out")} == {"1": ["p1"], "2": ["p2"]}
-    run = quorum("ask", "Who?", "--retriever", "tittles")
+    run = quorum("ask", "Who?", "--retriever", "tittles")  # misspelt on purpose
     assert (run.code, "choose one of: hybrid, chroma, bm25, colbert:MODEL, titles." in run.err) == (2, True)
 
 
@@ -91,10 +94,10 @@ def test_a_plugins_file_type_is_indexed(quorum: Quorum, tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("example_plugin")
-def test_the_file_for_studio_names_a_plugins_graph() -> None:
+def test_langgraph_json_names_a_plugins_graph() -> None:
     graphs = json.loads(make_langgraph_json())["graphs"]
-    places = (graphs["shout"]["path"], graphs["concat"]["path"])
-    assert places == ("quorum_example:graph", "quorum.graphs.concat:graph")
+    paths = (graphs["shout"]["path"], graphs["concat"]["path"])
+    assert paths == ("quorum_example:graph", "quorum.graphs.concat:graph")
 
 
 def test_a_broken_package_leaves_quorum_unchanged(
@@ -110,7 +113,7 @@ def test_a_broken_package_leaves_quorum_unchanged(
     assert "broken" not in run.out
     assert list(list_retrievers()) == list(RETRIEVERS)
     assert list(list_methods()) == list(METHODS)
-    assert len(caplog.messages) == 3
+    assert len(caplog.messages) == 3  # one for each entry point
     assert all("broken-package" in message for message in caplog.messages)
     forget_plugins()
 
@@ -120,13 +123,14 @@ def test_a_metric_that_fails_causes_a_warning_and_a_null_value(
     monkeypatch: pytest.MonkeyPatch,
     caplog: pytest.LogCaptureFixture,
     quorum: Quorum,
-    data: Path,
+    questions_file: Path,
 ) -> None:
+    # The first metric raises an error, and the second returns a text instead of a number.
     code = "def fails(outputs, reference):\n    raise ValueError('no luck')\n\ndef text(*_):\n    return 'long'\n"
     entry_points = {"quorum.metrics": {"fails": "failing_metric:fails", "text": "failing_metric:text"}}
     (site := tmp_path / "site").mkdir()
     install_plugin(site, monkeypatch, "failing-metric", code, entry_points)
-    run = quorum("eval", str(data), "--methods", "concat", "--out", str(tmp_path / "out"))
+    run = quorum("eval", str(questions_file), "--methods", "concat", "--out", str(tmp_path / "out"))
     assert run.code == 0
     assert [(row["em"], row["fails"], row["text"]) for row in read_rows(tmp_path / "out")] == [(1, None, None)] * 2
     assert (

@@ -101,7 +101,9 @@ def test_an_answer_read_from_json_holds_whole_characters() -> None:
 
 
 async def test_replies_and_data_with_half_characters_are_stored(tmp_path: Path, openai_server: OpenAIServer) -> None:
-    """The texts pass through the server, the journal and the results, and once more through the journal."""
+    """The first evaluation stores the reply in the journal; the second, in another folder, reads it from there. The
+    third finds all answers in the results of the first.
+    """
     openai_server.reply(Response("Par\ud83dis", usage=None))
     record = {"id": "1\ud83d", "question": "Who \ud83d?", "answers": ["\ud83dx"]}
     passages = [{"id": "a\ud83d", "title": "\ud83d", "text": "Par\ud83dis"}]

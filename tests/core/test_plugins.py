@@ -12,6 +12,7 @@ from plugin_package import install_plugin
 from quorum.core.plugins import add_plugins, forget_plugins, load_plugins
 
 GROUP = "quorum.metrics"
+BUILT_IN = {"taken_name": "built-in object"}
 
 
 @pytest.fixture(autouse=True)
@@ -21,6 +22,7 @@ def forget_plugins_afterwards() -> Iterator[None]:
 
 
 def expect_text(name: str, value: object) -> str:
+    """The argument `convert` of `add_plugins` in these tests: it accepts only texts."""
     if not isinstance(value, str):
         raise TypeError(f"{name} is no text")
     return value
@@ -51,7 +53,7 @@ def test_a_package_is_loaded_once_and_only_when_its_group_is_asked_for(
 
 
 @pytest.mark.parametrize(
-    ("code", "value", "reason"),
+    ("code", "target", "reason"),
     [
         ("raise RuntimeError('no luck')", "plug_bad:thing", "no luck"),
         ("import no_such_module_at_all", "plug_bad:thing", "no_such_module_at_all"),
@@ -64,10 +66,10 @@ def test_a_broken_package_causes_one_warning_that_names_it(
     monkeypatch: pytest.MonkeyPatch,
     caplog: pytest.LogCaptureFixture,
     code: str,
-    value: str,
+    target: str,
     reason: str,
 ) -> None:
-    install_plugin(tmp_path, monkeypatch, "plug-bad", code, {GROUP: {"first": value}})
+    install_plugin(tmp_path, monkeypatch, "plug-bad", code, {GROUP: {"first": target}})
     install_plugin(tmp_path, monkeypatch, "plug-good", "thing = 'one'", {GROUP: {"second": "plug_good:thing"}})
     with caplog.at_level(logging.WARNING, "quorum"):
         assert load_plugins(GROUP) == {"second": "one"}
@@ -93,16 +95,16 @@ def test_a_registry_lists_built_in_entries_before_installed_ones(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     install_plugin(tmp_path, monkeypatch, "plug-one", "thing = 'one'", {GROUP: {"first": "plug_one:thing"}})
-    assert list(add_plugins(GROUP, {"ours": "us"}, expect_text).items()) == [("ours", "us"), ("first", "one")]
+    assert list(add_plugins(GROUP, BUILT_IN, expect_text).items()) == [*BUILT_IN.items(), ("first", "one")]
 
 
 def test_a_plugin_with_a_taken_name_or_of_a_wrong_type_is_left_out_with_a_warning(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    points = {GROUP: {"ours": "plug_one:thing", "number": "plug_one:number"}}
-    install_plugin(tmp_path, monkeypatch, "plug-one", "thing = 'one'\nnumber = 1", points)
+    entry_points = {GROUP: {"taken_name": "plug_one:thing", "number": "plug_one:number"}}
+    install_plugin(tmp_path, monkeypatch, "plug-one", "thing = 'one'\nnumber = 1", entry_points)
     for _ in range(2):
-        assert add_plugins(GROUP, {"ours": "us"}, expect_text) == {"ours": "us"}
+        assert add_plugins(GROUP, BUILT_IN, expect_text) == BUILT_IN
     assert [("number is no text" in message, "of that name" in message) for message in caplog.messages] == [
         (True, False),
         (False, True),
@@ -113,7 +115,9 @@ def test_a_plugin_with_a_taken_name_or_of_a_wrong_type_is_left_out_with_a_warnin
 def test_a_warning_names_the_package_whose_object_was_loaded(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """Two packages give the same name, and the first fails to load: the object is that of the second."""
+    """Two packages use the same entry point name. plug-a fails to load, so plug-b's object is taken; as it is no text,
+    the second warning is about plug-b.
+    """
     install_plugin(tmp_path, monkeypatch, "plug-a", "raise RuntimeError('no luck')", {GROUP: {"number": "plug_a:one"}})
     install_plugin(tmp_path, monkeypatch, "plug-b", "one = 1", {GROUP: {"number": "plug_b:one"}})
     assert add_plugins(GROUP, {}, expect_text) == {}

@@ -30,9 +30,9 @@ def test_new_files_are_private(tmp_path: Path) -> None:
     make_private_folder(folder)
     make_private_file(folder / "one")
     with open_private_text(folder / "two") as file:
-        file.write("caf\ud800é")
-    with open_private_bytes(folder / "three", "a+b") as lines:
-        lines.write(b"x\n")
+        file.write("caf\ud800é")  # \ud800 cannot be encoded, so a "?" is written in its place
+    with open_private_bytes(folder / "three", "a+b") as binary_file:
+        binary_file.write(b"x\n")
     assert [read_mode(item) for item in (tmp_path / "a", folder)] == [0o700, 0o700]
     assert [read_mode(folder / name) for name in ("one", "two", "three")] == [0o600] * 3
     assert (folder / "two").read_text(encoding="utf-8") == "caf?é"

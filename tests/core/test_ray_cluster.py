@@ -298,7 +298,7 @@ def test_an_unreadable_line_is_an_error_after_the_passages_before_it(tmp_path: P
         tmp_path,
         [(Passage(id="p", title="", text="x"), None)],
         skipped=[("x, line 2", "no JSON")],
-        lines=2,
+        line_count=2,
         stop_reason="cut",
     )
     report, progress_counts = IndexReport(), []

@@ -6,7 +6,7 @@ import pytest
 
 from quorum.core.redaction import redact_secrets
 
-LOGIN = "https://alice:hunter22@models.example:8443/v1"
+URL_WITH_LOGIN = "https://alice:hunter22@models.example:8443/v1"
 
 
 @pytest.mark.parametrize(
@@ -29,13 +29,14 @@ LOGIN = "https://alice:hunter22@models.example:8443/v1"
 def test_credentials_are_taken_out(text: str) -> None:
     redacted_text = redact_secrets(text)
     assert "0123secret" not in redacted_text
-    assert redacted_text.split()[0] == text.split()[0] or "***" in redacted_text.split()[0]
+    first_word, redacted_first_word = text.split()[0], redacted_text.split()[0]
+    assert redacted_first_word == first_word or "***" in redacted_first_word  # the rest of the text stays
 
 
 def test_a_password_of_an_address_in_the_environment_is_taken_out(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("OPENAI_BASE_URL", LOGIN.replace("hunter22", "hunter%2322"))
-    header_value = base64.b64encode(b"alice:hunter#22").decode()
-    for secret in ("hunter%2322", "hunter#22", header_value):
+    monkeypatch.setenv("OPENAI_BASE_URL", URL_WITH_LOGIN.replace("hunter22", "hunter%2322"))
+    basic_authentication = base64.b64encode(b"alice:hunter#22").decode()
+    for secret in ("hunter%2322", "hunter#22", basic_authentication):
         assert redact_secrets(f"you sent {secret} to me") == "you sent *** to me"
 
 

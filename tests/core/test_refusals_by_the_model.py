@@ -1,4 +1,4 @@
-"""Refusals in which a model says that it cannot tell."""
+"""Replies in which a model says that it does not know or cannot answer count as unknown."""
 
 import pytest
 
@@ -148,5 +148,5 @@ REFUSALS = [
 
 
 @pytest.mark.parametrize("text", REFUSALS)
-def test_a_model_that_cannot_tell_gives_no_answer(text: str) -> None:
+def test_a_refusal_counts_as_unknown(text: str) -> None:
     assert is_unknown(text)

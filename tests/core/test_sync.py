@@ -127,26 +127,26 @@ def test_a_generator_that_nobody_reads_runs_nothing() -> None:
 
 
 def test_an_error_in_a_generator_reaches_the_caller() -> None:
-    async def broken() -> AsyncIterator[int]:
+    async def yield_then_fail() -> AsyncIterator[int]:
         yield 1
         raise LookupError("gone")
 
-    items = iterate_sync(broken())
+    items = iterate_sync(yield_then_fail())
     assert next(items) == 1
     with pytest.raises(LookupError, match="gone"):
         next(items)
 
 
-def test_a_generator_may_be_dropped_on_the_loop_itself() -> None:
-    """The garbage collector closes a dropped generator in the thread in which it happens to run."""
+def test_a_generator_may_be_dropped_in_the_thread_of_the_loop() -> None:
+    """The garbage collector may run in any thread, and closes a dropped generator in that thread."""
     events: list[Any] = []
     generators = [iterate_sync(yield_numbers(events))]
     next(generators[0])
 
-    async def drop() -> None:
+    async def drop_generator() -> None:
         generators.clear()
 
-    run_sync(drop())
+    run_sync(drop_generator())
     run_sync(get_loop())  # the loop runs its tasks in order, so the generator is closed by now
     assert events == [1, "closed"]
 
@@ -155,13 +155,13 @@ FORKING_SCRIPT = """
 import os
 from quorum.core.sync import run_sync
 
-async def pid():
+async def get_pid():
     return os.getpid()
 
-assert run_sync(pid()) == os.getpid()
+assert run_sync(get_pid()) == os.getpid()
 child = os.fork()
 if child == 0:
-    os._exit(0 if run_sync(pid()) == os.getpid() else 1)
+    os._exit(0 if run_sync(get_pid()) == os.getpid() else 1)
 print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
 """
 
@@ -169,7 +169,7 @@ ENDING_SCRIPT = """
 import asyncio, threading
 from quorum.core.sync import iterate_sync, run_sync
 
-async def forever():
+async def yield_forever():
     try:
         while True:
             yield 1
@@ -183,7 +183,7 @@ async def wait():
     finally:
         print("cancelled", flush=True)
 
-items = iterate_sync(forever())
+items = iterate_sync(yield_forever())
 next(items)
 started = threading.Event()
 threading.Thread(target=run_sync, args=[wait()], daemon=True).start()

@@ -1,4 +1,4 @@
-"""Published data formats: each is read from invented records of its shape."""
+"""Every published data format is read. The records are invented for these tests."""
 
 import gzip
 import json
@@ -43,27 +43,31 @@ def join_lines(*values: Any) -> str:
 
 @pytest.mark.parametrize("indent", [None, 2])
 def test_squad_records_have_their_paragraph_and_may_be_unanswerable(tmp_path: Path, indent: int | None) -> None:
-    high, built = read_records(tmp_path, json.dumps(SQUAD, indent=indent))
-    name = hash_content("Vell", TOWER)
-    assert (high["id"], high["answers"], high["gold"]) == ("s1", ["80 metres"], [name])
-    assert high["passages"] == [{"id": name, "title": "Vell", "text": TOWER}] == built["passages"]
-    assert (built["answers"], built["source"]) == ([], "data.json")
-    row = {
+    answerable, unanswerable = read_records(tmp_path, json.dumps(SQUAD, indent=indent))
+    passage_id = hash_content("Vell", TOWER)
+    assert (answerable["id"], answerable["answers"], answerable["gold"]) == ("s1", ["80 metres"], [passage_id])
+    assert answerable["passages"] == [{"id": passage_id, "title": "Vell", "text": TOWER}] == unanswerable["passages"]
+    assert (unanswerable["answers"], unanswerable["source"]) == ([], "data.json")
+    hugging_face_record = {
         "id": "r",
         "title": "Vell",
         "context": TOWER,
         "question": "High?",
         "answers": {"text": [], "answer_start": []},
     }
-    assert read_records(tmp_path, join_lines(row))[0]["gold"] == [name]
+    assert read_records(tmp_path, join_lines(hugging_face_record))[0]["gold"] == [passage_id]
 
 
 def test_nq_open_and_flashrag_lists_of_answers_are_read(tmp_path: Path) -> None:
     first_record, second_record = read_records(tmp_path, join_lines(NQ, NQ | {"answer": "1412"}))
     assert (first_record["id"], second_record["id"]) == ("1", "2")
     assert (first_record["answers"], second_record["answers"]) == (["1412", "in 1412"], ["1412"])
-    (flash,) = read_records(tmp_path, join_lines(FLASHRAG))
-    assert (flash["id"], flash["answers"], flash["meta"]) == ("dev_0", ["Ann"], {"level": "easy"})
+    (flashrag_record,) = read_records(tmp_path, join_lines(FLASHRAG))
+    assert (flashrag_record["id"], flashrag_record["answers"], flashrag_record["meta"]) == (
+        "dev_0",
+        ["Ann"],
+        {"level": "easy"},
+    )
 
 
 @pytest.mark.parametrize("content", [json.dumps(TRIVIAQA), join_lines(TRIVIAQA_HUGGING_FACE)])
@@ -108,10 +112,14 @@ def test_webquestions_lists_are_read(tmp_path: Path) -> None:
 
 
 def test_fever_records_have_labels_and_evidence(tmp_path: Path) -> None:
-    refuted_claim, unknown = read_records(tmp_path, join_lines(FEVER, FEVER_UNKNOWN))
+    refuted_claim, undecided_claim = read_records(tmp_path, join_lines(FEVER, FEVER_UNKNOWN))
     assert (refuted_claim["answers"], refuted_claim["gold"]) == (["REFUTES"], ["Vell_0", "Tower_-LRB-Vell-RRB-_4"])
     assert (refuted_claim["question"], refuted_claim["meta"]) == ("Vell has no tower.", {"answer_type": "label"})
-    assert (unknown["id"], unknown["answers"], unknown["gold"]) == ("8", ["NOT ENOUGH INFO"], [])
+    assert (undecided_claim["id"], undecided_claim["answers"], undecided_claim["gold"]) == (
+        "8",
+        ["NOT ENOUGH INFO"],
+        [],
+    )
 
 
 def test_asqa_records_name_their_split_and_alce_adds_documents(tmp_path: Path) -> None:
@@ -120,16 +128,16 @@ def test_asqa_records_name_their_split_and_alce_adds_documents(tmp_path: Path) -
     assert dev["answers"] == ["The base is of 1412, the roof of 1420."]
     assert dev["meta"]["short_answers"] == [["1412"], ["1420", "in 1420"]]
     assert dev["meta"]["answer_type"] == "long"
-    (alce,) = read_records(tmp_path, json.dumps(ALCE))
-    assert (alce["id"], alce["passages"]) == ("42", [{"id": "9", "title": "Vell", "text": TOWER}])
-    assert alce["answers"] == dev["answers"]
+    (alce_record,) = read_records(tmp_path, json.dumps(ALCE))
+    assert (alce_record["id"], alce_record["passages"]) == ("42", [{"id": "9", "title": "Vell", "text": TOWER}])
+    assert alce_record["answers"] == dev["answers"]
 
 
 def test_kilt_records_have_answers_and_provenance(tmp_path: Path) -> None:
-    built, claim = read_records(tmp_path, join_lines(KILT, KILT_FEVER))
-    assert (built["answers"], built["gold"]) == (["1412", "in 1412"], ["77:2", "77:3", "78:1"])
-    assert built["meta"] == {"gold_articles": [["77"], ["78", "Orm"]]}
-    assert claim["meta"] == {"answer_type": "label", "labels": ["SUPPORTS", "REFUTES"]}
+    question_record, claim_record = read_records(tmp_path, join_lines(KILT, KILT_FEVER))
+    assert (question_record["answers"], question_record["gold"]) == (["1412", "in 1412"], ["77:2", "77:3", "78:1"])
+    assert question_record["meta"] == {"gold_articles": [["77"], ["78", "Orm"]]}
+    assert claim_record["meta"] == {"answer_type": "label", "labels": ["SUPPORTS", "REFUTES"]}
 
 
 def test_kilts_conversations_and_long_answers_get_their_tasks(tmp_path: Path) -> None:
@@ -141,12 +149,12 @@ def test_kilts_conversations_and_long_answers_get_their_tasks(tmp_path: Path) ->
     dialogue, long_answer = read_records(tmp_path, join_lines(conversation, long_question))
     assert dialogue["question"] == "User: I like hockey.\nAssistant: So do I.\nUser: Who won?"
     assert [item["meta"]["answer_type"] for item in (dialogue, long_answer)] == ["dialogue", "long"]
-    for name, kind in (("wow-dev-kilt.jsonl", "dialogue"), ("eli5-dev-kilt.jsonl", "long"), ("nq.jsonl", None)):
+    for name, task in (("wow-dev-kilt.jsonl", "dialogue"), ("eli5-dev-kilt.jsonl", "long"), ("nq.jsonl", None)):
         path = tmp_path / name
         path.write_text(json.dumps({"id": "1", "input": "I like it.", "output": [{"answer": "Me too."}]}))
         (record,) = read_questions(path)
-        assert record["meta"].get("answer_type") == kind
-        assert record["question"] == ("User: I like it." if kind == "dialogue" else "I like it.")
+        assert record["meta"].get("answer_type") == task
+        assert record["question"] == ("User: I like it." if task == "dialogue" else "I like it.")
 
 
 @pytest.mark.parametrize("content", [json.dumps(DPR), join_lines(*DPR)])
@@ -178,14 +186,14 @@ def test_a_table_is_read_by_its_header(tmp_path: Path, content: str) -> None:
 def test_quorums_own_records_are_read_one_at_a_time(tmp_path: Path) -> None:
     (record,) = read_records(tmp_path, join_lines(QUORUM_RECORD | {"source": "here"}))
     assert record == {**QUORUM_RECORD, "id": "3", "source": "here"}
-    path = tmp_path / "half.jsonl"
+    path = tmp_path / "broken_second_line.jsonl"
     path.write_text(join_lines(QUORUM_RECORD) + "{", encoding="utf-8")
     assert next(iter(read_questions(path)))["id"] == "3"
 
 
 @pytest.mark.parametrize("content", [json.dumps(SQUAD), join_lines(NQ), "question,answers\nWho?,Ann\n"])
 @pytest.mark.parametrize("name", ["data.gz", "data.unnamed"])
-def test_gzip_is_recognised_by_the_files_name_and_by_its_bytes(tmp_path: Path, content: str, name: str) -> None:
+def test_a_gzip_file_is_read_whether_or_not_its_name_ends_in_gz(tmp_path: Path, content: str, name: str) -> None:
     unpacked_records = read_records(tmp_path, content, "data")
     (tmp_path / name).write_bytes(gzip.compress(content.encode()))
     assert [{**r, "source": ""} for r in read_questions(tmp_path / name)] == [

@@ -43,15 +43,15 @@ def test_silver_lines_and_their_statistics_are_written(name: str, tmp_path: Path
     assert (statistics.questions, statistics.with_silver) == (5, 3)
     assert statistics.words_before == pytest.approx((14 + 4 + 6 + 4 + 11) / 5)
     assert statistics.words_after == pytest.approx((5 + 3 + 5) / 5)
-    # The means are over q1, q2 and q5: q3's answer is a verdict, and q4 has no answer. In q1, the answer is 1 of the
-    # 13 tokens of the passages and 1 of the 5 tokens of the silver; in q5, 1 of 11 and 1 of 5; in q2, none. Articles
-    # are not counted.
+    # Both precisions are means over q1, q2 and q5, because q3's answer is a verdict and q4 has no answer. In q1, 1 of
+    # the 13 tokens of the passages and 1 of the 5 tokens of the silver is the answer; in q5, 1 of 11 and 1 of 5; in q2,
+    # no token is. Articles are not counted as tokens.
     assert statistics.precision_before == pytest.approx((1 / 13 + 1 / 11) / 3, abs=1e-9)
     assert statistics.precision_after == pytest.approx((1 / 5 + 1 / 5) / 3)
     assert list(out.parent.iterdir()) == [out]
 
 
-def test_top_unit_k_and_limit_choose_what_is_written(tmp_path: Path) -> None:
+def test_the_settings_top_unit_k_and_limit_choose_what_is_written(tmp_path: Path) -> None:
     data, out = write_records(tmp_path / "data.jsonl"), tmp_path / "silver.jsonl"
     write_silver(data, out, replace(STRINC, top="per_passage"))
     assert list_silver_texts(out)[4] == ["Built in 1950 by Lee.", "Painted in 1950."]
@@ -69,7 +69,7 @@ def test_the_answer_type_of_a_record_is_written(tmp_path: Path) -> None:
     assert [line["answer_type"] for line in read_silver(out)] == ["long", "label"]
 
 
-def test_the_answer_type_of_the_command_is_written_to_the_file(tmp_path: Path) -> None:
+def test_the_answer_type_of_the_recipe_is_written_to_the_file(tmp_path: Path) -> None:
     data, out, scorer = (
         write_records(tmp_path / "data.jsonl", RECORDS[:1]),
         tmp_path / "silver.jsonl",
@@ -79,7 +79,8 @@ def test_the_answer_type_of_the_command_is_written_to_the_file(tmp_path: Path) -
     write_silver(data, out, recipe, scorer=scorer)
     assert [line["answer_type"] for line in read_silver(out)] == ["dialogue"]
     assert all(prompt.endswith("Conversation:\nWhich, 1?\nNext turn:") for prompt, _ in scorer.pairs)
-    # The prompt with which filco asks for the answer, with one sentence as its only passage.
+    # The scorer gets the prompt with which `filco` asks for the answer: first without a passage, then with each
+    # sentence as the only passage. The third prompt holds the second sentence.
     assert "[1] T\nIt is old.\n" in scorer.pairs[2][0]
 
 
@@ -94,7 +95,7 @@ class RecordingScorer:
         return [0.0 for _ in pairs]
 
 
-def test_the_measure_may_follow_the_answer_type(tmp_path: Path) -> None:
+def test_the_measure_auto_depends_on_the_answer_type(tmp_path: Path) -> None:
     typed_records = [
         RECORDS[0],
         {**RECORDS[0], "id": "d", "meta": {"answer_type": "dialogue"}},
@@ -112,8 +113,8 @@ def test_the_measure_may_follow_the_answer_type(tmp_path: Path) -> None:
 
 
 def test_lexical_counts_words_like_the_paper_or_characters_like_its_published_code(tmp_path: Path) -> None:
-    """No sentence scores more than LEXICAL's own threshold of 0.5. Only if characters are counted, a sentence without a
-    word of the answer scores more than 0.3.
+    """No sentence exceeds 0.5, the default threshold of the measure lexical. A sentence without a word of the answer
+    exceeds 0.3 only if characters are counted.
     """
     data, out = write_records(tmp_path / "data.jsonl", RECORDS[:2]), tmp_path / "silver.jsonl"
     texts = {}
@@ -138,8 +139,9 @@ def test_mostly_empty_silver_is_reported(tmp_path: Path, capsys: pytest.CaptureF
 
 
 class InterruptedScorer:
-    """A scorer that raises SIGINT, as Ctrl-C does, in its request number `interrupted_request`, counted from 1; with 0,
-    in none.
+    """A scorer that raises SIGINT, as Ctrl-C does, in one of its requests.
+
+    interrupted_request: the number of this request, counted from 1; 0: no request is interrupted.
     """
 
     def __init__(self, interrupted_request: int) -> None:
@@ -164,6 +166,7 @@ def test_a_continued_run_writes_the_same_bytes(tmp_path: Path) -> None:
         write_silver(data, interrupted_file, cxmi, scorer=scorer)
     assert not interrupted_file.exists()
     (part,) = tmp_path.glob(".broken.jsonl.*.part")
+    # 16 questions are processed at the same time, one request for each: request 40 belongs to the third batch.
     assert part.read_text(encoding="utf-8").count("\n") == 32
     with part.open("a", encoding="utf-8") as file:
         file.write('{"id": "m32", "quest')  # the process was killed while it wrote a line
@@ -183,7 +186,7 @@ def test_a_changed_recipe_or_data_set_starts_over(tmp_path: Path) -> None:
     with pytest.raises(KeyboardInterrupt):
         write_silver(data, out, cxmi, scorer=InterruptedScorer(40))
     (part,) = tmp_path.glob(".silver.jsonl.*.part")
-    assert part.read_text(encoding="utf-8").count("\n") == 32
+    assert part.read_text(encoding="utf-8").count("\n") == 32  # two batches of 16 questions
     write_silver(data, out)
     first_content = out.read_bytes()
     assert [(line["id"], line["measure"]) for line in read_silver(out)] == [(r["id"], "strinc") for r in records]

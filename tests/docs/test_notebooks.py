@@ -18,12 +18,12 @@ def join_source(cell: dict[str, Any]) -> str:
     return "".join(cell["source"])
 
 
-def read_cells(path: Path, kind: str) -> list[dict[str, Any]]:
-    return [cell for cell in json.loads(path.read_text(encoding="utf-8"))["cells"] if cell["cell_type"] == kind]
+def read_cells(path: Path, cell_type: str) -> list[dict[str, Any]]:
+    return [cell for cell in json.loads(path.read_text(encoding="utf-8"))["cells"] if cell["cell_type"] == cell_type]
 
 
 def parse_code(path: Path) -> ast.Module:
-    """All code of a notebook as one program, in which `await` may stand at the top."""
+    """All code of a notebook as one program, which may use `await` outside functions. Raises `SyntaxError`."""
     code = "\n".join(map(join_source, read_cells(path, "code")))
     compile(code, path.name, "exec", flags=ast.PyCF_ALLOW_TOP_LEVEL_AWAIT)
     return ast.parse(code)
@@ -35,11 +35,11 @@ def test_there_are_five_notebooks() -> None:
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
 class TestNotebook:
-    def test_it_holds_no_outputs(self, path: Path) -> None:
+    def test_its_cells_hold_no_outputs_and_no_metadata(self, path: Path) -> None:
         assert all((cell["outputs"], cell["execution_count"]) == ([], None) for cell in read_cells(path, "code"))
         assert all(cell["metadata"] == {} for cell in [*read_cells(path, "code"), *read_cells(path, "markdown")])
 
-    def test_it_names_no_machine(self, path: Path) -> None:
+    def test_it_holds_no_local_paths_no_key_and_no_metadata_but_its_kernel_and_language(self, path: Path) -> None:
         text = path.read_text(encoding="utf-8")
         assert not re.search(r"/(home|root|Users|work|tmp)/|[A-Z]:\\\\|sk-[A-Za-z0-9]{8}", text)
         metadata = json.loads(text)["metadata"]
@@ -65,5 +65,5 @@ class TestNotebook:
 
     def test_the_files_it_mentions_exist(self, path: Path) -> None:
         for cell in read_cells(path, "markdown"):
-            for name in re.findall(r"`((?:docs|notebooks)/[\w./]+)`", join_source(cell)):
-                assert (ROOT / name).exists(), name
+            for mentioned_path in re.findall(r"`((?:docs|notebooks)/[\w./]+)`", join_source(cell)):
+                assert (ROOT / mentioned_path).exists(), mentioned_path

@@ -1,4 +1,4 @@
-"""The README is correct: its tables match the code, and its commands and Python examples run."""
+"""The documentation is correct: its commands and Python examples run; its tables, links and names match the code."""
 
 import re
 import shlex
@@ -21,6 +21,7 @@ COMMANDS = [
 ]
 DOC_PAGES = sorted((ROOT / "docs").rglob("*.md"))
 RECIPES = (ROOT / "docs" / "recipes.md").read_text(encoding="utf-8")
+# The Python examples, without the one that needs a running LangGraph server.
 SCRIPTS = [block for kind, block in CODE_BLOCKS if kind == "python"] + [
     block for block in re.findall(r"```python\n(.*?)```", RECIPES, re.DOTALL) if "RemoteGraph" not in block
 ]
@@ -28,7 +29,7 @@ SCRIPTS = [block for kind, block in CODE_BLOCKS if kind == "python"] + [
 
 @pytest.fixture(scope="module")
 def workplace(tmp_path_factory: pytest.TempPathFactory, copy_sample_vectors: Callable[[Path], None]) -> Path:
-    """A folder like a fresh clone, in which all of the README's lines run one after the other."""
+    """A folder like a fresh clone, in which all commands and Python examples run one after the other."""
     folder = tmp_path_factory.mktemp("clone")
     copy_sample_vectors(folder / ".quorum")
     for name in ("data", "README.md", "CONTRIBUTING.md"):
@@ -37,10 +38,10 @@ def workplace(tmp_path_factory: pytest.TempPathFactory, copy_sample_vectors: Cal
 
 
 @pytest.mark.long
-def test_commands_in_the_docs_run(
+def test_commands_in_the_readme_run(
     workplace: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """All in one test, because later commands need the files of earlier ones."""
+    """One test runs all commands, because later commands need the files of earlier ones."""
     monkeypatch.chdir(workplace)
     for line in COMMANDS:
         with pytest.raises(SystemExit) as end:
@@ -71,11 +72,11 @@ def test_every_method_has_one_section_with_its_graph() -> None:
     assert text.count("```mermaid") == len(METHODS)
 
 
-def test_the_first_block_holds_two_commands_of_the_makefile() -> None:
+def test_the_first_code_block_of_the_readme_holds_two_commands_of_the_makefile() -> None:
     targets = re.findall(r"^(\w+):.*## ", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE)
-    lines = [line.split("#")[0].split() for line in CODE_BLOCKS[0][1].splitlines()]
-    assert [word for word, _ in lines] == ["make", "make"]
-    assert {target for _, target in lines} <= set(targets)
+    commands = [line.split("#")[0].split() for line in CODE_BLOCKS[0][1].splitlines()]
+    assert [program for program, _ in commands] == ["make", "make"]
+    assert {target for _, target in commands} <= set(targets)
 
 
 def test_the_readme_names_every_folder_of_the_package() -> None:
@@ -103,18 +104,18 @@ def test_links_lead_somewhere(page: str) -> None:
 
 
 def list_anchors(text: str) -> set[str]:
-    """The names by which GitHub links a page's headings."""
+    """The anchors that GitHub gives to the headings of a page."""
     headings = re.findall(r"^#+ (.+)$", text, re.MULTILINE)
     return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
 
 
-OTHER_VARIABLES = {"HIDE_PASSAGES", "TOKEN"}  # QUORUM_... variables that are no settings
+OTHER_VARIABLES = {"HIDE_PASSAGES", "TOKEN"}  # what follows QUORUM_ in the variables that are not settings
 
 
 def test_every_setting_has_its_line_in_env_example() -> None:
     example = (ROOT / ".env.example").read_text(encoding="utf-8")
     settings = set(re.findall(r"^#QUORUM_(\w+)=", example, re.MULTILINE))
-    assert settings == {part.name.upper() for part in fields(Context)} | OTHER_VARIABLES
+    assert settings == {setting.name.upper() for setting in fields(Context)} | OTHER_VARIABLES
 
 
 def test_env_example_describes_every_setting_as_the_docs_do() -> None:
@@ -127,7 +128,7 @@ def test_env_example_describes_every_setting_as_the_docs_do() -> None:
 
 
 def test_the_values_in_env_example_are_the_defaults(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv("QUORUM_JOURNAL")
+    monkeypatch.delenv("QUORUM_JOURNAL")  # tests/conftest.py sets it
     defaults = Context()
     for name, value in re.findall(
         r"^#(QUORUM_\w+)=(.*)$", (ROOT / ".env.example").read_text(encoding="utf-8"), re.MULTILINE

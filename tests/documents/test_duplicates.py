@@ -1,5 +1,5 @@
-"""A passage is a copy if another one, not much longer, contains all its words in the same order without a gap, and if
-its title and headings are the same or empty.
+"""A passage is a copy if another passage, which is not much longer, contains all words of the copy in the same order
+without a gap. The copy's title and headings must be those of the other passage, or empty.
 """
 
 import pytest
@@ -23,7 +23,10 @@ STORED_PASSAGE = make_passage(RULE_TEXT.format(name="Kestrel", months=6, bar=2.5
 
 
 def is_found_as_copy(other: Passage, stored_passage: Passage = STORED_PASSAGE) -> bool:
-    """Whether the sketches have a value in common, and `other` is a copy of `stored_passage` or of a part of it."""
+    """Whether `other` is a copy of `stored_passage` or of a part of it, and their sketches have a hash in common.
+
+    Without a common hash, indexing would not compare the two passages.
+    """
     return bool(set(make_sketch(stored_passage)) & set(make_sketch(other))) and is_copy(
         read_words(other), read_words(stored_passage)
     )
@@ -56,15 +59,16 @@ def test_the_same_words_in_another_format_are_a_copy(text: str) -> None:
         "A hundred words more. " * 25 + STORED_PASSAGE["text"],
     ],
 )
-def test_templates_and_longer_texts_are_no_copies(text: str) -> None:
+def test_texts_with_one_other_word_or_number_and_longer_texts_are_no_copies(text: str) -> None:
     assert not is_found_as_copy(make_passage(text))
 
 
-def test_a_copy_has_the_same_title_and_headings_or_only_a_file_name() -> None:
+def test_a_copy_has_the_same_headings_and_the_same_title_or_its_file_name_as_title() -> None:
     text = STORED_PASSAGE["text"]
     assert not is_found_as_copy(make_passage(text, title="Rules of 2024"))
     assert not is_found_as_copy(make_passage(text, headings=("Kestrel",)))
     assert is_found_as_copy(make_passage(text, title="old rules", file="old rules.txt"))
+    # Here the stored passage has its file's name as title, which counts as no title, and the other one has a title.
     assert not is_found_as_copy(
         make_passage(text), stored_passage=make_passage(text, title="rules-2023", file="rules-2023.txt")
     )

@@ -1,4 +1,4 @@
-"""Reading in another process gives the same passages; a file that takes too long is skipped, and no other file."""
+"""Reading in a worker process gives the same passages as reading here; only a file that takes too long is skipped."""
 
 import os
 import zipfile
@@ -26,6 +26,7 @@ def reader() -> Iterator[GuardedReader]:
 
 @pytest.fixture
 def docs(tmp_path: Path) -> Path:
+    """A folder with one document, b.md."""
     folder = tmp_path / "docs"
     folder.mkdir()
     (folder / "b.md").write_text("---\nauthor: Mira\n---\n# Lumen\n\nThe lake is fed by the Sarn.\n")
@@ -53,7 +54,7 @@ def write_slow_file(path: Path) -> None:
         )
 
 
-def test_a_guarded_reader_gives_the_passages_of_a_direct_one(reader: GuardedReader, docs: Path) -> None:
+def test_a_guarded_reader_gives_the_passages_of_direct_reading(reader: GuardedReader, docs: Path) -> None:
     passages, notes = reader.read(docs / "b.md", 100)
     assert passages == list(read_file_passages(docs / "b.md"))
     assert notes == []
@@ -62,7 +63,7 @@ def test_a_guarded_reader_gives_the_passages_of_a_direct_one(reader: GuardedRead
     assert (path, "Windows-1252" in note) == (str(docs / "latin.md"), True)
 
 
-def test_the_reason_of_a_failure_is_returned(reader: GuardedReader, docs: Path) -> None:
+def test_a_file_that_cannot_be_read_raises_with_the_reason(reader: GuardedReader, docs: Path) -> None:
     (docs / "bad.pdf").write_bytes(b"no pdf")
     with pytest.raises(Unreadable, match="damaged, or not in the pdf format"):
         reader.read(docs / "bad.pdf", 100)

@@ -49,10 +49,10 @@ def test_encodings_are_declared_or_detected_and_reported(data: bytes, text: str,
 def test_a_note_says_why_an_encoding_was_assumed() -> None:
     data = "Köln liegt am Rhein.".encode("cp1252")
     assert decode_text(data, "cp1252").note == ""
-    assert decode_text(data).note.endswith("it is not UTF-8 and names no encoding")
+    assert decode_text(data).note.endswith("the text is not UTF-8 and names no encoding")
     assert decode_text(data, "ascii").note.endswith("the encoding that it names, 'ascii', does not fit")
     assert decode_text(data, "x-none").note.endswith("the encoding that it names, 'x-none', is unknown")
-    assert decode_text("Koeln".encode("utf-16-le"), "utf-16").note.endswith("it has NUL bytes but no byte order mark")
+    assert decode_text("Koeln".encode("utf-16-le"), "utf-16").note.endswith("has NUL bytes but no byte order mark")
 
 
 @pytest.mark.parametrize("data", [b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR", b"abc\x01\xff\xfe\x02", b"\xff\xfea"])
@@ -170,6 +170,7 @@ def test_rst_directives_include_no_file(tmp_path: Path) -> None:
     [
         ("- one\n- two", ["one", "two"]),
         (".. note:: Wait.", ["Note", "Wait."]),
+        (".. note:: See :func:`~wire.send`.", ["Note", "See wire.send."]),
         (".. highlight:: c\n\nBody.", ["Body."]),
         ("Part\n----\n\nBody.", ["Part", "Body."]),
     ],

@@ -18,7 +18,7 @@ from quorum_command import Quorum
 from quorum.evaluation.langsmith_rows import make_dated_id
 from quorum.evaluation.langsmith_upload import upload_to_langsmith
 
-KEY = "lsv2_0123456789abcdef"
+API_KEY = "lsv2_0123456789abcdef"
 LONG_TEXT = (
     "as the papers of Zanzibar have it, which were written down at length a good while after the tower was built."
 )
@@ -32,7 +32,7 @@ def workspace(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch, i
     """A LangSmith workspace that the environment variables name."""
     workspace = Workspace(**getattr(request, "param", {}))
     monkeypatch.setenv("LANGSMITH_ENDPOINT", workspace.url)
-    monkeypatch.setenv("LANGSMITH_API_KEY", KEY)
+    monkeypatch.setenv("LANGSMITH_API_KEY", API_KEY)
     get_env_var.cache_clear()
     yield workspace
     workspace.close()
@@ -61,23 +61,29 @@ def data(tmp_path: Path) -> str:
 
 
 def reply_as_reader(request: Request) -> Response:
+    """The builder of the tower in the question, if a passage of the request names him; else "unknown"."""
     number = request.text.rpartition("Who built tower ")[2][0]
     is_known = f"Builder {number} built" in request.text
     return Response(f"Builder {number}" if is_known else "unknown", usage=USAGE)
 
 
 def list_answer_runs(workspace: Workspace, project: str | None = None) -> list[dict[str, Any]]:
-    """The runs of answers, of one experiment or all."""
+    """LangSmith's runs that hold an answer (not the child runs for model calls): of the experiment whose name is
+    `project`, or of all experiments.
+    """
     runs = [run for run in workspace.runs.values() if not run.get("parent_run_id")]
     return [run for run in runs if project is None or run["session_name"] == project]
 
 
 def list_scores(workspace: Workspace, run: dict[str, Any]) -> dict[str, float]:
+    """The feedback on a run: measure -> score."""
     feedback = [item for item in workspace.feedback.values() if item["run_id"] == run["id"]]
     return {item["key"]: item["score"] for item in feedback}
 
 
-@pytest.mark.parametrize("workspace", [{"multipart": True}, {"multipart": False}], indirect=True, ids=["new", "old"])
+@pytest.mark.parametrize(
+    "workspace", [{"multipart": True}, {"multipart": False}], indirect=True, ids=["new_server", "old_server"]
+)
 def test_an_evaluation_is_a_dataset_with_an_experiment_for_each_method(
     workspace: Workspace, data: str, openai_server: OpenAIServer, quorum: Quorum
 ) -> None:
@@ -111,12 +117,12 @@ def test_an_evaluation_is_a_dataset_with_an_experiment_for_each_method(
     (calls,) = [child for child in workspace.runs.values() if child.get("parent_run_id") == run["id"]]
     assert (calls["name"], calls["run_type"]) == ("2 calls", "llm")
     model_metadata = {"ls_provider": "openai", "ls_model_name": "test"}
-    used = {"input_tokens": 200, "output_tokens": 4, "total_tokens": 204}
-    assert (model_metadata | {"usage_metadata": used}).items() <= calls["extra"]["metadata"].items()
-    given_scores = list_scores(workspace, run)
-    assert {"em": 1, "f1": 1, "unknown": 0, "recall": 1, "right_answer_among_votes": 1}.items() <= given_scores.items()
-    assert given_scores == pytest.approx({name: row[name] for name in given_scores}, abs=1e-4)
-    assert KEY not in workspace.text
+    usage = {"input_tokens": 200, "output_tokens": 4, "total_tokens": 204}
+    assert (model_metadata | {"usage_metadata": usage}).items() <= calls["extra"]["metadata"].items()
+    sent_scores = list_scores(workspace, run)
+    assert {"em": 1, "f1": 1, "unknown": 0, "recall": 1, "right_answer_among_votes": 1}.items() <= sent_scores.items()
+    assert sent_scores == pytest.approx({name: row[name] for name in sent_scores}, abs=1e-4)
+    assert API_KEY not in workspace.text
 
 
 def read_rows() -> list[dict[str, Any]]:
@@ -135,6 +141,7 @@ def test_a_repeated_upload_asks_and_sends_nothing(
     assert "has 2 experiments of these results (all sent before)" in second_run.err
     assert len(openai_server.requests) == request_count
     assert {method for method, _ in workspace.requests} == {"GET"}
+    # A copy of the results has the same ids, so that the server stores nothing twice.
     Path("elsewhere").mkdir()
     for name in ("config.json", "results.jsonl"):
         (Path("elsewhere") / name).write_bytes((Path("out") / name).read_bytes())
@@ -148,6 +155,7 @@ def test_the_progress_of_an_upload_counts_the_rows_that_langsmith_has(
     openai_server.reply(reply_as_reader)
     assert quorum("eval", data, *OPTIONS, "--out", "out").code == 0
     rows = read_rows()
+    # LangSmith has the 3 rows of post_fusion; the changed rows of concat are new to it.
     changed_rows = [row | {"seconds": 9.0} if row["method"] == "concat" else row for row in rows]
     Path("out/results.jsonl").write_text("".join(json.dumps(row) + "\n" for row in changed_rows), encoding="utf-8")
     steps: list[tuple[str, int, int]] = []
@@ -163,8 +171,8 @@ def test_results_of_an_earlier_evaluation_are_uploaded_without_asking(
     assert quorum("eval", data, *OPTIONS_WITHOUT_UPLOAD, "--out", "out").code == 0
     assert workspace.requests == []
     request_count = len(openai_server.requests)
-    run = quorum("eval", data, *OPTIONS, "--out", "out")
-    assert (run.code, "6 answers sent now" in run.err) == (0, True)
+    outcome = quorum("eval", data, *OPTIONS, "--out", "out")
+    assert (outcome.code, "6 answers sent now" in outcome.err) == (0, True)
     assert (len(list_answer_runs(workspace)), len(workspace.examples)) == (6, 3)
     assert all({"em", "f1", "unknown"} <= list_scores(workspace, run).keys() for run in list_answer_runs(workspace))
     assert len(openai_server.requests) == request_count
@@ -182,7 +190,7 @@ def test_a_failed_upload_is_completed_by_the_same_command(
     failed_run = quorum("eval", data, *OPTIONS, "--out", "out")
     assert (failed_run.code, failed_run.err.splitlines()[-1].count("LangSmith did not accept them")) == (2, 1)
     assert "no room" in failed_run.err
-    assert "concat " in failed_run.out
+    assert "concat " in failed_run.out  # the table of results is printed nevertheless
     assert len(read_rows()) == 6
     workspace.refused_paths = set()
     retried_run = quorum("eval", data, *OPTIONS, "--out", "out")
@@ -215,9 +223,9 @@ def test_without_an_account_nothing_is_asked(
     data: str, openai_server: OpenAIServer, quorum: Quorum, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     get_env_var.cache_clear()
-    run = quorum("eval", data, *OPTIONS)
-    assert (run.code, run.err.count("\n")) == (2, 1)
-    assert "--langsmith towers needs an account: set LANGSMITH_API_KEY" in run.err
+    outcome = quorum("eval", data, *OPTIONS)
+    assert (outcome.code, outcome.err.count("\n")) == (2, 1)
+    assert "--langsmith towers needs an account: set LANGSMITH_API_KEY" in outcome.err
     assert openai_server.requests == []
     assert not Path("results").exists()
 
@@ -226,10 +234,10 @@ def test_a_refused_account_is_found_before_any_call(
     workspace: Workspace, data: str, openai_server: OpenAIServer, quorum: Quorum
 ) -> None:
     workspace.refused_paths = {"/datasets"}
-    run = quorum("eval", data, *OPTIONS)
-    assert (run.code, run.err.count("\n")) == (2, 1)
-    assert "LangSmith cannot be used" in run.err
-    assert KEY not in run.err
+    outcome = quorum("eval", data, *OPTIONS)
+    assert (outcome.code, outcome.err.count("\n")) == (2, 1)
+    assert "LangSmith cannot be used" in outcome.err
+    assert API_KEY not in outcome.err
     assert openai_server.requests == []
 
 
@@ -247,7 +255,7 @@ def test_comparisons_and_experiments_are_uploaded_without_hidden_passages(
     monkeypatch.setenv("QUORUM_HIDE_PASSAGES", "1")
     outcome = quorum(*(part.format(data=data) for part in command), "--langsmith", "towers", "--limit", "2")
     assert outcome.code == 0, outcome.err
-    assert len(list_answer_runs(workspace)) == 4
+    assert len(list_answer_runs(workspace)) == 4  # two questions, two methods
     assert LONG_TEXT[-60:] not in workspace.text
     assert {run["inputs"]["question"] for run in list_answer_runs(workspace)} == {
         "Who built tower 0?",

@@ -31,7 +31,7 @@ ANSWER = {
     "rationale": "SuperMansion starred Jillian Bell. Jillian Bell played Jillian Belk.",
     "evidence": [{"passage": "bell", "start": 55, "end": 67}],
 }
-# For each query: its rank, the ids that it retrieved -> the ids that the filter kept.
+# For each query: "number of the query: ids that it retrieved -> ids that the filter kept".
 PASSAGES_OF_QUERIES = ["0: mansion jones -> mansion", "1: mansion bell -> mansion bell", "2: bell office -> bell"]
 RETRIEVED_IDS = ["mansion", "jones", "bell", "office"]
 
@@ -108,7 +108,7 @@ async def test_with_one_turn_judging_and_choosing_are_one_call() -> None:
     assert len(model.history) == 6
 
 
-async def test_filter_union_merges_first_and_filters_once() -> None:
+async def test_filter_union_merges_the_passages_of_the_queries_and_then_filters_once() -> None:
     model = make_blend_model().on("judge", "Passages 1 and 3 help.").on("choose", "1, 3")
     trace = await trace_blendfilter(model, filter_union=True)
     assert [update["passages_by_query"] for node, update in trace if node == "search_and_filter"] == [
@@ -121,14 +121,14 @@ async def test_filter_union_merges_first_and_filters_once() -> None:
         ("extract_answer", ANSWER),
     ]
     assert len(model.history) == 7
-    assert "[3] Jillian Bell\n" in next(sent.text for sent in model.history if sent.name == "judge")
+    assert "[3] Jillian Bell\n" in next(call.text for call in model.history if call.name == "judge")
 
 
 async def test_filter_union_with_one_turn_judges_and_chooses_in_one_call() -> None:
     model = make_blend_model().on("judge_and_choose", "Relevant passages: 1, 3")
     result = await run_blendfilter(model, filter_union=True, filter_turns=1)
     assert (result["answer"], join_ids(result["passages"])) == ("Jillian Belk", "mansion bell")
-    assert [sent.name for sent in model.history][-2:] == ["judge_and_choose", "reason"]
+    assert [call.name for call in model.history][-2:] == ["judge_and_choose", "reason"]
 
 
 CALLS_AND_PASSAGES_OF_QUERIES = {  # the setting `queries` -> the number of calls, the ids of the kept passages
@@ -149,7 +149,7 @@ async def test_any_subset_of_the_queries(queries: str) -> None:
     calls, passages = CALLS_AND_PASSAGES_OF_QUERIES[queries]
     assert (len(model.history), join_ids(result["passages"])) == (calls, passages)
     assert result["answer"] == "Jillian Belk"
-    call_names = {sent.name for sent in model.history}
+    call_names = {call.name for call in model.history}
     assert {f"judge: {name}" for name in queries.split("+")} == {
         name for name in call_names if name.startswith("judge")
     }
@@ -159,7 +159,7 @@ async def test_any_subset_of_the_queries(queries: str) -> None:
 
 
 def make_yes_no_model() -> ScriptedModel:
-    """A model for a run on a yes/no question."""
+    """A model with the replies of a run on a yes/no question. Of the two passages of each query it keeps the second."""
     model = (
         ScriptedModel().on("reason_yes_no: external", "It has. So the answer is Yes.").on("internal", INTERNAL_REPLY)
     )
@@ -173,15 +173,15 @@ async def test_a_yes_no_run_has_no_topic_and_its_prompts_allow_choosing_none() -
     result = await run_blendfilter(model, "Is Jillian Bell in SuperMansion?", answer_type="yes_no")
     assert (result["answer"], result["unknown"], result["evidence"]) == ("yes", False, [])
     assert len(model.history) == 10
-    assert all("write none" in sent.text for sent in model.history if sent.prompt_name.startswith("choose"))
-    assert not any("topic" in sent.text.lower() for sent in model.history)
+    assert all("write none" in call.text for call in model.history if call.prompt_name.startswith("choose"))
+    assert not any("topic" in call.text.lower() for call in model.history)
 
 
 async def test_if_the_filters_keep_no_passage_the_answer_is_generated_without_passages() -> None:
     model = make_blend_model({"choose: q": "none", "choose: ex": "None of them.", "choose: in": "[]"})
     result = await run_blendfilter(model)
     assert (result["answer"], result["passages"], result["retrieved"]) == ("Jillian Belk", [], RETRIEVED_IDS)
-    reasoning_prompt = next(sent.text for sent in model.history if sent.name == "reason")
+    reasoning_prompt = next(call.text for call in model.history if call.name == "reason")
     assert reasoning_prompt.rsplit("Passages:", 1)[1] == f"\n\n(none)\n\nQuestion: {QUESTION}\nRationale:"
 
 
@@ -192,7 +192,7 @@ async def test_a_choice_that_cannot_be_read_keeps_all_passages_of_its_query() ->
 
 
 @pytest.mark.parametrize("refusal", ["Unknown", "I do not know.", "", "Unknown. I do not know."])
-async def test_an_unknown_internal_answer_adds_nothing_to_the_query(refusal: str) -> None:
+async def test_internal_knowledge_that_says_unknown_adds_nothing_to_the_query(refusal: str) -> None:
     trace = await trace_blendfilter(make_blend_model({"internal": refusal}))
     queries = next(update["queries"] for node, update in trace if node == "blend_queries")
     assert queries == [QUESTION, EXTERNAL_QUERY, QUESTION]
@@ -215,8 +215,8 @@ async def test_generated_text_comes_before_the_question() -> None:
     assert await blend_queries(state, make_runtime(queries="in")) == {"queries": ["Somebody else.\nWho?"]}
 
 
-def make_passage(name: str, text: str = "") -> Passage:
-    return Passage(id=name, title="", text=text)
+def make_passage(id_: str, text: str = "") -> Passage:
+    return Passage(id=id_, title="", text=text)
 
 
 async def test_the_union_keeps_the_order_of_the_queries_and_each_passage_once() -> None:
@@ -238,7 +238,7 @@ async def test_the_union_keeps_the_order_of_the_queries_and_each_passage_once() 
     assert await merge_passages(State(passages_by_query=[])) == {"passages": [], "retrieved": []}
 
 
-async def test_collect_takes_the_ids_from_before_the_filter_or_else_those_of_the_passages() -> None:
+async def test_the_collected_ids_are_those_from_before_the_filter_if_a_filter_has_run() -> None:
     state = State(rank=1, passages=[make_passage("a")])
     assert await collect_passages(state) == {
         "passages_by_query": [QueryPassages(rank=1, retrieved=["a"], passages=[make_passage("a")])]
@@ -247,7 +247,7 @@ async def test_collect_takes_the_ids_from_before_the_filter_or_else_those_of_the
     assert update == {"passages_by_query": [QueryPassages(rank=1, retrieved=["a", "b"], passages=[])]}
 
 
-async def test_a_small_window_drops_the_lowest_passages_from_judging_and_choosing() -> None:
+async def test_a_small_window_drops_the_last_passages_from_judging_and_choosing() -> None:
     long_passages = [Passage(id=str(n), title="", text=f"Passage {n}. " + "word " * 300) for n in range(4)]
     model = ScriptedModel().on("judge", "All help.").on("choose", "all")
     context = Context(model=model, k=4, queries="q", context_window=1400, filter_union=True)

@@ -1,4 +1,6 @@
-"""BlendFilter against a loopback OpenAI server: the rounds of its calls, and what the prompts share."""
+"""BlendFilter, direct and cot with an OpenAI server on this machine: which calls are made at the same time, and what
+the prompts contain.
+"""
 
 import threading
 from collections.abc import Callable
@@ -25,17 +27,19 @@ REPLY_TO_ENDING = {  # what a prompt ends with -> its reply
 
 
 def reply(request: Request) -> str:
+    """The reply of REPLY_TO_ENDING to a prompt."""
     return next(text for ending, text in REPLY_TO_ENDING.items() if request.text.endswith(ending))
 
 
-def reply_in_rounds(sizes: list[int]) -> Callable[[Request], str | Response]:
-    """Holds each reply until all calls of its round have arrived.
+def reply_in_rounds(calls_per_round: list[int]) -> Callable[[Request], str | Response]:
+    """Make a script of the server that holds each reply until all calls of its round have arrived.
 
-    If a call of a round is missing, the others get an error after 50 seconds. A call after the last round gets an error
-    at once.
+    calls_per_round: how many calls belong to the first round, to the second, and so on. If a call of a round does not
+    arrive, the other calls of the round get an error after 50 seconds. A call after the last round gets an error at
+    once.
     """
-    round_ends = list(accumulate(sizes))
-    barriers = [threading.Barrier(size) for size in sizes]
+    round_ends = list(accumulate(calls_per_round))
+    barriers = [threading.Barrier(call_count) for call_count in calls_per_round]
     lock, arrived = threading.Lock(), 0
 
     def hold_until_round_is_full(request: Request) -> str | Response:
@@ -59,7 +63,7 @@ async def run_blendfilter(**settings: Any) -> Result:
 
 
 @pytest.mark.parametrize(
-    ("settings", "sizes"),
+    ("settings", "calls_per_round"),
     [
         ({}, [3, 3, 3, 1, 1]),
         ({"answer_type": "yes_no"}, [2, 3, 3, 1, 1]),
@@ -72,22 +76,23 @@ async def run_blendfilter(**settings: Any) -> Result:
     ],
 )
 async def test_independent_calls_are_made_at_the_same_time(
-    openai_server: OpenAIServer, settings: dict[str, Any], sizes: list[int]
+    openai_server: OpenAIServer, settings: dict[str, Any], calls_per_round: list[int]
 ) -> None:
     """All calls of a round are under way before one of them is answered, so no call waits for another of its round."""
-    openai_server.reply(reply_in_rounds(sizes))
+    openai_server.reply(reply_in_rounds(calls_per_round))
     result = await run_blendfilter(**settings)
-    assert len(openai_server.chats()) == sum(sizes)
+    assert len(openai_server.chats()) == sum(calls_per_round)
+    # "Jillian Belk" is no answer to a yes/no question
     assert result["unknown"] == (settings.get("answer_type") == "yes_no")
-    assert sum(usage["calls"] for usage in result["usage"].values()) == sum(sizes)
+    assert sum(usage["calls"] for usage in result["usage"].values()) == sum(calls_per_round)
 
 
-@pytest.mark.parametrize("kind", ["short", "yes_no"])
+@pytest.mark.parametrize("answer_type", ["short", "yes_no"])
 async def test_a_querys_judging_and_choosing_prompts_are_equal_up_to_their_instructions(
-    openai_server: OpenAIServer, kind: str
+    openai_server: OpenAIServer, answer_type: str
 ) -> None:
     openai_server.reply(reply)
-    await run_blendfilter(answer_type=kind)
+    await run_blendfilter(answer_type=answer_type)
     judging_prompts = {text for request in openai_server.chats() if (text := request.text).endswith("\nJudgement:")}
     choosing_prompts = {
         text for request in openai_server.chats() if (text := request.text).endswith("\nRelevant passages:")
@@ -97,7 +102,7 @@ async def test_a_querys_judging_and_choosing_prompts_are_equal_up_to_their_instr
         shared_text = text[: text.index("\n\nTake the passages one after another")]
         assert sum(other.startswith(shared_text) for other in choosing_prompts) == 1
         positions = [
-            shared_text.index(slot) for slot in ("Passages:\n\n[1] ", "\n\n[3] ", f"Question: {QUESTION}", "Set aside")
+            shared_text.index(part) for part in ("Passages:\n\n[1] ", "\n\n[3] ", f"Question: {QUESTION}", "Set aside")
         ]
         assert positions == sorted(positions)
     assert len({text[: text.index("[1] ")] for text in judging_prompts | choosing_prompts}) == 1
@@ -109,6 +114,7 @@ async def test_reasoning_prompts_share_task_and_examples(openai_server: OpenAISe
     reasoning_prompts = [request.text for request in openai_server.chats() if request.text.endswith("\nRationale:")]
     assert len(reasoning_prompts) == 2
     assert len({text[: text.rindex("Passages:")] for text in reasoning_prompts}) == 1
+    # once in the task, and once in each of the three examples
     assert reasoning_prompts[0].count("So the answer is") == 4
 
 
@@ -131,9 +137,11 @@ async def test_the_extraction_prompt_contains_only_question_and_reasoning(openai
 
 
 async def test_an_empty_judgement_and_an_unreadable_choice_keep_all_passages(openai_server: OpenAIServer) -> None:
-    empty_replies = {"\nJudgement:": "", "\nRelevant passages:": "It depends."}
+    odd_replies = {"\nJudgement:": "", "\nRelevant passages:": "It depends."}
     openai_server.reply(
-        lambda request: next((empty_replies[e] for e in empty_replies if request.text.endswith(e)), reply(request))
+        lambda request: next(
+            (text for ending, text in odd_replies.items() if request.text.endswith(ending)), reply(request)
+        )
     )
     result = await run_blendfilter()
     assert (result["answer"], len(result["passages"])) == ("Jillian Belk", len(result["retrieved"] or []))
@@ -163,5 +171,5 @@ async def test_direct_and_cot_make_one_call_even_with_samples(
     assert (request.body["temperature"], request.body["top_p"]) == (0.7, 0.5)
     assert request.text.endswith(f"Question: {QUESTION}{ending}")
     assert (result["answer"], result["confidence"]) == ("Jillian Belk", None)
-    positions = [request.text.rindex(slot) for slot in ("Passages:\n\n[1] SuperMansion", "[5] Jillian Bell", QUESTION)]
+    positions = [request.text.rindex(part) for part in ("Passages:\n\n[1] SuperMansion", "[5] Jillian Bell", QUESTION)]
     assert positions == sorted(positions)

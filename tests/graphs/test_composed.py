@@ -156,9 +156,9 @@ async def test_a_stage_has_the_settings_that_it_was_measured_with(tmp_path: Path
 @pytest.mark.parametrize(
     ("context", "message"),
     [
-        ({"k": 3}, "was made for concat with k=2, and it is 3 now"),
-        ({"model": "openai:other"}, "with model=openai:test, and it is openai:other now"),
-        ({"temperature": 0.5}, "with temperature=0.0, and it is 0.5 now"),
+        ({"k": 3}, "The stage 'concat' of .* was measured with k=2, but k is 3 now"),
+        ({"model": "openai:other"}, "with model=openai:test, but model is openai:other now"),
+        ({"temperature": 0.5}, "with temperature=0.0, but temperature is 0.5 now"),
     ],
 )
 async def test_a_setting_that_differs_is_refused_in_one_sentence(
@@ -183,7 +183,7 @@ async def test_a_silver_filter_keeps_the_measure_and_the_scorer_that_it_was_meas
     file = write_cascade(tmp_path, ("concat", None, silver))
     assert await answer_with(file) == "red"
     for name, value in (("silver_measure", "lexical"), ("scorer", "completions:test")):
-        with pytest.raises(SetupError, match=f"was made for concat with {name}=None, and it is {value} now"):
+        with pytest.raises(SetupError, match=f"was measured with {name}=None, but {name} is {value} now"):
             await answer_with(file, **{name: value})
     stage_with_measure = ("base", None, {**silver, "silver_measure": "lexical"})
     file = write_cascade(tmp_path, ("concat", {"test": "known"}, silver), stage_with_measure)
@@ -201,7 +201,7 @@ async def test_a_prompt_that_has_changed_is_refused_in_one_sentence(cascade: str
     assert (await answer("Which colour?", cascade, CONTEXT, given=GIVEN_PASSAGES))["answer"] == "red"
     content["stages"][0]["prompts"] = {"answer": "0000000000"}
     Path(cascade).write_text(json.dumps(content))
-    with pytest.raises(SetupError, match="with prompt answer=0000000000, and it is"):
+    with pytest.raises(SetupError, match="with prompt answer=0000000000, but prompt answer is"):
         await answer("Which colour?", cascade, CONTEXT, given=GIVEN_PASSAGES)
 
 

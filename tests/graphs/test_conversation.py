@@ -117,7 +117,17 @@ async def test_thinking_is_cut_from_the_rewritten_question(openai_server: OpenAI
     assert (await ask())["question"] == STAND_ALONE_QUESTION
 
 
-@pytest.mark.parametrize("turn", [{"role": "robot", "content": "x"}, {"role": "user"}, {"content": "x"}, "text", None])
+@pytest.mark.parametrize(
+    "turn",
+    [
+        {"role": "robot", "content": "x"},
+        {"role": ["user"], "content": "x"},
+        {"role": "user"},
+        {"content": "x"},
+        "text",
+        None,
+    ],
+)
 async def test_an_invalid_turn_is_refused(turn: Any) -> None:
     with pytest.raises(SetupError, match=r"Item 2 of the history is not a turn .*give \{'role'"):
         await ask(history=[HISTORY[0], turn])
@@ -131,8 +141,8 @@ def test_synchronous_code_gives_a_history_too(openai_server: OpenAIServer) -> No
 
 async def test_a_stream_shows_the_rewriting_node_and_the_methods_own_nodes(openai_server: OpenAIServer) -> None:
     openai_server.reply(rewrite_or_answer)
-    running = stream("When was it finished?", "concat", OPENAI_CONTEXT, given=PASSAGES, history=HISTORY)
-    events = [event async for event in running]
+    event_stream = stream("When was it finished?", "concat", OPENAI_CONTEXT, given=PASSAGES, history=HISTORY)
+    events = [event async for event in event_stream]
     nodes = [(*event.inside, event.node) for event in events if isinstance(event, NodeFinished)]
     assert nodes == [
         ("begin_turn",),
@@ -173,6 +183,24 @@ async def test_sources_that_a_server_appended_are_cut_from_the_history(openai_se
     await ask(history=[HISTORY[0], {"role": "assistant", "content": 'Ada Moreau\n\nSources:\n1. Towers: "a strike"'}])
     assert "Assistant: Ada Moreau\n" in openai_server.chats()[0].text
     assert "strike" not in openai_server.chats()[0].text
+
+
+async def test_a_served_note_and_quote_are_cut_from_the_history(openai_server: OpenAIServer) -> None:
+    openai_server.reply(rewrite_or_answer)
+    served = "Not sure. Perhaps: Ada Moreau"
+    note = "\n\nThe question looks like Dutch, and the built-in reader reads English only; ask in English."
+    quote = "\n\nThe closest sentence:\n> **Ada Moreau** went on strike."
+    await ask(history=[HISTORY[0], {"role": "assistant", "content": f"{served}{note}{quote}\n\nSources:\n1. Towers"}])
+    assert "Assistant: Ada Moreau\n" in openai_server.chats()[0].text
+    for words in ("Not sure", "built-in reader", "strike", "Towers"):
+        assert words not in openai_server.chats()[0].text
+
+
+async def test_an_answers_own_quotation_stays_in_the_history(openai_server: OpenAIServer) -> None:
+    openai_server.reply(rewrite_or_answer)
+    answer = "She wrote:\n\n> Build it high.\n\nSo it was built."
+    await ask(history=[HISTORY[0], {"role": "assistant", "content": answer}])
+    assert "Assistant: She wrote: > Build it high. So it was built.\n" in openai_server.chats()[0].text
 
 
 async def test_studios_graph_asks_the_method_chosen_in_its_settings(openai_server: OpenAIServer) -> None:
@@ -216,8 +244,8 @@ def test_conversations_at_the_same_time_do_not_mix(openai_server: OpenAIServer) 
 
 
 def test_the_drawing_labels_first_and_follow_up_questions() -> None:
-    drawn = conversation_graph("concat").get_graph()
-    assert {(edge.source, edge.target, edge.data) for edge in drawn.edges if edge.conditional} == {
+    drawing = conversation_graph("concat").get_graph()
+    assert {(edge.source, edge.target, edge.data) for edge in drawing.edges if edge.conditional} == {
         ("begin_turn", "stand_alone", "follow-up"),
         ("begin_turn", "concat", "first"),
     }

@@ -23,7 +23,7 @@ def make_constant_model(reply: str = "Jillian Belk", model: ScriptedModel | None
     """A model whose replies never change.
 
     It replies to the reasoning prompts with a thought that concludes with `reply`, to `choose` with passage 1, and to
-    all others with `reply`.
+    all other prompts with `reply`. model: the model that gets these replies; None for a new one.
     """
     model = model or ScriptedModel()
     for name in ("reason", "reason_from_memory"):
@@ -37,10 +37,13 @@ def make_constant_model(reply: str = "Jillian Belk", model: ScriptedModel | None
 async def test_two_questions_on_one_thread_do_not_mix(method: str) -> None:
     graph = METHODS[method].graph.builder.compile(checkpointer=InMemorySaver())
     thread: Any = {"configurable": {"thread_id": "1"}}
-    second: Any = {"question": "Second?", "given": PASSAGES[3:]}
-    alone = await METHODS[method].graph.ainvoke(second, context=Context(model=make_constant_model("tea")))
+    second_inputs: Any = {"question": "Second?", "given": PASSAGES[3:]}
+    result_on_new_thread = await METHODS[method].graph.ainvoke(
+        second_inputs, context=Context(model=make_constant_model("tea"))
+    )
     await graph.ainvoke({"question": QUESTION, "given": PASSAGES}, thread, context=Context(model=make_constant_model()))
-    assert await graph.ainvoke(second, thread, context=Context(model=make_constant_model("tea"))) == alone
+    result = await graph.ainvoke(second_inputs, thread, context=Context(model=make_constant_model("tea")))
+    assert result == result_on_new_thread
 
 
 @pytest.mark.parametrize("method", ["blendfilter", "direct", "cot"])
@@ -49,14 +52,14 @@ async def test_a_context_object_a_mapping_and_the_environment_give_the_same_resu
 ) -> None:
     inputs: Any = {"question": QUESTION, "given": PASSAGES}
     model = make_constant_model()
-    with_context = await METHODS[method].graph.ainvoke(inputs, context=Context(model=model))
-    assert await METHODS[method].graph.ainvoke(inputs, context={"model": make_constant_model()}) == with_context
+    result_with_context = await METHODS[method].graph.ainvoke(inputs, context=Context(model=model))
+    assert await METHODS[method].graph.ainvoke(inputs, context={"model": make_constant_model()}) == result_with_context
     monkeypatch.setenv("QUORUM_MODEL", "scripted")
-    default_model = chat_model("scripted")
+    default_model = chat_model("scripted")  # the one scripted model of this process, which the last run gets, too
     assert isinstance(default_model, ScriptedModel)
     make_constant_model(model=default_model)
-    assert await METHODS[method].graph.ainvoke(inputs) == with_context
-    assert with_context["answer"] == "Jillian Belk"
+    assert await METHODS[method].graph.ainvoke(inputs) == result_with_context
+    assert result_with_context["answer"] == "Jillian Belk"
 
 
 async def test_direct_answers_in_one_call() -> None:
@@ -64,14 +67,14 @@ async def test_direct_answers_in_one_call() -> None:
     result = await answer(QUESTION, "direct", Context(model=model, k=5), given=PASSAGES)
     assert (result["answer"], result["rationale"], result["evidence"][0]["passage"]) == ("Jillian Belk", None, "bell")
     assert (len(result["passages"]), result["retrieved"]) == (5, None)
-    assert [sent.name for sent in model.history] == ["direct"]
+    assert [call.name for call in model.history] == ["direct"]
 
 
 async def test_cot_reasons_and_answers_in_one_call() -> None:
     model = make_constant_model()
     result = await answer(QUESTION, "cot", Context(model=model, k=5), given=PASSAGES)
     assert (result["answer"], result["rationale"]) == ("Jillian Belk", "It is so.")
-    assert [sent.name for sent in model.history] == ["reason"]
+    assert [call.name for call in model.history] == ["reason"]
 
 
 @pytest.mark.parametrize(("method", "prompt"), [("direct", "direct_from_memory"), ("cot", "reason_from_memory")])
@@ -79,11 +82,12 @@ async def test_from_memory_nothing_is_retrieved_or_shown(method: str, prompt: st
     model = make_constant_model()
     result = await answer(QUESTION, method, Context(model=model, retrieve=False, collection="nowhere"))
     assert (result["answer"], result["passages"], result["evidence"]) == ("Jillian Belk", [], [])
-    assert [sent.name for sent in model.history] == [prompt]
+    assert [call.name for call in model.history] == [prompt]
     assert "Passages:" not in model.history[0].text
 
 
 async def test_only_direct_and_cot_answer_from_memory() -> None:
+    # BlendFilter reads passages all the same.
     assert join_ids((await run_blendfilter(make_blend_model(), retrieve=False))["passages"]) == "mansion bell"
 
 

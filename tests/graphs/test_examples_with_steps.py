@@ -1,4 +1,4 @@
-"""The examples that a user gives to react and self_ask: their prompts show each example as a whole run."""
+"""The examples that a user gives to react and self_ask: the methods' prompts show each example as a whole run."""
 
 import json
 from pathlib import Path
@@ -48,20 +48,19 @@ async def test_examples_with_steps_are_shown_as_whole_runs(tmp_path: Path) -> No
         "Follow up: Which mountain did Karl climb?\nIntermediate answer: the Stufe\n"
         "Follow up: How high is the Stufe?\nIntermediate answer: 812 metres\nSo the final answer is: 812 metres\n\nNow"
     ) in model.history[1].text
-    assert "Karl it was" not in model.history[0].text + model.history[1].text
-    assert "Frankenstein" not in model.history[0].text + model.history[1].text
+    prompt_texts = model.history[0].text + model.history[1].text
+    assert "Karl it was" not in prompt_texts  # the example without steps is not shown
+    assert "Frankenstein" not in prompt_texts  # the built-in examples are replaced
 
 
 async def test_examples_without_steps_do_not_replace_the_built_in_examples(tmp_path: Path) -> None:
     model = ScriptedModel().on("react", "So.\nAction: Finish[x]").on("self_ask", "So the final answer is: x")
     for method in ("react", "self_ask"):
         await ask(method, model, examples=write_examples(tmp_path, PLAIN_EXAMPLE))
-    for sent in model.history:
-        assert [sent.text.count(word) for word in ("Question: ", "Question: Who?", "How old was the author")] == [
-            4,
-            0,
-            1,
-        ]
+    for call in model.history:
+        assert call.text.count("Question: ") == 4  # those of three built-in examples, and the one asked
+        assert "Question: Who?" not in call.text
+        assert "How old was the author of Frankenstein" in call.text
 
 
 @pytest.mark.parametrize("steps", [["x"], [{"query": "Who?"}], [{"query": 1, "answer": "x"}], "x"])

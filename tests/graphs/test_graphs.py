@@ -105,7 +105,7 @@ def test_the_drawing_equals_its_snapshot(name: str) -> None:
     assert drawn == snapshot.read_text(encoding="utf-8")
 
 
-UPDATE_SNAPSHOTS = os.environ.get("QUORUM_SNAPSHOTS") == "update"  # read before the tests hide the environment
+UPDATE_SNAPSHOTS = os.environ.get("QUORUM_SNAPSHOTS") == "update"  # read at import: during tests, fixtures hide it
 
 
 def test_every_graph_has_a_snapshot_and_no_snapshot_is_left_over() -> None:
@@ -154,6 +154,7 @@ async def test_without_a_context_defaults_and_environment_apply(name: str, monke
     model = chat_model("scripted")
     assert isinstance(model, ScriptedModel)
     script_answers(model)
+    # Six passages are given, and the default k lets the method read five of them.
     result = await METHODS[name].graph.ainvoke({"question": QUESTION, "given": [*PASSAGES, PASSAGES[0]]})
     assert set(result) == RESULT_KEYS
     assert (result["answer"], len(result["passages"])) == ("1931", 5 if name in READING_METHODS else 0)
@@ -199,9 +200,12 @@ async def test_answer_gives_the_same_keys_for_every_method() -> None:
         assert json.loads(json.dumps(result)) == result
 
 
-async def test_answer_uses_the_default_method() -> None:
-    model = ScriptedModel().on("answer", "1931")
-    assert (await answer(QUESTION, context=Context(model=model), given=PASSAGES))["usage"]["answer"]["calls"] == 1
+@pytest.mark.parametrize("replies", [["1931"], ["unknown"] * (1 + len(PASSAGES))])
+async def test_answer_uses_the_default_method(replies: list[str]) -> None:
+    """Only concat_pf makes one call, and one more for each passage if the first call finds no answer."""
+    model = ScriptedModel().on("answer", *replies)
+    result = await answer(QUESTION, context=Context(model=model), given=PASSAGES)
+    assert result["usage"]["answer"]["calls"] == len(replies)
 
 
 async def test_answer_passes_its_config_on() -> None:
@@ -285,5 +289,6 @@ async def test_without_settings_a_question_is_answered_from_the_sample(
     assert "Tim Peters" in result["answer"]
     assert result["passages"][0]["title"] == "Python (programming language)"
     assert result["evidence"][0]["passage"] in {passage["id"] for passage in result["passages"]}
+    # pf_concat returns the passages that gave an answer, blendfilter and filco those that their filters keep.
     assert len(result["passages"]) == 5 or name in ("pf_concat", "blendfilter", "filco")
     assert (result["malformed"], result["dropped"]) == ({}, 0)

@@ -281,6 +281,6 @@ async def test_a_failed_call_fails_the_run(method: str) -> None:
     for error in (CallError("the server is gone", 500), SetupError("the key is refused")):
         model = ScriptedModel()
         for name in BUILT_IN:
-            model.on(name, *[error] * 5)  # no method asks one prompt more than 5 times at once
+            model.on(name, *[error] * 5)
         with pytest.raises(type(error), match=str(error)):
             await answer(QUESTION, method, Context(model=model, attempts=1), given=PASSAGES[:3])

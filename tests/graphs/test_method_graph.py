@@ -70,7 +70,7 @@ def test_without_a_context_defaults_and_environment_apply(name: str, monkeypatch
 
 
 @pytest.mark.parametrize("mode", ["values", "updates", "messages", "custom", "tasks", "debug", ["updates", "values"]])
-async def test_every_stream_mode_gives_synchronous_code_as_many_parts(mode: Any) -> None:
+async def test_a_synchronous_stream_has_as_many_parts_as_an_asynchronous_one(mode: Any) -> None:
     graph, context = METHODS["concat_pf"].graph, Context(model=make_answering_model())
     expected = [part async for part in graph.astream(QUESTION_STATE, context=context, stream_mode=mode, subgraphs=True)]
     assert len([*graph.stream(QUESTION_STATE, context=context, stream_mode=mode, subgraphs=True)]) == len(expected)
@@ -174,7 +174,7 @@ class UserState(TypedDict, total=False):
 
 
 def look_up(state: UserState) -> UserState:
-    """A synchronous node that runs a method without a config. LangChain then passes the node's own config to it."""
+    """A synchronous node that runs a method without a config. LangChain then gives the method the node's config."""
     result = METHODS["concat"].graph.invoke({**QUESTION_STATE, **state}, context=Context(model=make_answering_model()))
     return {"answer": result["answer"]}
 

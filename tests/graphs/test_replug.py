@@ -8,7 +8,7 @@ from quorum.graphs import answer
 
 
 @pytest.mark.parametrize(("method", "weighing_node"), [("rerank", "weigh_by_words"), ("replug", "weigh_by_meaning")])
-async def test_votes_weigh_by_likeness_to_the_question(method: str, weighing_node: str) -> None:
+async def test_the_passage_most_similar_to_the_question_outvotes_the_majority(method: str, weighing_node: str) -> None:
     steps = await trace_method(method, script_passage_answers("1931", "1950", "1950"))
     assert steps[:2] == FIRST_STEPS
     assert [step[0] for step in steps[2:]] == ["passage_answer"] * 3 + [weighing_node, "vote"]
@@ -19,10 +19,10 @@ async def test_votes_weigh_by_likeness_to_the_question(method: str, weighing_nod
 
 
 @pytest.mark.parametrize("method", ["rerank", "replug"])
-async def test_weighted_votes_ask_all_passages_and_drop_unknown(method: str) -> None:
+async def test_all_passages_are_asked_and_unknown_replies_do_not_count(method: str) -> None:
     model = script_passage_answers("unknown", "1950", "unknown")
     result = await answer(QUESTION, method, Context(model=model, k=3, vote="staged"), given=PASSAGES)
-    assert (result["answer"], len(result["votes"])) == ("1950", 3)
+    assert (result["answer"], len(result["votes"])) == ("1950", 3)  # all 3 passages are asked, also with vote="staged"
     all_unknown = await answer(
         QUESTION, method, Context(model=script_passage_answers(*["unknown"] * 3), k=3), given=PASSAGES
     )

@@ -53,7 +53,8 @@ async def test_without_a_reranker_the_order_is_that_of_retrieval() -> None:
 async def test_reranking_by_the_question() -> None:
     model = ScriptedModel()
     result = await run_reranker(model, reranker="question")
-    # p3 holds Lumen and Towers; equally similar passages keep their order
+    # By WordAxes only p1 and p3 share a word with the question (Lumen); p3 also holds Towers and is therefore less
+    # similar than p1. Equally similar passages keep their order.
     assert join_ids(result["passages"]) == "p1 p3 p2 p4 p5"
     assert len(model.history) == 1
 
@@ -73,9 +74,11 @@ async def test_reranking_by_a_summary() -> None:
     assert set(result["usage"]) == {"generic_summary", "answer_base"}
 
 
-def make_sure_model(*candidates: str | Exception) -> ScriptedModel:
-    """A model for SuRe: the second candidate is valid and preferred; the summaries name the Iron Mast and Strikes."""
-    model = ScriptedModel().on("candidates", *candidates)
+def make_sure_model(*candidate_replies: str | Exception) -> ScriptedModel:
+    """A model for SuRe: the second candidate is valid and preferred; the summary for the first candidate names the Iron
+    Mast, that for the second names Strikes. candidate_replies: the replies to the prompt `candidates`, in order.
+    """
+    model = ScriptedModel().on("candidates", *candidate_replies)
     model.on("conditional_summary: candidate 1", "The Iron Mast. [DONE]")
     model.on("conditional_summary: candidate 2", "Strikes. [DONE]")
     model.on("validity: candidate 1", "False").on("validity: candidate 2", "True")
@@ -124,6 +127,7 @@ async def test_no_candidate_leaves_the_order_as_it_was() -> None:
 
 
 async def test_passages_that_a_prompt_cannot_show_are_not_lost() -> None:
+    # After each TooLong the prompt is sent again without its last passage.
     model = ScriptedModel().on("generic_summary", TooLong("no"), "Strikes. [DONE]")
     result = await run_reranker(model, reranker="summary")
     assert (join_ids(result["passages"]), result["dropped"]) == ("p4 p1 p2 p3 p5", 1)
@@ -193,7 +197,7 @@ async def test_passages_that_do_not_fit_follow_those_that_were_ranked() -> None:
     assert (join_ids(update["passages"]), update["dropped"], update["malformed"]) == ("p4 p3 p2 p1 p5", 1, {})
 
 
-def test_windows_overlap_by_two_and_reach_the_front() -> None:
+def test_windows_overlap_by_at_least_two_and_reach_the_front() -> None:
     for count in range(1, 60):
         starts = [0] if count <= WINDOW else []
         while not starts or starts[-1]:
@@ -233,26 +237,26 @@ async def test_reranking_keeps_the_retrieval_scores_and_returns_only_passages() 
     assert {p["id"]: p["score"] for p in result["passages"]} == {p["id"]: p["score"] for p in scored_passages}
 
 
-@pytest.mark.parametrize("kind", ["question", "rationale", "summary", "listwise"])
-async def test_the_embedded_model_serves_every_reranker(kind: str) -> None:
-    context = Context(reranker=kind)  # type: ignore[arg-type]
+@pytest.mark.parametrize("reranker", ["question", "rationale", "summary", "listwise"])
+async def test_the_embedded_model_serves_every_reranker(reranker: str) -> None:
+    context = Context(reranker=reranker)  # type: ignore[arg-type]
     result = await answer(QUESTION, "post_fusion", context, given=PASSAGES[::-1])
     assert {result["passages"][0]["id"], result["passages"][1]["id"]} == {"p1", "p3"}
     assert (result["answer"], result["malformed"], result["dropped"]) == ("1931", {}, 0)
     assert len(result["votes"]) == 5
 
 
-@pytest.mark.parametrize("kind", ["rationale", "listwise"])
-async def test_two_questions_on_one_thread_do_not_mix(kind: str) -> None:
+@pytest.mark.parametrize("reranker", ["rationale", "listwise"])
+async def test_two_questions_on_one_thread_do_not_mix(reranker: str) -> None:
     graph = METHODS["base"].graph.builder.compile(checkpointer=InMemorySaver())
     thread: Any = {"configurable": {"thread_id": "1"}}
 
     async def ask(passages: list[Passage], config: Any = None) -> Any:
         model = make_sure_model("(a) 1950 (b) 1929").on("rank_passages", "2 > 1 > 3 > 4 > 5").on("answer_base", "1931")
-        context = Context(model=model, embeddings=WordAxes(), reranker=kind)  # type: ignore[arg-type]
+        context = Context(model=model, embeddings=WordAxes(), reranker=reranker)  # type: ignore[arg-type]
         inputs: Any = {"question": QUESTION, "given": passages}
         return await (graph if config else METHODS["base"].graph).ainvoke(inputs, config, context=context)
 
-    alone = await ask(PASSAGES[:3])
+    result_without_thread = await ask(PASSAGES[:3])
     await ask(PASSAGES, thread)
-    assert await ask(PASSAGES[:3], thread) == alone
+    assert await ask(PASSAGES[:3], thread) == result_without_thread

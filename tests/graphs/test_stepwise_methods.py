@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.errors import GraphRecursionError
 from openai_server import OpenAIServer, Request
-from stepwise_fixtures import CAST_QUESTION, PASSAGES, QUESTION, ROLE_QUESTION, ask, join_ids, make_step, trace
+from stepwise_fixtures import CAST_QUESTION, PASSAGES, QUESTION, ROLE_QUESTION, ask, join_ids, make_step, trace_method
 
 from quorum.core.context import MAX_ROUNDS, MAX_STEPS, MAX_SUPERSTEPS, Context
 from quorum.core.errors import SetupError
@@ -31,7 +31,7 @@ async def test_the_largest_number_of_steps_stays_within_the_recursion_limit() ->
     self_ask.on("self_ask_answer", lambda _: "Bell").on("self_ask_final", lambda _: "Belk")
     retgen = ScriptedModel().on("reason", lambda _: "So the answer is Belk.")
     for method, model in (("react", react), ("self_ask", self_ask), ("iter_retgen", retgen)):
-        nodes = [node for node, _ in await trace(method, model, max_steps=MAX_STEPS, iterations=MAX_ROUNDS, k=1)]
+        nodes = [node for node, _ in await trace_method(method, model, max_steps=MAX_STEPS, iterations=MAX_ROUNDS, k=1)]
         assert nodes.count("retrieve") == (MAX_ROUNDS if method == "iter_retgen" else MAX_STEPS)
         limit = METHODS[method].graph.config["recursion_limit"]
         assert len(nodes) < limit == MAX_SUPERSTEPS
@@ -73,11 +73,11 @@ REPLIES_OF_ANY_FORM += [
 async def test_a_run_ends_whatever_the_model_replies(method: str, replies: list[str], step_limit: int) -> None:
     model = ScriptedModel().enqueue(*replies, *["Hm."] * 12)
     result = await ask(method, model, max_steps=step_limit, k=2)
-    spent = {name: used["calls"] for name, used in result["usage"].items()}
-    assert spent.get("react", 0) <= step_limit + 1
-    assert spent.get("react_action", 0) <= spent.get("react", 0)
-    assert spent.get("self_ask", 0) <= step_limit
-    assert spent.get("self_ask_final", 0) <= 1
+    calls_by_prompt = {prompt: usage["calls"] for prompt, usage in result["usage"].items()}
+    assert calls_by_prompt.get("react", 0) <= step_limit + 1  # one thought before each search, and one after the last
+    assert calls_by_prompt.get("react_action", 0) <= calls_by_prompt.get("react", 0)
+    assert calls_by_prompt.get("self_ask", 0) <= step_limit
+    assert calls_by_prompt.get("self_ask_final", 0) <= 1
     assert result["unknown"] == (result["answer"] == "unknown")
     assert len({passage["id"] for passage in result["passages"]}) == len(result["passages"])
 
@@ -97,7 +97,7 @@ def test_passages_of_all_steps_are_united_in_the_order_in_which_they_were_shown(
     assert result["rationale"] is None
 
 
-SCRIPTED_REPLIES = {
+SCRIPTED_REPLIES = {  # method -> prompt -> reply, in which %s stands for the answer
     "react": {"react": "So.\nAction: Finish[%s]"},
     "self_ask": {"self_ask": "No.", "self_ask_final": "%s"},
     "iter_retgen": {"reason_yes_no": "So it is. So the answer is %s."},
@@ -116,6 +116,8 @@ async def test_stepwise_methods_answer_yes_or_no(method: str, reply: str, answer
     result = await ask(method, model, answer_type="yes_no", iterations=1)
     assert (result["answer"], result["unknown"], result["evidence"]) == (answer_text, answer_text == "unknown", [])
     assert sum(replies["count"] for replies in result["malformed"].values()) == malformed
+    # The prompts of react and self_ask show the demonstrations of steps_yes_no.jsonl, one of which is about the Nobel
+    # Prizes, and say in which form to answer. iter_retgen has a prompt of another kind, which is not checked here.
     assert "Nobel" in model.history[0].text or method == "iter_retgen"
     assert "Yes or No" in model.history[-1].text or method == "iter_retgen"
 

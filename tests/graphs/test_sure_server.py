@@ -1,4 +1,6 @@
-"""SuRe with a loopback OpenAI server: rounds of calls, shared beginnings, verifier, examples, variants of prompts."""
+"""SuRe with a loopback OpenAI server: rounds of calls, prompts that begin alike, verifier, examples, variants of
+prompts.
+"""
 
 import json
 import re
@@ -19,7 +21,7 @@ from quorum.graphs import answer
 from quorum.prompts import BUILT_IN
 
 YEARS = ["1931", "1950", "1929", "1911"]
-CUE_OF_PROMPT = {  # the end of each prompt, without what varies
+CUE_OF_PROMPT = {  # prompt -> its last words, which are the same in every request
     "candidates": "Answers:",
     "conditional_summary": "Paragraph:",
     "validity": "True or False.\nAnswer:",
@@ -35,7 +37,8 @@ def get_prompt_name(request: Request) -> str:
 def reply_for_first_candidate(request: Request) -> str:
     """Reply to any prompt of SuRe so that the first candidate wins, whichever summary a ranking prompt shows first."""
     if get_prompt_name(request) == "candidates":
-        return format_lettered_list(YEARS[: request.text.count(" answer (") + 1])
+        count = request.text.count(" answer (") + 1  # the prompt shows the form "(a) answer (b) answer"
+        return format_lettered_list(YEARS[:count])
     if get_prompt_name(request) == "conditional_summary":
         prediction = request.text.rsplit("Prediction: ", 1)[1]
         return f"It was {prediction.split()[1]}. [DONE]"
@@ -57,9 +60,11 @@ class ReplyInRounds:
 
     def __call__(self, request: Request) -> str:
         with self.lock:
-            number = next(n for n, barrier in enumerate(self.barriers) if self.arrived_counts[n] < barrier.parties)
-            self.arrived_counts[number] += 1
-        self.barriers[number].wait(60)
+            round_number = next(
+                n for n, barrier in enumerate(self.barriers) if self.arrived_counts[n] < barrier.parties
+            )
+            self.arrived_counts[round_number] += 1
+        self.barriers[round_number].wait(60)
         return reply_for_first_candidate(request)
 
 
@@ -78,7 +83,8 @@ async def test_calls_come_in_rounds(
     openai_server: OpenAIServer, settings: dict[str, Any], round_sizes: tuple[int, ...]
 ) -> None:
     """Two candidates take 7 calls in 3 rounds, four candidates take 21 calls in 3 rounds. With lazy ranking, two
-    candidates take 5 calls if no ranking can change the choice.
+    candidates take 5 calls if no ranking can change the choice; of four candidates, one of which is valid, lazy ranking
+    compares only this one with each other candidate, in both orders: 6 calls in a fourth round.
     """
     openai_server.reply(ReplyInRounds(*round_sizes))
     result = await ask(**settings)
@@ -122,7 +128,9 @@ def test_the_ablations_ask_as_the_base_prompt_does(name: str) -> None:
     assert ablation.endswith("\nAnswer:")
 
 
-async def test_judges_see_neither_passages_nor_other_candidates(openai_server: OpenAIServer) -> None:
+async def test_validity_and_ranking_prompts_show_no_passages_and_a_validity_prompt_one_candidate(
+    openai_server: OpenAIServer,
+) -> None:
     openai_server.reply(reply_for_first_candidate)
     await ask()
     for request in openai_server.chats():
@@ -157,14 +165,16 @@ async def test_only_the_candidate_prompt_shows_the_examples(
     (tmp_path / "shots.jsonl").write_text("\n".join(map(json.dumps, pairs)), encoding="utf-8")
     openai_server.reply(reply_for_first_candidate)
     await ask(examples=str(tmp_path / "shots.jsonl"), prompts={"candidates": BUILT_IN[variant]})
-    with_examples = [get_prompt_name(request) for request in openai_server.chats() if "Question: Q0?" in request.text]
-    assert with_examples == ["candidates"]
+    prompts_with_examples = [
+        get_prompt_name(request) for request in openai_server.chats() if "Question: Q0?" in request.text
+    ]
+    assert prompts_with_examples == ["candidates"]
     text = openai_server.chats()[0].text
     assert f"\n\nQuestion: Q0?\nAnswer: A0\n\nQuestion: Q1?\nAnswer: A1\n\nQuestion: {QUESTION}\n" in text
     assert text.index(PASSAGES[2]["text"]) < text.index("Q0?")
 
 
-async def test_a_variant_of_the_candidate_prompt_has_the_papers_order_of_slots(openai_server: OpenAIServer) -> None:
+async def test_a_variant_of_the_candidate_prompt_has_the_papers_order_of_variables(openai_server: OpenAIServer) -> None:
     openai_server.reply(reply_for_first_candidate)
     result = await ask(prompts={"candidates": BUILT_IN["candidates.paper"]})
     text = openai_server.chats()[0].text

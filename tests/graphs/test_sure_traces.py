@@ -1,4 +1,7 @@
-"""SuRe, multiple choice and sum-and-predict: the (node, update) pairs that a scripted run must give."""
+"""SuRe, multiple choice and sum-and-predict: the (node, update) pairs that a scripted run must give.
+
+`trace_method` shortens the updates: passages are ids, and evidence is "id start-end".
+"""
 
 from itertools import groupby
 from typing import Any
@@ -36,21 +39,22 @@ def make_proposer(candidates: str = "(a) 1931 (b) 1950") -> ScriptedModel:
     return model.on("conditional_summary: candidate 2", f"{SECOND_SUMMARY} [DONE]")
 
 
-def script_validity(model: ScriptedModel, *summary_validities: str) -> ScriptedModel:
-    for number, verdict in enumerate(summary_validities, start=1):
-        model.on(f"validity: candidate {number}", verdict)
+def script_validity(model: ScriptedModel, *replies: str) -> ScriptedModel:
+    """Script the replies to the validity prompts, one for each candidate."""
+    for number, reply in enumerate(replies, start=1):
+        model.on(f"validity: candidate {number}", reply)
     return model
 
 
-def script_ranking(model: ScriptedModel, forwards: str, backwards: str) -> ScriptedModel:
-    """Script the replies for candidates 1 and 2 in both orders."""
-    return model.on("ranking: candidates 1 and 2", forwards).on("ranking: candidates 2 and 1", backwards)
+def script_ranking(model: ScriptedModel, reply_1_first: str, reply_2_first: str) -> ScriptedModel:
+    """Script the replies to the two ranking prompts, which show candidate 1 first and candidate 2 first."""
+    return model.on("ranking: candidates 1 and 2", reply_1_first).on("ranking: candidates 2 and 1", reply_2_first)
 
 
 async def trace_and_sort(method: str, model: ScriptedModel, **settings: Any) -> Steps:
     """The run's steps. Those of calls made at the same time are sorted, because they end in any order."""
     steps = await trace_method(method, model, **settings)
-    group_of_node = {"validate": "judged", "rank_pair": "judged"}
+    group_of_node = {"validate": "judgement", "rank_pair": "judgement"}
     groups = groupby(steps, key=lambda step: group_of_node.get(step[0], step[0]))
     return [step for _, group in groups for step in sorted(group, key=lambda step: (step[0], str(step[1])))]
 
@@ -76,7 +80,7 @@ async def test_sure_chooses_by_validity_and_ranking() -> None:
     ]
 
 
-async def test_sure_decided_by_validity() -> None:
+async def test_validity_decides_if_the_comparisons_contradict_each_other() -> None:
     model = script_ranking(script_validity(make_proposer(), "No.", "Yes"), "Passage 1", "Passage 1")
     last = (await trace_and_sort("sure", model))[-1]
     assert (last[1]["answer"], last[1]["rationale"]) == ("1950", SECOND_SUMMARY)
@@ -128,7 +132,7 @@ async def test_without_validity_the_ranking_alone_decides(ranking: str) -> None:
     ]
 
 
-async def test_the_answer_may_be_read_from_the_summaries() -> None:
+async def test_with_sure_parts_summaries_one_prompt_answers_from_all_summaries() -> None:
     model = make_proposer().on("answer_summaries", "1931.")
     expected = {"answer": "1931", "unknown": False, "evidence": ["p1 32-36", "p3 33-37"], "passages": "p1 p2 p3"}
     assert await trace_and_sort("sure", model, sure_parts="summaries") == [
@@ -161,7 +165,7 @@ async def test_one_candidate_is_the_answer(method: str, reply: str) -> None:
 
 @pytest.mark.parametrize("reply", ["", "I don't know.", "(a) unknown (b) not stated", "The passages do not say."])
 @pytest.mark.parametrize("method", ["sure", "mcq"])
-async def test_no_candidate_is_unknown(method: str, reply: str) -> None:
+async def test_without_a_candidate_the_answer_is_unknown(method: str, reply: str) -> None:
     model = ScriptedModel().on("candidates", reply)
     steps = await trace_and_sort(method, model)
     assert steps[-1] == ("select_candidate", {"answer": "unknown", "unknown": True, "evidence": []})
@@ -246,7 +250,9 @@ async def test_answer_types_that_a_method_does_not_serve_are_refused_before_the_
 
 
 async def test_a_passage_that_fits_only_the_prompt_of_the_shorter_candidate_is_dropped_once() -> None:
-    """A summary's prompt is longer than the candidates' prompt, and the more so the longer its candidate is."""
+    """The prompt for a candidate's summary is longer than the prompt that asks for candidates, and it grows with the
+    candidate's length.
+    """
     passages = [Passage(id=str(n), title="", text=f"In 1931, {n}. " + "So it was. " * 20) for n in range(4)]
     dropped_counts = set()
     for window in range(376, 416, 2):
@@ -254,8 +260,9 @@ async def test_a_passage_that_fits_only_the_prompt_of_the_shorter_candidate_is_d
             script_validity(make_proposer("(a) 1931 (b) painted by Ann Lee"), "True", "True"), "Passage 1", "Passage 2"
         )
         result = await answer(QUESTION, "sure", Context(model=model, context_window=window), given=passages)
-        # passages shown to propose candidates, to summarize the first and to summarize the second
-        proposing, summarizing_first, summarizing_second = (sent.text.count("In 1931, ") for sent in model.history[:3])
-        assert (len(result["passages"]), result["dropped"]) == (summarizing_second, 4 - summarizing_second)
-        dropped_counts.add((proposing - summarizing_first, summarizing_first - summarizing_second))
+        # how many passages the first three prompts show: candidates, the first and the second candidate's summary
+        proposal_count, first_count, second_count = (sent.text.count("In 1931, ") for sent in model.history[:3])
+        assert (len(result["passages"]), result["dropped"]) == (second_count, 4 - second_count)
+        dropped_counts.add((proposal_count - first_count, first_count - second_count))
+    # (1, 1), which drops a passage in both steps, can occur, too, but need not.
     assert dropped_counts == {(0, 0), (1, 0), (0, 1)} | (dropped_counts & {(1, 1)})

@@ -18,7 +18,11 @@ REPLIES = ("unknown", "1931", "1950")
 
 
 async def run_method(method: str, concat_reply: str, passage_replies: tuple[str, ...], **settings: Any) -> Result:
-    """Run with a reply to the prompt that shows all passages, and one for each passage alone."""
+    """Run the method with scripted replies.
+
+    concat_reply: the reply to the prompt that shows all passages; passage_replies: for each passage, the reply to the
+    prompt that shows only this passage.
+    """
     model = script_passage_answers(*passage_replies).on("answer", concat_reply)
     return await answer(QUESTION, method, Context(model=model, **settings), given=PASSAGES[: len(passage_replies)])
 
@@ -31,7 +35,8 @@ async def test_the_settings_speculative_and_staged_change_no_answer() -> None:
             assert (variant_result["answer"], variant_result["unknown"]) == (expected["answer"], expected["unknown"])
             if "vote" not in options:  # the same result, except its usage
                 assert {**variant_result, "usage": None} == {**expected, "usage": None}
-            assert variant_result["confidence"] is None or "vote" not in options
+            else:
+                assert variant_result["confidence"] is None  # the vote may have stopped before all passages were asked
 
 
 @run_with(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])

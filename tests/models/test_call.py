@@ -27,7 +27,7 @@ SERVED_CONTEXT = Context(model="openai:test")
 
 
 class RunRecorder(AsyncCallbackHandler):
-    """Names and metadata of the chat-model runs that a tracer sees."""
+    """A tracer that records the name and the metadata of every run of a chat model."""
 
     def __init__(self) -> None:
         self.runs: list[tuple[str, dict[str, Any]]] = []
@@ -54,7 +54,7 @@ async def test_a_call_sends_one_message_and_counts_tokens(openai_server: OpenAIS
     assert request.body["temperature"] == 0
     assert request.body["model"] == "test"
     assert not {"seed", "top_p", "n", "stop"} & set(request.body)
-    assert request.headers["authorization"] == "Bearer none"
+    assert request.headers["authorization"] == "Bearer none"  # the placeholder that is sent if no key is set
 
 
 async def test_tokens_are_estimated_where_the_server_counts_none(openai_server: OpenAIServer) -> None:
@@ -133,7 +133,7 @@ class QuestionState(TypedDict, total=False):
     text: str
 
 
-async def test_streamed_replies_are_counted_and_cut_streams_tried_again(openai_server: OpenAIServer) -> None:
+async def test_streamed_tokens_are_counted_and_broken_streams_are_retried(openai_server: OpenAIServer) -> None:
     openai_server.reply([Response("one two three four five six", truncate=True), "seven eight"])
     clock, usages = FakeClock(), []
 
@@ -205,8 +205,11 @@ def test_clients_belong_to_one_loop_and_close_with_it(openai_server: OpenAIServe
     assert len(openai_server.chats()) == 2
 
 
-class SettableModel(FakeListChatModel):
-    """A provider's model that takes its decoding parameters as its own fields, not as arguments of a call."""
+class FieldTemperatureModel(FakeListChatModel):
+    """A model that takes its temperature as a field of the object, not as an argument of a call.
+
+    temperatures: the field's value at each call.
+    """
 
     temperature: float | None = None
     temperatures: list[float | None] = []
@@ -218,7 +221,7 @@ class SettableModel(FakeListChatModel):
 
 
 async def test_a_model_object_keeps_its_temperature_except_in_calls_that_sample() -> None:
-    model = SettableModel(responses=["a"], temperature=0.3)
+    model = FieldTemperatureModel(responses=["a"], temperature=0.3)
     context = Context(model=model)
     assert [reply.text for reply in await call("answer", "x", context=context)] == ["a"]
     await call("answer", "x", context=context, temperature=0.7, n=2)
@@ -229,7 +232,10 @@ async def test_a_model_object_keeps_its_temperature_except_in_calls_that_sample(
 
 
 class InputsModel(FakeListChatModel):
-    """A model that reads the prompt's variables beside its text, as the embedded reader does."""
+    """A model that reads the prompt's variables beside its text, as the embedded reader does.
+
+    received: for each call, the additional fields of its message, and the arguments of the call.
+    """
 
     reads_prompt_inputs: bool = True
     received: list[tuple[dict[str, Any], Any]] = []

@@ -1,4 +1,6 @@
-"""The replies of filters are matched with sentences of the passages, and the embedded filter keeps those that help."""
+"""A filter's reply copies the sentences that help; each copy is matched with a sentence of the passages. The embedded
+filter keeps the sentences that help.
+"""
 
 import json
 import re
@@ -34,7 +36,7 @@ BOTH_PASSAGES = [TOWER, MAST]
 FINISHED_SENTENCE, TALL_SENTENCE, ARCHITECT_SENTENCE = (piece.text for piece in split_pieces([TOWER]))
 PAINTED_SENTENCE, DIED_SENTENCE, _ = (piece.text for piece in split_pieces([MAST]))
 
-COPIED_SENTENCES: list[tuple[str, list[str]]] = [
+COPIED_SENTENCES: list[tuple[str, list[str]]] = [  # (reply, the sentences that it copies)
     (FINISHED_SENTENCE, [FINISHED_SENTENCE]),
     ("the  LUMEN tower was finished in 1931", [FINISHED_SENTENCE]),
     (f"{FINISHED_SENTENCE}\n{PAINTED_SENTENCE}", [FINISHED_SENTENCE, PAINTED_SENTENCE]),
@@ -109,10 +111,9 @@ def test_a_reply_that_says_none_keeps_no_sentence(reply: str) -> None:
 
 
 def test_an_empty_reply_is_malformed() -> None:
-    assert (
-        parse_copied_sentences(" \n", BOTH_PASSAGES).value,
-        parse_copied_sentences("", BOTH_PASSAGES).malformed,
-    ) == ([], True)
+    for reply in ("", " \n"):
+        parsed_reply = parse_copied_sentences(reply, BOTH_PASSAGES)
+        assert (parsed_reply.value, parsed_reply.malformed) == ([], True)
 
 
 @pytest.mark.parametrize(
@@ -163,8 +164,11 @@ def test_any_reply_is_read(reply: str, passages: list[Passage]) -> None:
 
 
 def test_a_long_reply_is_read_in_time() -> None:
-    long = Passage(id="l", title="", text=" ".join(f"Sentence number {n} of the very long text." for n in range(300)))
-    parsed_reply = parse_copied_sentences("\n".join(piece.text for piece in split_pieces([long])) + "\nx" * 300, [long])
+    long_passage = Passage(
+        id="l", title="", text=" ".join(f"Sentence number {n} of the very long text." for n in range(300))
+    )
+    sentences = [piece.text for piece in split_pieces([long_passage])]
+    parsed_reply = parse_copied_sentences("\n".join([*sentences, *["x"] * 300]), [long_passage])
     assert (len(parsed_reply.value), parsed_reply.malformed) == (300, True)
 
 
@@ -179,6 +183,9 @@ def test_unknown_filters_are_refused() -> None:
     for spec in ("bert", ""):
         with pytest.raises(SetupError, match="names no filter; choose embedded, llm"):
             get_context_filter(spec)
+
+
+def test_the_embedded_filter_is_made_once() -> None:
     assert get_context_filter("embedded") is get_context_filter("embedded")
 
 
@@ -189,6 +196,7 @@ async def test_an_embedded_filter_is_loaded_from_a_folder(tmp_path: Path) -> Non
         await answer(BIRTH_QUESTION, "filco", Context(context_filter=f"embedded:{tmp_path}"), given=HAYDN_PASSAGES)
     shutil.copy(FOLDER / "sentences.onnx", tmp_path)
     content = json.loads((FOLDER / "sentences.json").read_text(encoding="utf-8"))
+    # no probability reaches 1.1, so this filter keeps nothing
     (tmp_path / "sentences.json").write_text(json.dumps(content | {"threshold": 1.1}), encoding="utf-8")
     filtered_result = await answer(
         BIRTH_QUESTION, "filco", Context(context_filter=f"embedded:{tmp_path}"), given=HAYDN_PASSAGES
@@ -211,8 +219,9 @@ async def test_the_embedded_filter_keeps_what_helps() -> None:
     assert result["retrieved"] == ["a", "c"]
     assert result["usage"]["filter_sentences"]["calls"] == 1
     assert result["usage"]["filter_sentences"]["input_tokens"] > 20
-    whole_passages = await answer(BIRTH_QUESTION, "filco", Context(filter_mode="psg"), given=HAYDN_PASSAGES)
-    assert [passage["text"] for passage in whole_passages["passages"]] == [HAYDN_PASSAGES[0]["text"]]
+    # the mode psg keeps whole passages
+    psg_result = await answer(BIRTH_QUESTION, "filco", Context(filter_mode="psg"), given=HAYDN_PASSAGES)
+    assert [passage["text"] for passage in psg_result["passages"]] == [HAYDN_PASSAGES[0]["text"]]
 
 
 async def test_the_embedded_filter_may_keep_nothing() -> None:
@@ -228,13 +237,14 @@ async def test_the_embedded_filter_keeps_the_same_when_asked_directly_or_by_a_pr
 
 
 def render_message(prompt: str, question: str, passages: list[Passage]) -> HumanMessage:
+    """The message that a prompt becomes, with its name and inputs, from which the embedded reader replies."""
     text = render_prompt(prompt, question=question, passages=format_passages(passages)).text
     inputs: dict[str, Any] = {"question": question, "passages": passages}
     return HumanMessage(text, additional_kwargs={"quorum": {"prompt": prompt, "inputs": inputs, "sample": 0}})
 
 
-PIECES = [*"ab 1.:{}\"'*-\n#", "Answer: ", "None", "東", "。", "is in ", "Rohrau", ". Haydn was born in Rohrau. "]
-ODD_TEXTS = st.lists(st.sampled_from(PIECES), max_size=30).map("".join)
+ODD_PARTS = [*"ab 1.:{}\"'*-\n#", "Answer: ", "None", "東", "。", "is in ", "Rohrau", ". Haydn was born in Rohrau. "]
+ODD_TEXTS = st.lists(st.sampled_from(ODD_PARTS), max_size=30).map("".join)
 
 
 @given(ODD_TEXTS, ODD_TEXTS)

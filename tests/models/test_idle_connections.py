@@ -1,4 +1,4 @@
-"""Idle connections: the next call uses one again, except one that the server has closed."""
+"""The next call uses an idle connection again, unless the server has closed it."""
 
 import asyncio
 from collections.abc import Iterator
@@ -51,7 +51,7 @@ async def test_a_connection_that_the_server_closed_is_not_used_again(server: Ope
     assert len(server.connections - old_connections) == 1
 
 
-async def test_calls_at_once_have_connections_of_their_own(server: OpenAIServer) -> None:
+async def test_calls_at_once_use_several_connections_and_later_calls_use_them_again(server: OpenAIServer) -> None:
     client = make_client(server)
     assert await asyncio.gather(*(ask(client) for _ in range(16))) == ["unknown"] * 16
     assert await asyncio.gather(*(ask(client) for _ in range(16))) == ["unknown"] * 16
@@ -60,7 +60,7 @@ async def test_calls_at_once_have_connections_of_their_own(server: OpenAIServer)
 
 async def test_the_streams_of_a_connection_pool_are_streams_with_a_poll(server: OpenAIServer) -> None:
     """Our network backend makes these streams. We set it in a private attribute of the client's connection pool. If a
-    later version of httpx2 renames this attribute, calls become slower but do not fail, and only this test tells.
+    later version of httpx2 renames this attribute, calls become slower but do not fail, and only this test shows it.
     """
     client = make_client(server)
     await ask(client)

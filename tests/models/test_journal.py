@@ -31,7 +31,7 @@ def context(tmp_path: Path) -> Context:
 
 
 def read_rows(context: Context) -> list[tuple[str, ...]]:
-    """(prompt, version, sample, text) of every stored reply."""
+    """(prompt, the prompt's version, number of the sample, text) of every stored reply."""
     close_journals()
     connection = sqlite3.connect(str(context.journal))
     try:
@@ -41,7 +41,10 @@ def read_rows(context: Context) -> list[tuple[str, ...]]:
 
 
 def start_client(context: Context, *questions: str) -> "subprocess.Popen[str]":
-    """Start another process that uses the same journal."""
+    """Start another process that uses the same journal and sends each question as a prompt.
+
+    For each question it prints: the question, the reply, whether the reply came from the journal.
+    """
     path = os.pathsep.join([str(CLIENT_SCRIPT.parent.parent), str(CLIENT_SCRIPT.parent)])
     return subprocess.Popen(
         [sys.executable, str(CLIENT_SCRIPT), str(context.journal), *questions],
@@ -75,25 +78,25 @@ async def test_a_stored_reply_keeps_its_tokens_and_time(openai_server: OpenAISer
     assert read_rows(context) == [("answer", "abc", 0, "<think>x</think>Lima")]
 
 
-async def test_the_journal_key_contains_what_changes_a_reply(
+async def test_calls_that_may_get_different_replies_have_different_journal_keys(
     openai_server: OpenAIServer, context: Context, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    async def ask(text: str = "Which?", **options: object) -> int:
+    async def count_requests(text: str = "Which?", **options: object) -> int:
         before = len(openai_server.chats())
         await call("answer", text, context=context, **options)  # type: ignore[arg-type]
         return len(openai_server.chats()) - before
 
-    assert await ask() == 1
-    assert await ask("Which? ") == 1
-    assert await ask(model="openai:other") == 1
-    assert await ask(temperature=0.5, n=2) == 2
-    assert await ask(temperature=0.5, n=3) == 1  # two of the three samples are known
-    assert await ask(temperature=0.6) == 1
-    assert await ask(call_subject="passage 2") == 0  # the same request under another name
+    assert await count_requests() == 1
+    assert await count_requests("Which? ") == 1
+    assert await count_requests(model="openai:other") == 1
+    assert await count_requests(temperature=0.5, n=2) == 2
+    assert await count_requests(temperature=0.5, n=3) == 1  # two of the three samples are known
+    assert await count_requests(temperature=0.6) == 1
+    assert await count_requests(call_subject="passage 2") == 0  # the same request under another name
     monkeypatch.setenv("OPENAI_API_KEY", "another-key")
-    assert await ask() == 0
+    assert await count_requests() == 0
     monkeypatch.setenv("OPENAI_BASE_URL", openai_server.url.replace("127.0.0.1", "localhost"))
-    assert await ask() == 1
+    assert await count_requests() == 1
     assert len(read_rows(context)) == 8
     assert "another-key" not in Path(str(context.journal)).read_bytes().decode("latin-1")
 
@@ -133,9 +136,9 @@ async def test_a_file_that_is_no_journal_is_named_and_not_touched(
     ):
         await call("answer", "Which?", context=context)
     assert path.read_bytes().startswith(b"notes of mine")
-    newer = sqlite3.connect(tmp_path / "newer.sqlite")
-    newer.execute("PRAGMA user_version=99")
-    newer.close()
+    connection = sqlite3.connect(tmp_path / "newer.sqlite")
+    connection.execute("PRAGMA user_version=99")  # the layout of a later version of Quorum
+    connection.close()
     with pytest.raises(SetupError, match="layout 99"):
         await call("answer", "Which?", context=Context(model="openai:test", journal=str(tmp_path / "newer.sqlite")))
     with pytest.raises(SetupError, match="cannot be used"):
@@ -152,8 +155,8 @@ def test_a_killed_process_loses_no_reply(openai_server: OpenAIServer, context: C
         process.send_signal(signal.SIGKILL)
         assert process.wait() == -signal.SIGKILL
     openai_server.reply("after")
-    again = start_client(context, "a", "b", "c")
-    assert again.communicate(timeout=60)[0].splitlines() == ["a one True", "b two True", "c after False"]
+    second_process = start_client(context, "a", "b", "c")
+    assert second_process.communicate(timeout=60)[0].splitlines() == ["a one True", "b two True", "c after False"]
     assert len(openai_server.chats()) == 4
 
 
@@ -172,12 +175,13 @@ def test_two_processes_share_a_journal(openai_server: OpenAIServer, context: Con
     assert len(openai_server.chats()) == request_count
 
 
-SQLITE_THREADS: list[int] = []
+# For the audit hook below, which cannot be removed again: the journal to watch (one or none), and what the hook noted.
 WATCHED_JOURNALS: list[str] = []
+SQLITE_THREADS: list[int] = []
 
 
 def record_sqlite_thread(event: str, args: tuple[object, ...]) -> None:
-    """An audit hook: note the thread of every connection to the watched journal."""
+    """An audit hook of Python: note which thread opens a connection to the watched journal."""
     if event == "sqlite3.connect" and WATCHED_JOURNALS and str(args[0]) == WATCHED_JOURNALS[0]:
         SQLITE_THREADS.append(threading.get_ident())
 

@@ -50,7 +50,7 @@ async def test_a_reply_that_cannot_be_stored_fails_only_its_own_call(tmp_path: P
 async def test_only_a_full_disk_brings_the_advice_to_make_room(tmp_path: Path) -> None:
     large_record = replace(RECORD, text="text" * 10_000)
     journal = open_journal(str(tmp_path / "journal.sqlite"))
-    await journal.get("key")
+    await journal.get("key")  # creates the file and opens the connection
     assert journal.connection is not None
     journal.connection.execute("PRAGMA max_page_count=1")  # no page can be added
     with pytest.raises(SetupError, match=r"journal\.sqlite cannot be used .*; make room"):

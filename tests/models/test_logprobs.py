@@ -14,7 +14,7 @@ from quorum.core.state import Passage
 from quorum.models.logprobs import make_scorer
 from quorum.models.logprobs_completions import CompletionsScorer, read_score
 
-# Each prompt with its continuation.
+# Each prompt with its continuation. The fake server gives a word -2.0 if it is new, and -0.1 if it occurred before.
 PAIRS = [("Question: who?\nAnswer:", "Ada Byron"), ("It was Ada Byron.\n\nQuestion: who?\nAnswer:", "Ada Lovelace")]
 
 
@@ -105,7 +105,7 @@ async def test_the_last_attempt_raises(openai_server: OpenAIServer) -> None:
 
 
 async def test_an_unreachable_scoring_server_is_reported(
-    openai_server: OpenAIServer, monkeypatch: pytest.MonkeyPatch
+    openai_server: OpenAIServer,
 ) -> None:
     openai_server.close()
     scorer = CompletionsScorer("base", Context(attempts=2), FakeClock())
@@ -136,8 +136,8 @@ class Echo:
         (Echo(("<s>", None, 0), ("Answer:", -1, 0), (" Ada", -2, 7)), -2.0),  # the begin-of-text token has no length
         (Echo(("Answer", None, 0), (": A", -2, 6), ("da", -4, 9)), -6.0),  # a token that begins in the prompt counts
         (Echo(("Answer:", None, 0), (" Ada", -2, 7), (" end", -9, 11)), -2.0),  # a generated token does not count
-        (Echo(("Answer: Ada", None, 0)), None),
-        (Echo(("Answer:", None, 0)), None),
+        (Echo(("Answer: Ada", None, 0)), None),  # the only token of the continuation has no log-probability
+        (Echo(("Answer:", None, 0)), None),  # no token of the continuation
     ],
 )
 def test_tokens_are_matched_by_their_offsets(echo: Echo, expected: float | None) -> None:
@@ -161,7 +161,7 @@ def test_specs_that_give_no_log_probabilities_are_refused(spec: str, why: str) -
     assert "completions:MODEL" in str(caught.value)
 
 
-def test_openai_itself_needs_a_key(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_openai_itself_needs_a_key() -> None:
     with pytest.raises(SetupError, match="'completions:davinci-002' needs OPENAI_API_KEY"):
         make_scorer("completions:davinci-002")
 

@@ -174,6 +174,7 @@ ODD_USAGE = [
 async def test_invalid_token_counts_count_as_missing(
     openai_server: OpenAIServer, usage: Any, stream: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    # The journal is on because it stores the token counts of a reply, too.
     monkeypatch.setenv("QUORUM_JOURNAL", str(tmp_path / "journal.sqlite"))
     openai_server.reply(Response("four", usage=usage))
     reply = await ask_while_streaming(FakeClock()) if stream else await ask(Context(model="openai:test"))

@@ -28,7 +28,10 @@ async def ask(text: str = "Which?", context: Context = SERVED_CONTEXT, **call_op
 
 
 def refuse_parameter(name: str, message: str, status: int = 400, **fields: Any) -> Callable[[Request], str | Response]:
-    """Reply as a model that refuses the parameter `name`, with this message."""
+    """Make the reply function of a model that refuses the parameter `name` with an error of this message and status.
+
+    fields: further fields of the error in the response's body.
+    """
 
     def reply(request: Request) -> str | Response:
         if name not in request.body:
@@ -40,6 +43,7 @@ def refuse_parameter(name: str, message: str, status: int = 400, **fields: Any) 
     return reply
 
 
+# How servers word a refusal: (the refused parameter, the message).
 REFUSAL_WORDINGS = {
     "fixed": (
         "temperature",
@@ -64,7 +68,7 @@ async def test_a_refused_parameter_is_sent_once_and_reported_once(
     context = Context(model="openai:test", temperature=0.7, top_p=0.9)
     for text in ("a", "b"):
         assert [item.text for item in await ask(text, context)] == ["fine"]
-    assert len(openai_server.chats()) == 3
+    assert len(openai_server.chats()) == 3  # the refused request, its repetition without the parameter, and prompt b
     assert [name in request.body for request in openai_server.chats()] == [True, False, False]
     assert caplog.text.count(f"does not take {name}; going on without it") == 1
 
@@ -95,13 +99,15 @@ async def test_a_parameter_that_is_refused_although_it_is_not_sent_is_an_error(o
     openai_server.reply(make_error(400, "Unsupported parameter: 'temperature'"))
     with pytest.raises(CallError, match="Unsupported parameter: 'temperature'"):
         await ask()
-    assert len(openai_server.chats()) == 2
+    assert len(openai_server.chats()) == 2  # the second request, without temperature, was refused, too
 
 
-def make_limited_context(client_class: type[BaseChatOpenAI], url: str, **settings: Any) -> Context:
-    """A context with a client of the caller's own, which limits replies to 50 tokens."""
-    model = client_class(model="test", base_url=url, api_key="none", max_retries=0, max_tokens=50, **settings)
-    return Context(model=model)
+def make_limited_context(client_class: type[BaseChatOpenAI], url: str) -> Context:
+    """A context with a user's own client, which limits replies to 50 tokens.
+
+    A BaseChatOpenAI first sends the limit as max_tokens, a ChatOpenAI as max_completion_tokens.
+    """
+    return Context(model=client_class(model="test", base_url=url, api_key="none", max_retries=0, max_tokens=50))
 
 
 async def test_a_limit_on_tokens_is_sent_under_the_name_that_the_server_takes(openai_server: OpenAIServer) -> None:
@@ -173,6 +179,6 @@ def test_an_evaluation_says_that_a_model_refused_temperature_0(
     openai_server.reply(refuse_parameter(*REFUSAL_WORDINGS["o1"]))
     folder = tmp_path / "out"
     run = quorum("eval", data, "--methods", "concat", "--model", "openai:test", "--out", folder)
-    assert (run.code, "temperature refused" in run.out) == (0, True)
+    assert (run.code, "temperature refused" in run.out) == (0, True)  # a column of the table
     assert json.loads((folder / "results.jsonl").read_text(encoding="utf-8"))["temperature_refused"] is True
     assert json.loads((folder / "summary.json").read_text(encoding="utf-8"))["concat"]["temperature_refused"] == 1

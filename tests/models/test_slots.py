@@ -49,7 +49,7 @@ async def test_no_more_calls_run_at_once_than_there_are_slots() -> None:
 
     await asyncio.gather(*(call() for _ in range(20)))
     assert most_running == 3
-    assert slots.free == 3
+    assert slots.free_count == 3
 
 
 async def test_a_cancelled_call_gives_its_slot_back() -> None:
@@ -68,4 +68,4 @@ async def test_a_cancelled_call_gives_its_slot_back() -> None:
     tasks[1].cancel()
     await asyncio.wait_for(asyncio.gather(*tasks, return_exceptions=True), 10)
     assert begun_calls == ["c"]
-    assert slots.free == 1
+    assert slots.free_count == 1

@@ -1,4 +1,4 @@
-"""Systems of the user's own that are measured: their specs, and what they may return."""
+"""The user's own systems, which are compared with the methods: their specs, and what they may return."""
 
 import asyncio
 from collections.abc import Sequence
@@ -37,10 +37,12 @@ text = "no function"
 
 @pytest.fixture
 def own_system_module() -> None:
+    """Write SYSTEM_MODULE as bring_your_own.py to the working directory, an empty folder."""
     Path("bring_your_own.py").write_text(SYSTEM_MODULE)
 
 
 async def ask(function: str, passages: Sequence[Passage] | None = None, **settings: Any) -> Any:
+    """The reply of a function of bring_your_own.py to the question "Why?"."""
     system = read_system("mine", f"python:bring_your_own:{function}")
     return await system.ask("Why?", passages, Context(**settings))
 
@@ -56,7 +58,7 @@ async def test_a_system_may_be_a_plain_or_an_asynchronous_function_and_may_read_
 @pytest.mark.parametrize(
     ("function", "message"), [("broken", "ValueError: no index"), ("give_number", "returned no answer")]
 )
-async def test_a_function_that_fails_fails_its_question(function: str, message: str) -> None:
+async def test_a_failing_function_raises_a_call_error(function: str, message: str) -> None:
     with pytest.raises(CallError, match=message):
         await ask(function)
 
@@ -65,13 +67,13 @@ async def test_a_function_that_fails_fails_its_question(function: str, message: 
     ("spec", "message"),
     [
         ("ftp://host#x", "cannot be read; write for example"),
-        ("http://host/v1", "names no server, or no model or assistant of it"),
-        ("http:///v1#model", "names no server"),
-        ("langgraph:host#agent", "names no server"),
+        ("http://host/v1", "no name of a model or an assistant after '#'"),
+        ("http:///v1#model", "has no server's URL"),
+        ("langgraph:host#agent", "has no server's URL"),
         ("python:module", "cannot be read"),
         ("python:no_such_module_here:f", "cannot be imported"),
         ("python:json:no_such_function", "cannot be imported"),
-        ("python:json:__name__", "no function"),
+        ("python:json:__name__", "not a function"),
     ],
 )
 def test_an_unusable_system_spec_is_refused(spec: str, message: str) -> None:
@@ -113,7 +115,7 @@ async def test_a_chat_server_gets_only_the_question_and_its_own_key(
     system = read_system("my-bot", f"{openai_server.url}#their-model")
     reply = await system.ask("When?", [PASSAGE], Context(journal="off"))
     assert (reply.text, reply.usage["calls"]) == ("1931", 1)
-    monkeypatch.setenv("MY_BOT_API_KEY", "mine-alone")
+    monkeypatch.setenv("MY_BOT_API_KEY", "mine-alone")  # the variable for systems named "my-bot" or "my_bot"
     other_system = ChatServer("my_bot", openai_server.url, "their-model")
     await other_system.ask("When?", None, Context(journal="off"))
     first, second = openai_server.chats()

@@ -1,4 +1,4 @@
-"""LangSmith's traces, through its real client and a real socket: their tree, their contents, and what they hide."""
+"""Traces that LangSmith's real client sends over a real socket: their tree, their contents, and what they hide."""
 
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -37,7 +37,7 @@ SECRET_PASSAGES = [
 
 
 class SecretRetriever(BaseRetriever):
-    """A retriever of the user's own."""
+    """A user's own retriever, which returns SECRET_PASSAGES for every query."""
 
     def _get_relevant_documents(self, query: str, *, run_manager: CallbackManagerForRetrieverRun) -> list[Document]:
         return [Document(item["text"], id=item["id"], metadata={"title": item["title"]}) for item in SECRET_PASSAGES]
@@ -108,9 +108,9 @@ async def test_searches_are_traced_with_their_passages(collector: Collector, met
     assert root.metadata["retriever"] == "SecretRetriever"
     searches = list_runs(root, "retriever")
     assert searches[0].fields["inputs"] == {"query": QUESTION}
-    result = searches[0].fields["outputs"]["documents"]
-    assert [item["page_content"] for item in result] == [passage["text"] for passage in SECRET_PASSAGES]
-    assert result[0]["metadata"]["title"] == SECRET_PASSAGES[0]["title"]
+    documents = searches[0].fields["outputs"]["documents"]
+    assert [item["page_content"] for item in documents] == [passage["text"] for passage in SECRET_PASSAGES]
+    assert documents[0]["metadata"]["title"] == SECRET_PASSAGES[0]["title"]
 
 
 async def test_two_runs_are_two_traces_with_their_own_settings(collector: Collector) -> None:
@@ -177,7 +177,9 @@ async def test_errors_do_not_reveal_hidden_passages(collector: Collector, monkey
     assert SECRET_WORD not in collector.text
 
 
-async def test_a_client_that_hides_nothing_is_refused(collector: Collector, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_client_that_hides_nothing_is_refused_if_passages_must_be_hidden(
+    collector: Collector, monkeypatch: pytest.MonkeyPatch
+) -> None:
     revealing_client = langsmith.Client(api_url=collector.url, api_key="x")
     traced_config: Any = {"callbacks": [LangChainTracer(client=revealing_client)]}
     assert (await answer(QUESTION, "concat", Context(k=1), given=PASSAGES, config=traced_config))["answer"]
@@ -188,7 +190,7 @@ async def test_a_client_that_hides_nothing_is_refused(collector: Collector, monk
 
 
 @pytest.mark.parametrize(
-    ("make", "expected"),
+    ("make_object", "shown_fields"),
     [
         (lambda text: Document(text, id="p1", metadata={"title": text, "score": 0.5}), {"id": "p1", "score": 0.5}),
         (lambda text: Send("read", {"passages": [{"id": "p1", "text": text}]}), {"node": "read"}),
@@ -197,15 +199,15 @@ async def test_a_client_that_hides_nothing_is_refused(collector: Collector, monk
     ],
     ids=["document", "send", "overwrite", "long answer"],
 )
-def test_passages_are_hidden_in_objects(make: Callable[[str], Any], expected: dict[str, Any]) -> None:
-    result = copy_without_secrets({"value": make(SECRET_TEXT)}, hide_passages=True)
+def test_passages_are_hidden_in_objects(make_object: Callable[[str], Any], shown_fields: dict[str, Any]) -> None:
+    result = copy_without_secrets({"value": make_object(SECRET_TEXT)}, hide_passages=True)
     assert SECRET_WORD not in str(result)
     fields = result["value"] | result["value"].get("metadata", {})
-    assert expected.items() <= fields.items()
+    assert shown_fields.items() <= fields.items()
 
 
 @pytest.mark.parametrize(
-    "make",
+    "make_object",
     [
         lambda text: Document("Vell", id="p1", metadata={"source": text}),
         lambda text: HumanMessage(text),
@@ -216,10 +218,11 @@ def test_passages_are_hidden_in_objects(make: Callable[[str], Any], expected: di
     ],
     ids=["document", "message", "send", "overwrite", "error", "set"],
 )
-def test_secrets_are_removed_from_objects(make: Callable[[str], Any], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_secrets_are_removed_from_objects(make_object: Callable[[str], Any], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("THEIR_API_KEY", API_KEY)
-    secretive_object, harmless_object = make(f"see http://me:{PASSWORD}@host/v1 {API_KEY}"), make("see http://host/v1")
-    copied = copy_without_secrets([secretive_object, harmless_object], hide_passages=False)
+    object_with_secrets = make_object(f"see http://me:{PASSWORD}@host/v1 {API_KEY}")
+    harmless_object = make_object("see http://host/v1")
+    copied = copy_without_secrets([object_with_secrets, harmless_object], hide_passages=False)
     assert API_KEY not in str(copied)
     assert PASSWORD not in str(copied)
     assert "see http://host/v1" in str(copied[0])
@@ -233,16 +236,16 @@ def test_without_hiding_only_logins_in_urls_are_removed() -> None:
 
 
 @dataclass
-class Node:
-    """An object that may refer to itself."""
+class LinkedObject:
+    """An object that can refer to itself, here through its parent."""
 
     path: tuple[str, ...]
-    parent: "Node | None" = None
+    parent: "LinkedObject | None" = None
 
 
-def test_an_object_without_secrets_stays_also_with_a_tuple_or_a_reference_to_itself() -> None:
-    node = Node(("a", "b"))
-    node.parent = Node(("c",), parent=node)
-    copied = copy_without_secrets({"node": node, "pair": (1, "x")}, hide_passages=False)
-    assert copied["node"] is node
+def test_an_object_without_secrets_is_not_copied_even_if_it_holds_a_tuple_or_refers_to_itself() -> None:
+    linked_object = LinkedObject(("a", "b"))
+    linked_object.parent = LinkedObject(("c",), parent=linked_object)
+    copied = copy_without_secrets({"object": linked_object, "pair": (1, "x")}, hide_passages=False)
+    assert copied["object"] is linked_object
     assert copied["pair"] == (1, "x")

@@ -1,4 +1,4 @@
-"""Demonstrations: the built-in ones of each answer type, and the user's own."""
+"""The demonstrations in few-shot prompts: the built-in ones for each answer type, and those from a user's file."""
 
 import json
 from pathlib import Path
@@ -12,7 +12,7 @@ from quorum.core.errors import SetupError
 from quorum.core.text import contains_answer, normalize
 from quorum.graphs import answer
 from quorum.models.scripted import ScriptedModel
-from quorum.nodes.demonstrations import BUILT_IN, format_demonstrations
+from quorum.nodes.demonstrations import BUILT_IN_DEMONSTRATIONS, format_demonstrations
 from quorum.parsing.answers import ReasonedAnswer
 from quorum.parsing.reasoning import parse_conclusion
 
@@ -34,7 +34,7 @@ def examples_file(tmp_path: Path) -> str:
     return str(path)
 
 
-async def test_a_demonstration_looks_like_its_prompt(examples_file: str) -> None:
+async def test_a_demonstration_has_the_form_of_the_prompt_that_shows_it(examples_file: str) -> None:
     runtime = make_runtime(examples=examples_file)
     assert await format_demonstrations(runtime, with_reasoning=True, with_passages=True) == (
         "Passages:\n\n[1] Anna\nAnna's door is green.\n\nQuestion: Which colour is the door?\n"
@@ -48,32 +48,34 @@ async def test_a_demonstration_looks_like_its_prompt(examples_file: str) -> None
 
 @pytest.mark.parametrize("kind", ["short", "multi_hop", "yes_no"])
 def test_each_kind_has_three_built_in_demonstrations_whose_passages_contain_the_answer(kind: str) -> None:
-    examples = BUILT_IN[kind]
+    examples = BUILT_IN_DEMONSTRATIONS[kind]
     assert len(examples) == 3
     for example in examples:
         texts = [f"{passage['title']}\n{passage['text']}" for passage in example["passages"]]
         assert 2 <= len(texts) <= 3
         assert kind == "yes_no" or contains_answer("\n".join(texts), [example["answer"]])
         assert kind == "short" or len(example["rationale"].split(". ")) >= 2
-    assert {example["answer"] for example in BUILT_IN["yes_no"]} == {"Yes", "No"}
+    assert {example["answer"] for example in BUILT_IN_DEMONSTRATIONS["yes_no"]} == {"Yes", "No"}
 
 
 async def test_the_answer_is_parsed_from_every_demonstrated_chain_of_thought() -> None:
     for kind in ("multi_hop", "yes_no"):
-        for example in BUILT_IN[kind]:
+        for example in BUILT_IN_DEMONSTRATIONS[kind]:
             text = f"{example['rationale']} So the answer is {example['answer']}."
             assert parse_conclusion(text).value == ReasonedAnswer(example["answer"], example["rationale"])
 
 
 @pytest.mark.parametrize(
-    ("kind", "with_reasoning", "expected_kind"),
+    ("answer_type", "with_reasoning", "expected_kind"),
     [("short", True, "multi_hop"), ("short", False, "short"), ("yes_no", True, "yes_no"), ("yes_no", False, "yes_no")],
 )
-async def test_the_answer_type_chooses_the_demonstrations(kind: str, with_reasoning: bool, expected_kind: str) -> None:
+async def test_the_answer_type_chooses_the_demonstrations(
+    answer_type: str, with_reasoning: bool, expected_kind: str
+) -> None:
     text = await format_demonstrations(
-        make_runtime(answer_type=kind), with_reasoning=with_reasoning, with_passages=True
+        make_runtime(answer_type=answer_type), with_reasoning=with_reasoning, with_passages=True
     )
-    questions = [example["question"] for example in BUILT_IN[expected_kind]]
+    questions = [example["question"] for example in BUILT_IN_DEMONSTRATIONS[expected_kind]]
     assert [line for line in text.splitlines() if line.startswith("Question: ")] == [
         f"Question: {q}" for q in questions
     ]
@@ -85,23 +87,28 @@ def test_no_demonstration_is_a_question_of_the_sample() -> None:
         normalize(json.loads(line)["question"]) for line in sample.read_text(encoding="utf-8").splitlines()
     }
     assert (
-        not {normalize(example["question"]) for examples in BUILT_IN.values() for example in examples}
+        not {normalize(example["question"]) for examples in BUILT_IN_DEMONSTRATIONS.values() for example in examples}
         & sample_questions
     )
 
 
 @pytest.mark.parametrize(
-    ("method", "prompts"),
+    ("method", "call_names"),
     [("direct", ["direct"]), ("cot", ["reason"]), ("blendfilter", ["reason: external", "reason"])],
 )
-async def test_user_examples_replace_the_built_in_examples(examples_file: str, method: str, prompts: list[str]) -> None:
+async def test_user_examples_replace_the_built_in_examples(
+    examples_file: str, method: str, call_names: list[str]
+) -> None:
     model = make_blend_model().on("direct", "Jillian Belk")
     await answer("Who?", method, Context(model=model, examples=examples_file, k=2), given=PASSAGES)
     shown_texts = [call.text for call in model.history if call.prompt_name in ("direct", "reason")]
-    assert [call.name for call in model.history if call.prompt_name in ("direct", "reason")] == prompts
+    assert [call.name for call in model.history if call.prompt_name in ("direct", "reason")] == call_names
     assert all("Which colour is the door?" in text and "Who lives there?" in text for text in shown_texts)
     assert not any(
-        example["question"] in text for text in shown_texts for examples in BUILT_IN.values() for example in examples
+        example["question"] in text
+        for text in shown_texts
+        for examples in BUILT_IN_DEMONSTRATIONS.values()
+        for example in examples
     )
 
 

@@ -1,4 +1,7 @@
-"""The routers of the methods with votes: which node comes next."""
+"""The routers of the methods with votes: which node comes next.
+
+`STATE` has three passages; in `make_votes`, "?" is the vote of a passage without an answer.
+"""
 
 from typing import Any
 
@@ -24,6 +27,7 @@ def test_routes_send_each_branch_only_its_part_of_the_state() -> None:
         "passage_answer", {"question": QUESTION, "rank": 1, "passages": [PASSAGES[1]]}
     )
     assert list_ranks(ask_passages(STATE, make_runtime())) == [0, 1, 2]
+    # Two equal votes of three would decide a staged vote, so only two passages are asked about first.
     assert list_ranks(ask_passages(STATE, make_runtime(vote="staged"))) == [0, 1]
 
 

@@ -23,7 +23,7 @@ from quorum.nodes.shorten import MAX_WORDS, REASONING_PROMPTS, SHORT_ANSWER_PROM
 from quorum.prompts import BUILT_IN
 
 WORDY_REPLY = "According to the passages that were given to me, the tower was finished in the year 1931 by Ada Moreau."
-SERVED_CONTEXT = Context(model="openai:test")
+CONTEXT_WITH_SERVER = Context(model="openai:test")
 
 
 def is_shortening(request: Request) -> bool:
@@ -31,12 +31,12 @@ def is_shortening(request: Request) -> bool:
 
 
 def make_wordy_model(shortened_reply: str | Response, reply: str = WORDY_REPLY) -> Any:
-    """A model that answers with `reply` and, when it is asked to shorten that, with `shortened_reply`."""
+    """A model that answers the question with `reply`, and the request to shorten this reply with `shortened_reply`."""
     return lambda request: shortened_reply if is_shortening(request) else reply
 
 
 async def ask(method: str = "concat", **settings: Any) -> Any:
-    return await answer(QUESTION, method, replace(SERVED_CONTEXT, **settings), given=PASSAGES)
+    return await answer(QUESTION, method, replace(CONTEXT_WITH_SERVER, **settings), given=PASSAGES)
 
 
 async def test_a_wordy_answer_is_shortened_by_one_more_call(openai_server: OpenAIServer) -> None:
@@ -114,10 +114,12 @@ async def test_the_last_line_of_a_chain_of_thought_is_shortened_and_its_reasonin
     assert "long ago" not in openai_server.chats()[1].text
 
 
-@pytest.mark.parametrize("kind", ["yes_no", "label", "dialogue", "long"])
-async def test_answers_of_other_types_than_short_are_not_shortened(openai_server: OpenAIServer, kind: str) -> None:
+@pytest.mark.parametrize("answer_type", ["yes_no", "label", "dialogue", "long"])
+async def test_answers_of_other_types_than_short_are_not_shortened(
+    openai_server: OpenAIServer, answer_type: str
+) -> None:
     openai_server.reply(make_wordy_model("1931"))
-    result = await ask(answer_type=kind)
+    result = await ask(answer_type=answer_type)
     assert "shorten" not in result["usage"]
     assert result["wordy_answers"] == {}
 
@@ -182,8 +184,8 @@ def test_prompts_for_short_answers_ask_for_the_answer_alone_or_for_few_words() -
 
 
 def test_an_evaluation_counts_wordy_answers(openai_server: OpenAIServer, quorum: Quorum, tmp_path: Path) -> None:
-    line = {"id": "q", "question": QUESTION, "answers": ["1931"], "passages": PASSAGES}
-    (tmp_path / "data.jsonl").write_text(json.dumps(line) + "\n", encoding="utf-8")
+    record = {"id": "q", "question": QUESTION, "answers": ["1931"], "passages": PASSAGES}
+    (tmp_path / "data.jsonl").write_text(json.dumps(record) + "\n", encoding="utf-8")
     openai_server.reply(make_wordy_model("1931"))
     folder = tmp_path / "out"
     methods = "concat,concat[shorten=off]"
@@ -196,8 +198,8 @@ def test_an_evaluation_counts_wordy_answers(openai_server: OpenAIServer, quorum:
 
 
 def test_an_experiment_of_a_paper_does_not_shorten(openai_server: OpenAIServer, quorum: Quorum, tmp_path: Path) -> None:
-    line = {"id": "q", "question": QUESTION, "answers": ["1931"], "passages": PASSAGES}
-    (tmp_path / "data.jsonl").write_text(json.dumps(line) + "\n", encoding="utf-8")
+    record = {"id": "q", "question": QUESTION, "answers": ["1931"], "passages": PASSAGES}
+    (tmp_path / "data.jsonl").write_text(json.dumps(record) + "\n", encoding="utf-8")
     openai_server.reply(make_wordy_model("1931"))
     common_options = (tmp_path / "data.jsonl", "--model", "openai:test", "--out", tmp_path / "out")
     run = quorum("experiment", "sweep_k", *common_options, "--methods", "concat")
@@ -206,12 +208,12 @@ def test_an_experiment_of_a_paper_does_not_shorten(openai_server: OpenAIServer, 
 
 
 async def test_an_estimate_gives_the_range_of_calls(openai_server: OpenAIServer, tmp_path: Path) -> None:
-    line: Record = {"id": "q", "question": QUESTION, "answers": ["1931"], "passages": PASSAGES}  # type: ignore[typeddict-item]
-    (tmp_path / "data.jsonl").write_text(json.dumps(line) + "\n", encoding="utf-8")
+    record: Record = {"id": "q", "question": QUESTION, "answers": ["1931"], "passages": PASSAGES}  # type: ignore[typeddict-item]
+    (tmp_path / "data.jsonl").write_text(json.dumps(record) + "\n", encoding="utf-8")
     dataset = read_data(tmp_path / "data.jsonl", None)
     calls = {}
     for shorten in ("off", "auto"):
-        columns = parse_columns("concat,filco", replace(SERVED_CONTEXT, shorten=shorten))  # type: ignore[arg-type]
+        columns = parse_columns("concat,filco", replace(CONTEXT_WITH_SERVER, shorten=shorten))  # type: ignore[arg-type]
         estimated_cost = await estimate(dataset, columns, uses_given_passages=True)
         calls[shorten] = {
             name: (method.fewest_calls, method.calls, method.most_calls)

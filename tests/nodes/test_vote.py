@@ -1,4 +1,4 @@
-"""The node `vote`, and the evidence for an answer."""
+"""The node `vote`, and the evidence for an answer. A voter is a passage; its vote is the answer that it led to."""
 
 import pytest
 from method_fixtures import PASSAGES, make_runtime, make_votes
@@ -8,7 +8,7 @@ from quorum.nodes.evidence import find_evidence
 from quorum.nodes.vote import vote
 
 
-async def test_vote_names_its_voters_as_evidence() -> None:
+async def test_the_voters_for_the_winner_are_its_evidence() -> None:
     update = await vote(
         {"passages": PASSAGES, "votes": make_votes("1931", "1950", "1931", "?", "1931")}, make_runtime()
     )
@@ -19,20 +19,20 @@ async def test_vote_names_its_voters_as_evidence() -> None:
         "evidence": [
             Evidence(passage="p1", start=32, end=36),
             Evidence(passage="p3", start=33, end=37),
-            Evidence(passage="p5", start=None, end=None),
+            Evidence(passage="p5", start=None, end=None),  # "1931" is in its title only
         ],
         "voters_without_evidence": [],
     }
 
 
 async def test_a_voter_that_does_not_contain_its_answer_is_no_evidence() -> None:
-    """A model that says Paris to everything."""
+    """For example, if a model answers Paris to every question."""
     update = await vote({"passages": PASSAGES, "votes": make_votes(*["Paris"] * 5)}, make_runtime())
     assert (update["answer"], update["evidence"]) == ("Paris", [])
     assert update["voters_without_evidence"] == ["p1", "p2", "p3", "p4", "p5"]
 
 
-async def test_a_voter_supports_the_answer_in_its_own_words() -> None:
+async def test_a_voter_may_support_the_answer_in_other_words() -> None:
     texts = ["Finished on 4 July 1776.", "It was done in 1777.", "July 4th, 1776 saw it finished.", "Done 1776-07-04."]
     passages = [Passage(id=str(rank), title="", text=text) for rank, text in enumerate(texts)]
     votes = make_votes("July 4, 1776", "4 July 1776", "July 4th, 1776", "the 4th of July 1776")
@@ -57,11 +57,13 @@ async def test_an_answer_that_is_no_span_has_all_its_voters_as_evidence() -> Non
 
 
 async def test_a_staged_vote_has_no_confidence() -> None:
-    assert (await vote({"passages": PASSAGES, "votes": make_votes("1931")}, make_runtime(vote="staged")))[
-        "confidence"
-    ] is None
-    all_unknown = await vote({"passages": PASSAGES, "votes": make_votes("?", "?")}, make_runtime())
-    assert all_unknown == {
+    update = await vote({"passages": PASSAGES, "votes": make_votes("1931")}, make_runtime(vote="staged"))
+    assert update["confidence"] is None
+
+
+async def test_a_vote_without_any_answer_is_unknown_and_has_no_confidence() -> None:
+    update = await vote({"passages": PASSAGES, "votes": make_votes("?", "?")}, make_runtime())
+    assert update == {
         "answer": "unknown",
         "unknown": True,
         "confidence": None,

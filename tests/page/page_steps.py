@@ -13,7 +13,7 @@ QUESTION = "Who designed the Eiffel Tower?"
 PAGE_READY = "document.readyState === 'complete' && !!document.querySelector('textarea')"
 CARDS = "[...document.querySelectorAll('.card')]"
 ALL_METHODS_ENDED = f"{CARDS}.length && {CARDS}.every((card) => card.dataset.phase !== 'running')"
-TAB, ENTER, SPACE, RIGHT = 9, 13, 32, 39
+TAB, ENTER, SPACE, RIGHT = 9, 13, 32, 39  # key codes
 
 
 @pytest.fixture(autouse=True)
@@ -52,7 +52,10 @@ def send_question(page: Page) -> None:
 
 
 def open_tab(page: Page, card: int, name: str) -> None:
-    """Open the tab whose label starts with `name`, if the card has one, and wait until its content is drawn."""
+    """In the card with this index, open the tab whose label starts with `name`, and wait until its content is drawn.
+
+    Does nothing if the card has no such tab.
+    """
     tabs = f"[...{CARDS}[{card}].querySelectorAll('[role=tab]')]"
     tab = f"{tabs}.find((one) => one.innerText.startsWith('{name}'))"
     if page.run(f"!!{tab}"):

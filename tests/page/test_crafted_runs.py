@@ -1,4 +1,6 @@
-"""Files of past runs of unknown origin are read, or refused in one sentence; the list of runs still opens."""
+"""A saved run may come from a stranger, with any content. It is read, or refused in one sentence, and the list of past
+runs still opens.
+"""
 
 import json
 from collections.abc import Callable
@@ -140,9 +142,11 @@ def test_a_run_with_the_keys_of_an_older_version_is_read(tmp_path: Path) -> None
 
 
 def write_nested_run(depth: int) -> str:
+    """The text of a saved run whose "steps" is a list inside a list, and so on, `depth` levels deep."""
     return '{"format": "quorum trace 1", "steps": ' + "[" * depth + "]" * depth + "}"
 
 
+# A step inside a step, and so on, deeper than saved runs may be nested (DEEPEST_NESTING in saved_run.py).
 DEEP_STEP = STEPS[0]
 for _ in range(200):
     DEEP_STEP = {"kind": "node", "name": "n", "steps": [DEEP_STEP]}
@@ -151,7 +155,7 @@ for _ in range(200):
 @pytest.mark.parametrize(
     "text",
     [
-        write_nested_run(100_000),
+        write_nested_run(100_000),  # deeper than the JSON parser can read
         write_nested_run(200),
         json.dumps({**RUN, "steps": [DEEP_STEP]}),
         json.dumps(change_run(("page", "answers", 0, "phase"), "unknown")),
@@ -173,7 +177,7 @@ def test_impossible_saved_runs_are_refused(text: str, tmp_path: Path) -> None:
     check_run(text, tmp_path)
 
 
-def test_a_card_shows_the_sentence_with_its_span() -> None:
+def test_a_card_marks_the_answer_in_the_supporting_sentence() -> None:
     from quorum.core.state import Passage
     from quorum.evaluation.support import ShownResult, Support
     from quorum.ui.cards import describe_support

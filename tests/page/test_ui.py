@@ -22,6 +22,7 @@ from report_folder import HTML_ATTACK
 
 __all__ = ["reset_page_and_check_errors"]  # a fixture that pytest uses for every test of this file
 
+# JavaScript: appends "NODE STATE" to window.order whenever a node of a drawn graph changes its state.
 RECORD_ORDER = """
 window.order = [];
 new MutationObserver((changes) => changes.forEach(({target}) => {
@@ -65,24 +66,26 @@ def test_two_methods_stand_side_by_side_and_their_nodes_are_lit_in_order(page: P
 
 def test_a_follow_up_question_is_understood_and_the_next_one_follows_it(page: Page, served_page: ServedPage) -> None:
     page.visit(make_link(served_page, more_parameters="&run=1"), ALL_METHODS_ENDED)
-    click = "[...document.querySelectorAll('button')].find((one) => one.innerText === '{}').click()"
-    page.run(click.format("Follow up"))
-    page.wait_until(f"document.querySelector('.follows')?.innerText.startsWith({json.dumps('Follows: ' + QUESTION)})")
+    click_script = "[...document.querySelectorAll('button')].find((one) => one.innerText === '{}').click()"
+    page.run(click_script.format("Follow up"))
+    page.wait_until(
+        f"document.querySelector('.followed-question')?.innerText.startsWith({json.dumps('Follows: ' + QUESTION)})"
+    )
     page.run("document.querySelector('textarea').focus()")
     page.send("Input.insertText", text="How tall is it?")
     send_question(page)
     page.wait_until(f"{CARDS}.length === 2 && {ALL_METHODS_ENDED}")
     page.wait_until("document.querySelector('.card .answer').innerText === '330 metres'")
-    assert read_texts(page, ".card .understood")[0] == "Understood as: How tall is it? (Eiffel Tower)"
+    assert read_texts(page, ".card .understood-question")[0] == "Understood as: How tall is it? (Eiffel Tower)"
     assert read_texts(page, ".card .support p")[0] != ""
     boxes = page.run(
         f"[...{CARDS}[0].children].map((part) => part.getBoundingClientRect()).map((box) => [box.top, box.bottom])"
     )
     assert all(bottom <= top for (_, bottom), (top, _) in pairwise(boxes))
     page.wait_until("document.querySelector('.card [data-state=done]')?.id.includes('flowchart-')")
-    page.wait_until("document.querySelector('.follows')?.innerText.startsWith('Follows: How tall is it?')")
-    page.run(click.format("Begin anew"))
-    page.wait_until("!document.querySelector('.follows')?.offsetParent")
+    page.wait_until("document.querySelector('.followed-question')?.innerText.startsWith('Follows: How tall is it?')")
+    page.run(click_script.format("Begin anew"))
+    page.wait_until("!document.querySelector('.followed-question')?.offsetParent")
 
 
 def test_a_node_is_lit_while_it_runs_and_a_run_can_be_stopped(page: Page, served_page: ServedPage) -> None:
@@ -133,7 +136,7 @@ def test_an_error_is_a_sentence_on_its_own_card(page: Page, served_page: ServedP
     page.wait_until("!!document.querySelector('[data-state=failed]')")
 
 
-def test_impossible_questions_are_refused_beside_the_button(page: Page, served_page: ServedPage) -> None:
+def test_an_empty_question_and_a_setting_out_of_bounds_are_refused(page: Page, served_page: ServedPage) -> None:
     page.visit(served_page.url, PAGE_READY)
     send_question(page)
     page.wait_until("document.querySelector('.ask [role=alert]').innerText.startsWith('There is no question yet')")
@@ -153,7 +156,7 @@ def test_a_link_reproduces_a_view_and_may_start_its_question(page: Page, served_
     page.visit(make_link(served_page, methods="concat", more_parameters=settings + "&run=1"), PAGE_READY)
     page.wait_until(ALL_METHODS_ENDED)
     assert page.run("document.querySelectorAll('.card .passage').length") == 3
-    assert "seed 7" in read_texts(page, ".about")[0]
+    assert "seed 7" in read_texts(page, ".run-info")[0]
     link = page.run("document.querySelector('.again').href")
     page.visit(link, PAGE_READY)
     assert page.run("document.querySelector('[aria-label=Passages]').value") == "3"
@@ -181,14 +184,14 @@ def test_a_past_run_is_opened_again(page: Page, served_page: ServedPage) -> None
     assert (read_texts(page, ".answer"), read_texts(page, ".passage p")) == (answers, passages)
     assert page.run("document.querySelector('textarea').value") == QUESTION
     page.wait_until("!!document.querySelector('[data-state=done]')")
-    page.run("document.querySelector('.past .q-item').click()")
-    page.wait_until(f"document.querySelector('.past a')?.href.endsWith('{file.stem}')")
+    page.run("document.querySelector('.past-runs .q-item').click()")
+    page.wait_until(f"document.querySelector('.past-runs a')?.href.endsWith('{file.stem}')")
     page.visit(f"{served_page.url}run/20200101-000000-abcdef", PAGE_READY)
     assert read_texts(page, ".runs > .error")[0].startswith("There is no run '20200101-000000-abcdef'")
 
 
 def choose_files(page: Page, *files: Path) -> None:
-    """Choose files as a user does."""
+    """Choose files for upload in the documents part of the page, as a user does."""
     page.run("document.querySelector('.documents [role=button], .documents .q-item').click()")
     page.wait_until("!!document.querySelector('.documents input[type=file]')")
     root = page.send("DOM.getDocument")["root"]["nodeId"]
@@ -199,20 +202,20 @@ def choose_files(page: Page, *files: Path) -> None:
 def test_documents_are_uploaded_and_asked_about_and_their_html_stays_text(
     page: Page, served_page: ServedPage, tmp_path: Path
 ) -> None:
-    line = {
+    passage = {
         "id": HTML_ATTACK,
         "title": HTML_ATTACK,
         "text": f"The bridge of Ilmen was built by Ruta Venclova. {HTML_ATTACK}",
     }
-    (tmp_path / "bridge.jsonl").write_text(json.dumps(line) + "\n", encoding="utf-8")
+    (tmp_path / "bridge.jsonl").write_text(json.dumps(passage) + "\n", encoding="utf-8")
     (tmp_path / "<img src=x onerror=alert(1)>.md").write_text("# Rivers\nThe Ilmen is a river.\n", encoding="utf-8")
     (tmp_path / "scan.pdf").write_bytes(b"%PDF-1.4 nothing to read")
     page.visit(served_page.url, PAGE_READY)
     choose_files(page, *sorted(tmp_path.iterdir()))
     page.wait_until("document.querySelectorAll('.results tbody tr').length === 3")
-    rows = dict(line.split("\t") for line in read_texts(page, ".results tbody tr"))
-    assert (rows["bridge.jsonl"], rows["img src=x onerror=alert(1).md"]) == ("indexed", "indexed")
-    assert rows["scan.pdf"].startswith("not read: ")
+    outcomes = dict(row.split("\t") for row in read_texts(page, ".results tbody tr"))
+    assert (outcomes["bridge.jsonl"], outcomes["img src=x onerror=alert(1).md"]) == ("indexed", "indexed")
+    assert outcomes["scan.pdf"].startswith("not read: ")
     assert read_texts(page, ".documents .upload-status") == ["my-documents holds 2 passages."]
     page.wait_until("document.querySelector('.ask').innerText.includes('my-documents')")
     page.run("document.querySelector('textarea').focus()")
@@ -223,12 +226,12 @@ def test_documents_are_uploaded_and_asked_about_and_their_html_stays_text(
     for is_reopened in (False, True):
         if is_reopened:
             page.visit(address, f"{PAGE_READY} && {ALL_METHODS_ENDED}")
-        for name in ("Votes", "Steps", "Costs", "Passages"):
-            open_tab(page, 0, name)
+        for tab in ("Votes", "Steps", "Costs", "Passages"):
+            open_tab(page, 0, tab)
         page.wait_until("!!document.querySelector('.passage')")
         page.run("document.querySelectorAll('details').forEach((one) => { one.open = true; })")
         assert HTML_ATTACK in " ".join(read_texts(page, ".passage p"))
         assert HTML_ATTACK in " ".join(read_texts(page, ".passage b"))
-        assert HTML_ATTACK in read_texts(page, ".asked h2")[0]
+        assert HTML_ATTACK in read_texts(page, ".run-header h2")[0]
         assert page.run("typeof window.hacked") == "undefined"
         assert page.run("document.querySelectorAll('img').length") == 0

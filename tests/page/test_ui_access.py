@@ -31,13 +31,13 @@ def test_the_page_is_used_with_the_keyboard_alone(page: Page, served_page: Serve
     assert page.run("document.activeElement.innerText") == "Ask"
     page.press("Tab", key_code=TAB)
     assert page.run("document.activeElement.getAttribute('aria-label')") == "Collection"
-    for _ in range(3):
+    for _ in range(3):  # to the fields Model and Passages, and to the first method
         page.press("Tab", key_code=TAB)
     assert page.run("document.activeElement.dataset.method") == "concat"
     assert page.run("getComputedStyle(document.activeElement).outlineStyle") == "solid"
     page.press(" ", key_code=SPACE, text=" ")
     page.wait_until("document.querySelector('.methods legend').innerText === 'Methods · 2 chosen'")
-    page.press("Enter", key_code=ENTER, modifiers=2)
+    page.press("Enter", key_code=ENTER, modifiers=2)  # Ctrl+Enter
     page.wait_until(ALL_METHODS_ENDED)
     page.run("document.querySelector('[role=tab]').focus()")
     page.press("ArrowRight", key_code=RIGHT)

@@ -76,6 +76,8 @@ CHOOSE_THE_THIRD = [
     "The metal is tin, so the answer is C.",
     "The best answer would be C.",
     "must be C.",
+    "C) The metal is tin",
+    "C] The metal is tin",
     "C!",
 ]
 CHOOSE_NONE = [

@@ -1,4 +1,4 @@
-"""Which passages a reply names."""
+"""Which passages a reply chooses as relevant (`parse_passage_ids`)."""
 
 import pytest
 from hypothesis import given
@@ -178,7 +178,7 @@ ALL_FIVE = [1, 2, 3, 4, 5]
     ],
 )
 def test_the_numbers_of_passages_are_read(reply: str, numbers: list[int]) -> None:
-    """Five passages were shown."""
+    """The prompt showed five passages."""
     assert parse_passage_ids(reply, 5) == Parsed(numbers)
 
 
@@ -260,7 +260,7 @@ def test_any_reply_gives_numbers_in_range_each_once(reply: str, count: int) -> N
 
 
 LISTS = st.lists(st.integers(1, 9), min_size=1, unique=True)
-LIST_FORMS = {
+LIST_FORMS = {  # text around a list of numbers -> separator of the numbers
     "{}": ", ",
     "[{}]": "; ",
     "Passages {}": " and ",
@@ -293,5 +293,6 @@ def test_ranges_of_numbers_are_read(first: int, last: int, form: str) -> None:
 
 @run_with(max_examples=20, deadline=None)
 @given(st.sampled_from(WORDS), st.integers(1000, 20000))
-def test_replies_without_end_are_read_at_once(word: str, times: int) -> None:
+def test_very_long_replies_are_read(word: str, times: int) -> None:
+    """A pattern that backtracks too much would not end on such a reply."""
     assert parse_passage_ids(f"{word} " * times, 5).value is not None

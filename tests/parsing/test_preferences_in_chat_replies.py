@@ -1,9 +1,12 @@
-"""Preferences as chat models write them: in sentences, with praise and blame of both, or without a preference."""
+"""A parser reads which of two summaries a chat model prefers. Some replies praise or criticise both summaries, and some
+prefer neither.
+"""
 
 import pytest
 
 from quorum.parsing.preferences import parse_preference
 
+# Replies that prefer Summary 1.
 FIRST_IS_BETTER = [
     "Summary 1 is better because it names the founder, whereas Summary 2 only gives the year.",
     "Summary 1 is the more helpful of the two. Summary 2 repeats the question without answering it.",
@@ -76,6 +79,7 @@ FIRST_IS_BETTER = [
     "Summary 2 is more detailed, but Summary 1 is better because it answers what was asked.",
     "Summary 1 is better than Summary 2 because Summary 2 is more vague.",
 ]
+# Replies that prefer neither summary, or state no preference.
 NEITHER_IS_BETTER = [
     "Both summaries are equally good.",
     "Both summaries are equally informative.",
@@ -100,6 +104,7 @@ NEITHER_IS_BETTER = [
     "Equal",
     "Output: tie",
 ]
+# 0: the reply prefers Summary 1; 1: it prefers Summary 2; None: it has no clear preference.
 PREFERENCE_OF_REPLY = {
     (
         "Output: Summary 1 is better.\n\nSummary 1 follows the instruction exactly while Summary 2 "
@@ -164,7 +169,10 @@ SWAPPED_DIGITS = str.maketrans("12", "21")
 
 
 def exchange_names(reply: str) -> str:
-    """The reply with the two summaries' names exchanged; years are taken out, or their digits would change too."""
+    """The reply with the names of the two summaries exchanged.
+
+    Years are replaced by "long ago", because the exchange of 1 and 2 would change their digits.
+    """
     for left, right in (("first", "second"), ("former", "latter")):
         reply = reply.replace(left, "\0").replace(right, left).replace("\0", right)
     for year in ("1887", "1920"):

@@ -1,4 +1,6 @@
-"""Parsing replies that should hold a question; drawing passages to ask about; recognising repeated questions."""
+"""Parsing replies that should hold a question; drawing passages to write questions about; recognising questions that
+repeat an earlier one or mention their passage.
+"""
 
 import pytest
 from hypothesis import given, settings
@@ -11,6 +13,7 @@ from quorum.evaluation.questions.draw import (
     QUESTION_KINDS,
     Draw,
     DrawQueue,
+    Kind,
     find_partner,
     generate_draws,
     order_by_documents,
@@ -198,8 +201,8 @@ def test_a_passage_without_a_title_counts_as_a_document() -> None:
 
 def test_short_passages_are_left_out() -> None:
     texts = ["a few words", "word " * 20, "東京都の塔は高いです" * 5]
-    result = select_long_passages([Passage(id=str(n), title="", text=text) for n, text in enumerate(texts)], 20)
-    assert [item["id"] for item in result] == ["1", "2"]
+    passages = [Passage(id=str(n), title="", text=text) for n, text in enumerate(texts)]
+    assert [item["id"] for item in select_long_passages(passages, min_words=20)] == ["1", "2"]
 
 
 def make_passage(id_: str, text: str, title: str = "") -> Passage:
@@ -208,37 +211,42 @@ def make_passage(id_: str, text: str, title: str = "") -> Passage:
 
 def test_a_partner_mentions_the_same_name() -> None:
     passage = make_passage("a", "The lighthouse was drawn by Ida Brenn.", "Light")
-    nearby = [
+    neighbours = [
         make_passage("b", "The lighthouse was dark.", "Other"),
         make_passage("c", "Later Ida Brenn left.", "Light"),
         make_passage("d", "At school was Ida Brenn.", "School"),
         make_passage("e", "Ida Brenn, too short.", "E"),
     ]
     allowed_ids = {"a", "b", "c", "d"}
-    assert (find_partner(passage, nearby, allowed_ids, {}) or passage)["id"] == "d"
-    assert (find_partner(passage, nearby[:2], allowed_ids, {}) or passage)["id"] == "c"
-    assert find_partner(passage, nearby[:1], allowed_ids, {}) is None
-    assert (find_partner(make_passage("f", "the lighthouse was dark"), nearby, allowed_ids, {}) or passage)["id"] == "b"
+    assert (find_partner(passage, neighbours, allowed_ids, {}) or passage)["id"] == "d"
+    assert (find_partner(passage, neighbours[:2], allowed_ids, {}) or passage)["id"] == "c"
+    assert find_partner(passage, neighbours[:1], allowed_ids, {}) is None
+    nameless_passage = make_passage("f", "the lighthouse was dark")
+    assert (find_partner(nameless_passage, neighbours, allowed_ids, {}) or passage)["id"] == "b"
 
 
 def test_a_rarer_name_is_the_stronger_link() -> None:
     passage = make_passage("a", "The lighthouse of Skarvoy was drawn by Ida Brenn.", "Light")
-    nearby = [make_passage("b", "Somebody left Skarvoy.", "B"), make_passage("c", "Once Ida Brenn sang.", "C")]
-    document_counts = {"Skarvoy": 9, "Ida": 3, "Brenn": 2}
-    assert (find_partner(passage, nearby, {"a", "b", "c"}, document_counts) or passage)["id"] == "c"
+    neighbours = [make_passage("b", "Somebody left Skarvoy.", "B"), make_passage("c", "Once Ida Brenn sang.", "C")]
+    name_counts = {"Skarvoy": 9, "Ida": 3, "Brenn": 2}
+    assert (find_partner(passage, neighbours, {"a", "b", "c"}, name_counts) or passage)["id"] == "c"
 
 
 def test_a_pair_is_drawn_once() -> None:
     two_passages = [make_passage("a", "Ida Brenn sang."), make_passage("b", "Ida Brenn danced.")]
-    draws = list(generate_draws("two", two_passages, 0, lambda text, k: two_passages))
+    draws = list(generate_draws("two", two_passages, seed=0, search_neighbours=lambda text, k: two_passages))
     assert [sorted(passage["id"] for passage in draw.passages) for draw in draws] == [["a", "b"]]
 
 
+def make_queue(passage_count: int, finished_ids: set[str], most_draws: dict[Kind, int]) -> DrawQueue:
+    """A queue of draws from one document of so many passages; a search finds no partner for any of them."""
+    passages = make_passages_of_documents([passage_count])
+    return DrawQueue(passages, 0, lambda text, k: [], finished_ids, most_draws)
+
+
 def test_drawing_ends_when_the_corpus_or_the_allowed_draws_are_used_up() -> None:
-    drawn_ids = {Draw("single", (make_passages_of_documents([4])[0],)).id}
-    queue = DrawQueue(
-        make_passages_of_documents([4]), 0, lambda text, k: [], drawn_ids, {"single": 9, "two": 9, "unanswerable": 2}
-    )
+    finished_ids = {Draw("single", (make_passages_of_documents([4])[0],)).id}
+    queue = make_queue(4, finished_ids, most_draws={"single": 9, "two": 9, "unanswerable": 2})
     assert len(queue.take_draws({"single": 2, "unanswerable": 1})) == 3
     assert len(queue.take_draws({"single": 2, "unanswerable": 1})) == 2
     assert queue.take_draws({"single": 1, "two": 1, "unanswerable": 1}) == []
@@ -246,16 +254,12 @@ def test_drawing_ends_when_the_corpus_or_the_allowed_draws_are_used_up() -> None
 
 
 def test_drawing_ends_at_once_if_earlier_runs_took_more_draws_than_allowed() -> None:
-    queue = DrawQueue(
-        make_passages_of_documents([4]), 0, lambda text, k: [], set(), {"single": -3, "two": 0, "unanswerable": 0}
-    )
+    queue = make_queue(4, set(), most_draws={"single": -3, "two": 0, "unanswerable": 0})
     assert (queue.take_draws({"single": 1}), queue.end_reasons) == ([], {"single": "tries"})
 
 
 def test_a_round_has_at_most_32_draws() -> None:
-    queue = DrawQueue(
-        make_passages_of_documents([80]), 0, lambda text, k: [], set(), {"single": 70, "two": 0, "unanswerable": 9}
-    )
+    queue = make_queue(80, set(), most_draws={"single": 70, "two": 0, "unanswerable": 9})
     assert [len(queue.take_draws({"single": 60, "unanswerable": 9})) for _ in range(2)] == [32, 32]
     assert len(queue.take_draws({"single": 6, "unanswerable": 9})) == 15
     assert queue.end_reasons == {}

@@ -110,3 +110,9 @@ def test_text_before_the_end_marker_is_kept(text: str) -> None:
 @pytest.mark.parametrize("reply", ["[DONE] " * 5000, "Paragraph: " * 5000, "[" * 9000, "Here is: \n" * 3000])
 def test_a_reply_that_repeats_itself_is_read(reply: str) -> None:
     assert isinstance(parse_summary(reply).value, str)
+
+
+def test_the_middle_of_a_long_summary_is_read() -> None:
+    """A summary may be as long as the passages that it was made from: longer than other replies that are read."""
+    sentences = [f"Sentence {number} is in the summary." for number in range(1200)]
+    assert parse_summary(" ".join(sentences)).value == " ".join(sentences)

@@ -1,4 +1,6 @@
-"""Parsing a judge's reply: does a text support a prediction?"""
+"""Parsing a model's verdict: does a text support a prediction? The property tests at the end also parse
+replies that say which of two passages is preferred.
+"""
 
 import pytest
 from hypothesis import given
@@ -54,6 +56,7 @@ TRUE_REPLIES = [
     '{"answer": "True"}',
     '{"supported": "yes", "reason": "It says so."}',
     '{"is_false": false}',
+    '{"unsupported": false, "reason": "It stands in the text."}',
     "{'is_true': True}",
     '```json\n{"verdict": true}\n```',
     "\\boxed{True}",
@@ -128,6 +131,7 @@ FALSE_REPLIES = [
     '{"is_true": "false"}',
     '{"supported": "no"}',
     '{"is_false": true}',
+    '{"is_incorrect": true, "reason": "He was born in Rohrau."}',
     '{"true": false, "reason": "It is true that he lived there."}',
     "{'is_true': False}",
     '```json\n{"verdict": false}\n```',
@@ -210,10 +214,11 @@ def test_any_reply_is_read(reply: str) -> None:
 
 
 @given(st.sampled_from(["True", "False", "Passage 1", "Passage 2", "Both"]), st.sampled_from(["", "**", "`", '"', "_"]))
-def test_wrapping_changes_nothing(verdict: str, mark: str) -> None:
-    for wrapped_verdict in (f"{mark}{verdict}{mark}", f" {mark}{verdict}{mark}.\n", f"Answer: {mark}{verdict}{mark}"):
-        assert parse_validity(wrapped_verdict) == parse_validity(verdict)
-        assert parse_preference(wrapped_verdict) == parse_preference(verdict)
+def test_wrapping_changes_nothing(bare_reply: str, mark: str) -> None:
+    wrapped_reply = f"{mark}{bare_reply}{mark}"
+    for reply in (wrapped_reply, f" {wrapped_reply}.\n", f"Answer: {wrapped_reply}"):
+        assert parse_validity(reply) == parse_validity(bare_reply)
+        assert parse_preference(reply) == parse_preference(bare_reply)
 
 
 @pytest.mark.parametrize(

@@ -72,15 +72,8 @@ REPLIES_WITH_PARIS = [
     "<|begin_of_box|>Paris<|end_of_box|>",
     "<ans>Paris</ans>",
 ]
-ANSWERS_WITH_SYMBOLS = {
-    "$5": "$5",
-    "$5 and $7": "$5 and $7",
-    "US$300": "US$300",
-    "x < 5": "x < 5",
-    "<3": "<3",
-    "The <b> tag": "The <b> tag",
-    "$5 million": "$5 million",
-    "A$AP Rocky": "A$AP Rocky",
+ANSWERS_WITH_SYMBOLS = ["$5", "$5 and $7", "US$300", "x < 5", "<3", "The <b> tag", "$5 million", "A$AP Rocky"]
+OTHER_WRAPPED_ANSWERS = {  # reply -> answer
     "I <answer> you": "you",
     "$\\boxed{42}$": "42",
     "$42$": "42",
@@ -98,23 +91,28 @@ def test_wrappings_are_taken_off(reply: str) -> None:
 @pytest.mark.parametrize(
     "reply", [reply for reply in REPLIES_WITH_PARIS if "<answer>" in reply.lower() or "boxed" in reply]
 )
-def test_a_wrapped_answer_ends_a_chain_of_thought(reply: str) -> None:
+def test_parsers_of_reasoned_replies_read_wrapped_answers(reply: str) -> None:
     assert parse_reasoned_answer(reply, "What is the capital of France?").value.answer == "Paris"
     assert parse_conclusion(reply, "What is the capital of France?").value.answer == "Paris"
 
 
-@pytest.mark.parametrize(("reply", "answer"), ANSWERS_WITH_SYMBOLS.items())
-def test_symbols_that_belong_to_an_answer_stay(reply: str, answer: str) -> None:
+@pytest.mark.parametrize("reply", ANSWERS_WITH_SYMBOLS)
+def test_symbols_that_belong_to_an_answer_stay(reply: str) -> None:
+    assert parse_short_answer(reply).value == reply
+
+
+@pytest.mark.parametrize(("reply", "answer"), OTHER_WRAPPED_ANSWERS.items())
+def test_only_the_wrapping_of_an_answer_is_taken_off(reply: str, answer: str) -> None:
     assert parse_short_answer(reply).value == answer
 
 
 @pytest.mark.parametrize(
     "wrapping", ["<answer>{}</answer>", "\\boxed{{{}}}", "$\\boxed{{\\text{{{}}}}}$", "{}</s>", "{}<|im_end|>"]
 )
-@pytest.mark.parametrize(("word", "value"), [("Yes", "yes"), ("no", "no")])
-def test_wrapped_verdicts_are_read(wrapping: str, word: str, value: str) -> None:
-    assert parse_yes_no(wrapping.format(word)).value == value
-    assert parse_validity(wrapping.format(word)).value == (value == "yes")
+@pytest.mark.parametrize(("word", "verdict"), [("Yes", "yes"), ("no", "no")])
+def test_wrapped_verdicts_are_read(wrapping: str, word: str, verdict: str) -> None:
+    assert parse_yes_no(wrapping.format(word)).value == verdict
+    assert parse_validity(wrapping.format(word)).value == (verdict == "yes")
 
 
 def test_the_text_before_an_answer_tag_is_the_rationale() -> None:

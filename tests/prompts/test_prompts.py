@@ -1,4 +1,4 @@
-"""Prompts: order of slots, shared beginnings, overrides, and errors that name prompt and variable."""
+"""Prompts: order of slots ($variables), shared beginnings, overrides, and errors that name prompt and variable."""
 
 from pathlib import Path
 from string import Template

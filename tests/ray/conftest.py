@@ -1,4 +1,4 @@
-"""One Ray cluster for all tests of the engine: a local one, or the one at RAY_ADDRESS."""
+"""One Ray cluster for all tests of `--engine ray`: a local one, or the one at RAY_ADDRESS."""
 
 import os
 from collections.abc import Iterator
@@ -10,7 +10,8 @@ from quorum.core.ray_cluster import connect_cluster
 
 @pytest.fixture(scope="session")
 def ray_address() -> Iterator[str]:
-    """The address of the cluster to which this process belongs."""
+    """The address of the cluster to which this process is connected."""
+    # Ray gives its workers a low priority by default, so that on a busy machine they may not start in time.
     os.environ.setdefault("RAY_worker_niceness", "0")
     with connect_cluster():
         import ray

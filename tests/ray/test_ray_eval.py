@@ -244,7 +244,7 @@ def test_an_interrupted_command_is_continued(
     process.send_signal(signal.SIGINT)
     _, stderr = process.communicate(timeout=120)
     assert process.returncode == 130
-    assert stderr == "quorum: stopped; the same command again goes on from here.\n"
+    assert stderr == "quorum: stopped; to continue from here, run the same command again.\n"
     openai_server.release_held_replies()
     continuing_process = subprocess.run(
         make_command(data, out), env=environment, capture_output=True, text=True, timeout=300

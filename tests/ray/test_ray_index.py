@@ -12,13 +12,16 @@ from quorum.retrievers.store import Store, open_store
 
 pytestmark = [
     pytest.mark.usefixtures("ray_address"),
-    pytest.mark.filterwarnings("ignore"),
-]  # Ray itself causes warnings
+    pytest.mark.filterwarnings("ignore"),  # Ray itself causes warnings
+]
 
 
 @pytest.fixture
 def docs(tmp_path: Path) -> Path:
-    """Documents, lines of passages, an id with two texts, a text in two files, and files that cannot be read."""
+    """A folder with Markdown documents and a JSON-lines file of passages. Two documents have the same text, and another
+    one is empty. In the JSON-lines file, each of five passage ids stands in two lines, with a different text in each;
+    one passage is so long that it is split; and the last line is not JSON.
+    """
     folder = tmp_path / "docs"
     folder.mkdir()
     for number in range(4):
@@ -32,17 +35,17 @@ def docs(tmp_path: Path) -> Path:
     return folder
 
 
-def index(docs: Path, store: Path, engine: str) -> IndexReport:
+def index_folder(docs: Path, store: Path, engine: str) -> IndexReport:
     return index_documents([docs], collection="docs", store=store, engine=engine)
 
 
 def sort_report(report: IndexReport) -> Any:
-    """The counts of a report, and the skipped files in order."""
+    """The report as a dict, with the skipped files in sorted order, because processes end in any order."""
     return vars(report) | {"skipped": sorted(report.skipped)}
 
 
 def read_contents(store: Path) -> Any:
-    """Everything in the collection, the vectors too."""
+    """All passages of the collection with their metadata and vectors, sorted by id."""
     collections: Store = open_store(store)
     with collections.open_client():
         result: Any = collections.fetch_collection("docs").get(include=["documents", "metadatas", "embeddings"])
@@ -50,15 +53,17 @@ def read_contents(store: Path) -> Any:
     return sorted(parts, key=lambda part: str(part[0]))
 
 
-def test_the_collection_is_that_of_one_process(docs: Path, tmp_path: Path) -> None:
-    in_many_processes, in_one_process = (index(docs, tmp_path / engine, engine) for engine in ("ray", "local"))
-    assert sort_report(in_many_processes) == sort_report(in_one_process)
+def test_many_processes_make_the_same_collection_as_one(docs: Path, tmp_path: Path) -> None:
+    ray_report, local_report = (index_folder(docs, tmp_path / engine, engine) for engine in ("ray", "local"))
+    assert sort_report(ray_report) == sort_report(local_report)
     assert read_contents(tmp_path / "ray") == read_contents(tmp_path / "local")
-    assert any("no JSON" not in reason and "line 71" in place for place, reason in in_many_processes.skipped)
+    # the last line of lines.jsonl; the reason does not quote the line
+    assert any("no JSON" not in reason and "line 71" in place for place, reason in ray_report.skipped)
     (docs / "2.md").write_text("# Text 2\n\nNow it is short.")
     (docs / "3.md").unlink()
     new_reports = [
-        index_documents([docs], collection="docs", store=tmp_path / e, engine=e, prune=True) for e in ("ray", "local")
+        index_documents([docs], collection="docs", store=tmp_path / engine, engine=engine, prune=True)
+        for engine in ("ray", "local")
     ]
     assert sort_report(new_reports[0]) == sort_report(new_reports[1])
     assert (new_reports[0].replaced, new_reports[0].removed) == (1, 1)

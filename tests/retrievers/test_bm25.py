@@ -51,14 +51,15 @@ def test_scores_follow_the_formula() -> None:
     def score(words: list[str], query: list[str]) -> float:
         total = 0.0
         for term in query:
-            n, tf = sum(term in other for other in corpus), words.count(term)
+            n, tf = sum(term in text_words for text_words in corpus), words.count(term)
             idf = math.log(1 + (len(corpus) - n + 0.5) / (n + 0.5))
             total += idf * tf / (tf + K1 * (1 - B + B * len(words) / average))
         return total
 
     question = "Which river flows through Vienna?"
-    expected = [score(words, [t for t in tokenize_query(question) if any(t in c for c in corpus)]) for words in corpus]
-    assert BM25Index(RIVER_PASSAGES).compute_scores(question).tolist() == pytest.approx(expected, rel=1e-5)
+    known_terms = [term for term in tokenize_query(question) if any(term in words for words in corpus)]
+    expected_scores = [score(words, known_terms) for words in corpus]
+    assert BM25Index(RIVER_PASSAGES).compute_scores(question).tolist() == pytest.approx(expected_scores, rel=1e-5)
 
 
 WORDS_OF_TEXTS = st.lists(
@@ -67,11 +68,11 @@ WORDS_OF_TEXTS = st.lists(
 
 
 @given(st.lists(st.one_of(st.text(), WORDS_OF_TEXTS.map(" ".join)), max_size=8), st.integers(1, 9))
-def test_the_scores_equal_those_of_bm25s(texts: list[str], batch_size: int) -> None:
-    """However many texts a batch holds, the scores are those of bm25s to the last bit."""
+def test_the_scores_equal_those_of_bm25s(texts: list[str], tokens_at_once: int) -> None:
+    """However many tokens are counted at once, the scores are those of the library bm25s, to the last bit."""
     corpus = [tokenize_text(text) for text in texts]
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(token_scores, "TOKENS_AT_ONCE", batch_size)
+        patch.setattr(token_scores, "TOKENS_AT_ONCE", tokens_at_once)
         index = compute_token_scores(texts)
     if index is None:
         assert not any(corpus)
@@ -86,11 +87,14 @@ def test_the_scores_equal_those_of_bm25s(texts: list[str], batch_size: int) -> N
 
 @given(st.one_of(st.text(), WORDS_OF_TEXTS.map(" ".join)))
 def test_words_are_split_alike_beside_a_text_of_another_script(text: str) -> None:
-    """Three code paths split words: for ASCII, for other scripts with spaces, and for scripts without. They agree."""
+    """`split_words` has three ways: for ASCII texts, for other scripts with spaces, and for scripts without spaces.
+
+    They agree: with a Japanese character after it, any text takes the third way, and gives the same words.
+    """
     assert split_words(f"{text} 東") == [*split_words(text), "東"]
 
 
-async def test_given_passages_are_ranked_by_bm25_and_the_rest_follow_in_order() -> None:
+async def test_given_passages_are_ranked_by_bm25_and_those_without_a_match_follow_in_order() -> None:
     passages = await search("What flows through Vienna?", Context(k=4), given=RIVER_PASSAGES)
     assert [passage["id"] for passage in passages] == ["b", "a", "c", "d"]
     assert passages[0]["score"] > passages[1]["score"] > passages[2]["score"] == passages[3]["score"] == 0

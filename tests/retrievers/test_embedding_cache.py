@@ -18,8 +18,8 @@ from quorum.retrievers.store import open_store
 TEXTS = ["The lake is deep.", "The weir is old.", "The lake is deep."]
 
 
-class CountingEmbeddings(Embeddings):
-    """Vectors of three numbers that depend on the text. `embedded_texts`: all texts that it has embedded."""
+class RecordingEmbeddings(Embeddings):
+    """Vectors of three numbers that depend on the text. `embedded_texts`: all texts given to `embed_documents`."""
 
     def __init__(self) -> None:
         self.embedded_texts: list[str] = []
@@ -33,18 +33,18 @@ class CountingEmbeddings(Embeddings):
 
 
 def test_a_text_is_embedded_once_and_keeps_its_vector(tmp_path: Path) -> None:
-    model = CountingEmbeddings()
-    first = CachedEmbeddings(lambda: model, "count", tmp_path).embed_documents(TEXTS)
+    model = RecordingEmbeddings()
+    first_vectors = CachedEmbeddings(lambda: model, "count", tmp_path).embed_documents(TEXTS)
     assert model.embedded_texts == TEXTS[:2]
-    again = CachedEmbeddings(lambda: model, "count", tmp_path).embed_documents(TEXTS[::-1])
+    second_vectors = CachedEmbeddings(lambda: model, "count", tmp_path).embed_documents(TEXTS[::-1])
     assert model.embedded_texts == TEXTS[:2]
-    assert again == first[::-1]
-    assert first == np.asarray(CountingEmbeddings().embed_documents(TEXTS), dtype=np.float32).tolist()
+    assert second_vectors == first_vectors[::-1]
+    assert first_vectors == np.asarray(RecordingEmbeddings().embed_documents(TEXTS), dtype=np.float32).tolist()
     assert (tmp_path / CACHE_FILE).stat().st_mode & 0o777 == 0o600
 
 
 def test_other_embeddings_have_vectors_of_their_own(tmp_path: Path) -> None:
-    model = CountingEmbeddings()
+    model = RecordingEmbeddings()
     for name in ("one", "two"):
         CachedEmbeddings(lambda: model, name, tmp_path).embed_documents(TEXTS[:1])
     assert model.embedded_texts == [TEXTS[0]] * 2
@@ -54,7 +54,7 @@ def test_a_damaged_cache_is_reported_once_and_every_text_is_embedded(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     (tmp_path / CACHE_FILE).write_bytes(b"no database" * 1000)
-    model = CountingEmbeddings()
+    model = RecordingEmbeddings()
     cached_embeddings = CachedEmbeddings(lambda: model, "count", tmp_path)
     with caplog.at_level(logging.WARNING, logger="quorum"):
         assert len(cached_embeddings.embed_documents(TEXTS)) == 3
@@ -64,7 +64,7 @@ def test_a_damaged_cache_is_reported_once_and_every_text_is_embedded(
 
 
 def test_an_unfinished_write_leaves_the_cache_as_it_was(tmp_path: Path) -> None:
-    model = CountingEmbeddings()
+    model = RecordingEmbeddings()
     cached_embeddings = CachedEmbeddings(lambda: model, "count", tmp_path)
     cached_embeddings.embed_documents(TEXTS[:1])
     database = cached_embeddings.connect()
@@ -76,7 +76,7 @@ def test_an_unfinished_write_leaves_the_cache_as_it_was(tmp_path: Path) -> None:
 
 
 def test_a_cache_that_is_too_large_drops_its_oldest_vectors(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    cached_embeddings = CachedEmbeddings(CountingEmbeddings, "count", tmp_path)
+    cached_embeddings = CachedEmbeddings(RecordingEmbeddings, "count", tmp_path)
     texts = [f"Gate {number} opens." for number in range(40)]
     cached_embeddings.embed_documents(texts)
     monkeypatch.setattr(embedding_cache, "MAX_CACHE_BYTES", 1)
@@ -109,14 +109,14 @@ def test_vectors_of_an_embeddings_object_are_not_cached(tmp_path: Path) -> None:
     """Only embeddings that are given by name are cached, because a name says what the vectors depend on."""
     passage = Passage(id="a", title="", text=TEXTS[0])
     for collection in ("one", "two"):
-        model = CountingEmbeddings()
+        model = RecordingEmbeddings()
         index_passages([passage], collection=collection, store=tmp_path, embeddings=model)
         assert model.embedded_texts == [TEXTS[0]]
     assert not (tmp_path / CACHE_FILE).exists()
 
 
 def test_the_cache_is_a_sqlite_database_with_a_row_for_each_text(tmp_path: Path) -> None:
-    CachedEmbeddings(CountingEmbeddings, "count", tmp_path).embed_documents(TEXTS)
+    CachedEmbeddings(RecordingEmbeddings, "count", tmp_path).embed_documents(TEXTS)
     with sqlite3.connect(tmp_path / CACHE_FILE) as database:
         assert database.execute("SELECT COUNT(*) FROM vectors").fetchone() == (2,)
     database.close()

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from index_fixtures import VECTORS, Counts, Index, docs, get_counts, index, list_collection, write_sentence
+from index_fixtures import VECTORS, Counts, Index, docs, get_counts, index, list_collection, make_sentence
 
 from quorum.core.errors import SetupError
 from quorum.core.state import Passage
@@ -23,7 +23,7 @@ def test_indexing_again_adds_nothing_twice(
     docs: Path, index: Index, list_collection: Callable[[], list[Passage]]
 ) -> None:
     for name in "abc":
-        (docs / f"{name}.txt").write_text(" ".join(f"{name} {write_sentence(i)}" for i in range(30)))
+        (docs / f"{name}.txt").write_text(" ".join(f"{name} {make_sentence(i)}" for i in range(30)))
     assert get_counts(index()) == Counts(added=3, passages=12)
     before, revision = list_collection(), open_store(docs.parent / "store").fetch_info("docs").revision
     VECTORS.embedded_count = 0
@@ -35,7 +35,7 @@ def test_indexing_again_adds_nothing_twice(
 
 
 def test_a_changed_document_is_replaced(docs: Path, index: Index, list_collection: Callable[[], list[Passage]]) -> None:
-    (docs / "a.txt").write_text("\n\n".join(write_sentence(i) for i in range(30)))
+    (docs / "a.txt").write_text("\n\n".join(make_sentence(i) for i in range(30)))
     (docs / "b.txt").write_text("Another one.")
     index()
     before, revision = list_collection(), open_store(docs.parent / "store").fetch_info("docs").revision
@@ -43,7 +43,7 @@ def test_a_changed_document_is_replaced(docs: Path, index: Index, list_collectio
     (docs / "a.txt").write_text(text.replace("number 29", "number 1000"))
     VECTORS.embedded_count = 0
     assert get_counts(index()) == Counts(replaced=1, unchanged=1, passages=5)
-    assert VECTORS.embedded_count == 1  # the other passages of the document are kept
+    assert VECTORS.embedded_count == 1  # only the changed passage; the document's other passages are kept
     after = list_collection()
     assert "number 1000" in after[3]["text"]
     assert list_texts(after[:3] + after[4:]) == list_texts(before[:3] + before[4:])
@@ -51,7 +51,7 @@ def test_a_changed_document_is_replaced(docs: Path, index: Index, list_collectio
     (docs / "a.txt").write_bytes(b"\xff\xfe\0")
     report = index()
     assert (report.unchanged, len(report.skipped)) == (1, 1)
-    assert list_texts(list_collection()) == list_texts(after)  # what was read before stays
+    assert list_texts(list_collection()) == list_texts(after)  # the passages of the last successful read stay
 
 
 def test_prune_removes_deleted_documents(
@@ -65,7 +65,7 @@ def test_prune_removes_deleted_documents(
     index(docs, other_folder)
     (docs / "a.txt").unlink()
     assert get_counts(index()) == Counts(unchanged=1, passages=3)
-    assert get_counts(index(prune=True)) == Counts(unchanged=1, removed=1, passages=2)  # nothing of the other folder
+    assert get_counts(index(prune=True)) == Counts(unchanged=1, removed=1, passages=2)  # not c.txt
     assert [passage["title"] for passage in list_collection()] == ["b", "c"]
     (docs / "b.txt").write_bytes(b"\0")
     assert get_counts(index(prune=True)) == Counts(passages=2)  # b.txt is there, but cannot be read
@@ -73,6 +73,7 @@ def test_prune_removes_deleted_documents(
     other_folder.rmdir()
     with pytest.raises(SetupError, match=f"no file or folder {other_folder}"):
         index(other_folder)
+    # With prune, a deleted folder may be named as long as the collection has documents of it.
     assert get_counts(index(other_folder, prune=True)) == Counts(removed=1, passages=1)
     with pytest.raises(SetupError, match="no file or folder"):
         index(other_folder, prune=True)

@@ -1,8 +1,9 @@
-"""The indexes kept on disk beside a collection: one that was truncated, or could not be written, is built again."""
+"""The indexes kept on disk beside a collection. An index that was truncated is not used; if an index cannot be written,
+search still works.
+"""
 
 import logging
 import shutil
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -46,10 +47,10 @@ async def test_search_works_if_the_index_cannot_be_stored(
     expected = await search("opera", context)
     (folder,) = (path for path in (tmp_path / "bm25").glob("*/*") if path.is_dir())
     shutil.rmtree(folder)
-    folder.write_text("in the way")
+    folder.write_text("a file where the index's folder should be")
     bm25_cache.LOADED_INDEXES.clear()
     with caplog.at_level(logging.WARNING, "quorum"):
-        assert await search("opera", replace(context)) == expected
+        assert await search("opera", context) == expected
     assert "cannot be saved" in caplog.text
     assert not list((tmp_path / "bm25").glob("*/new-*"))
 
@@ -59,6 +60,7 @@ def test_a_colbert_index_with_too_few_passages_is_not_loaded(tmp_path: Path) -> 
     (tmp_path / "rows").write_bytes(rows.tobytes())
     convert_rows_to_npy(tmp_path, 4, 3)
     np.save(tmp_path / "starts.npy", np.array([0, 1, 4]))
+    # two passages, for the two ranges of rows that starts.npy describes
     (tmp_path / "passages.jsonl").write_text('{"id": "a"}\n{"id": "b"}', "utf-8")
     whole_index = load_index(tmp_path)
     assert whole_index is not None

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from index_fixtures import VECTORS, Counts, Index, docs, get_counts, index, list_collection, write_sentence
+from index_fixtures import VECTORS, Counts, Index, docs, get_counts, index, list_collection, make_sentence
 from wordvectors import WordVectors
 
 from quorum.core.context import Context
@@ -121,7 +121,7 @@ def test_a_first_level_heading_is_the_title_of_markdown(
     assert [passage["title"] for passage in list_collection()] == [title]
 
 
-def test_unreadable_files_are_named_and_others_are_indexed(docs: Path, index: Index, tmp_path: Path) -> None:
+def test_unreadable_files_are_named_and_others_are_indexed(docs: Path, index: Index) -> None:
     (docs / "good.txt").write_text("A good file.")
     (docs / "broken.txt").write_bytes(b"\xff\xfeab\x00")
     (docs / "nul.md").write_bytes(b"# Title\n\nab\0cd")
@@ -147,7 +147,7 @@ def test_unreadable_files_are_named_and_others_are_indexed(docs: Path, index: In
         "empty.txt": "empty",
         "blank.txt": "empty",
         "bare.md": "no text in it",
-        "cut.pdf": reasons["cut.pdf"],
+        "cut.pdf": reasons["cut.pdf"],  # these three reasons contain a library's message; only their begin is tested
         "not.pdf": reasons["not.pdf"],
         "cut.docx": "damaged, or not in the docx format (BadZipFile)",
         "image.png": "files of type '.png' are not read",
@@ -165,13 +165,13 @@ def test_unreadable_files_are_named_and_others_are_indexed(docs: Path, index: In
     assert reasons["cut.pdf"].startswith(("damaged", "no text"))
     assert reasons["not.pdf"].startswith("damaged")
     assert reasons["cut.jsonl.gz"].startswith("cannot be read after line")
-    assert report.added == 2
+    assert report.added == 2  # good.txt and lines.jsonl
 
 
 def test_the_option_words_sets_the_passage_length(
     docs: Path, index: Index, list_collection: Callable[[], list[Passage]]
 ) -> None:
-    (docs / "a.txt").write_text(" ".join(write_sentence(i) for i in range(30)))
+    (docs / "a.txt").write_text(" ".join(make_sentence(i) for i in range(30)))
     assert get_counts(index(words=50)) == Counts(added=1, passages=8)
     assert max(len(passage["text"].split()) for passage in list_collection()) <= 50
     assert get_counts(index(words=100)) == Counts(replaced=1, passages=4)
@@ -179,10 +179,10 @@ def test_the_option_words_sets_the_passage_length(
         index(words=4)
 
 
-def test_lines_keep_their_ids_and_only_long_ones_are_split(
+def test_json_lines_keep_their_ids_and_only_long_ones_are_split(
     docs: Path, index: Index, list_collection: Callable[[], list[Passage]]
 ) -> None:
-    lines = [{"id": f"p{n}", "title": "T", "text": " ".join(write_sentence(i) for i in range(n))} for n in (1, 27, 40)]
+    lines = [{"id": f"p{n}", "title": "T", "text": " ".join(make_sentence(i) for i in range(n))} for n in (1, 27, 40)]
     (docs / "lines.jsonl").write_text("\n".join(map(json.dumps, lines)))
     assert get_counts(index()) == Counts(added=1, passages=7)
     assert [passage["id"] for passage in list_collection()] == [
@@ -213,7 +213,7 @@ def test_of_two_texts_with_one_id_the_first_stays(
     assert [passage["text"] for passage in list_collection()] == ["first", "third"]
 
 
-def test_progress_counts_files_and_lines(docs: Path, index: Index) -> None:
+def test_progress_counts_files_and_json_lines(docs: Path, index: Index) -> None:
     (docs / "a.txt").write_text("One.")
     (docs / "b.jsonl").write_text('{"id": "1", "text": "x"}\n{"id": "2", "text": "y"}\nbroken\n')
     (docs / "c.bin").write_text("?")
@@ -244,7 +244,7 @@ def test_invalid_collection_names_are_errors(name: str, index: Index) -> None:
 
 
 def test_the_sample_cannot_be_written_to(index: Index) -> None:
-    with pytest.raises(SetupError, match="'sample' is kept for the sample"):
+    with pytest.raises(SetupError, match="'sample' is reserved for the sample documents"):
         index(collection="sample")
 
 

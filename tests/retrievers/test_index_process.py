@@ -31,7 +31,7 @@ index_documents([sys.argv[3]], collection="docs", store=sys.argv[4], embeddings=
 
 
 def start_indexer(docs: Path, store: Path, killed_after: int = 0) -> subprocess.Popen[bytes]:
-    """Another process that indexes `docs`. SIGKILL ends it after `killed_after` documents; with 0, nothing does."""
+    """Another process that indexes `docs`. SIGKILL ends it after `killed_after` documents; 0: it is not killed."""
     arguments = [str(ROOT), str(ROOT / "tests"), str(docs), str(store), str(killed_after)]
     return subprocess.Popen([sys.executable, "-c", INDEXING_SCRIPT, *arguments])
 
@@ -49,7 +49,7 @@ def read_contents(store: Path) -> list[Passage]:
 
 
 @pytest.mark.long
-async def test_indexing_continued_after_a_kill_gives_the_same_collection_as_without(tmp_path: Path) -> None:
+async def test_indexing_continued_after_a_kill_gives_the_same_collection_as_an_unbroken_run(tmp_path: Path) -> None:
     docs = tmp_path / "docs"
     write_documents(docs, "river", 60)
     index_documents([docs], collection="docs", store=tmp_path / "whole", embeddings=VECTORS)

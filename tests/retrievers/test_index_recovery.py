@@ -22,8 +22,10 @@ PASSAGES = [Passage(id=f"p{n}", title="Numbers", text=f"Number {n}.") for n in r
 
 
 class NumberEmbeddings(Embeddings):
-    """Vectors on a Fibonacci sphere, by the number in the text: far enough apart that an approximate index finds each.
-    `texts_left`: how many texts it embeds before it fails.
+    """Embeds a text by the number at its end, as a point of a Fibonacci sphere.
+
+    These points are so far from each other that even an approximate index finds each of them. `texts_left`: how many
+    more texts it embeds before it fails.
     """
 
     texts_left = 10_000
@@ -42,11 +44,12 @@ class NumberEmbeddings(Embeddings):
 
 
 def index(folder: Path, model: Embeddings) -> None:
+    """Index PASSAGES with these embeddings into the collection of the store in `folder`."""
     index_passages(PASSAGES, collection=COLLECTION_NAME, store=folder, embeddings=model)
 
 
 def reopen_store(folder: Path) -> Store:
-    """The store as a new process finds it."""
+    """Open the store as a new process does: without the client and the cache of this process."""
     store = open_store(folder)
     if store.client is not None:
         store.client.clear_system_cache()
@@ -54,21 +57,21 @@ def reopen_store(folder: Path) -> Store:
     return open_store(folder)
 
 
-def truncate_file(folder: Path, name: str, byte_count: int = 1000) -> None:
+def truncate_file(folder: Path, file_name: str, byte_count: int = 1000) -> None:
     """Cut the last `byte_count` bytes off a file of the vector index."""
-    (path,) = folder.glob(f"chroma/*/{name}")
+    (path,) = folder.glob(f"chroma/*/{file_name}")
     os.truncate(path, max(0, path.stat().st_size - byte_count))
 
 
-def remove_file(folder: Path, name: str) -> None:
-    (path,) = folder.glob(f"chroma/*/{name}")
+def remove_file(folder: Path, file_name: str) -> None:
+    (path,) = folder.glob(f"chroma/*/{file_name}")
     path.unlink()
 
 
 def find_nearest(store: Store, number: int) -> list[str]:
-    """The ids of the two passages nearest to `number`.
+    """The ids of the two passages whose numbers' vectors are nearest to that of `number`.
 
-    The search asks for 100, because the index is approximate: a search for only two sometimes misses the nearest.
+    The search asks for 100 passages, because the index is approximate: a search for only two can miss the nearest.
     """
     vector = NumberEmbeddings().embed_query(str(number))
     return [passage["id"] for passage in store.query(COLLECTION_NAME, vector, 100)][:2]
@@ -76,7 +79,7 @@ def find_nearest(store: Store, number: int) -> list[str]:
 
 @pytest.fixture(scope="module")
 def whole_store(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A store with the collection, whose vector index Chroma has written."""
+    """The folder of a store with the collection. Chroma has written the collection's vector index to disk."""
     folder = tmp_path_factory.mktemp("whole")
     index(folder, NumberEmbeddings())
     reopen_store(folder)
@@ -84,43 +87,43 @@ def whole_store(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def store(whole_store: Path, tmp_path: Path) -> Path:
-    """A copy of the whole store."""
+def store_folder(whole_store: Path, tmp_path: Path) -> Path:
+    """The folder of a copy of the whole store, which a test may damage."""
     return shutil.copytree(whole_store, tmp_path / "store")
 
 
 @pytest.mark.parametrize("byte_count", [1, 1000, 100_000])
 @pytest.mark.parametrize(
-    "name", ["index_metadata.pickle", "data_level0.bin", "length.bin", "header.bin", "link_lists.bin"]
+    "file_name", ["index_metadata.pickle", "data_level0.bin", "length.bin", "header.bin", "link_lists.bin"]
 )
-def test_a_file_truncated_anywhere_is_detected(store: Path, name: str, byte_count: int) -> None:
-    assert not reopen_store(store).has_damaged_vectors(COLLECTION_NAME)
-    truncate_file(store, name, byte_count)
-    assert reopen_store(store).has_damaged_vectors(COLLECTION_NAME)
+def test_a_file_truncated_anywhere_is_detected(store_folder: Path, file_name: str, byte_count: int) -> None:
+    assert not reopen_store(store_folder).has_damaged_vectors(COLLECTION_NAME)
+    truncate_file(store_folder, file_name, byte_count)
+    assert reopen_store(store_folder).has_damaged_vectors(COLLECTION_NAME)
 
 
 @pytest.mark.parametrize(
-    ("damage", "name"),
+    ("damage", "file_name"),
     [
         (truncate_file, "index_metadata.pickle"),
         (remove_file, "data_level0.bin"),
     ],
 )
 def test_a_damaged_index_is_rebuilt(
-    store: Path, damage: Callable[[Path, str], None], name: str, caplog: pytest.LogCaptureFixture
+    store_folder: Path, damage: Callable[[Path, str], None], file_name: str, caplog: pytest.LogCaptureFixture
 ) -> None:
-    info = reopen_store(store).fetch_info(COLLECTION_NAME)
-    damage(store, name)
-    damaged_store = reopen_store(store)
+    info = reopen_store(store_folder).fetch_info(COLLECTION_NAME)
+    damage(store_folder, file_name)
+    damaged_store = reopen_store(store_folder)
     with pytest.raises(SetupError, match=r"is damaged \(.*\); index any document into the collection with"):
         damaged_store.query(COLLECTION_NAME, [1.0, 0.0, 0.0], 2)
     model = NumberEmbeddings()
-    index(store, model)
+    index(store_folder, model)
     assert model.texts_left == 10_000 - len(PASSAGES)
     assert [record.getMessage() for record in caplog.records] == [
         f"The vector index of {COLLECTION_NAME!r} was damaged by a crash; its 1100 passages are embedded again."
     ]
-    rebuilt_store = reopen_store(store)
+    rebuilt_store = reopen_store(store_folder)
     assert (
         rebuilt_store.count_passages(COLLECTION_NAME),
         rebuilt_store.fetch_info(COLLECTION_NAME).is_rebuilding_vectors,
@@ -137,74 +140,77 @@ def test_a_damaged_index_is_rebuilt(
         1099: "p1099",
     }
     unused_model = NumberEmbeddings()
-    index(store, unused_model)
+    index(store_folder, unused_model)
     assert unused_model.texts_left == 10_000
 
 
-def test_an_interrupted_rebuild_of_vectors_starts_again(store: Path) -> None:
-    truncate_file(store, "index_metadata.pickle")
+def test_an_interrupted_rebuild_of_vectors_starts_again(store_folder: Path) -> None:
+    truncate_file(store_folder, "index_metadata.pickle")
     failing_model = NumberEmbeddings()
     failing_model.texts_left = 500
     with pytest.raises(SetupError, match="The embeddings are gone"):
-        index(store, failing_model)
-    half_rebuilt_store = reopen_store(store)
+        index(store_folder, failing_model)
+    half_rebuilt_store = reopen_store(store_folder)
     with pytest.raises(SetupError, match="being computed again; wait until that is done, or index"):
         find_nearest(half_rebuilt_store, 3)
-    index(store, NumberEmbeddings())
-    assert find_nearest(reopen_store(store), 1003)[0] == "p1003"
+    index(store_folder, NumberEmbeddings())
+    assert find_nearest(reopen_store(store_folder), 1003)[0] == "p1003"
 
 
-def find_mark_and_file(store: Path) -> tuple[Path, Path]:
+def find_mark_and_file(store_folder: Path) -> tuple[Path, Path]:
     """The path of the mark file that an unfinished write would leave, and the path of a file of the vector index."""
-    (links,) = store.glob("chroma/*/link_lists.bin")
-    mark = store / f"writing-{open_store(store).get_client().get_collection(COLLECTION_NAME).id}"
+    (links,) = store_folder.glob("chroma/*/link_lists.bin")
+    mark = store_folder / f"writing-{open_store(store_folder).get_client().get_collection(COLLECTION_NAME).id}"
     return mark, links
 
 
-def test_an_unfinished_write_is_detected(store: Path) -> None:
+def test_an_unfinished_write_is_detected(store_folder: Path) -> None:
     """Files that look complete count as damaged if there is a mark and one of two things is true: a file is younger
     than the mark, or the machine has restarted since the mark was set.
     """
-    reopen_store(store)
-    mark, links = find_mark_and_file(store)
+    reopen_store(store_folder)
+    mark, links = find_mark_and_file(store_folder)
     # As if the process was killed before Chroma wrote its vectors: no file is younger than the mark.
     mark.write_text(read_boot_id(), "utf-8")
-    assert not reopen_store(store).has_damaged_vectors(COLLECTION_NAME)
+    assert not reopen_store(store_folder).has_damaged_vectors(COLLECTION_NAME)
     assert not mark.exists()
+    # A search checks the mark, too, and removes it if the index is complete.
     mark.write_text(read_boot_id(), "utf-8")
-    assert find_nearest(reopen_store(store), 700)[0] == "p700"
+    assert find_nearest(reopen_store(store_folder), 700)[0] == "p700"
     assert not mark.exists()
+    # As if the process was killed while Chroma wrote its vectors: a file is younger than the mark.
     mark.write_text(read_boot_id(), "utf-8")
     links.touch()
     with pytest.raises(
         SetupError,
         match=rf"is damaged \(the index of the collection '{COLLECTION_NAME}': its last write did not finish\)",
     ):
-        reopen_store(store).query(COLLECTION_NAME, [1.0, 0.0, 0.0], 2)
-    assert reopen_store(store).has_damaged_vectors(COLLECTION_NAME)
-    index(store, NumberEmbeddings())
-    assert (mark.exists(), find_nearest(reopen_store(store), 700)[0]) == (False, "p700")
+        reopen_store(store_folder).query(COLLECTION_NAME, [1.0, 0.0, 0.0], 2)
+    assert reopen_store(store_folder).has_damaged_vectors(COLLECTION_NAME)
+    index(store_folder, NumberEmbeddings())
+    assert (mark.exists(), find_nearest(reopen_store(store_folder), 700)[0]) == (False, "p700")
+    # As if the machine has restarted since the mark was set: no file is younger, but the mark has another boot id.
     mark.write_text("another start of the machine", "utf-8")
-    assert reopen_store(store).has_damaged_vectors(COLLECTION_NAME)
+    assert reopen_store(store_folder).has_damaged_vectors(COLLECTION_NAME)
 
 
-def test_only_a_failed_write_leaves_its_mark(store: Path) -> None:
-    reopen_store(store)
-    mark, _ = find_mark_and_file(store)
-    collection = open_store(store).get_client().get_collection(COLLECTION_NAME)
-    with pytest.raises(OSError, match="full"), keep_write_mark(collection, store / "chroma"):
+def test_only_a_failed_write_leaves_its_mark(store_folder: Path) -> None:
+    reopen_store(store_folder)
+    mark, _ = find_mark_and_file(store_folder)
+    collection = open_store(store_folder).get_client().get_collection(COLLECTION_NAME)
+    with pytest.raises(OSError, match="full"), keep_write_mark(collection, store_folder / "chroma"):
         raise OSError("The disk is full.")
     assert mark.exists()
-    with keep_write_mark(collection, store / "chroma"):
+    with keep_write_mark(collection, store_folder / "chroma"):
         assert mark.read_text("utf-8") == read_boot_id()
     assert not mark.exists()
 
 
 @pytest.mark.parametrize("name", ["a#b", "a?b", "a%41b", "ä b"])
-def test_a_store_may_have_any_name(tmp_path: Path, name: str) -> None:
+def test_the_folder_of_a_store_can_have_any_name(tmp_path: Path, name: str) -> None:
     passages = PASSAGES[:3]
     index_passages(passages, collection=COLLECTION_NAME, store=tmp_path / name, embeddings=NumberEmbeddings())
-    assert [result.name for result in tmp_path.iterdir()] == [name]
+    assert [path.name for path in tmp_path.iterdir()] == [name]
     assert find_nearest(reopen_store(tmp_path / name), 2)[0] == "p2"
 
 
@@ -220,18 +226,18 @@ def test_a_damaged_index_on_a_server_must_be_restored_there() -> None:
         ("database disk image is malformed", False),
     ],
 )
-def test_other_errors_of_chroma_are_not_taken_for_a_damaged_index(error_text: str, is_damage: bool) -> None:
+def test_only_the_error_of_an_unreadable_index_counts_as_damage(error_text: str, is_damage: bool) -> None:
     assert is_index_error(RuntimeError(error_text)) is is_damage
 
 
-def test_a_collection_that_was_deleted_and_made_again_is_checked_again(store: Path) -> None:
-    first_store = reopen_store(store)
+def test_a_collection_that_was_deleted_and_made_again_is_checked_again(store_folder: Path) -> None:
+    first_store = reopen_store(store_folder)
     assert find_nearest(first_store, 7)[0] == "p7"
     first_store.delete(COLLECTION_NAME)
-    for leftover_index in store.glob("chroma/*/"):  # Chroma leaves the files of the deleted index in the store
+    for leftover_index in store_folder.glob("chroma/*/"):  # Chroma leaves the files of the deleted index in the store
         shutil.rmtree(leftover_index)
     get_cached_store.cache_clear()  # another process makes the collection again, and crashes
-    index(store, NumberEmbeddings())
-    truncate_file(store, "data_level0.bin")
+    index(store_folder, NumberEmbeddings())
+    truncate_file(store_folder, "data_level0.bin")
     with pytest.raises(SetupError, match="is damaged"):
         find_nearest(first_store, 7)

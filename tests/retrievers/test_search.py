@@ -142,7 +142,7 @@ async def test_bm25_needs_no_embeddings(context: Context) -> None:
 @pytest.mark.parametrize("retriever_name", ["hybrid", "chroma", "bm25"])
 async def test_an_empty_collection_is_an_error(retriever_name: str, tmp_path: Path) -> None:
     index_passages(CORPUS[:1], collection="few", store=tmp_path, embeddings=VECTORS)
-    index_passages([], collection="few", store=tmp_path, embeddings=VECTORS)
+    index_passages([], collection="few", store=tmp_path, embeddings=VECTORS)  # removes that passage
     with pytest.raises(SetupError, match="'few' holds no passages"):
         await search(
             "tiger", Context(store=str(tmp_path), collection="few", embeddings=VECTORS, retriever=retriever_name)
@@ -211,7 +211,7 @@ async def test_a_broken_lexical_index_is_built_again(store: Path, context: Conte
 
 
 async def test_the_event_loop_is_never_blocked(context: Context) -> None:
-    """Files, databases and sockets are opened on other threads only."""
+    """Files and databases are opened, folders listed and modules imported on other threads only."""
     loop_thread, blocking_calls, watching = threading.get_ident(), list[str](), [True]
 
     def watch(event: str, args: tuple[Any, ...]) -> None:

@@ -35,6 +35,7 @@ def test_the_answer_comes_with_numbered_sources_and_the_whole_result(serve: Serv
 def test_a_document_puts_no_link_into_a_chat(serve: Serve, openai_server: OpenAIServer) -> None:
     openai_server.reply("1931")
     completion = serve().ask()
+    # The passage holds a Markdown link, [map](http://elsewhere.example/x).
     assert "\\[map](" in completion.choices[0].message.content
 
 
@@ -140,15 +141,15 @@ REFUSED_SETTINGS = [
 
 
 @pytest.mark.parametrize(
-    "own_settings",
+    "request_settings",
     REFUSED_SETTINGS,
     ids=lambda request_settings: next(f"{name}={value}" for name, value in request_settings.items()),
 )
 def test_forbidden_settings_are_refused_before_any_call(
-    own_settings: dict[str, Any], serve: Serve, openai_server: OpenAIServer
+    request_settings: dict[str, Any], serve: Serve, openai_server: OpenAIServer
 ) -> None:
     with pytest.raises(openai.BadRequestError) as refusal:
-        serve().ask(extra_body={"quorum": own_settings})
+        serve().ask(extra_body={"quorum": request_settings})
     assert refusal.value.param == "quorum"
     assert openai_server.requests == []
 
@@ -171,6 +172,7 @@ def test_the_last_user_message_is_the_question(serve: Serve, openai_server: Open
     assert "Be brief" not in openai_server.chats()[0].text
 
 
+# (body, the status of the response, the part of the body that the error names as `param`)
 WRONG_BODIES: list[tuple[Any, int, str | None]] = [
     ("{", 400, None),
     ("[" * 100_000, 400, None),
@@ -239,7 +241,7 @@ def test_the_openapi_document_lists_what_a_client_may_choose(serve: Serve) -> No
     settings = content["application/json"]["schema"]["properties"]["quorum"]["properties"]
     assert (settings["k"]["minimum"], settings["k"]["maximum"]) == (1, 50)
     assert not {"store", "examples", "prompts", "journal", "embeddings"} & set(settings)
-    assert json.dumps(document).count("\\u") == 0
+    assert json.dumps(document).count("\\u") == 0  # it holds ASCII characters only
 
 
 def test_a_higher_setting_of_the_server_raises_the_limit_for_clients(serve: Serve, openai_server: OpenAIServer) -> None:
@@ -265,6 +267,7 @@ def test_the_embedded_readers_answer_quotes_its_sentence(serve: Serve) -> None:
 
 
 def test_a_program_gets_no_quote_with_the_answer(serve: Serve) -> None:
+    # A program that needs only the answer asks for no sources.
     completion = serve(model="embedded").ask(extra_body={"quorum": {"sources": False}})
     assert completion.choices[0].message.content == "1931"
     assert completion.quorum["support"]["sentence"]
@@ -286,10 +289,10 @@ def test_a_long_answer_streams_as_it_is_written_without_thoughts(serve: Serve, o
 def test_votes_stream_as_they_come_and_then_the_answer(serve: Serve, openai_server: OpenAIServer) -> None:
     openai_server.reply("1931")
     chunks: list[Any] = list(serve().ask(model="post_fusion", stream=True))
-    kinds = [
+    contents = [  # "votes" for a chunk with votes, else the chunk's piece of the answer
         "votes"
         if "votes" in getattr(chunk, "quorum", {}) and not chunk.choices[0].finish_reason
         else chunk.choices[0].delta.content
         for chunk in chunks[1:-1]
     ]
-    assert kinds[:2] == ["votes", "1931"]
+    assert contents[:2] == ["votes", "1931"]

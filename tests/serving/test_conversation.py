@@ -1,4 +1,6 @@
-"""Conversations over HTTP: earlier messages make a follow-up question stand alone."""
+"""Conversations over HTTP: a follow-up question is rewritten, with the help of the earlier messages, so that it can be
+understood alone.
+"""
 
 from typing import Any
 
@@ -16,7 +18,7 @@ MESSAGES = [
 
 
 def rewrite_or_answer(request: Request) -> str:
-    """Reply as a chat model: with the question that stands alone if the prompt asks for it, else with the answer."""
+    """Reply as a chat model: with the rewritten question if the prompt asks for it, else with an answer."""
     if "Last question:" in request.text:
         return STAND_ALONE_QUESTION
     return "1931" if STAND_ALONE_QUESTION in request.text else "unknown"
@@ -34,7 +36,7 @@ def test_a_follow_up_is_answered_as_a_question_of_its_own(serve: Serve, openai_s
     assert completion.quorum["question"] == STAND_ALONE_QUESTION
     usage = completion.quorum["usage"]
     assert usage["stand_alone"]["calls"] == 1
-    assert completion.usage.prompt_tokens == sum(item["input_tokens"] for item in usage.values())
+    assert completion.usage.prompt_tokens == sum(prompt_usage["input_tokens"] for prompt_usage in usage.values())
     rewriting_prompt = openai_server.chats()[0].text
     assert "User: Where is the Lumen Tower?\nAssistant: In Vell.\n" in rewriting_prompt
     assert not any(word in rewriting_prompt for word in ("pirate", "ignored", "Sources:", "harbour"))

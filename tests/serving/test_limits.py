@@ -1,4 +1,4 @@
-"""Keys, limits, requests from other sites, and metrics."""
+"""The server's keys, its limits per client, its refusal of requests from other sites, and its metrics."""
 
 from pathlib import Path
 from typing import cast
@@ -80,6 +80,7 @@ def test_a_minute_later_there_is_room_again() -> None:
     limits.begin("a")
     with pytest.raises(Refusal):
         limits.begin("a")
+    # a side task is a request that a chat client adds to a question, for example for a title
     for _ in range(SIDE_TASKS_PER_QUESTION):
         limits.begin("a", is_side_task=True)
     with pytest.raises(Refusal):
@@ -106,14 +107,14 @@ def test_the_dollar_limit_counts_what_questions_under_way_may_cost() -> None:
     limits.begin("a")
     limits.end("a", 0.6)
     limits.begin("a")
-    with pytest.raises(Refusal, match="tomorrow"):  # the open question may cost as much as the dearest one so far
+    with pytest.raises(Refusal, match="tomorrow"):  # 0.6 spent, and the question in progress may cost 0.6, too
         limits.begin("a")
     limits.end("a", None)
     limits.begin("a")
     limits.end("a", 0.6)
     with pytest.raises(Refusal):
         limits.begin("a")
-    limits.begin("b")
+    limits.begin("b")  # another client has its own limit
     clock.now += 86_400
     limits.begin("a")
 
@@ -135,7 +136,7 @@ def test_a_limit_in_dollars_needs_prices(store: Path) -> None:
     context = Context(model="openai:nobody-knows", store=str(store))
     with pytest.raises(SetupError, match=r"openai:nobody-knows.*has no price"):
         check_prices(context, (), Prices())
-    check_prices(Context(store=str(store)), (), Prices())
+    check_prices(Context(store=str(store)), (), Prices())  # the embedded model is free
 
 
 def test_allowed_collections_must_exist(store: Path) -> None:
@@ -146,6 +147,7 @@ def test_allowed_collections_must_exist(store: Path) -> None:
 
 
 async def test_the_calls_of_a_stopped_run_are_counted_with_their_cached_tokens() -> None:
+    """A stopped run returns no result with its usage, so `Spending` counts each call when the call ends."""
     tokens = {"input_tokens": 10, "output_tokens": 2, "total_tokens": 12, "input_token_details": {"cache_read": 8}}
     message = AIMessage("1931", usage_metadata=cast("UsageMetadata", tokens))
     spending, run_id = Spending(), uuid4()

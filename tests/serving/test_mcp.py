@@ -1,4 +1,6 @@
-"""The tools that agents call, through the client of the Model Context Protocol: over stdio in a process, over HTTP."""
+"""The tools that `quorum mcp` offers to agents, called through a client of the Model Context Protocol: over stdio, with
+the server as a process of its own, and over HTTP.
+"""
 
 import sys
 from collections.abc import AsyncIterator
@@ -35,7 +37,7 @@ main()
 
 @asynccontextmanager
 async def open_stdio_client(store: Path, model: OpenAIServer) -> AsyncIterator[Client]:
-    """A client of `quorum mcp` as a process."""
+    """A client of `quorum mcp`, which runs as a process of its own and asks the test server `model`."""
     args = ["mcp", "--store", str(store), "--collection", "towers", "--model", "openai:test", "--retriever", "bm25"]
     env = {"OPENAI_BASE_URL": model.url, "PYTHONPATH": str(ROOT), "LANGSMITH_TRACING": "false"}
     command = StdioServerParameters(command=sys.executable, args=["-c", OFFLINE_SCRIPT, *args], env=env)
@@ -45,7 +47,7 @@ async def open_stdio_client(store: Path, model: OpenAIServer) -> AsyncIterator[C
 
 @asynccontextmanager
 async def open_http_client(url: str, mode: Any = "auto") -> AsyncIterator[Client]:
-    """A client of the server at this address, with the key."""
+    """A client of the server at this address, with the key. mode: how the client negotiates the protocol's version."""
     headers = {"authorization": f"Bearer {TOKEN}"}
     async with (
         httpx2.AsyncClient(headers=headers, timeout=60) as http,
@@ -55,7 +57,7 @@ async def open_http_client(url: str, mode: Any = "auto") -> AsyncIterator[Client
 
 
 async def use_tools(client: Client, model: OpenAIServer) -> None:
-    """Do what an agent does: list the tools, search, ask with progress, read a source, make a mistake."""
+    """Do what an agent does: list the tools, call each of them, read a source, and make mistakes, which are refused."""
     tools = {tool.name: tool for tool in (await client.list_tools()).tools}
     assert set(tools) == {"ask", "search", "collections", "methods"}
     assert "towers: 1 passage, with titles such as: Towers" in str(tools["ask"].description)
@@ -70,7 +72,7 @@ async def use_tools(client: Client, model: OpenAIServer) -> None:
     model.reply("1931")
     steps: list[str | None] = []
 
-    async def record_step(done: float, total: float | None, message: str | None) -> None:
+    async def record_step(progress: float, total: float | None, message: str | None) -> None:
         steps.append(message)
 
     arguments = {"question": QUESTION, "method": "concat", "settings": {"k": 1}}
@@ -96,7 +98,7 @@ async def test_an_agent_uses_the_tools_over_stdio(store: Path, openai_server: Op
         await use_tools(client, openai_server)
 
 
-@pytest.mark.parametrize("mode", ["auto", "legacy"])
+@pytest.mark.parametrize("mode", ["auto", "legacy"])  # legacy: as clients connect that do not know `server/discover`
 async def test_an_agent_uses_the_tools_over_http(mode: str, serve: Serve, openai_server: OpenAIServer) -> None:
     api = serve(access_tokens=(TOKEN,), make_other_app=make_mcp_app)
     async with open_http_client(api.url, mode) as client:

@@ -1,5 +1,6 @@
 """Clients can ask the cascades that the server's owner names. A cascade can ask a system of the owner's own, here a
-Python function. Only the owner gives the system's spec ("python:MODULE:FUNCTION"): neither a client nor a cascade's file can give it.
+Python function. Only the owner gives the system's spec ("python:MODULE:FUNCTION"): neither a client nor a cascade's
+file can give it.
 """
 
 import io
@@ -18,7 +19,7 @@ from quorum.core.context import Context
 from quorum.core.errors import SetupError
 from quorum.evaluation.compare.prices import Prices
 from quorum.graphs.composed import composed_graph
-from quorum.graphs.own_system import own_system_graph
+from quorum.graphs.own_system import make_own_system_graph
 from quorum.nodes.abstain import CALIBRATION_FILE_KIND
 from quorum.nodes.describe_settings import SETTINGS_THAT_CHANGE_NO_ANSWER, describe_settings
 from quorum.serving.serve import Options, make_service
@@ -42,7 +43,7 @@ def write_cascade(system: str, name: str = "cascade.json") -> str:
     system_settings, model_settings = (
         describe_settings(Context(model=model), left_out_settings) for model in ("embedded", "openai:test")
     )
-    spec_hash = own_system_graph("mine", system).spec_hash
+    spec_hash = make_own_system_graph("mine", system).spec_hash
     first_stage = {
         "name": "mine",
         "method": "mine",
@@ -74,11 +75,11 @@ def test_a_cascade_is_a_model_that_asks_the_owners_system(
 
 def test_a_client_cannot_change_the_settings_with_which_a_cascade_was_measured(system: str, serve: Serve) -> None:
     api = serve(model="embedded", cascade_files=(f"cheap={write_cascade(system)}",), own_systems={"mine": system})
-    with pytest.raises(openai.BadRequestError, match="cheap was made for mine with k=5, and it is 7 now"):
+    with pytest.raises(openai.BadRequestError, match="The stage 'mine' of cheap was measured with k=5, but k is 7 now"):
         api.ask(model="cheap", extra_body={"quorum": {"k": 7}})
 
 
-def test_a_client_can_ask_no_file_no_system_and_no_collection_that_is_not_served(system: str, serve: Serve) -> None:
+def test_a_client_cannot_ask_a_file_a_system_or_an_unserved_collection(system: str, serve: Serve) -> None:
     api = serve(model="embedded", cascade_files=(f"cheap={write_cascade(system)}",), own_systems={"mine": system})
     for name in ("cascade.json", "./cascade.json", "mine", f"mine={system}", "cheap@private"):
         with pytest.raises(openai.NotFoundError):
@@ -107,7 +108,7 @@ def test_a_cascade_that_cannot_be_served_is_reported_at_the_start(
 
 def test_other_settings_and_unknown_prices_are_reported_at_the_start(system: str) -> None:
     cascade_options: dict[str, Any] = {"cascade_files": (write_cascade(system),), "own_systems": {"mine": system}}
-    with pytest.raises(SetupError, match="cascade was made for mine with k=5, and it is 9 now"):
+    with pytest.raises(SetupError, match="The stage 'mine' of cascade was measured with k=5, but k is 9 now"):
         make_service(Context(k=9), Options(**cascade_options), Prices())
     message = "the prices have no line 'openai:mine', which the stage 'mine' of the cascade 'cascade' needs"
     with pytest.raises(SetupError, match=message):
@@ -142,7 +143,7 @@ def test_quorum_ask_takes_the_file_and_the_system(system: str, quorum: Quorum, o
     assert "give the spec with which it was measured: --system mine=SPEC" in run_without_system.err
     assert "another system 'mine'" in run_with_other_system.err
     run_without_cascade = quorum("ask", QUESTION, "--system", f"mine={system}")
-    assert (run_without_cascade.code, "is for a composed method" in run_without_cascade.err) == (2, True)
+    assert (run_without_cascade.code, "is only for a composed method" in run_without_cascade.err) == (2, True)
 
 
 def test_quorum_ask_applies_a_calibration_to_a_cascade_with_an_own_system(

@@ -1,5 +1,5 @@
-"""The agent protocols of `langgraph dev` itself: MCP at /mcp and A2A at /a2a/ASSISTANT. Its assistants can also be
-compared as systems.
+"""The agent protocols of `langgraph dev` itself: MCP at /mcp and A2A at /a2a/ASSISTANT. `quorum eval` can also compare
+the server's assistants with Quorum's methods, like any system of a user's own.
 """
 
 import ast
@@ -20,11 +20,13 @@ from quorum.graphs import METHODS
 
 QUESTION, FOLLOW_UP = "Who designed the Eiffel Tower?", "How tall is it?"
 PASSAGE = {"id": "vell", "title": "Vell", "text": "The lighthouse of Vell was built in 1874 by Ada Korn."}
+# Question id -> (question, accepted answer).
 QUESTIONS_AND_ANSWERS = {"1": ("Who built the lighthouse of Vell?", "Ada Korn"), "2": ("When was it built?", "1874")}
 
 
+# The handshakes of the MCP client: "auto" tries the newer one first, "legacy" uses only the older one.
 @pytest.mark.parametrize("mode", ["auto", "legacy"])
-async def test_every_method_is_a_tool_of_its_own_mcp_server(mode: Any, server: Server) -> None:
+async def test_every_method_is_a_tool_of_the_servers_mcp_endpoint(mode: Any, server: Server) -> None:
     async with Client(streamable_http_client(f"{server.url}/mcp"), mode=mode) as client:
         tools = {tool.name: tool for tool in (await client.list_tools()).tools}
         assert set(tools) == {*METHODS, "chat"}
@@ -43,14 +45,14 @@ async def test_every_method_is_a_tool_of_its_own_mcp_server(mode: Any, server: S
 
 
 def fetch_card(server: Server, assistant: str) -> Any:
-    """The card by which agents find out about an assistant."""
+    """The agent card of A2A: it tells other agents what the assistant does."""
     return httpx.get(
         f"{server.url}/.well-known/agent-card.json", params={"assistant_id": assistant}, timeout=120
     ).json()
 
 
 def send_message(server: Server, assistant: str, part: dict[str, Any], **more_fields: str) -> Any:
-    """The JSON-RPC response to an agent's message of one part."""
+    """The JSON-RPC response to a message of one part. more_fields: further fields of the message."""
     message = {"role": "user", "kind": "message", "messageId": uuid4().hex, "parts": [part], **more_fields}
     body = {"jsonrpc": "2.0", "id": 1, "method": "message/send", "params": {"message": message}}
     headers = {"accept": "application/json"}
@@ -62,7 +64,7 @@ def make_text_part(text: str) -> dict[str, Any]:
 
 
 def read_artifact(response: Any) -> str:
-    """The answer in a task that is completed."""
+    """The text of the assistant's answer. Fails unless the response says that the A2A task is completed."""
     assert response["result"]["status"]["state"] == "completed", response
     [artifact] = response["result"]["artifacts"]
     return "".join(part["text"] for part in artifact["parts"])
@@ -97,7 +99,9 @@ async def test_an_assistant_of_the_graph_chat_answers_by_its_method(server: Serv
         await client.assistants.delete(assistant["assistant_id"])
 
 
-async def test_a_method_takes_its_input_as_data_and_no_text_over_a2a(server: Server, client: LangGraphClient) -> None:
+async def test_a_method_takes_its_input_over_a2a_as_data_but_not_as_text(
+    server: Server, client: LangGraphClient
+) -> None:
     concat = await find_assistant(client, "concat")
     response = send_message(server, concat, make_text_part(QUESTION))
     assert "must include a 'messages' field" in response["error"]["message"]
@@ -105,7 +109,7 @@ async def test_a_method_takes_its_input_as_data_and_no_text_over_a2a(server: Ser
     assert ast.literal_eval(read_artifact(send_message(server, concat, data)))["answer"] == "Ada Korn"
 
 
-def test_an_assistant_is_a_system_of_a_comparison(server: Server, quorum: Quorum) -> None:
+def test_an_assistant_can_be_compared_as_a_system(server: Server, quorum: Quorum) -> None:
     records = (
         {"id": id_, "question": question, "answers": [gold]} for id_, (question, gold) in QUESTIONS_AND_ANSWERS.items()
     )
@@ -128,4 +132,4 @@ def test_an_assistant_that_is_not_there_stops_the_comparison(server: Server, quo
     run = quorum("eval", "questions.jsonl", "--methods", f"mine=langgraph:{server.url}#none", "--out", "results")
     assert run.code == 2
     assert "The system 'mine' refuses every question (Invalid assistant: 'none'" in run.err
-    assert "MINE_API_KEY" in run.err
+    assert "MINE_API_KEY" in run.err  # the variable that holds the key of the system `mine`

@@ -44,7 +44,7 @@ CONFIG = {
 
 
 def draw_weights() -> dict[str, Tensor]:
-    """All tensors of a BERT encoder, under their published names."""
+    """Random values for all tensors of a BERT encoder, under their published names."""
     torch.manual_seed(7)
     hidden, inner = CONFIG["hidden_size"], CONFIG["intermediate_size"]
     sizes = {"word": "vocab_size", "position": "max_position_embeddings", "token_type": "type_vocab_size"}
@@ -118,8 +118,8 @@ def records() -> list[dict[str, Any]]:
         if number % 5 == 4:
             text, answers = f"{person} and rome: {text.replace(town, 'a')}", []
         records_so_far.append(record | {"context": text, "answers": answers})
-    parts = {is_held_out(Example(record["question"], ""), CALIBRATION_PERCENT) for record in records_so_far}
-    assert parts == {True, False}
+    held_out_values = {is_held_out(Example(record["question"], ""), CALIBRATION_PERCENT) for record in records_so_far}
+    assert held_out_values == {True, False}  # some records are held out for calibration, and some are not
     return records_so_far
 
 
@@ -144,11 +144,13 @@ def data(tmp_path_factory: pytest.TempPathFactory, records: list[dict[str, Any]]
 def negatives(tmp_path_factory: pytest.TempPathFactory, records: list[dict[str, Any]]) -> Path:
     """Five wrong passages for each question, as quorum.training.negatives writes them."""
     path = tmp_path_factory.mktemp("data") / "negatives.jsonl"
-    with path.open("w", encoding="utf-8") as lines:
+    with path.open("w", encoding="utf-8") as file:
         for number, record in enumerate(records):
-            wrong_passages = [records[(number + 11 * step) % len(records)]["context"] for step in range(1, 6)]
-            wrong = [{"title": "", "text": text.replace(" in ", " a ")} for text in wrong_passages]
-            lines.write(json.dumps({"id": record["id"], "question": record["question"], "negatives": wrong}) + "\n")
+            wrong_texts = [records[(number + 11 * step) % len(records)]["context"] for step in range(1, 6)]
+            # Without " in ", no wrong passage has the words "in TOWN" that answer a question.
+            wrong_passages = [{"title": "", "text": text.replace(" in ", " a ")} for text in wrong_texts]
+            line = {"id": record["id"], "question": record["question"], "negatives": wrong_passages}
+            file.write(json.dumps(line) + "\n")
     return path
 
 
@@ -178,13 +180,13 @@ def get_export(base: Path, checkpoint: Path, data: Path, tmp_path_factory: pytes
     """
     folders: dict[int, Path] = {}
 
-    def folder(levels: int) -> Path:
+    def get_folder(levels: int) -> Path:
         if levels not in folders:
             folders[levels] = out = tmp_path_factory.mktemp(f"levels{levels}")
-            common = list_options(base=base, checkpoint=checkpoint, data=data, low=LOW_RANK_LAYER_COUNT)
-            export.main([*common, "--levels", str(levels), "--out", str(out / "reader.onnx")])
-            words = Tokenizer.from_file(str(base / "tokenizer.json")).get_vocab()
-            (out / "vocab.txt").write_text("\n".join(sorted(words, key=words.__getitem__)) + "\n", encoding="utf-8")
+            common_options = list_options(base=base, checkpoint=checkpoint, data=data, low=LOW_RANK_LAYER_COUNT)
+            export.main([*common_options, "--levels", str(levels), "--out", str(out / "reader.onnx")])
+            token_ids = Tokenizer.from_file(str(base / "tokenizer.json")).get_vocab()
+            (out / "vocab.txt").write_text("\n".join(sorted(token_ids, key=token_ids.__getitem__)) + "\n", "utf-8")
         return folders[levels]
 
-    return folder
+    return get_folder

@@ -1,4 +1,4 @@
-"""From a checkpoint to the file that the product runs, on a tiny encoder."""
+"""Exports a checkpoint of a tiny encoder to the file that Quorum runs; compares its outputs with those of PyTorch."""
 
 import json
 import random
@@ -31,8 +31,8 @@ def model(base: Path, checkpoint: Path) -> TwoTowers:
 
 
 @pytest.fixture(scope="module")
-def rows(examples: list[Example], tokenizer: Tokenizer) -> list[EncodedExample]:
-    """Encoded examples of several lengths."""
+def encoded_examples(examples: list[Example], tokenizer: Tokenizer) -> list[EncodedExample]:
+    """Examples of several lengths, as token ids."""
     joined_examples = [
         Example(a.question, f"{a.context} {b.context} {c.context}")
         for a, b, c in zip(*[iter(examples)] * 3)  # noqa: B905
@@ -41,20 +41,20 @@ def rows(examples: list[Example], tokenizer: Tokenizer) -> list[EncodedExample]:
 
 
 @torch.no_grad()
-def compute_by_torch(model: TwoTowers, row: EncodedExample) -> Logits:
-    ids, types = torch.tensor([row.ids]), torch.tensor([row.types])
+def compute_by_torch(model: TwoTowers, example: EncodedExample) -> Logits:
+    ids, types = torch.tensor([example.ids]), torch.tensor([example.types])
     span, answerable = model.read(ids, types, torch.ones_like(ids, dtype=torch.bool))
     return Logits(span[0, :, 0].numpy(), span[0, :, 1].numpy(), answerable.item())
 
 
 @torch.no_grad()
 def compute_vectors(model: TwoTowers, texts: list[str], tokenizer: Tokenizer) -> np.ndarray:
-    rows = [torch.tensor([tokenizer.encode(text).ids]) for text in texts]
-    return np.concatenate([model.embed(ids, torch.ones_like(ids, dtype=torch.bool)).numpy() for ids in rows])
+    ids_of_texts = [torch.tensor([tokenizer.encode(text).ids]) for text in texts]
+    return np.concatenate([model.embed(ids, torch.ones_like(ids, dtype=torch.bool)).numpy() for ids in ids_of_texts])
 
 
-def read_logits(encoder: Encoder, rows: list[EncodedExample]) -> list[Logits]:
-    return encoder.read([row.ids for row in rows], [row.types for row in rows])
+def read_logits(encoder: Encoder, encoded_examples: list[EncodedExample]) -> list[Logits]:
+    return encoder.read([example.ids for example in encoded_examples], [example.types for example in encoded_examples])
 
 
 def flatten_logits(logits: list[Logits]) -> np.ndarray:
@@ -62,12 +62,16 @@ def flatten_logits(logits: list[Logits]) -> np.ndarray:
 
 
 def test_a_float_export_equals_torch(
-    get_export: GetExport, model: TwoTowers, rows: list[EncodedExample], examples: list[Example], tokenizer: Tokenizer
+    get_export: GetExport,
+    model: TwoTowers,
+    encoded_examples: list[EncodedExample],
+    examples: list[Example],
+    tokenizer: Tokenizer,
 ) -> None:
     encoder = Encoder(get_export(levels=0))
-    expected = [compute_by_torch(model, row) for row in rows]
-    # Word vectors are int8 and positions half precision here too.
-    assert np.corrcoef(flatten_logits(read_logits(encoder, rows)), flatten_logits(expected))[0, 1] > 0.9999
+    expected = [compute_by_torch(model, example) for example in encoded_examples]
+    # Not exactly equal: even in a float export, word vectors are int8 and position vectors have half precision.
+    assert np.corrcoef(flatten_logits(read_logits(encoder, encoded_examples)), flatten_logits(expected))[0, 1] > 0.9999
     texts = [example.context for example in examples[:20]]
     cosines = (encoder.embed(texts) * compute_vectors(model, texts, tokenizer)).sum(1)
     assert cosines.min() > 0.9999
@@ -78,17 +82,18 @@ def test_an_int8_export_is_close_to_torch(
     levels: int,
     get_export: GetExport,
     model: TwoTowers,
-    rows: list[EncodedExample],
+    encoded_examples: list[EncodedExample],
     examples: list[Example],
     tokenizer: Tokenizer,
 ) -> None:
     encoder = Encoder(get_export(levels=levels))
-    outputs, expected = read_logits(encoder, rows), [compute_by_torch(model, row) for row in rows]
+    outputs = read_logits(encoder, encoded_examples)
+    expected = [compute_by_torch(model, example) for example in encoded_examples]
     assert np.corrcoef(flatten_logits(outputs), flatten_logits(expected))[0, 1] > 0.99
     agreements = [a.start.argmax() == b.start.argmax() for a, b in zip(outputs, expected, strict=True)]
     assert np.mean(agreements) > 0.9
     texts = [example.context for example in examples]
-    # Without VNNI, products of full 8-bit weights saturate in places.
+    # On a CPU without VNNI (8-bit instructions), some sums of products with weights up to 127 overflow and are cut off.
     assert (encoder.embed(texts) * compute_vectors(model, texts, tokenizer)).sum(1).mean() > (
         0.99 if levels == 63 else 0.95
     )
@@ -99,16 +104,16 @@ def are_same(logits: Logits, other_logits: Logits) -> bool:
     return exact and logits.answerable == other_logits.answerable
 
 
-def test_no_output_depends_on_its_batch(
-    get_export: GetExport, rows: list[EncodedExample], examples: list[Example]
+def test_no_output_depends_on_the_other_inputs_of_its_batch(
+    get_export: GetExport, encoded_examples: list[EncodedExample], examples: list[Example]
 ) -> None:
     encoder, rng = Encoder(get_export(levels=127)), random.Random(0)
     texts = [example.question for example in examples[:20]]
-    single_logits = [encoder.read([row.ids], [row.types])[0] for row in rows]
+    single_logits = [encoder.read([example.ids], [example.types])[0] for example in encoded_examples]
     single_vectors = np.concatenate([encoder.embed([text]) for text in texts])
     for count in (2, 5, 20):
         numbers = rng.choices(range(20), k=count) + [3] * count
-        batch_logits = read_logits(encoder, [rows[n] for n in numbers])
+        batch_logits = read_logits(encoder, [encoded_examples[n] for n in numbers])
         assert all(are_same(logits, single_logits[n]) for logits, n in zip(batch_logits, numbers, strict=True))
         assert np.array_equal(encoder.embed([texts[n] for n in numbers]), single_vectors[numbers])
 
@@ -118,11 +123,15 @@ def test_the_lowest_layers_are_stored_once_and_low_rank_updates_are_added_at_loa
 ) -> None:
     file = get_export(levels=127) / "reader.onnx"
     stored_tensors = {tensor.name: tensor for tensor in onnx.load(file).graph.initializer}
+    product_names = ("qkv", "o", "inner", "outer")
     for number in range(LOW_RANK_LAYER_COUNT):
-        for name in ("qkv", "o", "inner", "outer"):
+        for name in product_names:
             assert stored_tensors[f"base.{number}.{name}.weight"].data_type == onnx.TensorProto.INT8
             assert stored_tensors[f"base.{number}.{name}.0.A"].data_type == onnx.TensorProto.FLOAT16
-            assert f"low.{number}.{name}.weight" not in stored_tensors
+    for name in product_names:
+        stored_weights = [tensor_name for tensor_name in stored_tensors if tensor_name.endswith(f".{name}.weight")]
+        # all three layers of the encoder, but only those of the reader's three layers that have no low-rank updates
+        assert len(stored_weights) == 3 + (3 - LOW_RANK_LAYER_COUNT)
     assert "tower.0.qkv.weight" in stored_tensors
     options = onnxruntime.SessionOptions()
     options.log_severity_level = 3
@@ -137,7 +146,7 @@ def test_the_lowest_layers_are_stored_once_and_low_rank_updates_are_added_at_loa
 
 
 def find_graphs(graph: onnx.GraphProto) -> Iterator[onnx.GraphProto]:
-    """The graph and the branches in it."""
+    """The graph, and the graphs of the branches of its If nodes."""
     yield graph
     for node in graph.node:
         for attribute in node.attribute:
@@ -162,6 +171,7 @@ def test_an_embedding_and_a_reading_each_compute_one_tower(embeds: bool, get_exp
 
 
 def measure_accuracy(encoder: Encoder, records: list[dict[str, Any]]) -> float:
+    """The share of answerable questions whose best span equals the first gold answer."""
     answerable_records = [record for record in records if record["answers"]]
     jobs = [Job(r["question"], [Passage(id="p", title="", text=r["context"])]) for r in answerable_records]
     calibration = Calibration.from_manifest(read_manifest())
@@ -170,7 +180,7 @@ def measure_accuracy(encoder: Encoder, records: list[dict[str, Any]]) -> float:
     return float(np.mean([span == gold for span, gold in zip(spans, golds, strict=True)]))
 
 
-def test_the_product_reads_with_the_exported_model(get_export: GetExport, records: list[dict[str, Any]]) -> None:
+def test_quorum_reads_with_the_exported_model(get_export: GetExport, records: list[dict[str, Any]]) -> None:
     encoder = Encoder(get_export(levels=127))
     assert measure_accuracy(encoder, records) > 0.8
     passages = [Passage(id=r["id"], title="Towns", text=r["context"]) for r in records]
@@ -207,11 +217,13 @@ def test_an_export_that_fails_leaves_the_old_file(base: Path, checkpoint: Path, 
 
 
 def test_more_levels_bring_the_outputs_closer_to_those_of_torch(
-    get_export: GetExport, model: TwoTowers, rows: list[EncodedExample]
+    get_export: GetExport, model: TwoTowers, encoded_examples: list[EncodedExample]
 ) -> None:
-    expected = flatten_logits([compute_by_torch(model, row) for row in rows])
+    expected = flatten_logits([compute_by_torch(model, example) for example in encoded_examples])
     differences = [
-        float(np.abs(flatten_logits(read_logits(Encoder(get_export(levels=levels)), rows)) - expected).mean())
-        for levels in (7, 63, 0)
+        float(
+            np.abs(flatten_logits(read_logits(Encoder(get_export(levels=levels)), encoded_examples)) - expected).mean()
+        )
+        for levels in (7, 63, 0)  # 0: the weights are floats
     ]
     assert all(larger > smaller for larger, smaller in pairwise(differences))

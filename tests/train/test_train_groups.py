@@ -16,7 +16,7 @@ from quorum.training.reader_loss import compute_loss, pad_batch
 @pytest.fixture
 def examples_with_wrong_passages(examples: list[Example]) -> list[Example]:
     """All examples, and for each that has an answer five more: its question with a passage that does not answer it."""
-    wrong = [
+    wrong = [  # without " in ", no wrong passage has the words "in TOWN" that answer a question
         Example(example.question, other.context.replace(" in ", " a "), (), "wrong")
         for number, example in enumerate(examples)
         if example.spans
@@ -44,6 +44,7 @@ def test_a_group_begins_with_the_passage_that_answers(groups: Groups) -> None:
 
 
 def get_question(item: EncodedExample) -> list[int]:
+    """The tokens of the question: those before the first token of the passage, which has type 1."""
     return item.ids[: item.types.index(1)]
 
 
@@ -56,6 +57,7 @@ def test_the_weight_of_a_source_decides_how_often_its_questions_are_drawn(
 ) -> None:
     weighted_example = Example("Where does Ada live?", "Ada lives in Rome.", ((13, 17),), "chosen")
     wrong = Example(weighted_example.question, "Ada lives a boat.", (), "wrong")
+    # The key "" fits all other sources, so only the source "chosen" has a weight. Its question has one wrong passage.
     groups = Groups(
         [*examples_with_wrong_passages, weighted_example, wrong], {"chosen": 1.0, "": 0.0}, tokenizer, 60, seed=0
     )
@@ -66,15 +68,16 @@ def test_the_loss_of_a_group_takes_the_share_of_its_gold_spans_among_all_its_spa
     model = load_base(base, 1)
     right = EncodedExample([2, 50, 3, 60, 61, 62, 3], [0, 0, 0, 1, 1, 1, 1], [(3, 4), (5, 5)])
     wrong = EncodedExample([2, 50, 3, 70, 71, 3], [0, 0, 0, 1, 1, 1], [])
-    span, _ = model.read(*pad_batch([right, wrong]))
+    span_logits, _ = model.read(*pad_batch([right, wrong]))
     total, gold = 1.0, 0.0  # "no answer" has the score 0, so it adds exp(0) = 1
     for row, last in ((0, 6), (1, 5)):
-        null = span[row, 0].sum()
-        scores = span[row, 3 : last + 1, 0, None] + span[row, None, 3 : last + 1, 1] - null
+        no_answer = span_logits[row, 0].sum()
+        # of all pairs of a start and an end among the tokens of the passage, which begins at token 3
+        scores = span_logits[row, 3 : last + 1, 0, None] + span_logits[row, None, 3 : last + 1, 1] - no_answer
         total += scores.exp().sum().item()
         if row == 0:
             gold += scores[0, 1].exp().item() + scores[2, 2].exp().item()
-    expected = -torch.log(torch.tensor(gold / total)) / 2
+    expected = -torch.log(torch.tensor(gold / total)) / 2  # the losses of groups have the weight 1/2
     separate_loss, group_loss = compute_loss(model, [right, wrong]), compute_loss(model, [right, wrong], [2])
     torch.testing.assert_close(group_loss - separate_loss, expected)
     torch.testing.assert_close(compute_loss(model, [right, wrong], [1, 1]), separate_loss)
@@ -83,8 +86,8 @@ def test_the_loss_of_a_group_takes_the_share_of_its_gold_spans_among_all_its_spa
 def test_the_right_reply_to_a_group_without_an_answer_is_no_answer(base: Path) -> None:
     model = load_base(base, 1)
     wrong = EncodedExample([2, 50, 3, 70, 71, 3], [0, 0, 0, 1, 1, 1], [])
-    span, _ = model.read(*pad_batch([wrong]))
-    scores = span[0, 3:6, 0, None] + span[0, None, 3:6, 1] - span[0, 0].sum()
+    span_logits, _ = model.read(*pad_batch([wrong]))
+    scores = span_logits[0, 3:6, 0, None] + span_logits[0, None, 3:6, 1] - span_logits[0, 0].sum()
     expected = torch.log(1 + 2 * scores.exp().sum()) / 2
     torch.testing.assert_close(
         compute_loss(model, [wrong, wrong], [2]) - compute_loss(model, [wrong, wrong]), expected.detach()
@@ -95,7 +98,7 @@ def test_a_share_of_the_batches_comes_from_the_groups(
     examples_with_wrong_passages: list[Example], groups: Groups, tokenizer: Tokenizer
 ) -> None:
     mixture = Mixture(examples_with_wrong_passages, {}, tokenizer, 60, seed=0)
-    batches = draw_batches(mixture, groups, 16, 10, 0.6)
+    batches = draw_batches(mixture, groups, rows_per_batch=16, batch_count=10, group_share=0.6)
     assert [max(batch.sizes) for batch in batches].count(GROUP_SIZE) == 6
     assert len(batches) == 10
     assert all(max(batch.sizes) == 1 for batch in draw_batches(mixture, None, 16, 10, 0.0))

@@ -43,31 +43,41 @@ SILVER_LINE = {
 
 
 @pytest.fixture(scope="module")
-def folder(base: Path, data: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A tiny reader as the product has one: reader.onnx, reader.json, vocab.txt."""
+def reader_folder(base: Path, data: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of a tiny reader, with the files of the built-in one: reader.onnx, reader.json, vocab.txt."""
     out = tmp_path_factory.mktemp("reader")
-    common = ["--base", str(base), "--low", "2"]
-    reader.main([*common, "--train", str(data), "--out", str(out / "r.safetensors"), "--steps", "30", "--length", "60"])
-    export.main(
-        [*common, "--checkpoint", str(out / "r.safetensors"), "--data", str(data), "--out", str(out / "reader.onnx")]
+    common_options = ["--base", str(base), "--low", "2"]
+    reader.main(
+        [*common_options, "--train", str(data), "--out", str(out / "r.safetensors"), "--steps", "30", "--length", "60"]
     )
-    words = Tokenizer.from_file(str(base / "tokenizer.json")).get_vocab()
-    (out / "vocab.txt").write_text("\n".join(sorted(words, key=words.__getitem__)) + "\n", encoding="utf-8")
+    export.main(
+        [
+            *common_options,
+            "--checkpoint",
+            str(out / "r.safetensors"),
+            "--data",
+            str(data),
+            "--out",
+            str(out / "reader.onnx"),
+        ]
+    )
+    token_ids = Tokenizer.from_file(str(base / "tokenizer.json")).get_vocab()
+    (out / "vocab.txt").write_text("\n".join(sorted(token_ids, key=token_ids.__getitem__)) + "\n", encoding="utf-8")
     calibration = read_manifest()["calibration"]
     (out / "reader.json").write_text(json.dumps({"sha256": "0" * 64, "calibration": calibration}), encoding="utf-8")
     return out
 
 
 @pytest.fixture(scope="module")
-def silver(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A hundred questions whose helpful sentence is the one that names the person."""
+def silver_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A file of silver data: a hundred questions, each about a person. The sentence on this person is silver."""
     rng, people = random.Random(3), ["anra", "anro", "beto", "belu", "cami", "cano", "dira", "elro", "fami", "fato"]
     out = tmp_path_factory.mktemp("silver") / "silver.jsonl"
     with out.open("w", encoding="utf-8") as file:
         for number in range(100):
-            person, other = rng.sample(people, 2)
-            town, elsewhere = rng.sample(["rome", "oslo", "lima", "bonn", "cork"], 2)
-            sentences = [f"{person} lives in {town}.", f"{other} sings in {elsewhere}."]
+            person, other_person = rng.sample(people, 2)
+            town, other_town = rng.sample(["rome", "oslo", "lima", "bonn", "cork"], 2)
+            sentences = [f"{person} lives in {town}.", f"{other_person} sings in {other_town}."]
             rng.shuffle(sentences)
             text = f"{sentences[0].capitalize()} {sentences[1].capitalize()}"
             start = text.lower().index(person)
@@ -99,17 +109,19 @@ def test_other_data_are_refused(tmp_path: Path, change: dict[str, Any]) -> None:
         list(read_cases([file]))
 
 
-def test_too_little_data_is_refused(folder: Path, tmp_path: Path) -> None:
+def test_too_little_data_is_refused(reader_folder: Path, tmp_path: Path) -> None:
     file = tmp_path / "silver.jsonl"
     file.write_text(json.dumps(SILVER_LINE) + "\n", encoding="utf-8")
     with pytest.raises(SetupError, match="1 questions are too few"):
-        train_sentence_filter([file], tmp_path / "out", folder=folder, report=lambda line: None)
+        train_sentence_filter([file], tmp_path / "out", folder=reader_folder, report=lambda line: None)
 
 
-def test_the_sentence_filter_learns_and_is_written_whole(folder: Path, silver: Path, tmp_path: Path) -> None:
+def test_the_sentence_filter_learns_and_is_written_whole(
+    reader_folder: Path, silver_file: Path, tmp_path: Path
+) -> None:
     progress: list[str] = []
     scores = train_sentence_filter(
-        [silver], tmp_path, folder=folder, epochs=30, rate=3e-3, batch=16, report=progress.append
+        [silver_file], tmp_path, folder=reader_folder, epochs=30, rate=3e-3, batch=16, report=progress.append
     )
     assert scores["f1"] > 0.8
     assert progress[-1].startswith("epoch 30 of 30")
@@ -117,12 +129,12 @@ def test_the_sentence_filter_learns_and_is_written_whole(folder: Path, silver: P
     manifest = json.loads((tmp_path / "sentences.json").read_text(encoding="utf-8"))
     assert manifest["reader"] == "0" * 12
     assert 0 < manifest["threshold"] < 1
-    model, head = Encoder(folder), SentenceHead(tmp_path, "0" * 12)
-    own_cases = list(read_cases([silver]))[:20]
-    own_scores = evaluate_sentence_filter(own_cases, model, head, [manifest["threshold"]])
-    assert own_scores["share_kept"] < 0.9
-    first_scores = score_sentences_blocking(own_cases[0].question, own_cases[0].passages, model, head)
-    assert first_scores == score_sentences_blocking(own_cases[0].question, own_cases[0].passages, model, head)
+    model, head = Encoder(reader_folder), SentenceHead(tmp_path, "0" * 12)
+    first_cases = list(read_cases([silver_file]))[:20]
+    filter_scores = evaluate_sentence_filter(first_cases, model, head, [manifest["threshold"]])
+    assert filter_scores["share_kept"] < 0.9
+    sentence_scores = score_sentences_blocking(first_cases[0].question, first_cases[0].passages, model, head)
+    assert sentence_scores == score_sentences_blocking(first_cases[0].question, first_cases[0].passages, model, head)
 
 
 def test_every_epoch_reports_the_mean_of_its_losses() -> None:
@@ -133,30 +145,30 @@ def test_every_epoch_reports_the_mean_of_its_losses() -> None:
     assert [float(line.rpartition(" ")[2]) for line in lines] == pytest.approx(losses, abs=1e-3)
 
 
-def test_the_exported_head_is_the_trained_one(folder: Path, silver: Path, tmp_path: Path) -> None:
+def test_the_exported_head_is_the_trained_one(reader_folder: Path, silver_file: Path, tmp_path: Path) -> None:
     torch.manual_seed(1)
-    cases = list(read_cases([silver]))[:12]
-    windows = list(make_labelled_windows(Encoder(folder), cases, 256))
+    cases = list(read_cases([silver_file]))[:12]
+    windows = list(make_labelled_windows(Encoder(reader_folder), cases, 256))
     head = Head(32, 4, 128).eval()
-    states, mask, belongs, _ = collate_windows(windows)
+    states, mask, members, _ = collate_windows(windows)
     with torch.no_grad():
-        expected = torch.sigmoid(head(states, mask, belongs)).numpy()
+        expected = torch.sigmoid(head(states, mask, members)).numpy()
     (tmp_path / "sentences.onnx").write_bytes(export_head(head, windows).SerializeToString())
     (tmp_path / "sentences.json").write_text(json.dumps({"reader": "r", "threshold": 0.5}), encoding="utf-8")
     from quorum.models.embedded.heads import SentenceTokens
 
     probabilities = SentenceHead(tmp_path, "r").compute_probabilities(
-        [item.states.astype(np.float32) for item in windows], [SentenceTokens(item.members) for item in windows]
+        [window.states.astype(np.float32) for window in windows], [SentenceTokens(window.members) for window in windows]
     )
-    expected_rows = [expected[row, : len(item)] for row, item in enumerate(probabilities)]
-    assert np.abs(np.concatenate(probabilities) - np.concatenate(expected_rows)).max() < 0.05
+    expected_probabilities = [expected[row, : len(found)] for row, found in enumerate(probabilities)]
+    assert np.abs(np.concatenate(probabilities) - np.concatenate(expected_probabilities)).max() < 0.05
 
 
-def test_training_goes_on_from_an_exported_file(base: Path, folder: Path) -> None:
+def test_training_goes_on_from_an_exported_file(base: Path, reader_folder: Path) -> None:
     from quorum.training.encoder import load_base
 
-    trained_weights = load_reader_weights(load_base(base, 2), folder / "r.safetensors").get_reader_weights()
-    read_back = load_reader_weights(load_base(base, 2), folder / "reader.onnx").get_reader_weights()
+    trained_weights = load_reader_weights(load_base(base, 2), reader_folder / "r.safetensors").get_reader_weights()
+    read_back = load_reader_weights(load_base(base, 2), reader_folder / "reader.onnx").get_reader_weights()
     assert trained_weights.keys() == read_back.keys()
     for name, value in trained_weights.items():
         assert read_back[name].shape == value.shape
@@ -168,10 +180,10 @@ def test_training_goes_on_from_an_exported_file(base: Path, folder: Path) -> Non
 def test_questions_for_silver_data_are_made_from_reading_comprehension_data(data: Path, tmp_path: Path) -> None:
     examples = [json.loads(line) for line in data.read_text(encoding="utf-8").splitlines()][:30]
     negatives = tmp_path / "negatives.jsonl"
-    wrong = [
+    lines = [
         {"question": example["question"], "negatives": [{"title": "T", "text": "Nobody."}]} for example in examples
     ]
-    negatives.write_text("".join(json.dumps(item) + "\n" for item in wrong), encoding="utf-8")
+    negatives.write_text("".join(json.dumps(item) + "\n" for item in lines), encoding="utf-8")
     out = tmp_path / "questions.jsonl"
     silver_questions.main(["--reading", str(data), "--negatives", str(negatives), "--out", str(out)])
     questions = [json.loads(line) for line in out.read_text(encoding="utf-8").splitlines()]
@@ -203,12 +215,13 @@ def test_questions_with_the_passages_of_other_questions_are_labelled_unknown() -
     )
     assert len(examples) > 3
     label_of_pair = {(question, passages[0]["id"]): label for question, passages, label in examples}
+    # The labels are indexes of verdict.VERDICT_CLASSES: 0 yes, 1 no, 2 unknown.
     assert (label_of_pair["q1", "p1"], label_of_pair["q2", "p2"], label_of_pair["q4", "p4"]) == (0, 1, 1)
     assert all(label == 2 for (question, id_), label in label_of_pair.items() if question[1:] != id_[1:])
     assert not any(question == "q3" for question, _, _ in examples)
 
 
-def test_the_first_state_and_the_mean_are_pooled() -> None:
+def test_pooling_joins_the_first_state_and_the_mean_state_and_averages_windows() -> None:
     states = np.arange(6, dtype=np.float32).reshape(3, 2)
     assert pool_states([states]).tolist() == [0, 1, 2, 3]
     assert pool_states([states, states + 2]).tolist() == [1, 2, 3, 4]

@@ -70,7 +70,7 @@ def test_an_export_can_keep_the_sentence_encoder_of_another_file(
     source_encoder, new_encoder = Encoder(source), Encoder(out)
     texts = ["Ada lives in Rome.", "Where does Ada live?", "Rome"]
     assert np.array_equal(source_encoder.embed(texts), new_encoder.embed(texts))
-    ids = [source_encoder.tokens("Where does Ada live? Ada lives in Rome.").ids]
+    ids = [source_encoder.tokenize("Where does Ada live? Ada lives in Rome.").ids]
     segments = [[0] * 5 + [1] * (len(ids[0]) - 5)]  # BERT's token types: 0 for the question, 1 for the passage
     assert not np.array_equal(source_encoder.read(ids, segments)[0].start, new_encoder.read(ids, segments)[0].start)
 

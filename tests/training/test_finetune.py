@@ -1,4 +1,4 @@
-"""What filters and generators are trained on: the prompts that graphs send. No PyTorch is needed here."""
+"""Filters and generators are trained on the prompts that the graphs send. These tests need no PyTorch."""
 
 import json
 from importlib.util import find_spec
@@ -25,11 +25,15 @@ TEXTS = [
     "Masts rust.",
     "The tower,\nfinished in 1931, is red.",
 ]
+# SPLIT_SENTENCE has a line break inside.
 SENTENCE, SPLIT_SENTENCE = "It was finished in 1931.", "The tower,\nfinished in 1931, is red."
 
 
-def make_line(number: int = 0, spans: list[tuple[str, str]] | None = None, **changes: Any) -> dict[str, Any]:
-    """A silver line; `spans` are (passage id, text)."""
+def make_silver_line(number: int = 0, spans: list[tuple[str, str]] | None = None, **changes: Any) -> dict[str, Any]:
+    """A line of a silver file.
+
+    spans: (passage id, text) of each silver sentence; None: one sentence. changes: values that replace the usual ones.
+    """
     spans = [("p1", SENTENCE)] if spans is None else spans
     starts = [TEXTS[int(passage[1]) - 1].index(text) for passage, text in spans]
     return {
@@ -54,12 +58,12 @@ def write_and_read_silver(path: Path, *lines: dict[str, Any]) -> list[SilverLine
     return list(read_silver(write_lines(path, *lines)))
 
 
-async def get_sent_prompt(method: str, silver: SilverLine, prompt: str, **settings: Any) -> str:
-    """The text of a prompt as the graph sends it."""
+async def get_sent_prompt(method: str, silver: SilverLine, prompt_name: str, **settings: Any) -> str:
+    """The text of this prompt as the method's graph sends it for the question of the silver line."""
     model = ScriptedModel().on("filter_sentences", SENTENCE).on("filter_passages", "1").on("answer", "1931")
     context = Context(model=model, **settings)
     await answer(silver["question"], method, context, given=silver["passages"], gold_answers=silver["answers"])
-    return next(request.text for request in model.history if request.prompt_name == prompt)
+    return next(request.text for request in model.history if request.prompt_name == prompt_name)
 
 
 @pytest.mark.parametrize(
@@ -76,7 +80,7 @@ async def get_sent_prompt(method: str, silver: SilverLine, prompt: str, **settin
 async def test_prompts_are_those_that_the_graph_sends(
     task: Task, method: str, settings: dict[str, Any], tmp_path: Path
 ) -> None:
-    (silver,) = write_and_read_silver(tmp_path / "silver.jsonl", make_line())
+    (silver,) = write_and_read_silver(tmp_path / "silver.jsonl", make_silver_line())
     pair = task.make_pair(silver, len(task.select_passages(silver)))
     assert pair.prompt == await get_sent_prompt(method, silver, task.get_prompt_name(silver), **settings)
     export_examples(task, [silver], tmp_path / "chat.jsonl")
@@ -86,28 +90,31 @@ async def test_prompts_are_those_that_the_graph_sends(
     }
 
 
-def test_each_task_has_its_targets(tmp_path: Path) -> None:
+def test_each_task_has_its_own_form_of_target(tmp_path: Path) -> None:
     two_sentences, no_spans = write_and_read_silver(
-        tmp_path / "silver.jsonl", make_line(spans=[("p3", SPLIT_SENTENCE), ("p1", SENTENCE)]), make_line(1, spans=[])
+        tmp_path / "silver.jsonl",
+        make_silver_line(spans=[("p3", SPLIT_SENTENCE), ("p1", SENTENCE)]),
+        make_silver_line(1, spans=[]),
     )
     sentence_filter, passage_filter = Task("filter", mode="filco"), Task("filter", mode="psg")
     assert sentence_filter.make_pair(two_sentences, 3).target == f"{SENTENCE}\nThe tower, finished in 1931, is red."
-    assert sentence_filter.make_pair(two_sentences, 2).target == SENTENCE  # what is not shown cannot be copied
+    assert sentence_filter.make_pair(two_sentences, 2).target == SENTENCE  # the prompt does not show p3
     assert passage_filter.make_pair(two_sentences, 3).target == "1, 3"
     assert {task.make_pair(no_spans, 3).target for task in (sentence_filter, passage_filter)} == {"None"}
     generator = Task("generator")
     assert generator.make_pair(two_sentences, 2).target == "1931"
     assert [passage["text"] for passage in generator.select_passages(two_sentences)] == [SENTENCE, SPLIT_SENTENCE]
+    # Without silver sentences, the prompt shows the first passage.
     assert [passage["text"] for passage in generator.select_passages(no_spans)] == TEXTS[:1]
 
 
-def test_each_task_uses_its_own_lines(tmp_path: Path) -> None:
+def test_each_task_skips_the_lines_that_it_cannot_learn_from(tmp_path: Path) -> None:
     path = write_lines(
         tmp_path / "silver.jsonl",
-        make_line(),
-        make_line(1, spans=[], passages=[]),
-        make_line(2, answers=[" "]),
-        make_line(3, measure="cxmi", answers=["", "1931"]),
+        make_silver_line(),
+        make_silver_line(1, spans=[], passages=[]),
+        make_silver_line(2, answers=[" "]),
+        make_silver_line(3, measure="cxmi", answers=["", "1931"]),
     )
     assert [line["id"] for line in read_lines(path, "filter")] == ["q0", "q2", "q3"]
     lines = read_lines(path, "generator")
@@ -116,12 +123,17 @@ def test_each_task_uses_its_own_lines(tmp_path: Path) -> None:
     assert name_measures(lines) == "cxmi+strinc"
     assert len(read_lines(path, "filter", limit=1)) == 1
     with pytest.raises(SetupError, match="holds no question with passages to learn from"):
-        read_lines(write_lines(path, make_line(spans=[], passages=[])), "filter")
+        read_lines(write_lines(path, make_silver_line(spans=[], passages=[])), "filter")
+    with pytest.raises(SetupError, match="holds no question with passages and an accepted answer to learn from"):
+        read_lines(write_lines(path, make_silver_line(answers=[" "])), "generator")
 
 
-def test_a_generator_learns_the_prompts_of_its_answers(tmp_path: Path) -> None:
+def test_a_generator_learns_the_prompts_of_its_answer_types(tmp_path: Path) -> None:
     lines = write_and_read_silver(
-        tmp_path / "silver.jsonl", make_line(), make_line(1, answer_type="label"), make_line(2, answer_type="yes_no")
+        tmp_path / "silver.jsonl",
+        make_silver_line(),
+        make_silver_line(1, answer_type="label"),
+        make_silver_line(2, answer_type="yes_no"),
     )
     task = Task("generator", context="full")
     assert [task.get_prompt_name(line) for line in lines] == ["answer", "answer_label", "answer_yes_no"]
@@ -137,10 +149,11 @@ def make_example(number: int, reply: str = "None") -> dict[str, Any]:
 
 
 def test_a_valid_file_has_no_problems(tmp_path: Path) -> None:
-    lines = write_and_read_silver(tmp_path / "silver.jsonl", *(make_line(number) for number in range(12)))
+    lines = write_and_read_silver(tmp_path / "silver.jsonl", *(make_silver_line(number) for number in range(12)))
     assert export_examples(Task("filter", mode="filco"), lines, tmp_path / "chat.jsonl") == 12
     report = check_file(tmp_path / "chat.jsonl")
     assert (report.examples, report.problems, report.notes, report.none_replies) == (12, [], [], 0)
+    # The 12 examples differ only in the number of the tower, so they are almost equally long.
     assert report.longest * 11 < report.tokens <= report.longest * 12
     with pytest.raises(SetupError, match="is there already; name another file with --out"):
         export_examples(Task("filter", mode="filco"), lines, tmp_path / "chat.jsonl")
@@ -162,13 +175,13 @@ def test_every_problem_is_reported_with_its_line(tmp_path: Path) -> None:
         "line 2: repeats line 1; keep one of them.",
         "line 3: contradicts line 1; keep one of them.",
         'line 4: expected {"messages": [{"role": ..., "content": ...}, ...]}.',
-        "line 5: expected a message of the user, and one of the assistant at the end.",
+        "line 5: expected a message with the role user, and a last message with the role assistant.",
         "line 6: the role 'human' is unknown; use system, user, assistant.",
-        "line 6: expected a message of the user, and one of the assistant at the end.",
-        "line 6: the content of the assistant is empty; write None where no sentence helps.",
-        "line 7: the content of the user is not a text.",
-        "line 8: about 135 tokens, more than 100; show fewer passages.",
-        "8 examples; a fine-tuning service takes no fewer than 10.",
+        "line 6: expected a message with the role user, and a last message with the role assistant.",
+        "line 6: the content of the message with the role assistant is empty; write None where no sentence helps.",
+        "line 7: the content of the message with the role user is not a text.",
+        "line 8: about 135 tokens, more than the window of 100; show fewer passages.",
+        "8 examples; a fine-tuning service requires at least 10.",
     ]
     report = check_file(write_lines(tmp_path / "chat.jsonl", *(make_example(number) for number in range(10))))
     assert report.problems == []
@@ -176,13 +189,14 @@ def test_every_problem_is_reported_with_its_line(tmp_path: Path) -> None:
 
 
 def run_command(*arguments: str) -> int:
+    """Run `quorum` with these arguments, and return its exit code."""
     with pytest.raises(SystemExit) as command_exit:
         main([*arguments])
     return int(command_exit.value.code or 0)
 
 
 def test_the_commands_write_and_check_training_data(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    write_lines(Path("silver.jsonl"), *(make_line(number) for number in range(10)))
+    write_lines(Path("silver.jsonl"), *(make_silver_line(number) for number in range(10)))
     assert run_command("filter", "export", "silver.jsonl", "--out", "filter.jsonl") == 0
     assert "10 examples for a filter in filter.jsonl" in capsys.readouterr().out
     assert (
@@ -192,7 +206,7 @@ def test_the_commands_write_and_check_training_data(tmp_path: Path, capsys: pyte
     assert run_command("filter", "check", "filter.jsonl") == 0
     assert "10 examples, about" in capsys.readouterr().out
     assert run_command("filter", "check", "reader.jsonl") == 1
-    assert "2 examples; a fine-tuning service takes no fewer than 10." in capsys.readouterr().err
+    assert "2 examples; a fine-tuning service requires at least 10." in capsys.readouterr().err
     assert run_command("filter", "check", "nowhere.jsonl") == 2
     assert run_command("filter", "export", "filter.jsonl", "--out", "x.jsonl") == 2
     assert "expected a line that `quorum filter silver` wrote" in capsys.readouterr().err
@@ -201,7 +215,7 @@ def test_the_commands_write_and_check_training_data(tmp_path: Path, capsys: pyte
 @pytest.mark.skipif(find_spec("torch") is not None, reason="PyTorch is installed")
 @pytest.mark.parametrize("command", ["filter", "generator"])
 def test_training_without_its_packages_says_what_to_install(command: str, capsys: pytest.CaptureFixture[str]) -> None:
-    write_lines(Path("silver.jsonl"), make_line())
+    write_lines(Path("silver.jsonl"), make_silver_line())
     assert run_command(command, "train", "silver.jsonl", "--out", "made", "--base", "nowhere") == 2
     output = capsys.readouterr().err
     assert f"Training a {command} needs the package torch" in output
@@ -229,7 +243,17 @@ def test_invalid_settings_are_refused(setting: dict[str, Any], message: str) -> 
 
 @pytest.mark.parametrize(("context", "method"), [("silver", "filco"), ("full", "concat")])
 def test_the_card_of_a_generator_names_the_method_that_sends_what_it_was_trained_on(context: str, method: str) -> None:
-    card = ModelCard("generator", {"answer": "1"}, "strinc", 1024, 128, "t5", "0", adapter=False, weights="0")
+    card = ModelCard(
+        kind="generator",
+        prompts={"answer": "1"},
+        measure="strinc",
+        length=1024,
+        output=128,
+        base="t5",
+        base_hash="0",
+        adapter=False,
+        weights="0",
+    )
     settings = {"rate": 5e-5, "epochs": 1, "batch": 32, "seed": 0}
     run = {
         "task": {"context": context},

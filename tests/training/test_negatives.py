@@ -23,6 +23,7 @@ CORPUS = [
     {"id": "mast", "title": "Iron Mast", "text": "The Iron Mast is a tower that was finished in 1950." + LONG_TEXT},
     {"id": "copy", "title": "Copy", "text": "The Iron Mast is a tower that was finished in 1950." + LONG_TEXT},
     {"id": "short", "title": "Lumen Tower", "text": "The Lumen Tower was finished late."},
+    # A passage of the evaluation set dev.jsonl (see `arguments`).
     {"id": "tested", "title": "Lumen Tower", "text": "When the Lumen Tower was finished, people sang." + LONG_TEXT},
     {"id": "other", "title": "Otters", "text": "Otters eat fish. " * 20},
 ]
@@ -52,12 +53,15 @@ def write_records(name: str, records: list[Any]) -> str:
 
 
 @pytest.fixture
-def files() -> list[str]:
-    """The arguments of a run over a corpus and two kinds of questions."""
+def arguments() -> list[str]:
+    """Writes a corpus, question answering data, reading data and an evaluation set. Returns the arguments of the
+    command that mines negatives from these files.
+    """
     write_records("corpus.jsonl.gz", CORPUS)
     write_records("qa.jsonl", [QUESTION])
     write_records("reading.jsonl", [record | {"source": f"set{n}"} for n, record in enumerate(READING_EXAMPLES)])
-    write_records("dev.jsonl", [{"question": "?", "answers": [], "passages": [CORPUS[6]], "gold": ["elsewhere"]}])
+    tested_passage = next(passage for passage in CORPUS if passage["id"] == "tested")
+    write_records("dev.jsonl", [{"question": "?", "answers": [], "passages": [tested_passage], "gold": ["elsewhere"]}])
     return [
         *("--corpus", "corpus.jsonl.gz", "reading.jsonl", "--questions", "qa.jsonl", "reading.jsonl"),
         *("--exclude-passages-of", "dev.jsonl", "--out", "out.jsonl.gz"),
@@ -65,21 +69,21 @@ def files() -> list[str]:
 
 
 def mine_by_command(arguments: list[str]) -> dict[str, list[dict[str, str]]]:
-    """Question id -> negatives."""
+    """Run the command with these arguments; return question id -> negatives from the file that it writes."""
     options = parse_options(arguments)
     mine_negatives(options)
     with (gzip.open if options.out.suffix == ".gz" else open)(options.out, "rt", encoding="utf-8") as lines:
         return {line["id"]: line["negatives"] for line in map(json.loads, lines)}
 
 
-def test_results_without_the_answer_become_negatives(files: list[str]) -> None:
-    negatives_of_id = mine_by_command(files)
+def test_results_without_the_answer_become_negatives(arguments: list[str]) -> None:
+    negatives_of_id = mine_by_command(arguments)
     assert {passage["text"].split(".")[0] for passage in negatives_of_id["q1"]} == {
         "The Lumen Tower has a lift and was painted in 1950",
         "The Iron Mast is a tower that was finished in 1950",
         "Reeds grow at the Lumen Tower, and herons nest there, as Ada Brook wrote",
     }
-    assert len(negatives_of_id["r1"]) == 1
+    assert len(negatives_of_id["r1"]) == 1  # the default for reading data; for question answering data it is 3
     assert negatives_of_id["r1"][0]["text"] != CONTEXT
     assert "r2" not in negatives_of_id  # without an answer, no passage is known to be wrong
     for passage in negatives_of_id["q1"]:
@@ -90,34 +94,34 @@ def test_results_without_the_answer_become_negatives(files: list[str]) -> None:
     assert not any(example.spans for example in examples)
 
 
-def test_mining_negatives_is_reproducible(files: list[str]) -> None:
-    mine_by_command(files)
+def test_mining_negatives_is_reproducible(arguments: list[str]) -> None:
+    mine_by_command(arguments)
     first_output = Path("out.jsonl.gz").read_bytes()
-    mine_by_command(files)
+    mine_by_command(arguments)
     assert Path("out.jsonl.gz").read_bytes() == first_output
 
 
-def test_options_limit_the_negatives_and_their_sources(files: list[str]) -> None:
-    assert [len(negatives) for negatives in mine_by_command([*files, "--per-question", "2"]).values()] == [2, 2, 2]
-    negatives_of_id = mine_by_command([*files, "--sources", "set2", "--out", "out.jsonl"])
-    assert set(negatives_of_id) == {"q1", "r3"}
+def test_options_limit_the_negatives_and_their_sources(arguments: list[str]) -> None:
+    assert [len(negatives) for negatives in mine_by_command([*arguments, "--per-question", "2"]).values()] == [2, 2, 2]
+    negatives_of_id = mine_by_command([*arguments, "--sources", "set2", "--out", "out.jsonl"])
+    assert set(negatives_of_id) == {"q1", "r3"}  # q1, too: --sources restricts only reading data
     assert "Reeds" not in json.dumps(negatives_of_id)  # a passage of another source
 
 
 def test_a_draw_depends_on_the_seed_and_keeps_the_order() -> None:
     records = [{"id": f"q{n}", "question": f"What is {n}?", "answers": ["x"]} for n in range(200)]
     path = Path(write_records("many.jsonl", records))
-    ids = {
+    numbers_of_seed = {
         seed: [
             int(question.id[1:])
             for question in draw_questions(read_questions(path, negatives_per_question=3), 20, seed)
         ]
         for seed in (1, 2)
     }
-    assert ids[1] != ids[2]
-    assert all(item == sorted(item) and len(set(item)) == 20 for item in ids.values())
+    assert numbers_of_seed[1] != numbers_of_seed[2]
+    assert all(numbers == sorted(numbers) and len(set(numbers)) == 20 for numbers in numbers_of_seed.values())
     assert [question.id for question in draw_questions(read_questions(path, negatives_per_question=3), 20, 1)] == [
-        f"q{n}" for n in ids[1]
+        f"q{n}" for n in numbers_of_seed[1]
     ]
     assert len(draw_questions(read_questions(path, negatives_per_question=3), 500, 1)) == 200
 
@@ -134,22 +138,22 @@ def test_a_draw_depends_on_the_seed_and_keeps_the_order() -> None:
         (["--out", "nowhere/out.jsonl"], "no folder nowhere"),
     ],
 )
-def test_invalid_input_is_refused_in_one_sentence(files: list[str], change: list[str], message: str) -> None:
+def test_invalid_input_is_refused_in_one_sentence(arguments: list[str], change: list[str], message: str) -> None:
     write_records("small.jsonl", CORPUS[5:6])
     write_records("unanswered.jsonl", READING_EXAMPLES[1:2])
     write_records("strange.jsonl", [READING_EXAMPLES[0] | {"answers": ["Ada Brook"]}])
     with pytest.raises(SetupError, match=message):
-        mine_negatives(parse_options([*files, *change]))
+        mine_negatives(parse_options([*arguments, *change]))
     assert not list(Path().glob("out*"))
 
 
 def test_the_command_writes_negatives_and_refuses_wrong_options(
-    files: list[str], capsys: pytest.CaptureFixture[str]
+    arguments: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    main(files)
+    main(arguments)
     assert capsys.readouterr().out == "out.jsonl.gz: 5 negatives for 3 questions\n"
-    for arguments in ([*files, "--corpus", "nowhere.jsonl"], [*files, "--limit", "0"], [*files, "--per-question", "x"]):
+    for wrong_options in (["--corpus", "nowhere.jsonl"], ["--limit", "0"], ["--per-question", "x"]):
         with pytest.raises(SystemExit) as command_exit:
-            main(arguments)
+            main([*arguments, *wrong_options])
         assert command_exit.value.code == 2
     assert "whole number from 1, got 'x'" in capsys.readouterr().err

@@ -25,12 +25,13 @@ async def find_run(id_: str) -> Run:
     return await asyncio.to_thread(load_run, id_, FOLDER)
 
 
-def make_run(id_: str, question: str, follows: str = "", **answers: str) -> Run:
+def make_run(id_: str, question: str, follows_run_id: str = "", **answers: str) -> Run:
+    """An ended run. answers: each method's answer."""
     run_answers = [Answer(name, name, "done", {"answer": text, "unknown": False}) for name, text in answers.items()]
-    return Run(id_, AskRequest(question, ",".join(answers), {}, follows), 1.0, run_answers)
+    return Run(id_, AskRequest(question, ",".join(answers), {}, follows_run_id), 1.0, run_answers)
 
 
-async def test_each_method_reads_its_own_answers() -> None:
+async def test_each_method_reads_its_own_answers_or_else_those_of_another() -> None:
     save_run(make_run(FIRST_RUN_ID, "Who planned it?", concat="Ada", sure="Ida"), FOLDER)
     save_run(make_run(SECOND_RUN_ID, "Where?", FIRST_RUN_ID, sure="Vell"), FOLDER)
     conversation = await read_conversation(SECOND_RUN_ID, "concat", find_run)
@@ -44,13 +45,13 @@ async def test_each_method_reads_its_own_answers() -> None:
     assert await read_conversation("", "sure", find_run) == []
 
 
-async def test_reading_runs_that_follow_each_other_in_a_circle_ends() -> None:
+async def test_a_run_that_follows_itself_is_read_only_max_runs_times() -> None:
     save_run(make_run(FIRST_RUN_ID, "Why?", FIRST_RUN_ID, concat="So."), FOLDER)
     assert len(await read_conversation(FIRST_RUN_ID, "concat", find_run)) == 2 * MAX_RUNS
 
 
 @pytest.mark.parametrize("id_", ["../../etc/passwd", FIRST_RUN_ID])
-async def test_a_missing_run_is_reported_on_the_card(id_: str) -> None:
+async def test_a_missing_earlier_run_becomes_the_error_of_the_answer(id_: str) -> None:
     query = AskRequest("Why?", "concat", {}, id_)
 
     async def read_history(method: str) -> list[dict[str, str]]:
@@ -67,13 +68,13 @@ async def test_a_missing_run_is_reported_on_the_card(id_: str) -> None:
         await find_run(id_)
 
 
-async def test_a_follow_up_is_understood_and_kept(openai_server: OpenAIServer, tmp_path: Path) -> None:
-    def reply_as_reader(request: Request) -> str:
+async def test_a_follow_up_question_is_rewritten_and_its_run_saved(openai_server: OpenAIServer, tmp_path: Path) -> None:
+    def rewrite_or_answer(request: Request) -> str:
         return "When was the Lumen Tower finished?" if "Last question:" in request.text else "1931"
 
-    openai_server.reply(reply_as_reader)
+    openai_server.reply(rewrite_or_answer)
     index_passages(PASSAGES, collection="towers", store=str(tmp_path / "store"))
-    base = Context(model="openai:test", collection="towers", retriever="bm25", store=str(tmp_path / "store"))
+    server_context = Context(model="openai:test", collection="towers", retriever="bm25", store=str(tmp_path / "store"))
     save_run(make_run(FIRST_RUN_ID, "Where is the Lumen Tower?", concat="Vell"), FOLDER)
     query = AskRequest("When was it finished?", "concat", {}, FIRST_RUN_ID)
 
@@ -81,7 +82,10 @@ async def test_a_follow_up_is_understood_and_kept(openai_server: OpenAIServer, t
         await asyncio.to_thread(save_run, run, FOLDER)
 
     run = start_run(
-        query, query.make_columns(base), save, lambda method: read_conversation(FIRST_RUN_ID, method, find_run)
+        query,
+        query.make_columns(server_context),
+        save,
+        lambda method: read_conversation(FIRST_RUN_ID, method, find_run),
     )
     assert run.task is not None
     await run.task
@@ -89,4 +93,4 @@ async def test_a_follow_up_is_understood_and_kept(openai_server: OpenAIServer, t
     result = saved_run.answers[0].result or {}
     assert (saved_run.query.follows_run_id, result["answer"]) == (FIRST_RUN_ID, "1931")
     assert result["question"] == "When was the Lumen Tower finished?"  # type: ignore[typeddict-item]
-    assert parse_link(query.make_link().partition("?")[2], base)[0] == query
+    assert parse_link(query.make_link().partition("?")[2], server_context)[0] == query

@@ -40,7 +40,7 @@ async def send_request(
 ) -> tuple[int, dict[str, str], str]:
     """Send a request through a guard. Returns the reply: (status, headers, text).
 
-    token: that of the guard. The status of a WebSocket is 101 if it was accepted, else 403.
+    token: the guard's token. The status of a WebSocket is 101 if it was accepted, else 403.
     """
     sent_messages: list[Any] = []
     parts = [{"type": "http.request", "body": part, "more_body": part is not body[-1]} for part in body]
@@ -139,7 +139,7 @@ async def test_a_request_that_is_too_large_is_stopped() -> None:
 
 async def test_a_client_that_disconnects_early_is_no_error() -> None:
     async def late_app(scope: Any, receive: Any, send: Any) -> None:
-        """Sees that the client has gone; then Starlette's middleware raises this error, which the guard must hide."""
+        """After the client has gone, raises the error that Starlette raises in this case; the guard must hide it."""
         while (await receive())["type"] == "http.request":
             pass
         await send({"type": "http.response.start", "status": 500, "headers": []})

@@ -21,21 +21,22 @@ def read_link(link: str, base: Context | None = None) -> tuple[AskRequest, bool]
 @given(question=TEXTS, collection=st.sampled_from(["sample", "my-own"]), k=st.integers(1, 1000))
 def test_a_link_holds_the_values_of_the_form(question: str, collection: str, k: int) -> None:
     settings = {"collection": collection, "k": str(k), "temperature": "0.5", "vote": "staged"}
-    query = AskRequest(question, "concat,sure[ranking=lazy]", settings)
-    result, asks_immediately = read_link(query.make_link())
-    changed_settings = {
+    ask_request = AskRequest(question, "concat,sure[ranking=lazy]", settings)
+    request_in_link, asks_immediately = read_link(ask_request.make_link())
+    changed_settings = {  # without the settings that have the server's value
         name: value for name, value in settings.items() if (name, value) not in (("k", "5"), ("collection", "sample"))
     }
-    assert (result, asks_immediately) == (AskRequest(question, query.methods, changed_settings), False)
+    expected_request = AskRequest(question, ask_request.methods, changed_settings)
+    assert (request_in_link, asks_immediately) == (expected_request, False)
 
 
-def test_a_link_may_start_its_question() -> None:
+def test_a_link_with_run_asks_its_question_immediately() -> None:
     assert read_link("/?q=Why%3F&run=1") == (AskRequest("Why?"), True)
     assert read_link("/?unknown=word") == (AskRequest(), False)
 
 
 @pytest.mark.parametrize(
-    ("query", "message"),
+    ("query_string", "message"),
     [
         ("k=0", "Setting k=0 does not fit"),
         ("k=many", "give a whole number from 1 to 1000"),
@@ -44,27 +45,27 @@ def test_a_link_may_start_its_question() -> None:
         ("set=journal=/tmp/file", "cannot change 'journal'"),
         ("methods=no_such", "no method 'no_such'"),
         ("methods=concat[", "cannot be read"),
-        ("methods=concat,/etc/composed.json", "names a file, which is not taken here"),
-        ("methods=composed.json,a]", "names a file, which is not taken here"),
+        ("methods=concat,/etc/composed.json", "is a file, which is not accepted here"),
+        ("methods=composed.json,a]", "is a file, which is not accepted here"),
         ("&".join(["k=1"] * 201), "more than 200 parts"),
     ],
 )
-def test_an_invalid_link_is_reported(query: str, message: str) -> None:
+def test_an_invalid_link_is_reported(query_string: str, message: str) -> None:
     with pytest.raises(SetupError, match=message):
-        parse_link(query, Context())
+        parse_link(query_string, Context())
 
 
 @pytest.mark.parametrize(
-    ("query", "message"),
+    ("ask_request", "message"),
     [
         (AskRequest("  "), "no question yet"),
         (AskRequest("x" * 20_001), "20,000 characters"),
         (AskRequest("Why?", "concat[journal=/tmp/file]"), "cannot change 'journal'"),
     ],
 )
-def test_impossible_queries_are_refused(query: AskRequest, message: str) -> None:
+def test_an_invalid_request_is_refused(ask_request: AskRequest, message: str) -> None:
     with pytest.raises(SetupError, match=message):
-        query.make_columns(Context())
+        ask_request.make_columns(Context())
 
 
 def test_every_method_has_the_settings_of_the_form_and_its_own() -> None:
@@ -77,7 +78,9 @@ def test_every_method_has_the_settings_of_the_form_and_its_own() -> None:
 
 def test_every_setting_is_in_the_form() -> None:
     form_fields = {field.name: field for field in list_form_fields(Context(temperature=0.7))}
-    assert set(form_fields) | {*SETTINGS_WITH_OWN_FIELD, *FIXED_SETTINGS} == {part.name for part in fields(Context)}
+    assert set(form_fields) | {*SETTINGS_WITH_OWN_FIELD, *FIXED_SETTINGS} == {
+        setting.name for setting in fields(Context)
+    }
     assert all(field.description for field in form_fields.values())
     assert (
         form_fields["temperature"].server_value,

@@ -1,4 +1,6 @@
-"""Runs as a page sees them: nodes that light up, errors on their own card, stopping, and saved runs."""
+"""Runs as the page sees them: the nodes at work are known, an error stays on the card of its method, a run can be
+stopped, and runs are saved.
+"""
 
 import asyncio
 import json
@@ -7,7 +9,7 @@ import stat
 from pathlib import Path
 
 import pytest
-from method_fixtures import QUESTION
+from method_fixtures import PASSAGES, QUESTION
 from openai_bodies import Response, make_error
 from openai_server import OpenAIServer
 
@@ -28,14 +30,11 @@ from quorum.ui.run import (
 )
 
 SETTINGS = {"model": "openai:test", "collection": "towers", "retriever": "bm25", "k": 2}
-FOLDER = Path("runs")
-HTML_ATTACK = "<img src=x onerror=alert(1)>"
+FOLDER = Path("runs")  # each test runs in a new working directory
 
 
 @pytest.fixture(scope="module")
 def store(tmp_path_factory: pytest.TempPathFactory) -> str:
-    from method_fixtures import PASSAGES
-
     store_path = str(tmp_path_factory.mktemp("towers"))
     index_passages(PASSAGES, collection="towers", store=store_path)
     return store_path
@@ -108,6 +107,8 @@ async def test_nodes_are_lit_while_they_run(store: str, openai_server: OpenAISer
 
 
 async def test_a_run_that_is_stopped_keeps_what_it_has(store: str, openai_server: OpenAIServer) -> None:
+    # Only the prompt of concat shows a second passage, [2]. The prompts of post_fusion show one passage, and their
+    # replies are held back.
     openai_server.reply(lambda request: Response("1931", hold="[2]" not in request.text))
     query = AskRequest(QUESTION, "concat,post_fusion")
     run = start_run(query, query.make_columns(Context(**SETTINGS, store=store)), save_in_folder)
@@ -126,11 +127,15 @@ async def test_a_run_that_is_stopped_keeps_what_it_has(store: str, openai_server
 async def test_an_error_stays_on_its_card(store: str, openai_server: OpenAIServer) -> None:
     openai_server.reply(lambda request: make_error(401, "no such key") if request.body["model"] == "other" else "1931")
     run = await ask_and_wait("concat,base[model=openai:other],concat[collection=nowhere]", store)
-    known_answer, denied_answer, missing_answer = run.answers
-    assert (known_answer.phase, denied_answer.phase, missing_answer.phase) == ("done", "failed", "failed")
-    assert "no such key" in (denied_answer.error or "")
-    assert "no collection 'nowhere'" in (missing_answer.error or "")
-    assert list_node_states(missing_answer)["retrieve"].phase == "failed"
+    finished_answer, refused_answer, unknown_collection_answer = run.answers
+    assert (finished_answer.phase, refused_answer.phase, unknown_collection_answer.phase) == (
+        "done",
+        "failed",
+        "failed",
+    )
+    assert "no such key" in (refused_answer.error or "")
+    assert "no collection 'nowhere'" in (unknown_collection_answer.error or "")
+    assert list_node_states(unknown_collection_answer)["retrieve"].phase == "failed"
     assert all("\n" not in (answer.error or "") for answer in run.answers)
 
 
@@ -138,10 +143,11 @@ async def test_a_bug_is_one_sentence_on_the_page_and_a_traceback_on_the_terminal
     store: str, openai_server: OpenAIServer, capsys: pytest.CaptureFixture[str]
 ) -> None:
     query = AskRequest(QUESTION, "concat")
-    (method,) = query.make_columns(Context(**SETTINGS, store=store))
-    object.__setattr__(method, "method", "no_such_graph")
-    object.__setattr__(method, "own_graph", object())
-    run = start_run(query, [method], save_in_folder)
+    (column,) = query.make_columns(Context(**SETTINGS, store=store))
+    # Put an object that is not a graph in the place of the method's graph. The column is a frozen dataclass.
+    object.__setattr__(column, "method", "no_such_graph")
+    object.__setattr__(column, "own_graph", object())
+    run = start_run(query, [column], save_in_folder)
     assert run.task is not None
     await run.task
     assert (run.answers[0].error or "").startswith("Something in Quorum failed (AttributeError)")
@@ -151,11 +157,12 @@ async def test_a_bug_is_one_sentence_on_the_page_and_a_traceback_on_the_terminal
 async def test_a_saved_run_is_printed_as_a_trace(
     store: str, openai_server: OpenAIServer, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    openai_server.reply(f"1931 {HTML_ATTACK}")
+    openai_server.reply("1931")
     run = await ask_and_wait("concat,post_fusion", store)
-    with pytest.raises(SystemExit) as end:
+    with pytest.raises(SystemExit) as command_exit:
         await asyncio.to_thread(main, ["trace", str(FOLDER / f"{run.id}.json")])
-    assert not end.value.code
+    assert not command_exit.value.code
+    # post_fusion sends the prompt "answer" once for each of the two passages.
     assert capsys.readouterr().out.count("answer: passage") == 2
 
 
@@ -180,7 +187,13 @@ def test_the_list_of_past_runs_is_newest_first_and_skips_other_files() -> None:
     ids = [f"20260101-00000{second}-abcdef" for second in range(3)]
     for id_ in ids:
         save_run(
-            Run(id_, AskRequest(f"Question {id_}"), 1.0, [Answer("concat", "concat", "failed", error="no")]), FOLDER
+            Run(
+                id_,
+                AskRequest(f"Question {id_}"),
+                asked_at=1.0,
+                answers=[Answer("concat", "concat", "failed", error="no")],
+            ),
+            FOLDER,
         )
     (FOLDER / "20260101-000009-abcdef.json").write_text("{}")
     (FOLDER / "notes.json").write_text("{}")
@@ -189,7 +202,7 @@ def test_the_list_of_past_runs_is_newest_first_and_skips_other_files() -> None:
 
 
 @pytest.mark.parametrize("id_", ["../../etc/passwd", "", "20260101-000000-abcdef", "notes", "20260101-000009-abcdef"])
-def test_an_unknown_run_is_reported(id_: str) -> None:
+def test_an_unknown_or_unreadable_run_is_reported(id_: str) -> None:
     FOLDER.mkdir()
     (FOLDER / "notes.json").write_text("{}")
     (FOLDER / "20260101-000009-abcdef.json").write_text('{"question": 1}')
@@ -201,7 +214,13 @@ def test_a_past_run_is_readable_only_by_its_owner() -> None:
     earlier_umask = os.umask(0)
     try:
         save_run(
-            Run("20260101-000000-abcdef", AskRequest("Which?"), 1.0, [Answer("concat", "concat", "failed")]), FOLDER
+            Run(
+                "20260101-000000-abcdef",
+                AskRequest("Which?"),
+                asked_at=1.0,
+                answers=[Answer("concat", "concat", "failed")],
+            ),
+            FOLDER,
         )
     finally:
         os.umask(earlier_umask)

@@ -33,20 +33,20 @@ def test_a_name_never_leaves_its_folder(name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "cleaned"),
+    ("name", "expected_name"),
     [
         ("../../etc/passwd", "passwd"),
         ("C:\\Users\\me\\plan.md", "plan.md"),
         (".bashrc", "bashrc"),
         ("..", "document"),
         ("a\x00b\nc.txt", "abc.txt"),
-        ("x" * 300 + ".txt", "x" * (LONGEST_NAME - 12) + ".txt"),
+        ("x" * 300 + ".txt", "x" * (LONGEST_NAME - 12) + ".txt"),  # 12: room for a dot and an ending of 11 characters
         ("Überblick 2024.md", "Überblick 2024.md"),
-        ("漢" * 100 + ".txt", "漢" * 54 + ".txt"),
+        ("漢" * 100 + ".txt", "漢" * 54 + ".txt"),  # 3 bytes a character: 54 fill the 162 bytes before the dot
     ],
 )
-def test_file_names_are_cleaned_before_storing(name: str, cleaned: str) -> None:
-    assert clean_name(name) == cleaned
+def test_file_names_are_cleaned_before_storing(name: str, expected_name: str) -> None:
+    assert clean_name(name) == expected_name
 
 
 def test_files_of_one_name_do_not_overwrite_each_other() -> None:
@@ -68,6 +68,8 @@ def test_a_collection_that_takes_no_documents_is_refused(name: str) -> None:
 
 
 def make_save(text: bytes) -> SaveUpload:
+    """A function that writes the text as the uploaded file."""
+
     async def save(path: Path) -> None:
         path.write_bytes(text)
 
@@ -75,7 +77,7 @@ def make_save(text: bytes) -> SaveUpload:
 
 
 async def test_each_file_is_listed_with_its_outcome() -> None:
-    base = Context(store="here")
+    server_context = Context(store="here")
     lines = b'{"id": "1", "title": "A", "text": "A line about Lima."}\nnot json\n'
     job = IndexingJob(check_upload_collection("my-own"))
     uploads = [
@@ -83,9 +85,11 @@ async def test_each_file_is_listed_with_its_outcome() -> None:
         ("lines.jsonl", make_save(lines)),
         ("empty.txt", make_save(b"")),
         ("broken.pdf", make_save(b"%PDF-1.4 nothing")),
+        # These two are named like a line of a file.
         ("part, line 3.txt", make_save(b"")),
+        ("part, line 4", make_save(b"")),
     ]
-    await index_uploads(job, uploads, base)
+    await index_uploads(job, uploads, server_context)
     assert job.is_over
     assert job.error is None
     assert job.outcomes["lima.md"] == "indexed"
@@ -93,16 +97,17 @@ async def test_each_file_is_listed_with_its_outcome() -> None:
     assert job.outcomes["empty.txt"] == "not read: empty"
     assert job.outcomes["broken.pdf"].startswith("not read: ")
     assert job.outcomes["part, line 3.txt"] == "not read: empty"
+    assert job.outcomes["part, line 4"].startswith("not read: ")
     assert len(job.outcomes) == len(uploads)
     assert (job.passage_count, list_collections("here")) == (2, ["my-own"])
-    assert (job.units_done, job.unit_count) == (6, 6)  # each line of a JSON lines file counts, and each other file
+    assert (job.units_done, job.unit_count) == (7, 7)  # each line of a JSON lines file counts, and each other file
     assert not [path for path in Path("here/uploads").rglob("*") if path.is_file()]
 
 
 async def test_a_file_of_the_same_name_replaces_the_earlier_one() -> None:
-    base = Context(store="here")
+    server_context = Context(store="here")
     for text in (b"Lima is the capital of Peru.", b"Quito is the capital of Ecuador."):
-        await index_uploads(IndexingJob("my-own"), [("capital.txt", make_save(text))], base)
+        await index_uploads(IndexingJob("my-own"), [("capital.txt", make_save(text))], server_context)
     assert [passage["text"] for passage in open_store("here").fetch_passages("my-own")[1]] == [
         "Quito is the capital of Ecuador."
     ]

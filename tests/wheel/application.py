@@ -1,4 +1,7 @@
-"""Writes an application that uses Quorum, with folders named like Quorum's former top-level packages."""
+"""Writes an application that uses Quorum. Its folders have names that Quorum's top-level packages once had.
+
+The wheel must install nothing under these names, or the application would import Quorum's code in place of its own.
+"""
 
 import json
 from pathlib import Path
@@ -42,7 +45,10 @@ def test_quorum_answers():
 
 
 def write_application(folder: Path) -> None:
-    """Write packages, documents, questions, a script, a test, langgraph.json, and a decoy of Quorum's sample."""
+    """Write packages, documents, questions, a script, a test and langgraph.json.
+
+    Also write a folder data/sample with a wrong document: Quorum must read its own sample, not this one.
+    """
     for name in FOLDERS:
         (folder / name).mkdir(parents=True)
         (folder / name / "__init__.py").write_text(f'NAME = "the application\'s {name}"\n')

@@ -9,13 +9,17 @@ from zipfile import ZipFile
 
 ROOT = Path(__file__).resolve().parents[2]
 LINKED_FOLDERS = ("graphs", "nodes", "retrievers")
+# Folder in the checkout -> the folder of the wheel that holds its files.
 PLACES_IN_WHEEL = {"quorum": "quorum", "data/sample": "quorum/data/sample"} | {
     name: f"quorum/{name}" for name in LINKED_FOLDERS
 }
 
 
 def build_wheel(source: Path, out: Path, *options: str) -> Path:
-    """Build the wheel of `source`: from its sdist, or with --wheel directly from the files."""
+    """Build the wheel of the package in `source`, and return the wheel's path.
+
+    It is built from the package's sdist; with the option --wheel, directly from the files in `source`.
+    """
     uv = shutil.which("uv")
     command = [uv, "build", "--out-dir"] if uv else [sys.executable, "-m", "build", "--outdir"]
     run_or_exit(*command, str(out), *options, str(source))
@@ -31,7 +35,10 @@ def run_or_exit(*command: str) -> None:
 
 
 def unpack_without_links(sdist: Path, folder: Path) -> Path:
-    """Unpack the sources with text files in place of links, as Windows and some unzip tools do."""
+    """Unpack an sdist into an empty folder, and return the folder with the sources.
+
+    Each of LINKED_FOLDERS becomes a text file with the link's target, as Windows and some unzip tools unpack links.
+    """
     with tarfile.open(sdist) as archive:
         archive.extractall(folder, filter="data")
     [unpacked_folder] = folder.iterdir()
@@ -41,7 +48,7 @@ def unpack_without_links(sdist: Path, folder: Path) -> Path:
 
 
 def list_expected_files() -> set[str]:
-    """The files that a wheel of this checkout must hold beside its metadata."""
+    """The paths of the files that a wheel of this checkout must hold, without those of its metadata."""
     expected_files = set()
     for source, place in PLACES_IN_WHEEL.items():
         for path in (ROOT / source).rglob("*"):
@@ -53,7 +60,7 @@ def list_expected_files() -> set[str]:
 
 
 def read_contents(wheel: Path) -> dict[str, int]:
-    """{name: checksum} of all files of the wheel except its metadata."""
+    """{path: checksum} of all files of the wheel except its metadata."""
     with ZipFile(wheel) as archive:
         return {item.filename: item.CRC for item in archive.infolist() if ".dist-info/" not in item.filename}
 
@@ -64,6 +71,7 @@ def check_contents(wheel: Path) -> None:
     assert names == expected, f"missing: {sorted(expected - names)}; unexpected: {sorted(names - expected)}"
     for needed in ("quorum/py.typed", "quorum/graphs/sure.py", "quorum/data/sample/questions.jsonl"):
         assert needed in names, f"{needed} is missing"
-    for kind in (".md", ".onnx", ".css"):
-        assert any(name.endswith(kind) for name in names), f"no file *{kind}"
-    assert not [name for name in names if "test" in Path(name).name.split("_")], "tests are in it"
+    for suffix in (".md", ".onnx", ".css"):
+        assert any(name.endswith(suffix) for name in names), f"no file *{suffix}"
+    test_files = [name for name in names if "test" in Path(name).name.split("_")]
+    assert not test_files, f"the wheel contains tests: {test_files}"

@@ -16,7 +16,9 @@ from quorum.datasets.records import Record
 
 
 def convert_squad(value: dict[str, Any], where: str) -> Record:
-    """Rajpurkar et al. 2016, 2018. An unanswerable question of version 2 has no answers: the right one is "unknown"."""
+    """Rajpurkar et al. 2016, 2018. The list of answers is empty for the unanswerable questions of version 2, to which
+    the right answer is "unknown".
+    """
     raw_answers = value["answers"]
     answers = (
         check_texts(raw_answers["text"])

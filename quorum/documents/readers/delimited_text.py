@@ -12,7 +12,7 @@ SAMPLE_CHARACTERS, SAMPLE_ROWS = 20_000, 20  # characters and rows from which th
 
 
 def read(data: bytes, name: str) -> Document:
-    """A block for every row, each value after its column's name."""
+    """A block for every row, each value after its column's name if the first row holds names. name: the file's name."""
     text, note = decode_text(data)
     rows = csv.reader(io.StringIO(text, newline=""), delimiter=detect_delimiter(text, name))
     try:
@@ -24,7 +24,7 @@ def read(data: bytes, name: str) -> Document:
 
 
 def detect_delimiter(text: str, name: str) -> str:
-    """The separator of values: a tab in .tsv and .tab.
+    """The separator of values: a tab in a file whose name ends with .tsv or .tab.
 
     In other files, each delimiter is counted in each of the first rows. The best one occurs in every row, often, and
     about equally often in all of them; see `score_delimiter`.
@@ -58,8 +58,10 @@ def read_first_rows(text: str, delimiter: str) -> list[list[str]]:
 
 
 def has_column_names(grid: list[list[str]]) -> bool | None:
-    """Whether the first row names the columns: all its values have letters and differ, or `looks_like_header`
-    says so, which also allows years. None if there is only one row.
+    """Whether the first row names the columns. None if there are fewer than two rows with content.
+
+    It does if all its values that are not empty have letters and differ from each other, or if `looks_like_header`,
+    which also allows years, says so.
     """
     rows = [row for row in grid if any(value.strip() for value in row)]
     if len(rows) < 2:

@@ -13,7 +13,7 @@ MAX_PARTS = 1000
 
 
 def read(data: bytes, name: str) -> Document:
-    """The subject is the title. The blocks are sender, recipients, date, names of attachments, and the text."""
+    """The subject is the title. The first block has sender, recipients, date and attachment names; the text follows."""
     try:
         message = message_from_bytes(data, policy=policy.default)
         if not message.keys():
@@ -23,12 +23,12 @@ def read(data: bytes, name: str) -> Document:
         attachment_names = [join_lines(part.get_filename() or "") for part in message.walk() if part.get_filename()]
     except (ValueError, LookupError, AttributeError, RecursionError) as error:
         raise Unreadable(f"damaged mail ({type(error).__name__})") from None
-    rows = [f"{key}: {value}" for key, value in headers.items() if value and key != "Subject"]
+    header_lines = [f"{key}: {value}" for key, value in headers.items() if value and key != "Subject"]
     if attachment_names:
-        rows.append(f"Attached: {', '.join(attachment_names[:50])}")
+        header_lines.append(f"Attached: {', '.join(attachment_names[:50])}")
     title = headers["Subject"]
     metadata = {"author": headers["From"], "date": format_date(headers["Date"])}
-    header_blocks = [Block("; ".join(rows), "row")] if rows else []
+    header_blocks = [Block("; ".join(header_lines), "row")] if header_lines else []
     return Document(title, [*header_blocks, *blocks], {key: value for key, value in metadata.items() if value}, notes)
 
 
@@ -56,5 +56,5 @@ def read_body(message: EmailMessage) -> tuple[list[Block], list[str]]:
     notes = [note] if note else []
     if part.get_content_subtype() == "html":
         return read_html(text).blocks, notes
-    text_without_marks = "\n".join(line.lstrip("> ") if line.startswith(">") else line for line in text.split("\n"))
-    return [Block(text_without_marks)], notes
+    lines = [line.lstrip("> ") if line.startswith(">") else line for line in text.split("\n")]  # without quote marks
+    return [Block("\n".join(lines))], notes

@@ -11,29 +11,31 @@ from quorum.documents.html_blocks import KNOWN_TAGS, read_html
 
 FRONT_MATTER = re.compile(r"\A(---|\+\+\+)[ \t]*\n(.*?)\n\1[ \t]*(?:\n|\Z)", re.DOTALL)
 TAG = re.compile(r"\A</?([A-Za-z][A-Za-z0-9-]*)")
-LONGEST_FRONT = 20_000  # characters
-LONGEST_VALUE = 1000
-LARGEST_FILE, WIDEST_LINE = 10_000_000, 200_000  # characters of a file and of one line up to which Markdown is parsed
+# All in characters. Longer front matter is read as text, longer values in it are cut off. A larger file, or one with a
+# longer line, is not parsed as Markdown.
+LONGEST_FRONT_MATTER, LONGEST_VALUE = 20_000, 1000
+LARGEST_FILE, LONGEST_LINE = 10_000_000, 200_000
 
 
 def read(data: bytes, name: str) -> Document:
     """Headings, paragraphs, lists, code and tables without their marks.
 
-    The title is that of the front matter. Without one, it is a heading of level 1 at the beginning. The other values of
-    the front matter are the metadata, and the first block as well, so that they are searched.
+    The title is that of the front matter. Without one, it is a heading of level 1 at the beginning. If this heading is
+    the title, it is not a block. The other values of the front matter are the document's metadata. They also form its
+    first block, so that a search finds them.
     """
     text, note = decode_text(data)
     notes = [note] if note else []
-    front, body = split_front_matter(text)
-    if len(body) > LARGEST_FILE or measure_longest_line(body) > WIDEST_LINE:
+    metadata, body = split_front_matter(text)
+    if len(body) > LARGEST_FILE or measure_longest_line(body) > LONGEST_LINE:
         blocks, notes = [Block(body)], [*notes, "very large: read as plain text"]
     else:
         blocks = read_markdown_blocks(body)
-    title = front.pop("title", "")
+    title = metadata.pop("title", "")
     if blocks and blocks[0].kind == "heading" and blocks[0].level == 1 and title in ("", blocks[0].text):
         title, blocks = blocks[0].text, blocks[1:]
-    values = Block("; ".join(f"{name}: {value}" for name, value in front.items()), "row")
-    return Document(title, [values, *blocks] if front else blocks, front, notes)
+    metadata_block = Block("; ".join(f"{key}: {value}" for key, value in metadata.items()), "row")
+    return Document(title, [metadata_block, *blocks] if metadata else blocks, metadata, notes)
 
 
 def measure_longest_line(text: str) -> int:
@@ -41,9 +43,12 @@ def measure_longest_line(text: str) -> int:
 
 
 def split_front_matter(text: str) -> tuple[dict[str, str], str]:
-    """(the values of the front matter, the text after it). Front matter that is not a mapping stays in the text."""
+    """(the values of the front matter that are not empty, by key; the text after it).
+
+    Front matter that is too long, unreadable or not a mapping stays in the text.
+    """
     match = FRONT_MATTER.match(text)
-    if not match or len(match[2]) > LONGEST_FRONT:
+    if not match or len(match[2]) > LONGEST_FRONT_MATTER:
         return {}, text
     values = parse_front_matter(match[2], toml=match[1] == "+++")
     if not isinstance(values, Mapping):
@@ -53,7 +58,7 @@ def split_front_matter(text: str) -> tuple[dict[str, str], str]:
 
 
 def parse_front_matter(text: str, *, toml: bool) -> Any:
-    """The value of front matter; None if unreadable. YAML aliases are refused: they can expand to gigabytes."""
+    """The content of front matter; None if it is unreadable. YAML aliases are refused: they can expand to gigabytes."""
     if toml:
         import tomllib
 
@@ -72,7 +77,7 @@ def parse_front_matter(text: str, *, toml: bool) -> Any:
 
 
 def format_value(value: Any) -> str:
-    """A value of front matter as text: lists with commas, dates in ISO 8601."""
+    """A value of front matter as text: lists with commas, mappings with semicolons, dates in ISO 8601."""
     if isinstance(value, list | tuple):
         return ", ".join(filter(None, map(format_value, value)))[:LONGEST_VALUE]
     if isinstance(value, Mapping):
@@ -93,8 +98,8 @@ def to_html(text: str) -> str:
     return str(parser.render(text))
 
 
-def render_inline_html(_: Any, tokens: Any, place: int, *__: Any) -> str:
-    """An HTML tag unchanged. What only looks like a tag, as in List<int>, becomes text."""
-    tag = tokens[place].content
-    name = TAG.match(tag)
-    return tag if tag.startswith("<!--") or (name and name[1].lower() in KNOWN_TAGS) else escape(tag)
+def render_inline_html(_: Any, tokens: Any, index: int, *__: Any) -> str:
+    """Return an HTML tag or comment unchanged. Escape what only looks like a tag, as in List<int>: it becomes text."""
+    tag = tokens[index].content
+    tag_name = TAG.match(tag)
+    return tag if tag.startswith("<!--") or (tag_name and tag_name[1].lower() in KNOWN_TAGS) else escape(tag)

@@ -40,7 +40,7 @@ def read_cell(cell: dict[str, Any]) -> list[Block]:
 
 
 def get_output_text(output: Any) -> str:
-    """The plain text of an output; empty if it has none, as a picture or an error."""
+    """The plain text of an output; empty if it has none, as an error. A picture may have one: "<Figure size ...>"."""
     if not isinstance(output, dict):
         return ""
     data = output.get("data")

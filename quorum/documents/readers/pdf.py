@@ -15,9 +15,11 @@ from quorum.documents.document import Block, Document, Unreadable, join_lines, r
 from quorum.documents.readers.word import convert_parser_errors
 from quorum.documents.tables import format_rows
 
-# Pdfium writes U+FFFE or U+0002 for some hyphens.
+# The hyphen and the line break inside a word that is broken over two lines. Pdfium writes U+FFFE or U+0002 for some
+# hyphens.
 BROKEN_WORD = re.compile(r"(?<=[a-zà-ÿ])(?:[-\u00ad]\n|[\ufffe\u0002]\n?)(?=[a-zà-ÿ])")
 SENTENCE_END = re.compile(r"[.!?:;…][\"'”’)\]]*\Z")
+# The beginning of a page's text, if it is the rest of a sentence that began on the page before.
 SENTENCE_REST = re.compile(r"\A[a-zà-ÿ][^.!?]{0,600}[.!?](?=\s|\Z)")
 BULLET = re.compile(r"[•◦▪‣·∙]\s*")
 HEADING_RATIO = 1.15  # a heading is at least this many times as large as the text
@@ -25,15 +27,16 @@ LONGEST_HEADING = 15  # words
 RUNNING_TITLE_PAGES = 3  # a running title is at the edge of at least this many pages, and of a third of all pages
 MIN_TABLE_LINES = 6  # a page with fewer drawn lines has no table
 MAX_TABLE_LINES = 3000  # a page with more drawn lines is a drawing, not a table
-MAX_TABLE_PAGES = 300
+MAX_TABLE_PAGES = 300  # at most so many pages of a file are searched for tables
 MAX_PAGES = 20_000
 
 
 @dataclass
 class Line:
-    """A line of a page: its text, the height of its letters, and its position in points from the bottom of the page.
+    """A line of a page.
 
-    is_row: whether it is a row of a table.
+    size: the height of its letters in points; 0 if it is unknown, and for a row of a table. top, bottom: points from
+    the bottom of the page; left: points from the left edge. is_row: whether the line is a row of a table.
     """
 
     text: str
@@ -45,10 +48,15 @@ class Line:
 
 
 def read(data: bytes, name: str) -> Document:
-    """The text of the pages. Raises `Unreadable` for files with a password and for scanned files without any text."""
+    """The text of the pages. Raises `Unreadable` for a file with a password, without any text (scanned pages), or with
+    more than MAX_PAGES pages.
+
+    The title is the one in the file's metadata. If the metadata has none, or the text of the first block, and if the
+    first block is the only heading of level 1, this heading becomes the title and is left out of the blocks.
+    """
     with convert_parser_errors("pdf"):
-        pages, pictures, properties = read_pages(data)
-    scanned_pages = [number for number, lines in enumerate(pages, start=1) if not lines and number in pictures]
+        pages, picture_pages, properties = read_pages(data)
+    scanned_pages = [number for number, lines in enumerate(pages, start=1) if not lines and number in picture_pages]
     if not any(pages):
         if scanned_pages:
             raise Unreadable(
@@ -57,17 +65,17 @@ def read(data: bytes, name: str) -> Document:
         raise Unreadable("no text in it (scanned pages?)")
     notes = [f"scanned pages without text: {format_ranges(scanned_pages)}"] if scanned_pages else []
     blocks = list(make_blocks(remove_running_titles(pages)))
-    title, first = remove_unstorable(properties.get("Title", "")), blocks[0]
+    title, first_block = remove_unstorable(properties.get("Title", "")), blocks[0]
     has_one_top_heading = sum(block.kind == "heading" and block.level == 1 for block in blocks) == 1 < len(blocks)
-    is_top_heading = first.kind == "heading" and first.level == 1
-    if is_top_heading and has_one_top_heading and title.lower() in ("", first.text.lower()):
-        title, blocks = first.text, blocks[1:]
+    is_top_heading = first_block.kind == "heading" and first_block.level == 1
+    if is_top_heading and has_one_top_heading and title.lower() in ("", first_block.text.lower()):
+        title, blocks = first_block.text, blocks[1:]
     metadata = {"author": remove_unstorable(properties.get("Author", ""))}
     return Document(title, blocks, {key: value for key, value in metadata.items() if value}, notes)
 
 
 def read_pages(data: bytes) -> tuple[list[list[Line]], set[int], dict[str, str]]:
-    """(the lines of every page, the numbers of the pages with pictures, the file's metadata)."""
+    """(the lines of every page, the numbers from 1 of the pages with pictures, the file's metadata)."""
     import pypdfium2
 
     try:
@@ -80,46 +88,50 @@ def read_pages(data: bytes) -> tuple[list[list[Line]], set[int], dict[str, str]]
         if len(document) > MAX_PAGES:
             raise Unreadable(f"{len(document):,} pages; at most {MAX_PAGES:,} are read")
         table_finder = TableFinder(data)
-        pages, pictures = [], set()
-        for number in range(len(document)):
-            page = document[number]
-            lines, has_picture = read_page(page, table_finder, number)
+        pages, picture_pages = [], set()
+        for index in range(len(document)):
+            page = document[index]
+            lines, has_picture = read_page(page, table_finder, index)
             pages.append(lines)
             if has_picture:
-                pictures.add(number + 1)
+                picture_pages.add(index + 1)
             page.close()
-        return pages, pictures, {key: join_lines(value) for key, value in document.get_metadata_dict().items()}
+        return pages, picture_pages, {key: join_lines(value) for key, value in document.get_metadata_dict().items()}
     finally:
         document.close()
 
 
-def read_page(page: Any, table_finder: "TableFinder", number: int) -> tuple[list[Line], bool]:
-    """(the lines of a page, whether it has a picture). The rows of a ruled table replace the lines inside it."""
+def read_page(page: Any, table_finder: "TableFinder", index: int) -> tuple[list[Line], bool]:
+    """(the lines of a page, whether it has a picture). The rows of a ruled table replace the lines inside it.
+
+    index: the page's number in the file, from 0.
+    """
     import pypdfium2.raw as raw
 
     textpage = page.get_textpage()
-    count = textpage.count_chars()
-    lines = read_lines(textpage, count) if count > 0 else []
-    kinds = Counter(item.type for item in page.get_objects(max_depth=2))
-    if lines and MIN_TABLE_LINES <= kinds[raw.FPDF_PAGEOBJ_PATH] <= MAX_TABLE_LINES:
-        lines = insert_tables(lines, table_finder.find_tables(number), page.get_height())
+    char_count = textpage.count_chars()
+    lines = read_lines(textpage, char_count) if char_count > 0 else []
+    object_counts = Counter(item.type for item in page.get_objects(max_depth=2))
+    if lines and MIN_TABLE_LINES <= object_counts[raw.FPDF_PAGEOBJ_PATH] <= MAX_TABLE_LINES:
+        lines = insert_tables(lines, table_finder.find_tables(index), page.get_height())
     textpage.close()
-    return lines, bool(kinds[raw.FPDF_PAGEOBJ_IMAGE])
+    return lines, bool(object_counts[raw.FPDF_PAGEOBJ_IMAGE])
 
 
-def read_lines(textpage: Any, count: int) -> list[Line]:
-    """The lines of a page in the file's order."""
+def read_lines(textpage: Any, char_count: int) -> list[Line]:
+    """The lines of a page in the file's order; empty lines are left out. char_count: pdfium's number of characters."""
     text = textpage.get_text_range(errors="ignore")
-    offsets_match = len(text) == count  # otherwise offsets do not match pdfium's characters, and sizes are unknown
-    lines, place = [], 0
+    # If the numbers differ, an offset in `text` is not one of pdfium's, and the positions and sizes are unknown.
+    offsets_match = len(text) == char_count
+    lines, offset = [], 0
     for piece in text.splitlines(keepends=True):
-        shown = piece.strip()
-        if shown:
-            begin = place + len(piece) - len(piece.lstrip())
+        line_text = piece.strip()
+        if line_text:
+            begin = offset + len(piece) - len(piece.lstrip())
             box = textpage.get_charbox(begin, loose=True) if offsets_match else (0, 0, 0, 0)
             left, bottom, _, top = box
-            lines.append(Line(shown, round(top - bottom, 1), top, bottom, left))
-        place += len(piece)
+            lines.append(Line(line_text, round(top - bottom, 1), top, bottom, left))
+        offset += len(piece)
     return lines
 
 
@@ -130,8 +142,11 @@ class TableFinder:
         self.data, self.remaining_pages = data, MAX_TABLE_PAGES
         self.document: Any = None
 
-    def find_tables(self, number: int) -> list[tuple[tuple[float, float, float, float], list[str]]]:
-        """(box from the page's top left, rows) of the tables on a page, by its number from 0."""
+    def find_tables(self, index: int) -> list[tuple[tuple[float, float, float, float], list[str]]]:
+        """(box, rows) of each table on a page; none after MAX_TABLE_PAGES pages. index: the page's number, from 0.
+
+        The box is (left, top, right, bottom), in points from the page's top left corner.
+        """
         if self.remaining_pages <= 0:
             return []
         self.remaining_pages -= 1
@@ -141,7 +156,7 @@ class TableFinder:
         tables = []
         with suppress(Exception):  # without its tables the page still has its text
             self.document = self.document or pdfplumber.open(io.BytesIO(self.data))
-            page = self.document.pages[number]
+            page = self.document.pages[index]
             for table in page.find_tables():
                 grid = [[cell or "" for cell in row] for row in table.extract()]
                 if len(grid) > 1 and max(map(len, grid)) > 1:
@@ -151,34 +166,40 @@ class TableFinder:
 
 
 def insert_tables(lines: list[Line], tables: list[Any], height: float) -> list[Line]:
-    """The lines of a page, with the lines inside a table's box replaced by the table's rows."""
+    """The lines of a page, with the lines inside a table's box replaced by the table's rows.
+
+    tables: what `find_tables` returns for the page; height: the page's height in points.
+    """
     for (left, top, right, bottom), rows in tables:
         inside = [
-            place
-            for place, line in enumerate(lines)
+            index
+            for index, line in enumerate(lines)
             if top <= height - (line.top + line.bottom) / 2 <= bottom and left - 5 <= line.left <= right
         ]
         if inside and rows:
             table_lines = [Line(row, 0, height - top, height - bottom, left, is_row=True) for row in rows]
             replaced_lines = set(inside)
-            before = [line for place, line in enumerate(lines) if place < inside[0]]
+            before = [line for index, line in enumerate(lines) if index < inside[0]]
             lines = (
                 before
                 + table_lines
-                + [line for place, line in enumerate(lines) if place > inside[0] and place not in replaced_lines]
+                + [line for index, line in enumerate(lines) if index > inside[0] and index not in replaced_lines]
             )
     return lines
 
 
 def remove_running_titles(pages: list[list[Line]]) -> list[list[Line]]:
-    """The pages without running titles and page numbers, which are first or last lines that many pages share."""
-    edges = Counter(
+    """The pages without running titles and page numbers.
+
+    These are first or last lines that many pages share; a difference only in digits does not count.
+    """
+    edge_counts = Counter(
         edge for lines in pages for edge in {mask_digits(line.text) for line in (lines[:1] + lines[-1:])} if lines
     )
     min_pages = max(RUNNING_TITLE_PAGES, len(pages) // 3)
 
     def is_running_title(line: Line) -> bool:
-        return not line.is_row and edges[mask_digits(line.text)] >= min_pages and len(line.text) < 100
+        return not line.is_row and edge_counts[mask_digits(line.text)] >= min_pages and len(line.text) < 100
 
     kept_lines = []
     for lines in pages:
@@ -193,16 +214,18 @@ def mask_digits(text: str) -> str:
 
 
 def make_blocks(pages: list[list[Line]]) -> Iterator[Block]:
-    """Headings, paragraphs and rows. A sentence over a page break belongs to the page where it begins."""
+    """The headings, paragraphs and table rows. A sentence that continues on the next page belongs to the page where it
+    begins.
+    """
     levels = find_heading_levels(pages)
     pending: Block | None = None
     for number, lines in enumerate(pages, start=1):
         for kind, text, level in split_paragraphs(lines, levels):
             if pending is not None and kind == "text" and pending.page != number:
-                rest = SENTENCE_REST.match(text)
-                if rest and not SENTENCE_END.search(pending.text):
-                    joined_text = BROKEN_WORD.sub("", f"{pending.text}\n{rest[0]}")
-                    pending, text = Block(joined_text, page=pending.page), text[rest.end() :].strip()
+                sentence_rest = SENTENCE_REST.match(text)
+                if sentence_rest and not SENTENCE_END.search(pending.text):
+                    joined_text = BROKEN_WORD.sub("", f"{pending.text}\n{sentence_rest[0]}")
+                    pending, text = Block(joined_text, page=pending.page), text[sentence_rest.end() :].strip()
             if pending is not None:
                 yield pending
                 pending = None
@@ -215,7 +238,7 @@ def make_blocks(pages: list[list[Line]]) -> Iterator[Block]:
 
 
 def find_heading_levels(pages: list[list[Line]]) -> dict[float, int]:
-    """Size of letters -> level of heading, for sizes larger than the text's."""
+    """{size of the letters: level of the heading}, for the sizes that are clearly larger than the most frequent one."""
     sizes: Counter[float] = Counter()
     for lines in pages:
         for line in lines:
@@ -228,10 +251,14 @@ def find_heading_levels(pages: list[list[Line]]) -> dict[float, int]:
 
 
 def split_paragraphs(lines: list[Line], levels: dict[float, int]) -> Iterator[tuple[str, str, int]]:
-    """(kind, text, level) of each part of a page. Lines that are close together make a paragraph."""
+    """(kind, text, level) of each heading, paragraph and table row of a page. Lines of the same kind that are close
+    together make a paragraph or heading.
+
+    levels: what `find_heading_levels` returns.
+    """
     gaps = [a.bottom - b.bottom for a, b in pairwise(lines) if 0 < a.bottom - b.bottom < 100]
     usual_gap = median(gaps) if gaps else 0.0
-    run: list[Line] = []
+    part_lines: list[Line] = []
 
     def find_kind(line: Line) -> tuple[str, int]:
         level = levels.get(line.size, 0)
@@ -239,23 +266,23 @@ def split_paragraphs(lines: list[Line], levels: dict[float, int]) -> Iterator[tu
             return ("row" if line.is_row else "text"), 0
         return "heading", level
 
-    def join_run() -> str:
-        text = BROKEN_WORD.sub("", "\n".join(line.text for line in run))
+    def join_part() -> str:
+        text = BROKEN_WORD.sub("", "\n".join(line.text for line in part_lines))
         return BULLET.sub("- ", text) if BULLET.match(text) else text
 
     for line in lines:
-        if run:
-            last = run[-1]
-            gap = last.bottom - line.bottom
+        if part_lines:
+            line_before = part_lines[-1]
+            gap = line_before.bottom - line.bottom
             is_apart = usual_gap and (gap > 1.4 * usual_gap or gap < -usual_gap)
-            if find_kind(last) != find_kind(line) or line.is_row or is_apart or BULLET.match(line.text):
-                kind, level = find_kind(last)
-                yield kind, join_lines(join_run()) if kind == "heading" else join_run(), level
-                run = []
-        run.append(line)
-    if run:
-        kind, level = find_kind(run[-1])
-        yield kind, join_lines(join_run()) if kind == "heading" else join_run(), level
+            if find_kind(line_before) != find_kind(line) or line.is_row or is_apart or BULLET.match(line.text):
+                kind, level = find_kind(line_before)
+                yield kind, join_lines(join_part()) if kind == "heading" else join_part(), level
+                part_lines = []
+        part_lines.append(line)
+    if part_lines:
+        kind, level = find_kind(part_lines[-1])
+        yield kind, join_lines(join_part()) if kind == "heading" else join_part(), level
 
 
 def format_ranges(numbers: list[int]) -> str:

@@ -68,7 +68,7 @@ def simplify_markup(text: str) -> str:
     while start < len(lines):
         match = DIRECTIVE.match(lines[start])
         if not match or match[2] in KEPT_DIRECTIVES:
-            new_lines.append(lines[start] if match else ROLE.sub(replace_role, lines[start]))
+            new_lines.append(ROLE.sub(replace_role, lines[start]))
             start += 1
             continue
         end = find_content_end(lines, start, len(match[1]))
@@ -86,7 +86,7 @@ def replace_role(match: re.Match[str]) -> str:
 def find_content_end(lines: list[str], start: int, indent: int) -> int:
     """The index of the first line after a directive that begins at the index `start`, indented by `indent` columns.
 
-    Its lines are all that are blank or indented further.
+    Every following line that is blank or indented further belongs to the directive.
     """
     end = start + 1
     while end < len(lines) and (not lines[end].strip() or len(lines[end]) - len(lines[end].lstrip()) > indent):

@@ -1,4 +1,4 @@
-"""Workbooks (xlsx). A sheet is a section, a row a block."""
+"""Workbooks (xlsx). A sheet becomes a section, and each row of it a block."""
 
 import io
 from collections.abc import Iterable
@@ -11,11 +11,11 @@ from quorum.documents.tables import format_rows, looks_like_header
 from quorum.documents.zip_parts import open_archive
 
 MAX_CELLS = 5_000_000
-ROWS_ABOVE_NAMES = 10  # rows that may precede the names of the columns
+MAX_ROWS_ABOVE_NAMES = 10  # at most so many rows may precede the row with the names of the columns
 
 
 def read(data: bytes, name: str) -> Document:
-    """The rows of every sheet, each value after its column's name. A formula gives its last computed value."""
+    """The rows of every visible sheet, each value after its column's name. A formula gives its last computed value."""
     with open_archive(data, "xlsx") as archive:
         metadata = read_core_properties(archive)
     blocks: list[Block] = []
@@ -36,24 +36,27 @@ def read(data: bytes, name: str) -> Document:
 
 
 def read_cells(rows: Iterable[Iterable[Any]], cells_left: int) -> tuple[list[list[str]], int]:
-    """(the rows with content, as text; the number of cells that may still be read)."""
+    """(the rows with content, as text and without empty cells at their ends; how many cells may still be read).
+
+    cells_left: how many cells may be read before this call.
+    """
     grid: list[list[str]] = []
     for row in rows:
-        line = [format_cell(cell.value, getattr(cell, "number_format", "") or "") for cell in row]
-        cells_left -= len(line) + 1
+        values = [format_cell(cell.value, getattr(cell, "number_format", "") or "") for cell in row]
+        cells_left -= len(values) + 1  # 1 for the row itself, so that millions of empty rows reach the limit, too
         if cells_left < 0:
             raise Unreadable(f"more than {MAX_CELLS:,} cells")
-        while line and not line[-1]:
-            line.pop()
-        if line:
-            grid.append(line)
+        while values and not values[-1]:
+            values.pop()
+        if values:
+            grid.append(values)
     return grid, cells_left
 
 
 def make_blocks(grid: list[list[str]]) -> list[Block]:
     """The rows as blocks. Rows of a single cell above the names of the columns become text."""
     begin = 0
-    while begin < min(ROWS_ABOVE_NAMES, len(grid) - 1) and sum(map(bool, grid[begin])) == 1 < max(map(len, grid)):
+    while begin < min(MAX_ROWS_ABOVE_NAMES, len(grid) - 1) and sum(map(bool, grid[begin])) == 1 < max(map(len, grid)):
         begin += 1
     blocks_above = [Block(remove_unstorable(" ".join(filter(None, row)))) for row in grid[:begin]]
     table = [[remove_unstorable(value) for value in row] for row in grid[begin:]]
@@ -63,11 +66,15 @@ def make_blocks(grid: list[list[str]]) -> list[Block]:
 
 
 def has_column_names(table: list[list[str]]) -> bool:
+    """Whether the first row names the columns: it has two or more values, which all differ and contain a letter, or it
+    passes `looks_like_header`. A table of one row has no names.
+    """
     if len(table) < 2:
         return False
-    words = [value for value in table[0] if value]
-    all_have_letters = all(any(letter.isalpha() for letter in value) for value in words)
-    return (all_have_letters and len(words) > 1 and len(set(words)) == len(words)) or looks_like_header(table)
+    first_values = [value for value in table[0] if value]
+    all_have_letters = all(any(character.isalpha() for character in value) for value in first_values)
+    all_differ = len(set(first_values)) == len(first_values)
+    return (all_have_letters and len(first_values) > 1 and all_differ) or looks_like_header(table)
 
 
 def format_cell(value: Any, number_format: str) -> str:

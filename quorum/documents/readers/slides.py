@@ -1,4 +1,4 @@
-"""Presentations (pptx). A slide is a page."""
+"""Presentations (pptx). Each slide counts as a page."""
 
 import io
 from collections.abc import Iterator
@@ -13,7 +13,10 @@ DEFAULT_TITLES = ("", "PowerPoint Presentation", "Presentation")  # they say not
 
 
 def read(data: bytes, name: str) -> Document:
-    """Every slide's title as heading, its texts from top to bottom, its tables, and the speaker's notes."""
+    """Of every slide: the title as a heading, the texts and tables from top to bottom, and the speaker's notes.
+
+    The document's title is the one in the file's properties or, if that says nothing, the title of the first slide.
+    """
     with open_archive(data, "pptx") as archive:
         metadata = read_core_properties(archive)
     with convert_parser_errors("pptx"):
@@ -57,7 +60,7 @@ def read_slide(slide: Any, number: int) -> Iterator[Block]:
 
 
 def sort_shapes(shapes: Any) -> list[Any]:
-    """The shapes, those inside groups too, from top to bottom and from left to right."""
+    """The shapes, including those inside groups, from top to bottom and from left to right."""
     waiting_shapes, ordered_shapes = list(shapes), []
     while waiting_shapes:
         shape = waiting_shapes.pop()

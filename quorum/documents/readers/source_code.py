@@ -1,4 +1,4 @@
-"""Source code and configuration: unchanged lines, with the names of the definitions around them."""
+"""Reads files of source code or configuration. Each block keeps its lines and names the definitions around them."""
 
 import re
 
@@ -23,14 +23,15 @@ def read(data: bytes, name: str) -> Document:
 
 
 def split_code(text: str) -> list[Block]:
-    """Runs of lines, each with the names of the definitions around it.
+    """Split the text into runs of lines; each run becomes a block with the names of the definitions around it.
 
-    Only a line that begins a definition ends a run, and only its indentation is compared. So a statement after a
-    function belongs to the function's run, even if it stands at the margin.
+    Only a line that begins a definition ends a run. The definitions around the next run are this one and those earlier
+    ones that are indented less. So a statement after a function belongs to the function's run, even if it stands at
+    the margin.
     """
     blocks: list[Block] = []
     run: list[str] = []
-    definitions: list[tuple[int, str]] = []
+    definitions: list[tuple[int, str]] = []  # (indentation, name) of the definitions around the run, outermost first
 
     def finish_block() -> None:
         if any(line.strip() for line in run):

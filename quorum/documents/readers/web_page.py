@@ -10,7 +10,10 @@ CHARSET = re.compile(rb"""(?:charset|encoding)\s*=\s*["']?\s*([A-Za-z0-9_.:-]+)"
 
 
 def read(data: bytes, name: str) -> Document:
-    """The visible content of the page. The title is the page's own, else a heading of level 1 that begins the page."""
+    """The visible content of the page, with a note if its encoding was assumed.
+
+    The title is that of the element <title>, or else a heading of level 1 that begins the page.
+    """
     declared_charset = CHARSET.search(data[:2048])
     text, note = decode_text(data, declared_charset[1].decode() if declared_charset else "")
     page = read_html(text)
@@ -19,8 +22,8 @@ def read(data: bytes, name: str) -> Document:
 
 
 def split_title(page: Page) -> tuple[str, list[Block]]:
-    """(title, blocks). If the page begins with a heading of level 1, and has no title or the same title, this heading
-    is the title and is removed from the blocks.
+    """(title, blocks). If the page begins with a heading of level 1, and its <title> is empty or equal to this heading,
+    the heading is the title and is removed from the blocks.
     """
     first = page.blocks[0] if page.blocks else None
     if first and first.kind == "heading" and first.level == 1 and page.title in ("", first.text):

@@ -10,13 +10,17 @@ from quorum.documents.html_blocks import read_html
 from quorum.documents.readers.web_page import split_title
 from quorum.documents.zip_parts import open_archive
 
+# in mammoth's notation: the paragraph style, then the HTML element that it becomes
 STYLE_MAP = "p[style-name='Title'] => h1:fresh\np[style-name='Subtitle'] => p:fresh"
 DUBLIN_CORE = "{http://purl.org/dc/elements/1.1/}"
 TERMS_NAMESPACE = "{http://purl.org/dc/terms/}"
 
 
 def read(data: bytes, name: str) -> Document:
-    """Headings by style, paragraphs, lists and tables; pictures and comments are left out."""
+    """Headings (paragraphs with a heading style), paragraphs, lists and tables; pictures and comments are left out.
+
+    The title is a heading of level 1 that begins the document, else the title among the file's properties.
+    """
     with open_archive(data, "docx") as archive:
         metadata = read_core_properties(archive)
     with convert_parser_errors("docx"):
@@ -47,7 +51,7 @@ def convert_parser_errors(kind: str) -> Iterator[None]:
 
 
 def read_core_properties(archive: Any) -> dict[str, str]:
-    """Title, author and date of an Office file, if it has them."""
+    """Title, author and date of the last change (YYYY-MM-DD) of an Office file; those that it lacks are left out."""
     from lxml import etree
 
     try:

@@ -1,4 +1,4 @@
 """Compares methods: the estimate before a run; after it, the figures of each method and the recommendation.
 
-Begin with `compare.py`. This package imports quorum.graphs and the packages below it.
+Begin with `compare.py`. This package imports quorum.graphs and the packages below quorum.graphs.
 """

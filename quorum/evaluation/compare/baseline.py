@@ -113,7 +113,7 @@ def compute_race_differences(
     Their intervals hold at every moment of the race. names: the method and the baseline. A measure is left out if the
     differences cannot be scaled to [-1, 1], as the intervals require.
     """
-    asked_count = min(race.standings[name].asked for name in names)
+    asked_count = min(race.standings[name].asked_count for name in names)
     result: dict[str, Difference] = {}
     for measure in list_compared_measures():
         if measure not in scores.values or measure not in baseline_scores.values:

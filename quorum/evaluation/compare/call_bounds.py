@@ -10,8 +10,9 @@ from typing import Any
 from quorum.evaluation.run.columns import Column
 from quorum.graphs import find_method
 
-MOST_DISTINCT_ANSWERS = 5  # the most distinct answers that self_verification verifies
-# A term of a formula is "[condition] fewest..most": the calls are made only if the condition holds.
+MAX_DISTINCT_ANSWERS = 5  # self_verification samples five answers, so it verifies at most five distinct ones
+# A formula is a sum of terms such as "5", "1..2s+2" (the fewest and the most calls) or "[unknown] k*n" (calls that are
+# made only if the condition holds).
 FORMULA_TERM = re.compile(r"(?:\[[^\]]*\] *)?(?P<calls>.+)")
 OPERATORS: Mapping[type, Callable[[Any, Any], float]] = {
     ast.Add: operator.add,
@@ -35,11 +36,11 @@ def compute_call_bounds(column: Column) -> tuple[float, float]:
     context = column.context
     values = {
         "n": context.samples,
-        "k": column.top or context.k,
+        "k": column.passages_read or context.k,
         "K": context.candidates,
         "s": context.max_steps,
         "T": context.iterations,
-        "d": MOST_DISTINCT_ANSWERS,
+        "d": MAX_DISTINCT_ANSWERS,
     }
     least = most = 0.0
     for term in formula.split(" + "):

@@ -6,8 +6,8 @@ from dataclasses import replace
 from quorum.evaluation.compare.decide import Decision, decide
 from quorum.evaluation.compare.prices import Prices
 from quorum.evaluation.compare.race_budget import (
-    choose_who_may_drop_others_by_estimate,
-    choose_who_may_drop_others_by_figures,
+    restrict_dropping_by_estimate,
+    restrict_dropping_by_measured_costs,
 )
 from quorum.evaluation.compare.spending_limit import (
     JudgeSpending,
@@ -32,10 +32,10 @@ async def plan_comparison(options: Options, *, progress: ProgressCallback = igno
     """Options -> columns -> plan with its estimate. Indexes a corpus that is not indexed yet.
 
     Raises `SetupError` for a mistake in the options or the data, for a `max_cost` without known prices, and for an
-    estimate above `max_cost` (a race may have one, because it ends at the limit).
+    estimate above `max_cost` (but not for a race, because a race ends once it has cost more than `max_cost`).
     """
     estimated_plan = await add_estimate(await plan(replace(options, writes_details=True)), progress)
-    return choose_who_may_drop_others_by_estimate(estimated_plan)
+    return restrict_dropping_by_estimate(estimated_plan)
 
 
 async def compare(
@@ -71,7 +71,8 @@ async def measure_columns(
         with lock_folder(estimated_plan.folder):
             outcome = await run(estimated_plan, spending, progress, watch_race)
             asked_count = outcome.new_answers
-            while (corrected_plan := choose_who_may_drop_others_by_figures(estimated_plan, outcome)) is not None:
+            # If methods cost more than the budget, the race is run again, and these methods may no longer drop others.
+            while (corrected_plan := restrict_dropping_by_measured_costs(estimated_plan, outcome)) is not None:
                 estimated_plan = corrected_plan
                 outcome = await run(estimated_plan, spending, progress, watch_race)
                 asked_count += outcome.new_answers
@@ -84,7 +85,10 @@ async def measure_columns(
 
 
 def sum_spending(spending: LimitedSpending, judge: Judge | None, earlier_spending: TotalSpent | None) -> TotalSpent:
-    """The total spending in the folder. What the judge, or an earlier judge, spent is counted separately."""
+    """The total spending in the folder, of this run and earlier ones.
+
+    The key "judge" holds what the judge, or the judge of an earlier run, has spent; the other keys do not include it.
+    """
     spent, judge_total = spending.total(), earlier_spending and earlier_spending.get("judge")
     if judge is not None and isinstance(judge.spending, LimitedSpending):
         judge_total = judge.spending.total()

@@ -31,12 +31,12 @@ from quorum.evaluation.run.columns import Column
 from quorum.evaluation.run.result_files import write_json
 from quorum.evaluation.run.score import Scores
 
-FEWEST_QUESTIONS_TO_CROSS_FIT = 20  # each half of fewer questions would be too small to choose a method on it
+FEWEST_QUESTIONS_TO_CROSS_FIT = 20  # with fewer, half of the questions are too few to choose a method
 
 
 @dataclass(frozen=True)
 class Decision:
-    """Everything that a report shows. spent: the actual spending in this folder, over all runs."""
+    """Everything that a report shows. spent: the actual spending of all runs in this folder of results."""
 
     scores: Scores
     figures: list[MethodFigures]
@@ -68,7 +68,9 @@ class Decision:
 def cross_fit(
     scores_by_column: Mapping[str, ColumnScores], measure: str, names: Sequence[str], shared_ids: Sequence[str]
 ) -> float | None:
-    """The cross-fitted score of the best column; None with one column or too few questions."""
+    """The score of the best of the columns `names` when it is chosen on one half of the questions and scored on the
+    other (see `quorum.algorithms.cross_fit`); None with one column or too few questions.
+    """
     if len(names) < 2 or len(shared_ids) < FEWEST_QUESTIONS_TO_CROSS_FIT:
         return None
     values = np.array([scores_by_column[name].get_values(measure, shared_ids) for name in names]).T
@@ -76,11 +78,14 @@ def cross_fit(
     return round(compute_cross_fitted_score(values), 6) if len(values) >= FEWEST_QUESTIONS_TO_CROSS_FIT else None
 
 
-def describe_cross_fit(best: float, cross_fitted: float) -> str:
-    """The sentence that states the cross-fitted score, and its difference from the best column's score."""
+def describe_cross_fit(best_score: float, cross_fitted_score: float) -> str:
+    """The sentence that states the cross-fitted score, and how far it is from `best_score`, the best column's score on
+    all questions.
+    """
     return (
         "Chosen on one half of the questions and scored on the other, the best method has "
-        f"{format_percent(cross_fitted)} ({format_points(cross_fitted - best)}): the figure to expect on new questions."
+        f"{format_percent(cross_fitted_score)} ({format_points(cross_fitted_score - best_score)}): the figure to "
+        "expect on new questions."
     )
 
 
@@ -101,6 +106,8 @@ def describe_cascade(scores: Scores) -> list[str]:
 
 def decide(scores: Scores, spent: TotalSpent) -> Decision:
     """Make the decision; writes recommendation.json and, if a column states a confidence, uncertainty.json."""
+    # right_measure: how right an answer is; measure: what the columns are compared by, which is the worth if a wrong
+    # answer has a cost.
     right_measure, scores_by_column = scores.measures[0], scores.scores_by_column
     race, options = scores.race, scores.plan.options
     measure, comparisons = right_measure, scores.comparisons
@@ -117,40 +124,44 @@ def decide(scores: Scores, spent: TotalSpent) -> Decision:
     ]
     recommendation = recommend_method(figures, scores_by_column, measure, options.budget, race, options.wrong_cost)
     compared_figures = [figure for figure in figures if figure.n and (race is None or not race.is_dropped(figure.name))]
-    within_budget = {
+    costs_within_budget = {
         figure.name: get_cost_or_zero(figure, recommendation.unit)
         for figure in compared_figures
         if is_within_budget(figure, options.budget)
     }
     choices = (
-        choose_at_wrong_costs(scores_by_column, right_measure, within_budget, shared_ids)
-        if recommendation.best is not None and len(within_budget) > 1
+        choose_at_wrong_costs(scores_by_column, right_measure, costs_within_budget, shared_ids)
+        if recommendation.best is not None and len(costs_within_budget) > 1
         else []
     )
     recommendation = replace(recommendation, choices_at_wrong_costs=tuple(choices))
+    # The first sentence is the recommendation itself.
     recommendation.sentences[1:1] = describe_baseline(recommendation, comparisons)
     if race is not None:
-        opening = [] if race.finished else [describe_open_race(race, options.max_cost)]
-        place = 0 if opening else 1
-        recommendation.sentences[place:place] = [*opening, *describe_race(race, recommendation.best)]
-    cross_fitted = None
+        headline = [] if race.finished else [describe_open_race(race, options.max_cost)]
+        place = 0 if headline else 1
+        recommendation.sentences[place:place] = [*headline, *describe_race(race, recommendation.best)]
+    cross_fitted_score = None
     if race is None or race.finished:
-        cross_fitted = cross_fit(scores_by_column, measure, [figure.name for figure in compared_figures], shared_ids)
-    best = max((figure.quality for figure in compared_figures), default=0.0)
-    added_sentences = [] if cross_fitted is None else [describe_cross_fit(best, cross_fitted)]
+        compared_names = [figure.name for figure in compared_figures]
+        cross_fitted_score = cross_fit(scores_by_column, measure, compared_names, shared_ids)
+    best_score = max((figure.quality for figure in compared_figures), default=0.0)
+    added_sentences = [] if cross_fitted_score is None else [describe_cross_fit(best_score, cross_fitted_score)]
     added_sentences += [sentence] if (sentence := describe_choices(choices)) else []
-    place = len(recommendation.sentences) - any(figure.errors for figure in figures)  # failures come last
+    # The sentence about failed answers stays the last one.
+    place = len(recommendation.sentences) - any(figure.errors for figure in figures)
     recommendation.sentences[place:place] = [*added_sentences, *describe_cascade(scores)]
     race_json = {} if race is None else {"race": race.to_json()}
     write_json(
-        scores.folder / "recommendation.json", {**to_json(recommendation), "cross_fitted": cross_fitted, **race_json}
+        scores.folder / "recommendation.json",
+        {**to_json(recommendation), "cross_fitted": cross_fitted_score, **race_json},
     )
     return Decision(scores, figures, recommendation, spent, write_calibrations(scores, right_measure))
 
 
 def write_calibrations(scores: Scores, measure: str) -> dict[str, Calibration]:
-    """How well each column's confidence predicts right answers; writes uncertainty.json, if a column
-    states a confidence.
+    """Write uncertainty.json if the answers of a column state a confidence. Returns, for each such column, how well the
+    confidence predicts right answers.
     """
     calibrations_found = {
         name: calibrate_column(column_scores, measure) for name, column_scores in scores.scores_by_column.items()

@@ -18,13 +18,13 @@ def describe_race(race: RaceResult, best: str | None) -> list[str]:
     if not race.dropped_standings:
         return ["The race dropped no method."] if race.finished else []
     dropped_methods = [
-        f"{standing.method} after {standing.asked:,} of {race.question_count:,} questions"
+        f"{standing.method} after {standing.asked_count:,} of {race.question_count:,} questions"
         for standing in race.dropped_standings
     ]
-    saved_words = f", which saved {format_percent(race.saved_share, 0)} of the answers" if race.finished else ""
+    savings_text = f", which saved {format_percent(race.saved_share, 0)} of the answers" if race.finished else ""
     dropped_of_all = f"{len(race.dropped_standings)} of {len(race.standings)} methods"
     return [
-        f"The race dropped {dropped_of_all}{saved_words}: {join_and_shorten_names(dropped_methods)}.",
+        f"The race dropped {dropped_of_all}{savings_text}: {join_and_shorten_names(dropped_methods)}.",
         describe_promise(race, best),
     ]
 
@@ -41,7 +41,7 @@ def describe_promise(race: RaceResult, best: str | None) -> str:
 
 
 def describe_open_race(race: RaceResult, limit: float | None) -> str:
-    """The headline of a race that ended before its survivors were asked all questions. limit: the --max-cost, if any."""
+    """The headline of a race that ended before its survivors were asked all questions. limit: --max-cost, if given."""
     stop_reason = "before its end" if limit is None else f"at the limit of ${limit:g}"
     opening = f"The race stopped {stop_reason}, after {race.settled_count:,} of {race.question_count:,} questions"
     names = join_and_shorten_names(race.survivors)

@@ -16,7 +16,7 @@ from quorum.evaluation.compare.recommendation import ALPHA, MethodFigures, Recom
 
 
 def describe_baseline(recommendation: Recommendation, comparisons: Sequence[Comparison]) -> list[str]:
-    """The difference between the best method and the baseline, in a sentence."""
+    """A list with one sentence, the difference between the best method and the baseline; empty if there is none."""
     for comparison in comparisons:
         difference = comparison["methods"].get(str(recommendation.best), {}).get(recommendation.measure)
         if difference is not None:
@@ -38,19 +38,24 @@ def describe_recommendation(
     *,
     dropped_methods: Sequence[str],
 ) -> list[str]:
-    """The recommendation as sentences. dropped_methods: the names of the methods that a race dropped."""
-    by_name = {method.name: method for method in figures}
-    best = by_name[str(recommendation.best)]
+    """The recommendation as sentences.
+
+    figures: of all methods; within_budget: of those that the recommendation may choose; differences: {name: difference
+    from the best method}, without differences that were not tested; dropped_methods: the names of the methods that a
+    race dropped.
+    """
+    figures_by_name = {method.name: method for method in figures}
+    best = figures_by_name[str(recommendation.best)]
     is_only_method = len(within_budget) == 1 and len(differences) == 0
     sentences = [
         describe_headline(
-            recommendation, by_name, is_only_method=is_only_method, race_dropped_methods=bool(dropped_methods)
+            recommendation, figures_by_name, is_only_method=is_only_method, race_dropped_methods=bool(dropped_methods)
         )
     ]
-    sentences += describe_equals(recommendation, by_name, differences)
+    sentences += describe_equals(recommendation, figures_by_name, differences)
     if recommendation.budget and len(within_budget) == 1 and not dropped_methods:
         sentences.append("No other method keeps within the limit.")
-    sentences += describe_worse(best, differences)
+    sentences += describe_worse(differences)
     # A dropped method may be within the budget, and its mean is over fewer questions.
     comparable_methods = [method for method in figures if method.name not in dropped_methods]
     sentences += describe_beyond_budget(best, comparable_methods, within_budget)
@@ -59,15 +64,15 @@ def describe_recommendation(
 
 def describe_headline(
     recommendation: Recommendation,
-    by_name: Mapping[str, MethodFigures],
+    figures_by_name: Mapping[str, MethodFigures],
     *,
     is_only_method: bool,
     race_dropped_methods: bool,
 ) -> str:
-    """The recommended method, its score and its cost. A method is called best only if it differs significantly from all
-    others.
+    """The recommended method, its score and its cost, in a sentence. The method is called best only if all other
+    methods within the budget are significantly worse.
     """
-    method = by_name[str(recommendation.cheapest)]
+    method = figures_by_name[str(recommendation.cheapest)]
     limit = f" within {describe_budget(recommendation.budget)}" if recommendation.budget else ""
     if recommendation.equal_methods:
         claim = (
@@ -86,16 +91,19 @@ def describe_headline(
 
 
 def describe_equals(
-    recommendation: Recommendation, by_name: Mapping[str, MethodFigures], differences: Mapping[str, Difference]
+    recommendation: Recommendation, figures_by_name: Mapping[str, MethodFigures], differences: Mapping[str, Difference]
 ) -> list[str]:
-    """The method with the highest mean, the methods that do not differ significantly from it, how many questions would
-    show a difference, and what the cheapest saves.
+    """The method with the highest mean, and the methods that do not differ significantly from it, each with the number
+    of questions that would make its difference significant. A second sentence says what share of the best method's cost
+    the cheapest of these methods takes.
+
+    If all other methods are significantly worse, there is only a sentence that says so.
     """
     if not recommendation.equal_methods:
         return ["Every other method is significantly worse (p < 0.05, corrected)."] if differences else []
-    best = by_name[str(recommendation.best)]
+    best = figures_by_name[str(recommendation.best)]
     parts = []
-    for name in sorted(recommendation.equal_methods, key=lambda name: -by_name[name].quality):
+    for name in sorted(recommendation.equal_methods, key=lambda name: -figures_by_name[name].quality):
         needed = differences[name]["questions_needed"]
         enough = f"; about {needed:,} questions would be enough" if needed else ""
         parts.append(f"{name} ({format_points(differences[name]['difference'])}{enough})")
@@ -104,7 +112,7 @@ def describe_equals(
         highest_mean = f"{best.name} also has the highest mean"
     sentences = [f"{highest_mean}; these questions do not distinguish it from {join_and_shorten_names(parts)}."]
     if recommendation.cheapest != best.name:
-        cheapest = by_name[str(recommendation.cheapest)]
+        cheapest = figures_by_name[str(recommendation.cheapest)]
         share = (
             get_cost_or_zero(cheapest, recommendation.unit) / get_cost_or_zero(best, recommendation.unit)
             if get_cost_or_zero(best, recommendation.unit)
@@ -115,7 +123,10 @@ def describe_equals(
     return sentences
 
 
-def describe_worse(best: MethodFigures, differences: Mapping[str, Difference]) -> list[str]:
+def describe_worse(differences: Mapping[str, Difference]) -> list[str]:
+    """A list with one sentence, the methods that are significantly worse than the best, the nearest to it first. It is
+    empty if there is none, or if all are worse: then `describe_equals` says so.
+    """
     worse = {name: difference for name, difference in differences.items() if difference["p_holm"] < ALPHA}
     if not worse or len(worse) == len(differences):
         return []
@@ -130,7 +141,9 @@ def describe_worse(best: MethodFigures, differences: Mapping[str, Difference]) -
 def describe_beyond_budget(
     best: MethodFigures, figures: Sequence[MethodFigures], within_budget: Sequence[MethodFigures]
 ) -> list[str]:
-    """The sentence about a better method that exceeds the budget."""
+    """A list with one sentence, the best of the methods that exceed the budget and have a higher mean than `best`;
+    empty if there is none.
+    """
     names = {method.name for method in within_budget}
     better_methods = [
         method for method in figures if method.n and method.name not in names and method.quality > best.quality
@@ -152,7 +165,10 @@ def describe_none_within_budget(
         return ["No method answered any question.", *describe_failures(figures)]
     sentences = [f"No method keeps within {describe_budget(recommendation.budget)}."]
     if "cost" in recommendation.budget and any(method.cost is None for method in answering_methods):
-        sentences.append("A model without a price cannot keep a limit on cost; give its price with --prices FILE.")
+        sentences.append(
+            "A method whose model has no price is never within a limit on cost; "
+            "give the model's price with --prices FILE."
+        )
     best = max(answering_methods, key=lambda method: method.quality)
     sentences.append(
         f"Without the limit {best.name} has the highest mean: {recommendation.measure_name} "
@@ -163,11 +179,12 @@ def describe_none_within_budget(
 
 
 def describe_failures(figures: Sequence[MethodFigures]) -> list[str]:
+    """A list with one sentence, how many answers of each method failed; empty if none failed."""
     with_failures = sorted((method for method in figures if method.errors), key=lambda method: -method.errors)
     if not with_failures:
         return []
     failure_counts = join_and_shorten_names([f"{method.errors:,} of {method.name}" for method in with_failures])
     return [
-        f"Answers that failed count neither as right nor as wrong: {failure_counts}; run the same command again to get "
-        "them."
+        f"Answers that failed count neither as right nor as wrong: {failure_counts}; run the same command again to "
+        "ask these questions again."
     ]

@@ -83,7 +83,7 @@ def find_anytime_interval(name: str, scores: ColumnScores, measure: str, race: R
     worth = dict(zip(scores.ids, scores.values[WORTH_MEASURE], strict=True))
     # `compute_anytime_interval` takes values between -1 and 1.
     rescaled_worth = {id_: 2 * (value - 1) / worth_range + 1 for id_, value in worth.items() if not np.isnan(value)}
-    low, high = race.compute_anytime_interval(rescaled_worth, standing.asked)
+    low, high = race.compute_anytime_interval(rescaled_worth, standing.asked_count)
     return 1 + worth_range * (low - 1) / 2, 1 + worth_range * (high - 1) / 2
 
 

@@ -7,17 +7,22 @@ from quorum.evaluation.compare.recommendation import COST_UNIT_NAMES, MethodFigu
 
 
 def describe_quality(method: MethodFigures) -> str:
-    """'71.0% [62.0%, 80.0%]'."""
+    """The quality with its interval: '71.0% [62.0%, 80.0%]'."""
     return f"{format_percent(method.quality)} [{format_percent(method.low)}, {format_percent(method.high)}]"
 
 
 def describe_budget(budget: Mapping[str, float]) -> str:
-    parts = [f"${most:g}" if unit == "cost" else f"{most:,g} {COST_UNIT_NAMES[unit]}" for unit, most in budget.items()]
+    """A budget, {unit: limit per question}: '$0.01 and 3 calls a question'."""
+    parts = [
+        f"${limit:g}" if unit == "cost" else f"{limit:,g} {COST_UNIT_NAMES[unit]}" for unit, limit in budget.items()
+    ]
     return f"{join_names(parts)} a question"
 
 
 def describe_costs(method: MethodFigures) -> str:
-    """'3.2 calls, 1,240 tokens, $0.0004, 1.20 s (p95)'."""
+    """The costs per question: '3.2 calls, 1,240 tokens, $0.000412, 1.20 s (p95)'. Dollars that are 0 or unknown are
+    left out.
+    """
     cost = [] if method.cost is None or not method.cost else [format_dollars(method.cost)]
     return ", ".join(
         [f"{method.calls:.1f} calls", f"{method.tokens:,.0f} tokens", *cost, f"{method.seconds:.2f} s (p95)"]
@@ -25,7 +30,7 @@ def describe_costs(method: MethodFigures) -> str:
 
 
 def format_dollars(value: float) -> str:
-    """Dollars with at least cents and at least three significant digits: $12.34, $1.23, $0.000412."""
+    """Dollars with at least two decimals and at least three significant digits: $12.34, $1.23, $0.000412; $0 for 0."""
     if not value:
         return "$0"
     digits = max(2, 2 - math.floor(math.log10(abs(value))))
@@ -42,8 +47,9 @@ def format_percent(share: float, digits: int = 1) -> str:
     return f"{100 * share:.{digits}f}%"
 
 
-def format_points(share: float) -> str:
-    points = round(100 * share, 1) + 0.0
+def format_points(difference: float) -> str:
+    """A difference of two shares, in percentage points: '+3.0 points'; 'no difference' if it rounds to 0."""
+    points = round(100 * difference, 1) + 0.0
     return f"{points:+.1f} points" if points else "no difference"
 
 
@@ -52,12 +58,14 @@ def format_p(p: float) -> str:
 
 
 def join_names(parts: Sequence[str]) -> str:
-    """'a', 'a and b', 'a, b and c'."""
+    """One or more names as a list in words: 'a', 'a and b', 'a, b and c'."""
     return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}"
 
 
 def join_and_shorten_names(parts: Sequence[str], most: int = 5) -> str:
-    """All names if they are at most `most`; else the first ones, and how many more the table of the report shows."""
+    """All names if there are at most `most`; else the first `most` - 1 of them, and how many more there are: 'a, b, c,
+    d and 2 more (see the table)', which means the report's table.
+    """
     if len(parts) <= most:
         return join_names(parts)
     return f"{', '.join(parts[: most - 1])} and {len(parts) - most + 1} more (see the table)"

@@ -1,4 +1,7 @@
-"""Prices of model calls, from a table that the user can extend. A model that is not listed has no price."""
+"""Prices of model calls, from a table that the user can extend.
+
+A model that is not listed has no price, except that models that run in this process are free.
+"""
 
 import json
 import re
@@ -47,7 +50,9 @@ class Prices:
         self.table = read_table(BUILT_IN_PRICES) | (read_table(file) if file is not None else {})
 
     def find_price(self, model: Any) -> Price | None:
-        """The price of a model; None for a model that is not in the table, or that is given as an object."""
+        """The price of a model; None for a model given as an object. A model that the table does not list is free if it
+        runs in this process; otherwise it has no price, None.
+        """
         if not isinstance(model, str):
             return None
         name = read_spec(model).text
@@ -72,14 +77,15 @@ class Prices:
 
 def check_limit(cost: float | None, max_cost: float | None, *, basis: str = "", instead: str) -> None:
     """Raises `SetupError` if the estimate is above the limit, or if there is a limit but no price. basis: what the
-    estimate is based on; instead: what would cost less.
+    estimate is based on, such as " even if every draft is kept"; instead: what to do at a lower cost, such as "ask for
+    fewer questions with --n".
     """
     if max_cost is None:
         return
     if cost is None:
         raise SetupError(
-            f"A limit of ${max_cost:g} is given, but a model has no price; add it to a table with --prices FILE, or "
-            "leave --max-cost out."
+            f"A limit of ${max_cost:g} is given, but a model has no price; write its price into a table and give "
+            "the table with --prices FILE, or leave --max-cost out."
         )
     if cost > max_cost:
         raise SetupError(

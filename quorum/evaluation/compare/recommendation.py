@@ -12,13 +12,16 @@ COST_UNIT_NAMES = {"calls": "calls", "tokens": "tokens", "cost": "dollars", "sec
 
 @dataclass(frozen=True)
 class MethodFigures:
-    """One method in numbers. quality: the mean of the deciding measure in 0..1, with its interval; with a cost of wrong
-    answers, the mean worth in -cost..1. Per question, for the method alone: calls, tokens (in and out), dollars (None:
-    no price), seconds (95th percentile).
+    """One method in numbers.
 
-    n: how many questions count for quality: those that all methods answered; for a method that a race dropped, those
-    that it answered itself. errors: questions on which this method failed; right, wrong, unknown: how the answers to
-    the n questions divide, in shares.
+    name: the method with its settings. quality: the mean of the deciding measure, in 0..1; with a cost of wrong
+    answers, the mean worth, in -cost..1. low, high: the interval of the quality. n: how many questions count for the
+    quality: those that all methods answered; for a method that a race dropped, those that it answered itself. errors:
+    how many questions the method failed on. right, wrong, unknown: the shares of the answers to the n questions that
+    are right, wrong and "unknown".
+
+    The costs are per question, as if this method alone were run: calls; tokens (input and output); cost: dollars, None
+    without a price; seconds: the 95th percentile.
     """
 
     name: str
@@ -36,7 +39,7 @@ class MethodFigures:
     unknown: float = 0.0
 
     def get_cost(self, unit: str) -> float | None:
-        """The method's cost in a unit of the budget; None if its models have no price."""
+        """The method's cost per question. unit: one of COST_UNIT_NAMES. None for "cost" (dollars) without a price."""
         value: float | None = getattr(self, unit)
         return value
 
@@ -45,14 +48,16 @@ class MethodFigures:
 class Recommendation:
     """Which method to use, and why.
 
-    measure: the deciding measure; best: the method with the highest mean within the budget, None if no method that
-    answered is within it, or if a race has not ended and more than one method is left; equal_methods: methods within
-    the budget that do not differ significantly from the best (p_holm >= 0.05), cheapest first; without a best, those
-    that are left in the race; cheapest: the cheapest of `best` and `equal_methods`, None without a best; pareto_front:
-    from the cheapest to the best; unit: the unit of cost for `cheapest` and `pareto_front`, "cost" (dollars) or
-    "tokens"; comparison: of the methods with the best; sentences: the recommendation in words, the most important
-    first. wrong_cost: what a wrong answer costs, where a right one is worth 1; choices_at_wrong_costs: the
-    recommendations at other costs of a wrong answer.
+    measure: the deciding measure. budget: {unit: limit per question}; a unit is one of COST_UNIT_NAMES. best: of the
+    methods within the budget, the one with the highest quality; None if no method that answered is within the budget,
+    or if a race has not ended and more than one method is left. equal_methods: the other methods within the budget that
+    do not differ significantly from the best (p_holm >= 0.05), cheapest first; if an unfinished race leaves no best,
+    the methods within the budget that are still in the race. cheapest: the cheapest of `best` and `equal_methods`; None
+    without a best. pareto_front: the methods on the Pareto front of quality and cost, from the cheapest to the best.
+    unit: the unit of cost for `cheapest` and `pareto_front`, "cost" (dollars) or "tokens". comparison: the
+    comparison of the methods with the best. sentences: the recommendation in words, the most important sentence first.
+    wrong_cost: how many right answers a wrong answer costs. choices_at_wrong_costs: the recommendations at other costs
+    of a wrong answer.
     """
 
     measure: str
@@ -74,5 +79,5 @@ class Recommendation:
 
 
 def get_cost_or_zero(method: MethodFigures, unit: str) -> float:
-    """The method's cost in a unit of the budget; 0 if its models have no price."""
+    """The method's cost per question. unit: one of COST_UNIT_NAMES. 0 for "cost" (dollars) without a price."""
     return method.get_cost(unit) or 0.0

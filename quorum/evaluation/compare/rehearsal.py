@@ -1,6 +1,6 @@
 """A rehearsal: a column answers a question with the embedded reader in place of a chat model.
 
-The column sends the same prompts over the real passages, at no cost.
+The column sends the prompts that it would send to the chat model, with the real passages, at no cost.
 """
 
 from dataclasses import dataclass, replace
@@ -40,18 +40,23 @@ PROMPTS_WITH_SHORT_REPLIES = (  # how the names of these prompts begin
 
 @dataclass
 class RehearsedCall:
-    """One call of a rehearsal: the prompt's name, a key that identifies the call, the tokens a chat model would use."""
+    """One call of a rehearsal, as the comparison would make it.
+
+    key: equal for calls that the comparison would send only once. input_tokens, output_tokens: what the comparison's
+    model would use.
+    """
 
     prompt_name: str
     key: str
     input_tokens: float = 0.0
     output_tokens: float = 0.0
-    is_by_embedded_reader: bool = False  # its replies are real; the replies of other models are only estimated
-    may_need_shortening: bool = False  # if a chat model's reply is wordy, it is asked once more for a short one
+    # Whether the comparison sends this call, too, to the embedded reader: then output_tokens is exact, else a guess.
+    is_by_embedded_reader: bool = False
+    may_need_shortening: bool = False  # if a chat model's reply is wordy, the model is asked once more for a short one
 
 
 class CallRecorder(AsyncCallbackHandler):
-    """Collects the calls of one column for one question."""
+    """Collects the calls of one column for one question. context: the context with which the comparison will ask."""
 
     def __init__(self, context: Context) -> None:
         self.context = context
@@ -71,7 +76,7 @@ class CallRecorder(AsyncCallbackHandler):
         model = find_model_of_prompt(prompt_name, self.context)
         text = "\n".join(str(message.text) for message in messages[0])
         decoding = (self.context.temperature, self.context.top_p, self.context.seed)
-        number = len(self.calls) if self.context.temperature else 0  # two samples of one prompt are two calls
+        number = len(self.calls) if self.context.temperature else 0  # two samples of one prompt get two keys
         key = sha256(f"{model}\n{decoding}\n{number}\n{text}".encode("utf-8", "replace")).hexdigest()
         is_by_reader = model == "embedded"
         may_need_shortening = (
@@ -92,16 +97,20 @@ class CallRecorder(AsyncCallbackHandler):
 
 
 def guess_reply_tokens(prompt_name: str) -> float:
+    """The tokens that a chat model's reply to the prompt is assumed to have."""
     return SHORT_REPLY_TOKENS if prompt_name.startswith(PROMPTS_WITH_SHORT_REPLIES) else LONG_REPLY_TOKENS
 
 
 def has_only_embedded_models(context: Context) -> bool:
-    """Whether the model is the embedded reader, the verifier too, if there is one, and no other chat model filters."""
+    """Whether the embedded reader is the only chat model: as the model, as the verifier and as the context filter."""
     return context.model == "embedded" and context.verifier in (None, "embedded") and not has_other_chat_filter(context)
 
 
 def has_other_chat_filter(context: Context) -> bool:
-    """Whether the context filter is a chat model other than the embedded reader, such as "llm:openai:NAME"."""
+    """Whether the context filter names a chat model other than the embedded reader, such as "llm:openai:NAME".
+
+    "llm" without a name is the context's own model.
+    """
     kind, _, name = (context.context_filter or "").partition(":")
     return kind == "llm" and name not in ("", "embedded")
 
@@ -111,8 +120,8 @@ async def rehearse_method(
 ) -> list[RehearsedCall]:
     """The calls that a column makes for a question, with the embedded reader in place of a chat model.
 
-    spending: counts the calls if the column uses the embedded model: these calls are real, and the evaluation later
-    finds their replies in the journal.
+    spending: a callback that counts the calls if the column uses no chat model but the embedded reader: these calls are
+    real, and the evaluation later finds their replies in the journal.
     """
     context = column.make_context(task)
     recorder = CallRecorder(context)
@@ -120,12 +129,13 @@ async def rehearse_method(
         [recorder] if spending is None or not has_only_embedded_models(context) else [recorder, spending]
     )
     if not has_only_embedded_models(context):
+        # The method filco filters also if the user chose no filter. "llm" without a name is the context's own model.
         filter_name = get_filter_spec(context) if column.method == "filco" else context.context_filter or ""
         context = replace(
             context,
             model="embedded",
             verifier=None,
-            answer_type="short",  # the embedded reader refuses labels; the prompts have the same length
+            answer_type="short",  # the embedded reader refuses labels; the prompts for short answers are about as long
             context_filter="llm" if filter_name.startswith("llm") else context.context_filter,
         )
     try:
@@ -143,7 +153,9 @@ async def rehearse_method(
 
 
 def add_missing_calls(calls: list[RehearsedCall], fewest_calls: float) -> list[RehearsedCall]:
-    """The calls of a failed answer; its last call is repeated until there are as many as the method makes at least."""
+    """The calls of a failed answer, completed to `fewest_calls`, the fewest that the method makes: the last call is
+    repeated as often as needed. If there is no call at all, the list stays empty.
+    """
     return calls + [
         replace(calls[-1], key=f"{calls[-1].key} {number}") for number in range(len(calls), int(fewest_calls)) if calls
     ]

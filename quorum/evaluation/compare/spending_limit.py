@@ -16,8 +16,11 @@ from quorum.evaluation.run.spending import LimitReachedError, ModelSpending, Spe
 
 
 class TotalSpent(TypedDict):
-    """The counts of calls and searches. searches: how many the methods requested; searches_made: how many were really
-    made. cost: dollars, null if a model has no price. judge: the judge's spending, not included in the rest.
+    """What all runs in a folder have spent together.
+
+    models: for each model, the number of its calls and of their tokens. searches: how many searches the methods
+    requested; searches_made: how many of them were made; the others shared a result. cost: dollars, None if a model has
+    no price. judge: the judge's spending, which the other keys do not include.
     """
 
     models: dict[str, dict[str, int]]
@@ -29,12 +32,14 @@ class TotalSpent(TypedDict):
 
 class LimitedSpending(ModelSpending):
     """Counts spending by model, on top of earlier runs of the same comparison. Once this run has spent more than
-    `limit` dollars, the next call is refused. rehearsal_usage: by model, the calls and tokens that the estimate has
-    used (see `quorum.evaluation.run.plan.Plan`).
+    `limit` dollars, the next call is refused.
+
+    rehearsal_usage: by model, the calls and tokens that the estimate has used (see `quorum.evaluation.run.plan.Plan`).
+    They count in the total, but not against the limit. The attribute `cost` holds the dollars of this run.
     """
 
     raise_error = True  # a refused call ends the run
-    run_inline = False  # else LangChain would not await the other handlers after a refused call
+    run_inline = False  # with True, LangChain would not await the other handlers after a refused call
 
     def __init__(
         self,
@@ -50,7 +55,7 @@ class LimitedSpending(ModelSpending):
         self.searches_made = earlier_spending["searches_made"] if earlier_spending else 0
         for name, counts in (rehearsal_usage or {}).items():
             self.add(name, counts)
-        self.cost = 0.0  # the rehearsal is free
+        self.cost = 0.0  # what the rehearsal has used does not count against the limit
 
     async def on_chat_model_start(
         self,
@@ -74,7 +79,7 @@ class LimitedSpending(ModelSpending):
             )
 
     def count_dollars(self) -> float:
-        """The dollars of this run, which count against the limit."""
+        """The dollars that count against the limit: those that this run has spent."""
         return self.cost
 
     def add(self, model: str, counts: Mapping[str, int]) -> None:
@@ -87,7 +92,7 @@ class LimitedSpending(ModelSpending):
         self.check_limit()
 
     def total(self) -> TotalSpent:
-        """Total spending, of this run and earlier runs."""
+        """The spending of this run and the earlier runs together."""
         costs = [compute_cost_of_usage(name, counts, self.prices) for name, counts in self.usage_by_model.items()]
         known_costs = [cost for cost in costs if cost is not None]
         cost = sum(known_costs) if len(known_costs) == len(costs) else None
@@ -97,18 +102,18 @@ class LimitedSpending(ModelSpending):
 
 
 class JudgeSpending(LimitedSpending):
-    """Counts the judge's spending separately; judge and methods share one limit."""
+    """Counts the judge's spending separately. The dollars of the judge and of the methods count against one limit."""
 
-    def __init__(self, methods: LimitedSpending, earlier_spending: TotalSpent | None = None) -> None:
-        super().__init__(methods.prices, methods.limit, earlier_spending)
-        self.methods = methods
+    def __init__(self, methods_spending: LimitedSpending, earlier_spending: TotalSpent | None = None) -> None:
+        super().__init__(methods_spending.prices, methods_spending.limit, earlier_spending)
+        self.methods_spending = methods_spending
 
     def count_dollars(self) -> float:
-        return self.cost + self.methods.cost
+        return self.cost + self.methods_spending.cost
 
 
 def compute_cost_of_usage(model: str, counts: Mapping[str, int], prices: Prices) -> float | None:
-    """Dollars for the tokens that one model used."""
+    """Dollars for the tokens that one model used; None if the model has no price."""
     price = prices.find_price(model)
     return (
         None
@@ -118,7 +123,7 @@ def compute_cost_of_usage(model: str, counts: Mapping[str, int], prices: Prices)
 
 
 def read_spent(folder: Path) -> TotalSpent | None:
-    """The content of spent.json: what earlier runs in this folder spent; None if there is none."""
+    """The content of spent.json: what earlier runs in this folder spent; None if there is no such file."""
     path = folder / "spent.json"
     if not path.exists():
         return None
@@ -128,6 +133,6 @@ def read_spent(folder: Path) -> TotalSpent | None:
 
 
 def write_spent(folder: Path, spent: TotalSpent) -> None:
-    """Write spent.json."""
+    """Write spent.json, if the folder exists."""
     if folder.is_dir():
         write_json(folder / "spent.json", spent)

@@ -1,4 +1,7 @@
-"""Finds a confidence threshold from recorded results, with a guarantee: above it, few answers are wrong."""
+"""Finds a confidence threshold from recorded results, with a promise: few answers that reach the threshold are wrong.
+
+The promise holds with a given probability (see `quorum.algorithms.abstention`).
+"""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,7 +15,7 @@ from quorum.core.text import format_count
 from quorum.evaluation.decisions.recorded_results import RecordedResults, check_method
 from quorum.evaluation.run.result_files import write_json
 
-# A run with other values of these settings may still use the calibration file.
+# A calibration file may be used even if these settings have changed since the recorded run.
 CHANGEABLE_SETTINGS = {"answer_type", "calibration"}
 
 
@@ -34,44 +37,47 @@ class CalibratedMethod:
 def calibrate_methods(
     results: RecordedResults, wrong_at_most: float, error: float, method: str | None = None
 ) -> list[CalibratedMethod]:
-    """The thresholds of the named method, or of every method that states a confidence.
+    """Calibrate the given method or, if `method` is None, every method that states a confidence.
 
-    The method that answers the most questions comes first.
+    The method that answers the most questions at its threshold comes first; methods without a threshold come last.
 
-    error: the probability that a promise fails, divided equally among the methods. Raises `SetupError` if
-    the measure is not right-or-wrong, or no method states a confidence.
+    wrong_at_most: the largest share of wrong answers that is promised. error: the largest allowed probability that any
+    of the promises is not kept; each method gets an equal part of it. Raises `SetupError` if the measure has more
+    values than right and wrong, if no method states a confidence, or if the questions are too few for any promise.
     """
     if not results.is_right_or_wrong:
         raise SetupError(
             f"A share of wrong answers needs a measure that says right or wrong, and {results.measure} does not; name "
-            "another with --measure, or compare with a --judge."
+            "another with --measure, or run quorum compare again with --judge."
         )
     names = [check_method(results, method)] if method else list(results.methods)
-    with_confidence = [name for name in names if np.isfinite(results.get_numbers(name, "confidence")).any()]
-    if not with_confidence:
+    methods_with_confidence = [name for name in names if np.isfinite(results.get_numbers(name, "confidence")).any()]
+    if not methods_with_confidence:
         subject = method or "any method here"
         raise SetupError(
             f"The results hold no confidence of {subject}; calibrate a method that votes, samples or ranks "
             "(post_fusion, sure, concat with samples=5)."
         )
-    if len(results.ids) < count_fewest_answers(wrong_at_most, error / len(with_confidence)):
-        raise make_too_few_error(results, wrong_at_most, error / len(with_confidence))
+    error_per_method = error / len(methods_with_confidence)
+    if len(results.ids) < count_fewest_answers(wrong_at_most, error_per_method):
+        raise make_too_few_error(results, wrong_at_most, error_per_method)
     calibrated_methods = [
-        calibrate_method(results, name, wrong_at_most, error / len(with_confidence)) for name in with_confidence
+        calibrate_method(results, name, wrong_at_most, error_per_method) for name in methods_with_confidence
     ]
-    return sorted(calibrated_methods, key=lambda method: -(method.threshold.answered if method.threshold else 0))
+    return sorted(calibrated_methods, key=lambda result: -(result.threshold.answered if result.threshold else 0))
 
 
 def make_too_few_error(results: RecordedResults, wrong_at_most: float, error: float) -> SetupError:
+    """The error that says that the results have too few questions for the promise. error: one method's part of it."""
     fewest_answers, questions = count_fewest_answers(wrong_at_most, error), format_count(len(results.ids), "question")
     return SetupError(
         f"{questions} are too few for {100 * wrong_at_most:g}% wrong at most: that takes {fewest_answers} answers even "
-        "if none is wrong; ask more questions, or promise less with --wrong-at-most."
+        "if none is wrong; ask more questions, or promise less with a higher --wrong-at-most."
     )
 
 
 def calibrate_method(results: RecordedResults, method: str, wrong_at_most: float, error: float) -> CalibratedMethod:
-    """The threshold of one method. Unknown answers, failed answers and answers without a confidence count as
+    """Find the threshold of one method. Unknown answers, failed answers and answers without a confidence count as
     abstentions.
     """
     confidence, score = results.get_numbers(method, "confidence"), results.get_numbers(method, results.measure)
@@ -83,10 +89,12 @@ def calibrate_method(results: RecordedResults, method: str, wrong_at_most: float
     return CalibratedMethod(method, None, threshold.questions_needed, int(is_answered.sum()))
 
 
-def make_calibration_file(
+def make_calibration_content(
     results: RecordedResults, calibrated_method: CalibratedMethod, wrong_at_most: float, error: float
 ) -> dict[str, Any]:
-    """The content of the calibration file: the promise, its evidence, and for which method and settings it holds."""
+    """The content of the calibration file: the promise, the counts that support it, and the method and settings for
+    which it holds. Raises `SetupError` if the method has no threshold.
+    """
     if calibrated_method.threshold is None:
         raise SetupError(describe_no_threshold(calibrated_method, wrong_at_most, len(results.ids)))
     threshold = calibrated_method.threshold
@@ -113,32 +121,37 @@ def make_calibration_file(
 def write_calibration(path: Path, content: dict[str, Any]) -> None:
     """Write the file, whole or not at all. Raises `SetupError` if it cannot be written."""
     if not path.parent.is_dir():
-        raise SetupError(f"{path} cannot be written: there is no folder {path.parent}; give another with --out.")
+        raise SetupError(f"{path} cannot be written: there is no folder {path.parent}; give another file with --out.")
     write_json(path, content)
 
 
-def describe_promise(calibrated_method: CalibratedMethod, wrong_at_most: float, confidence: float) -> str:
+def describe_promise(calibrated_method: CalibratedMethod, wrong_at_most: float, confidence_level: float) -> str:
     """'post_fusion: answer where the confidence is 0.6 or more. ... At most 5% of the answers are wrong ...'."""
     threshold = calibrated_method.threshold
     if threshold is None:
-        raise ValueError("no threshold")
+        raise ValueError(f"{calibrated_method.method} has no threshold to describe")
     return (
         f"{calibrated_method.method}: answer where the confidence is {threshold.value:g} or more. That was "
         f"{threshold.answered} of {threshold.questions} questions ({threshold.answered / threshold.questions:.0%}), "
         f"{threshold.wrong} of them wrong. On questions like these, at most {100 * wrong_at_most:g}% of the answers "
-        f"are wrong, with confidence {confidence:g}."
+        f"are wrong, with confidence {confidence_level:g}."
     )
 
 
-def describe_no_threshold(calibrated_method: CalibratedMethod, wrong_at_most: float, questions: int) -> str:
-    """Explain why no threshold can be promised, and what would help."""
+def describe_no_threshold(calibrated_method: CalibratedMethod, wrong_at_most: float, question_count: int) -> str:
+    """Explain why the method has no threshold, and what would help."""
     share = f"{100 * wrong_at_most:g}% wrong at most"
+    if calibrated_method.answer_count == 0:
+        return (
+            f"{calibrated_method.method} cannot promise {share}: all its answers are unknown, failed or without a "
+            "confidence; calibrate another method."
+        )
     if calibrated_method.questions_needed is None:
         return (
             f"{calibrated_method.method} cannot promise {share}: even its surest answers are wrong more often, and "
-            "more questions would not help; promise less with --wrong-at-most, or take another method."
+            "more questions would not help; promise less with a higher --wrong-at-most, or take another method."
         )
     return (
-        f"{calibrated_method.method} cannot promise {share} from {format_count(questions, 'question')}; about "
-        f"{calibrated_method.questions_needed:,} would be enough, or promise less with --wrong-at-most."
+        f"{calibrated_method.method} cannot promise {share} from {format_count(question_count, 'question')}; about "
+        f"{calibrated_method.questions_needed:,} would be enough, or promise less with a higher --wrong-at-most."
     )

@@ -29,9 +29,9 @@ class Gate:
     """The verdict on a new system against a baseline.
 
     loss: the mean of baseline minus new, in the unit of the measure; low, high: its 95% interval; p_pass: the p-value
-    of "the loss is at least the margin"; p_fail: the p-value of "there is no loss"; question_count: of all questions;
-    n: the same, but the questions of a document or conversation count as one; questions_needed: about how large n would
-    have to be to decide, None if unknown.
+    of "the loss is at least the margin"; p_fail: the p-value of "there is no loss"; question_count: the number of
+    questions; n: the number of questions if those of one document or conversation count as one; questions_needed: about
+    how large n would have to be for a pass or a fail, None if that is unknown or the verdict is already one of these.
     """
 
     verdict: Verdict
@@ -65,8 +65,11 @@ def decide_gate(
     """Pass if the loss is significantly below the margin, fail if there is a significant loss, else "cannot tell".
 
     Only one of the null hypotheses "the loss is at least the margin" and "there is no loss" can be true. So only one of
-    the tests can err, and the verdict is wrong with a probability of at most `error`. Each of the two tests counts a
-    failed answer with the worth that makes its own claim harder to show.
+    the tests can err, and the verdict is wrong with a probability of at most `error`. If a method failed on a question,
+    the worth of its answer is not known: each test then takes the worth that makes the test's null hypothesis harder to
+    reject.
+
+    methods: the method to take from `baseline` and the one to take from `new`; None if these results hold only one.
     """
     if not 1e-6 <= margin < 1:
         raise SetupError(
@@ -74,11 +77,11 @@ def decide_gate(
         )
     check_comparable(baseline, new)
     baseline_method, new_method = choose_method(baseline, methods[0]), choose_method(new, methods[1])
-    old_low, old_high = align_worth(baseline, baseline_method, baseline.ids, wrong_cost)
+    baseline_low, baseline_high = align_worth(baseline, baseline_method, baseline.ids, wrong_cost)
     new_low, new_high = align_worth(new, new_method, baseline.ids, wrong_cost)
     scale = 1 + wrong_cost
-    largest_losses = average_by_group((old_high - new_low) / scale, baseline.group_numbers)
-    smallest_losses = average_by_group((old_low - new_high) / scale, baseline.group_numbers)
+    largest_losses = average_by_group((baseline_high - new_low) / scale, baseline.group_numbers)
+    smallest_losses = average_by_group((baseline_low - new_high) / scale, baseline.group_numbers)
     if len(largest_losses) < (fewest := count_fewest_questions(margin / scale, error)):
         raise SetupError(
             f"{format_question_groups(len(largest_losses), len(baseline.ids))} are too few for a margin of "
@@ -113,6 +116,7 @@ def estimate_questions_needed(losses: np.ndarray, margin: float, error: float) -
     """About how many questions would be enough to pass or to fail, if the true loss were the observed one.
 
     losses: one for each question, or for each group of questions; the result is a number of questions, or of groups.
+    margin: in the unit of `losses`.
     """
     estimates = [
         estimate_questions_to_certify(losses, margin, error),
@@ -179,5 +183,5 @@ def describe_gate(gate: Gate) -> str:
         if gate.questions_needed
         else f"the number of {noun} that would be enough is unknown"
     )
-    lost = f"{100 * gate.margin:g} points to {gate.baseline}"
-    return f"Cannot tell whether {gate.new} loses {lost} ({change} {over}); {questions_needed}."
+    margin_text = f"{100 * gate.margin:g} points to {gate.baseline}"
+    return f"Cannot tell whether {gate.new} loses {margin_text} ({change} {over}); {questions_needed}."

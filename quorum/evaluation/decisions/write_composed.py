@@ -1,4 +1,6 @@
-"""Writes composed.json: the stages of a designed cascade, its certificate and the data behind it."""
+"""Writes composed.json: the stages of a designed cascade, its certificate, and the questions and the source of passages
+that it was designed on.
+"""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -16,8 +18,10 @@ from quorum.prompts import BUILT_IN
 ROUNDED_DIGITS = 6
 
 
-def make_composed_file(results: RecordedResults, composition: ComposeResult, guarantee: Guarantee) -> dict[str, Any]:
-    """The content of composed.json: the stages with their settings, the certificate, and the data behind it."""
+def make_composed_content(results: RecordedResults, composition: ComposeResult, guarantee: Guarantee) -> dict[str, Any]:
+    """The content of composed.json: the stages with their settings, the certificate, the expected score and cost, and
+    the questions and the source of passages that they were computed from.
+    """
     cascade_certificate = composition.certificate
     certificate = None
     if cascade_certificate is not None:
@@ -25,7 +29,7 @@ def make_composed_file(results: RecordedResults, composition: ComposeResult, gua
             "lose_at_most": guarantee.lose_at_most,
             "confidence_level": round(1 - guarantee.error, 12),
             "p": round(cascade_certificate.p_value, ROUNDED_DIGITS),
-            "hardest_rival": cascade_certificate.hardest_rival,  # the method with the largest p-value
+            "hardest_rival": cascade_certificate.hardest_rival,  # the single method with the largest p-value
             "loss": round(cascade_certificate.loss, ROUNDED_DIGITS),
             "questions": composition.certifying_count,
             "seed": guarantee.seed,
@@ -39,8 +43,9 @@ def make_composed_file(results: RecordedResults, composition: ComposeResult, gua
         "expected": {
             "score": round(composition.score, ROUNDED_DIGITS),
             guarantee.unit: round(composition.cost, ROUNDED_DIGITS),
+            # for each stage, the share of the questions that reach it
             "reached": {name: round(share, ROUNDED_DIGITS) for name, share in composition.stage_shares.items()},
-            "best": composition.best,
+            "best": composition.best,  # the best single method
             "best_score": round(composition.best_score, ROUNDED_DIGITS),
             f"best_{guarantee.unit}": round(composition.best_cost, ROUNDED_DIGITS),
         },
@@ -52,7 +57,7 @@ def make_composed_file(results: RecordedResults, composition: ComposeResult, gua
 
 
 def describe_collection(results: RecordedResults) -> dict[str, str | None] | None:
-    """The collection that was searched and its revision; None if a corpus or the questions' passages were read."""
+    """The searched collection's name and revision; None if the passages came from a corpus or with the questions."""
     source = results.config.get("source") or {}
     if source.get("collection") is None:
         return None
@@ -63,6 +68,7 @@ def describe_stage(results: RecordedResults, stage: Stage) -> dict[str, Any]:
     """A stage with the settings that it was measured with, and the versions of the prompts that it sent."""
     # "graph" is the hash of a user's own graph, not a setting
     settings = {name: value for name, value in results.get_settings(stage.method).items() if name != "graph"}
+    # an experiment sets "top" (how many of the best passages are read) or "gold" (where gold passages are placed)
     if "top" in settings or "gold" in settings:
         raise SetupError(
             f"An experiment chose which passages {stage.method} read, so this method cannot be part of a cascade; "
@@ -72,6 +78,7 @@ def describe_stage(results: RecordedResults, stage: Stage) -> dict[str, Any]:
     accept = None if stage.accept is None else {"test": stage.accept.test, "at_least": stage.accept.at_least}
     own_system_hash = settings.pop("system", None)
     versions = {**results.config.get("prompts", {}), **(settings.get("prompts") or {})}
+    # without details, all built-in prompts are recorded, because any of them may have been sent
     sent_prompts = list_prompts(results, stage.method) or set(BUILT_IN)
     return {
         "name": stage.method,
@@ -84,7 +91,7 @@ def describe_stage(results: RecordedResults, stage: Stage) -> dict[str, Any]:
 
 
 def list_prompts(results: RecordedResults, method: str) -> set[str]:
-    """The prompts that the method sent in these results; empty if the results have no details."""
+    """The names of the prompts that the method sent in these results; empty if there is no details.jsonl."""
     prompts: set[str] = set()
     with LineIndex(results.folder / "details.jsonl") as details:
         for id_ in results.ids:
@@ -94,7 +101,7 @@ def list_prompts(results: RecordedResults, method: str) -> set[str]:
 
 
 def write_composed(path: Path, content: Mapping[str, Any]) -> None:
-    """Write the whole file at once. Raises `SetupError` if it cannot be written."""
+    """Write `content` to the file `path` as JSON, whole or not at all. Raises `SetupError` if it cannot be written."""
     if not path.parent.is_dir():
-        raise SetupError(f"{path} cannot be written: there is no folder {path.parent}; give another with --out.")
+        raise SetupError(f"{path} cannot be written: there is no folder {path.parent}; give another file with --out.")
     write_json(path, content)

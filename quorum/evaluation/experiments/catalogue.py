@@ -18,7 +18,7 @@ for path in EXPERIMENTS_FOLDER.glob("*.toml"):
 
 
 def get_list_position(experiment: Experiment) -> tuple[int, bool, int, str]:
-    """The place in the list: by paper, tables before figures, by number."""
+    """The key for sorting: by paper, tables before other items, by number; items without a number come last."""
     kind, _, number_text = experiment.item.partition(" ")
     number = "".join(character for character in number_text if character.isdigit())
     return PAPERS.index(experiment.paper), kind != "table", int(number or 99), experiment.name
@@ -28,7 +28,7 @@ EXPERIMENTS = {item.name: item for item in sorted(EXPERIMENTS.values(), key=get_
 
 
 def find_experiment(name: str) -> Experiment:
-    """The experiment of that name or alias. Raises `SetupError`, which lists similar names, if there is none.
+    """The experiment with that name or alias. If there is none, raises a `SetupError` that lists similar names.
 
     >>> find_experiment("rerank").name
     'sure-table-4'
@@ -36,6 +36,10 @@ def find_experiment(name: str) -> Experiment:
     experiment = EXPERIMENTS.get(name) or ALIASES.get(name)
     if experiment is None:
         similar_names = get_close_matches(name, [*EXPERIMENTS, *ALIASES], n=3)
-        advice = f"did you mean {' or '.join(similar_names)}?" if similar_names else "quorum experiment lists them."
+        advice = (
+            f"did you mean {' or '.join(similar_names)}?"
+            if similar_names
+            else "the command quorum experiment lists all experiments."
+        )
         raise SetupError(f"There is no experiment {name!r}; {advice}")
     return experiment

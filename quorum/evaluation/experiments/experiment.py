@@ -65,16 +65,16 @@ class Experiment:
     or what the paper leaves open.
 
     variants_need_collection_or_corpus: the variants apply only if a corpus or a collection is searched; otherwise the
-    methods run without them. top: how many of the best passages found are read. skips_excess_k: if passages come with
-    the questions, the variants with a larger k than needed do not run: the first variant whose k covers all passages of
-    every question is the last that runs.
-    shots: numbers of demonstrations, in place of variants. For each number, `draws` sets are drawn from the user's
-    examples, and each set makes a column of each method; these columns are not compared with one another.
-    drops_known_questions: if the model answers a question correctly (EM) without a context, the methods are not asked
-    that question. shown_measures: the measures that are printed in a separate table, in place of the columns about
-    passages, such as recall, that `quorum eval` prints. Some of `measures` may be among them. kept_keys: further keys
-    of a method's result that are written to results.jsonl, beside the usual ones. needs: options that the user must
-    give. analyses: what is computed from the results. quick_variants: the variants that `--quick` runs.
+    methods run without them. passages_read: how many of the best passages found are read. skips_excess_k: if passages
+    come with the questions, the variants with a larger k than needed do not run: the first variant whose k covers all
+    passages of every question is the last that runs. shots: numbers of demonstrations, in place of variants. For each
+    number, `draws` sets are drawn from the user's examples, and each set makes a column of each method; these columns
+    are not compared with one another. drops_known_questions: if the model answers a question correctly (EM) without a
+    context, the methods are not asked that question. shown_measures: the measures that are printed in a separate table,
+    in place of the columns about passages, such as recall, that `quorum eval` prints. Some of `measures` may be among
+    them. kept_keys: further keys of a method's result that are written to results.jsonl, beside the usual ones. needs:
+    options that the user must give. analyses: what is computed from the results. quick_variants: the variants that
+    `--quick` runs.
     """
 
     name: str
@@ -94,7 +94,7 @@ class Experiment:
     paper_numbers: tuple[PaperNumbers, ...] = ()
     note: str = ""
     variants_need_collection_or_corpus: bool = False
-    top: int | None = None
+    passages_read: int | None = None
     skips_excess_k: bool = False
     shots: tuple[int, ...] = ()
     draws: int = 4

@@ -95,7 +95,7 @@ def group_columns(
     the variants.
     """
     method_list = methods or ",".join(list_methods(experiment, verifier))
-    bases = [replace(column, top=experiment.top) for column in parse_columns(method_list, context)]
+    bases = [replace(column, passages_read=experiment.passages_read) for column in parse_columns(method_list, context)]
     if labelled_example_files:
         columns_of_each_base = [
             [base, *(add_demonstrations(base, label, file, context) for label, file in labelled_example_files)]
@@ -203,13 +203,15 @@ def add_settings(base: Column, variant: str, context: Context) -> Column:
     gold_position = settings.pop("gold", None)
     column = make_column(base.method, {**base.settings, **settings}, context)
     name = column.name if gold_position is None else make_labelled_name(column, f"gold={gold_position}")
-    return replace(column, name=name, top=base.top, gold_position=gold_position)
+    return replace(column, name=name, passages_read=base.passages_read, gold_position=gold_position)
 
 
 def add_demonstrations(base: Column, label: str, file: str, context: Context) -> Column:
     """The column `base` with the demonstrations of a file. The name of the result contains `label`, not the path."""
     column = make_column(base.method, {**base.settings, "examples": file}, context)
-    return replace(column, name=make_labelled_name(base, label), settings=base.settings, top=base.top)
+    return replace(
+        column, name=make_labelled_name(base, label), settings=base.settings, passages_read=base.passages_read
+    )
 
 
 def make_labelled_name(column: Column, label: str) -> str:

@@ -1,4 +1,4 @@
-"""What a user can choose for an experiment."""
+"""The options that only `quorum experiment` has."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -6,12 +6,14 @@ from pathlib import Path
 
 @dataclass(frozen=True)
 class ExperimentOptions:
-    """The options that an experiment has beside those of an evaluation. judge, verifier: models; examples: a file from
-    which demonstrations are drawn; filters: context filters to compare; variants: settings for variants, as
-    'psg[filter=SPEC;model=SPEC]'; drop_known: ask only the questions that the model does not answer correctly without a
-    context; quick: a smaller run; stated_settings: the settings that the user gave, which replace the paper's;
-    paper_number_words: words that select numbers of the paper ("NQ gpt-4"); without them, those of this data set and
-    model are shown.
+    """The options that an experiment has beside those of an evaluation (`quorum.evaluation.run.options`).
+
+    judge: the model that judges summaries or answers. verifier: the model that verifies. examples: a file from which
+    demonstrations are drawn. filters: the context filters to compare. variants: settings of the experiment's variants,
+    each as NAME[SETTINGS], such as 'psg[filter=SPEC;model=SPEC]'. drop_known: ask only the questions that the model
+    does not answer correctly without a context. quick: make a smaller run. stated_settings: the names of the settings
+    that the user gave; for these, the user's values apply, not the paper's. paper_number_words: words that choose which
+    of the paper's numbers are shown, such as "NQ gpt-4"; None: those of the same data set and model.
     """
 
     judge: str | None = None

@@ -15,7 +15,7 @@ from quorum.evaluation.metrics.registry import list_metrics
 from quorum.evaluation.metrics.statistics import compute_bootstrap_interval
 from quorum.evaluation.run.column_scores import ColumnScores
 
-TABLE_TITLES = {
+TABLE_TITLES = {  # measure -> its name in the tables of the papers
     **MEASURE_TITLES,
     "accuracy": "Accuracy",
     "judged": "Accuracy by the judge",
@@ -36,7 +36,8 @@ TABLE_TITLES = {
     "output_tokens": "Tokens out",
     "calls": "Calls",
 }
-PLAIN_MEAN_MEASURES = ("context_tokens", "input_tokens", "output_tokens", "calls", "mauve")  # shown as a plain mean
+# The measures that are shown as a mean without an interval.
+PLAIN_MEAN_MEASURES = ("context_tokens", "input_tokens", "output_tokens", "calls", "mauve")
 FILE_NAME_WORDS = {  # data set -> words that identify it in a file name
     "NQ": ("nq", "naturalquestions", "natural questions"),
     "WebQ": ("webq", "webquestions", "web questions"),
@@ -50,27 +51,30 @@ FILE_NAME_WORDS = {  # data set -> words that identify it in a file name
     "WoW": ("wow", "wizard"),
     "ASQA": ("asqa",),
 }
-MOST_PAPER_COLUMNS = 3  # columns of the paper's numbers in one table
+MOST_PAPER_COLUMNS = 3  # how many columns with the paper's numbers a table has at most
 
 
 def find_data_set_name(file_name: str) -> str | None:
-    """The paper's data set that a file's name contains, or None.
+    """The data set that a file's name contains, by its name in the papers; None if it contains none.
 
     >>> find_data_set_name("natural_questions-dev.jsonl")
     'NQ'
     """
     words = f" {' '.join(re.split('[-_. ]+', file_name.lower()))} "
-    return next((data for data, names in FILE_NAME_WORDS.items() if any(f" {name} " in words for name in names)), None)
+    return next(
+        (name for name, aliases in FILE_NAME_WORDS.items() if any(f" {alias} " in words for alias in aliases)), None
+    )
 
 
 def choose_paper_numbers(
     experiment: Experiment, data: str | None, model: str, wanted_words: str | None = None
 ) -> list[PaperNumbers]:
-    """The blocks of the paper's numbers to show.
+    """The blocks of the paper's numbers to show. A block holds the numbers for one data set and one model.
 
-    With `wanted_words`: the blocks whose data set and model contain all of its words; raises `SetupError` if there are
-    none. Otherwise: the blocks of this data set, or all blocks if the paper does not use it; of these, the blocks of
-    this model, or of the paper's first model if the paper did not run this one.
+    wanted_words: the words of --beside; the blocks are those whose data set and model contain all these words. Raises
+    `SetupError` if there are none. Without `wanted_words`, the blocks are those of the data set `data`, or all blocks
+    if the paper does not use this data set; of these, the blocks of `model`, or, if the paper did not run this model,
+    those of the first model.
     """
     blocks = list(experiment.paper_numbers)
     if wanted_words:
@@ -80,9 +84,12 @@ def choose_paper_numbers(
         ]
         if not chosen_blocks:
             block_names = "; ".join(dict.fromkeys(f"{block.data} {block.model}".rstrip() for block in blocks))
-            has = f"it has: {block_names}" if block_names else "it has none"
-            raise SetupError(f"{experiment.name} has no numbers of the paper for {wanted_words!r}; {has}.")
+            choices = f"choose words of: {block_names}" if block_names else "it has none at all; leave --beside out"
+            raise SetupError(
+                f"Experiment {experiment.name} has no numbers of the paper for --beside {wanted_words!r}; {choices}."
+            )
         return chosen_blocks
+    # "NQ*" in an experiment's file is a sample of NQ
     blocks_of_data = [block for block in blocks if block.data.rstrip("*") == data]
     blocks = blocks_of_data or blocks
     blocks_of_model = [block for block in blocks if model and model.rpartition(":")[2] in block.model]
@@ -93,13 +100,17 @@ def choose_paper_numbers(
 def make_paper_tables(
     experiment: Experiment,
     scores: Mapping[str, ColumnScores],
-    names: Sequence[str],
+    column_names: Sequence[str],
     paper_numbers: Sequence[PaperNumbers],
     column_measures: Mapping[str, Mapping[str, Any]] | None = None,
 ) -> list[AnalysisTable]:
-    """One table for each measure: our columns (methods with their settings), then the paper's numbers.
+    """Tables of each measure. A row is one of our columns (methods with their settings), or a system that only the
+    paper reports; it shows our value, then the paper's numbers.
 
-    column_measures: {column: {measure: value}} of measures over all answers of a column at once, such as MAUVE.
+    If there are many blocks of the paper's numbers, a measure has several tables. A measure without any value has none.
+
+    column_measures: {column: {measure: value}} of measures that are computed from all answers of a column at once, such
+    as MAUVE.
     """
     analysis_tables = []
     for measure in experiment.measures:
@@ -109,7 +120,7 @@ def make_paper_tables(
             if any(block.get_number(name, measure) is not None for name in block.values)
         ]
         our_values = {
-            name: describe_our_value(scores[name], measure, (column_measures or {}).get(name)) for name in names
+            name: describe_our_value(scores[name], measure, (column_measures or {}).get(name)) for name in column_names
         }
         if not blocks and all(value is None for value in our_values.values()):
             continue
@@ -122,32 +133,32 @@ def make_paper_tables(
 
 
 def make_title(experiment: Experiment, measure: str, *, has_paper_numbers: bool) -> str:
-    """What the table shows, and whether the paper states numbers."""
+    """The table's title: what it shows, and whether the paper states numbers for this data."""
     measure_title = TABLE_TITLES.get(measure, measure)
-    other = "and the paper's" if has_paper_numbers else "the paper states no numbers for this data"
-    return f"{measure_title}: ours with 95% intervals, {other} ({experiment.source})"
+    paper_part = "and the paper's" if has_paper_numbers else "the paper states no numbers for this data"
+    return f"{measure_title}: ours with 95% intervals, {paper_part} ({experiment.source})"
 
 
 def make_rows(our_values: Mapping[str, Any], measure: str, blocks: Sequence[PaperNumbers]) -> list[dict[str, Any]]:
-    """A row for each of our columns, then one for each system that only the paper reports."""
-    others = dict.fromkeys(name for block in blocks for name in block.values if name not in our_values)
+    """The rows of a table: one for each of our columns, then one for each system that only the paper reports."""
+    paper_systems = dict.fromkeys(name for block in blocks for name in block.values if name not in our_values)
     rows = []
-    for name in (*our_values, *others):
+    for name in (*our_values, *paper_systems):
         row: dict[str, Any] = {"method": name, "ours": our_values.get(name)}
-        row |= {describe_block(block, blocks): format_number(block.get_number(name, measure)) for block in blocks}
+        row |= {make_heading(block, blocks): format_number(block.get_number(name, measure)) for block in blocks}
         if name in our_values or any(block.get_number(name, measure) is not None for block in blocks):
             rows.append(row)
     return rows
 
 
-def describe_block(block: PaperNumbers, blocks: Sequence[PaperNumbers]) -> str:
-    """The head of a paper's column: its data set, and its model if the columns have several."""
-    several = len({block.model for block in blocks}) > 1
-    return f"paper: {block.data} {block.model}".rstrip() if several else f"paper: {block.data}"
+def make_heading(block: PaperNumbers, blocks: Sequence[PaperNumbers]) -> str:
+    """The heading of a block's column in a table of `blocks`: its data set, and its model if they have several."""
+    has_several_models = len({block.model for block in blocks}) > 1
+    return f"paper: {block.data} {block.model}".rstrip() if has_several_models else f"paper: {block.data}"
 
 
 def format_number(value: float | None) -> str | None:
-    """A number of the paper with all its digits; below 100, at least one after the point.
+    """A number of the paper as text; below 100, with at least one digit after the point. None stays None.
 
     >>> format_number(38.0), format_number(39.81)
     ('38.0', '39.81')
@@ -156,9 +167,11 @@ def format_number(value: float | None) -> str | None:
 
 
 def describe_our_value(scores: ColumnScores, measure: str, values_over_all_answers: Mapping[str, Any] | None) -> Any:
-    """Our mean with its interval; a plain mean if the measure is not a share; None without a value.
+    """A column's value of the measure: its mean with its interval, as numbers, or, if the measure is in
+    `PLAIN_MEAN_MEASURES`, its mean as text; None without a value.
 
-    values_over_all_answers: {measure: value} of the measures that are computed from all answers of the column at once.
+    values_over_all_answers: {measure: value} of the measures that are computed from all answers of the column at once;
+    read if no answer has a value of its own.
     """
     if measure not in scores.values:
         value = (values_over_all_answers or {}).get(measure)

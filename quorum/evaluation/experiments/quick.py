@@ -6,11 +6,11 @@ from quorum.evaluation.experiments.experiment import Experiment
 from quorum.evaluation.run.options import Options
 
 QUICK_QUESTIONS = 20
-MOST_QUICK_VARIANTS = 3  # of a longer series of values of one setting: the first, the middle and the last
+MOST_QUICK_VARIANTS = 3  # a longer series of values of one setting is cut to the first, the middle and the last value
 
 
 def make_quick_experiment(experiment: Experiment, options: Options) -> tuple[Experiment, Options, list[str]]:
-    """The experiment and its options with fewer questions and variants, and a sentence for each change."""
+    """The experiment and its options with fewer questions, variants and draws, and a note on each change."""
     changes: list[str] = []
     if options.limit is None or options.limit > QUICK_QUESTIONS:
         changes.append(f"only the first {QUICK_QUESTIONS} questions are asked")
@@ -30,13 +30,13 @@ def make_quick_experiment(experiment: Experiment, options: Options) -> tuple[Exp
 def choose_variants(experiment: Experiment) -> tuple[str, ...]:
     """The variants of a quick run: `quick_variants` if the experiment has them, else at most three of a series.
 
-    A series is the values of one setting. If the variants are no such series, or if the experiment has
-    `variant_names`, all of them run.
+    A series is the values of one setting, such as k=1, k=5 and k=10. If the variants are not a series, or if the
+    experiment has `variant_names`, all variants run.
     """
     if experiment.quick_variants:
         return experiment.quick_variants
     variants = experiment.variants
     if len(variants) <= MOST_QUICK_VARIANTS or experiment.variant_names or not all("=" in item for item in variants):
         return variants
-    names = {item.partition("=")[0] for item in variants}
-    return (variants[0], variants[len(variants) // 2], variants[-1]) if len(names) == 1 else variants
+    setting_names = {item.partition("=")[0] for item in variants}
+    return (variants[0], variants[len(variants) // 2], variants[-1]) if len(setting_names) == 1 else variants

@@ -1,4 +1,4 @@
 """Measures answers and their passages: scorers, judges, statistics.
 
-Begin with `answers`. This package imports quorum.graphs and the packages below it.
+Begin with `answers`. This package imports quorum.graphs and the packages below quorum.graphs.
 """

@@ -44,9 +44,8 @@ METRICS: dict[str, Metric] = {
     "rouge_l": Metric(answers.rouge_l, compared=True),
     "str_em": Metric(answers.str_em, compared=True),
     "unknown": Metric(answers.unknown),
-    "right_answer_outvoted": Metric(
-        answers.right_answer_outvoted, counts_missing_as_zero=True
-    ),  # a question without a vote counts as 0
+    # In these two, a question without a vote counts as 0.
+    "right_answer_outvoted": Metric(answers.right_answer_outvoted, counts_missing_as_zero=True),
     "right_answer_among_votes": Metric(answers.right_answer_among_votes, counts_missing_as_zero=True),
     "oracle": Metric(answers.oracle),
     "oracle_f1": Metric(answers.oracle_f1),
@@ -88,12 +87,12 @@ def list_plugin_metrics() -> list[str]:
 
 
 def list_used_plugin_metrics(summary: Mapping[str, Mapping[str, object]]) -> list[str]:
-    """The metrics of installed packages for which some method has a value."""
+    """The metrics of installed packages for which some method has a value. summary: method -> row of summary.json."""
     return [name for name in list_plugin_metrics() if any(row.get(name) is not None for row in summary.values())]
 
 
 def list_compared_measures() -> list[str]:
-    """The measures that have intervals and tests."""
+    """The measures that have intervals and tests: the compared metrics, the judge's verdict, and the worth."""
     return [*(name for name, metric in list_metrics().items() if metric.compared), JUDGED_MEASURE, WORTH_MEASURE]
 
 
@@ -103,7 +102,7 @@ def is_binary(measure: str) -> bool:
 
 
 def score_result(result: Result, reference: Reference) -> dict[str, float | bool | None]:
-    """Every metric of one result; None if there is nothing to measure."""
+    """{name of a metric: its value} for one result; a value is None if there is nothing to measure."""
     return {
         name: round_number(compute_metric(name, metric, result, reference)) for name, metric in list_metrics().items()
     }
@@ -125,7 +124,7 @@ def compute_metric(name: str, metric: Metric, result: Result, reference: Referen
 
 
 def warn_once(name: str, reason: str) -> None:
-    """One warning for each metric and reason; answers are scored on several threads."""
+    """Warn once for each metric and reason. The lock is needed because answers are scored on several threads."""
     with WARNING_LOCK:
         if (name, reason) in WARNED_METRICS:
             return

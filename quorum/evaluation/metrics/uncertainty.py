@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
+from quorum.core.composed_file import is_composed_file_name, read_composed_cascade
 from quorum.core.context import Context
 from quorum.core.errors import SetupError
 from quorum.core.state import Result
@@ -16,21 +17,17 @@ from quorum.core.text import UNKNOWN
 from quorum.evaluation.metrics.statistics import Floats
 
 BIN_COUNT = 10
-VOTING_METHODS = ("post_fusion", "concat_pf", "rerank", "replug")  # confidence: a share of the vote
-SAMPLED_METHODS = (
-    "concat",
-    "base",
-    "no_retrieval",
-    "pf_concat",
-    "concat_pf",
-    "filco",
-)  # confidence: the agreement of the samples, if there are several
-WEIGHED_METHODS = ("sure", "self_verification")  # confidence: the lead over the second candidate
+# The confidence of these methods is the winner's share of the vote.
+VOTING_METHODS = ("post_fusion", "concat_pf", "rerank", "replug")
+# The confidence of these methods is the agreement of the samples, if there are several.
+SAMPLED_METHODS = ("concat", "base", "no_retrieval", "pf_concat", "concat_pf", "filco")
+# The confidence of these methods is the lead of the chosen candidate over the second.
+WEIGHED_METHODS = ("sure", "self_verification")
 
 
 @dataclass(frozen=True)
 class Bin:
-    """Answers of similar confidence: how many, their mean confidence, the share that is right."""
+    """Answers of similar confidence. count: how many; confidence: their mean; right: the share that is right."""
 
     count: int
     confidence: float
@@ -67,8 +64,11 @@ class Calibration:
 def compute_calibration(
     confidence: ArrayLike, right: ArrayLike, question_count: int | None = None
 ) -> Calibration | None:
-    """The calibration from confidences in 0..1 (NaN: no confidence) and the score of each answer in 0..1. None if no
-    answer has a confidence. question_count: how many questions were asked, by default the number of answers.
+    """The calibration; None if no answer has a confidence and a score.
+
+    confidence: of each answer, in 0..1 (NaN: none); right: the score of each answer, in 0..1 (NaN: none). Answers
+    without one of the two are left out. question_count: how many questions were asked; by default the number of answers
+    that are not left out.
     """
     confidences, score = np.asarray(confidence, dtype=np.float64), np.asarray(right, dtype=np.float64)
     has_both = ~np.isnan(confidences) & ~np.isnan(score)
@@ -95,8 +95,8 @@ def compute_calibration(
 
 
 def compute_selective_risks(confidences: Floats, wrong: Floats) -> Floats:
-    """The mean risk among the i surest answers, i from 1. Answers of equal confidence count with their mean risk, as if
-    their order were random.
+    """For each i from 1 on, the share of wrong answers among the i surest answers. Answers of equal confidence count
+    with their mean, as if their order were random.
     """
     order = np.argsort(-confidences, kind="stable")
     _, group = np.unique(-confidences[order], return_inverse=True)
@@ -106,7 +106,7 @@ def compute_selective_risks(confidences: Floats, wrong: Floats) -> Floats:
 
 
 def make_bins(confidences: Floats, right: Floats) -> list[Bin]:
-    """The bins that are not empty, by confidence; a confidence of 1 belongs to the last bin."""
+    """The bins that are not empty, from the lowest confidence on; a confidence of 1 belongs to the last bin."""
     bin_numbers = np.minimum((confidences * BIN_COUNT).astype(int), BIN_COUNT - 1)
     bin_members = [bin_numbers == number for number in range(BIN_COUNT)]
     return [
@@ -117,7 +117,13 @@ def make_bins(confidences: Floats, right: Floats) -> list[Bin]:
 
 
 def check_confidence(method: str, context: Context) -> None:
-    """Raises `SetupError` if the method never states a confidence under these settings."""
+    """Raises `SetupError` if the method never states a confidence under these settings.
+
+    method: a method's name, or the file of a cascade, whose stages have settings of their own.
+    """
+    if is_composed_file_name(method):
+        check_confidence_of_stages(method)
+        return
     if has_confidence(method, context):
         return
     vote_advice = "set vote=all, or " if method in VOTING_METHODS else ""
@@ -129,7 +135,19 @@ def check_confidence(method: str, context: Context) -> None:
     usable_methods = [name for name in (*VOTING_METHODS, *WEIGHED_METHODS) if has_confidence(name, context)]
     raise SetupError(
         f"The method {method} states no confidence, which --abstain-below needs; {vote_advice}{sampling_advice}"
-        f"choose one of: {', '.join(usable_methods)}."
+        f"choose one of these methods: {', '.join(usable_methods)}."
+    )
+
+
+def check_confidence_of_stages(file: str) -> None:
+    """Raises `SetupError` if no stage of the cascade in a file states a confidence with the settings of the stage."""
+    for stage in read_composed_cascade(file).stages:
+        settings = {name: stage.settings[name] for name in ("samples", "vote") if name in stage.settings}
+        if stage.own_system_hash is None and has_confidence(stage.method, Context(**settings)):
+            return
+    raise SetupError(
+        f"No stage of the cascade {file} states a confidence, which --abstain-below needs; leave out --abstain-below, "
+        "or compose a cascade that asks a voting method such as post_fusion."
     )
 
 
@@ -141,8 +159,8 @@ def has_confidence(method: str, context: Context) -> bool:
 
 
 def abstain_below(result: Result, below: float) -> Result:
-    """The result; its answer becomes "unknown" if the confidence is under `below`. An answer without a confidence
-    stays.
+    """The result, with the answer "unknown" and no evidence if its confidence is under `below`. An answer without a
+    confidence is not changed.
     """
     confidence = result.get("confidence")
     if result["unknown"] or confidence is None or confidence >= below:

@@ -51,8 +51,9 @@ POINTING_PHRASE = re.compile(
 class Draft:
     """A question as the model wrote it, and the result of its check.
 
-    fault: why it is not kept (a name of `FAULT_DESCRIPTIONS`); error: the message of a failed call;
-    verifier_answers: the verifier's answers, by what it was shown.
+    draw: the kind of the question, and its passages; fault: why the question is not kept (a key of
+    `FAULT_DESCRIPTIONS`); error: the message of a failed call; verifier_answers: what the verifier was shown
+    ("passages", "passage 1", "passage 2", "memory" or "retrieved") -> its answer.
     """
 
     draw: Draw
@@ -91,10 +92,10 @@ def find_fault_in_text(draft: Draft, earlier_questions: EarlierQuestions) -> str
     """The fault that the text alone shows, without a model call; None if it shows none. A question without a fault is
     added to the earlier questions.
     """
-    answerable = draft.draw.kind != "unanswerable"
+    is_answerable = draft.draw.kind != "unanswerable"
     if POINTING_PHRASE.search(draft.question):
         return "speaks_of_passage"
-    if answerable and (fault := find_fault_of_answer(draft)):
+    if is_answerable and (fault := find_fault_of_answer(draft)):
         return fault
     if earlier_questions.has_duplicate(draft.question):
         return "duplicate"
@@ -125,7 +126,7 @@ def get_verifier(context: Context) -> Any:
 class QuestionChecker:
     """Asks the verifier by the methods `concat` and `no_retrieval`, at temperature 0.
 
-    lowest_f1: the token F1 from which the verifier's answer counts as right.
+    lowest_f1: the lowest token F1 with which the verifier's answer counts as right.
     """
 
     def __init__(self, context: Context, lowest_f1: float) -> None:
@@ -175,10 +176,13 @@ class QuestionChecker:
     async def ask_verifier(
         self, draft: Draft, source: str, passages: Iterable[Passage] | None, config: RunnableConfig
     ) -> str | None:
-        """The verifier's answer; None if it says unknown. source: the key of the answer in `draft.verifier_answers`;
-        passages: what the verifier is shown; (): nothing, it answers from memory; None: retrieved passages.
+        """The verifier's answer; None if it says unknown.
+
+        source: the key under which the answer is kept in `draft.verifier_answers`. passages: those that the verifier is
+        shown. With () it is shown none and answers from memory; with None it is shown retrieved passages.
         """
         given_passages = list(passages or ()) or None
+        # With k at least 2 and no reranker, the verifier sees both passages of a question about two.
         context = (
             self.context if given_passages is None else replace(self.context, k=max(self.context.k, 2), reranker=None)
         )

@@ -15,6 +15,7 @@ from quorum.documents.split import count_half_words
 from quorum.retrievers.bm25 import STOP_WORDS
 from quorum.retrievers.passages import make_indexed_text
 
+# The kinds of questions: about one passage, about two related passages, or about one passage that does not answer it.
 Kind = Literal["single", "two", "unanswerable"]
 QUESTION_KINDS: tuple[Kind, ...] = get_args(Kind)
 DRAFTS_PER_SAVE = 32  # after at most this many drafts, the file is saved
@@ -45,9 +46,8 @@ def read_mix(text: str) -> dict[Kind, float]:
         share = float(number) if re.fullmatch(r"\d{1,9}(\.\d{1,9})?", number) else None
         if kind is None or share is None or kind in mix:
             raise SetupError(
-                f"The mix {text!r} cannot be read at {item.strip()!r}; write each of {', '.join(QUESTION_KINDS)} "
-                f"once, with its "
-                "share: single=70,two=15,unanswerable=15."
+                f"The mix {text!r} cannot be read at {item.strip()!r}; give each kind ({', '.join(QUESTION_KINDS)}) "
+                "at most once, with its share, for example single=70,two=15,unanswerable=15."
             )
         mix[kind] = share
     if not sum(mix.values()):
@@ -108,10 +108,11 @@ def generate_draws(
 
 
 class DrawQueue:
-    """The draws of each kind that were not taken yet. finished_ids: of draws to leave out; most_draws: by kind, how
-    many may be taken.
+    """The draws of each kind that were not taken yet.
 
-    end_reasons: why a kind has too few questions: "corpus" (no passages left) or "tries" (`most_draws` were taken).
+    finished_ids: the ids of the draws that are left out; most_draws: for each kind, how many draws may be taken.
+    end_reasons: for each kind of which no more draws can be taken, why: "corpus" (no passages are left) or "tries"
+    (`most_draws` were taken).
     """
 
     def __init__(
@@ -132,7 +133,10 @@ class DrawQueue:
         self.end_reasons: dict[Kind, str] = {}
 
     def take_draws(self, missing_counts: Mapping[Kind, int]) -> list[Draw]:
-        """Up to `missing_counts` draws by kind, at most DRAFTS_PER_SAVE in all. Blocks while it searches for pairs."""
+        """The next draws of each kind: at most as many as `missing_counts` says, and at most DRAFTS_PER_SAVE in all.
+
+        Blocks while it searches for pairs.
+        """
         batch: list[Draw] = []
         for kind, count in missing_counts.items():
             if not self.remaining_counts[kind]:
@@ -149,11 +153,14 @@ class DrawQueue:
 def find_partner(
     passage: Passage, neighbours: Sequence[Passage], allowed_ids: set[str], name_counts: Mapping[str, int]
 ) -> Passage | None:
-    """The partner of a passage: a neighbour that shares a name with it. Neighbours in another document come first, then
-    those with the rarest shared name, then the nearest. If this passage has no names (or its script has no capitals),
-    the partner is the nearest neighbour in another document, or else the nearest one in the same document.
+    """The partner of a passage: a neighbour that shares a name with it; None if there is none.
 
-    allowed_ids: of the passages that may be a partner; name_counts: the number of passages in which a name occurs.
+    A neighbour in another document is preferred to one in the same document. Among these, the neighbour with the rarest
+    shared name is chosen, and of several such neighbours the nearest. If the passage has no names (or its script has no
+    capitals), neighbours need not share one.
+
+    allowed_ids: the ids of the passages that may be a partner; name_counts: for each name, the number of passages in
+    which it occurs.
     """
     names, candidates = find_names(passage), list[tuple[bool, int, int]]()
     for rank, neighbour in enumerate(neighbours):
@@ -170,6 +177,6 @@ def find_partner(
 
 
 def find_names(passage: Passage) -> set[str]:
-    """The words of a passage that are always written with a capital."""
+    """The words of a passage, except stop words, that are always written with a capital in it."""
     words = set(WORD.findall(make_indexed_text(passage)))
     return {word for word in words if word[0].isupper() and word.lower() not in words | STOP_WORDS}

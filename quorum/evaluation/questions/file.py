@@ -21,7 +21,7 @@ from quorum.evaluation.run.result_files import explain_write_errors
 
 class QuestionFile:
     """The file of written questions. Existing lines stay unchanged, even if a reviewer has edited them; new lines
-    follow. Each addition replaces the whole file, so no reader sees it half-written.
+    follow. Each addition replaces the whole file, so no other process finds it half-written.
     """
 
     def __init__(self, path: Path) -> None:
@@ -29,7 +29,7 @@ class QuestionFile:
             raise SetupError(f"--out {path} is not a file of JSON lines; give a name that ends in .jsonl.")
         self.path = path
         self.lines: list[dict[str, Any]] = []
-        self.kept_ids: set[str] = set()  # the ids of the questions to keep
+        self.kept_ids: set[str] = set()  # the ids of the questions that neither a check nor a reviewer rejected
         self.read_lines()
 
     def read_lines(self) -> None:
@@ -45,7 +45,7 @@ class QuestionFile:
 
     @property
     def ids(self) -> set[str]:
-        """The ids of all questions in the file, including those that the reviewer rejected."""
+        """The ids of all questions in the file, including the rejected ones."""
         return {str(line.get("id")) for line in self.lines}
 
     def list_question_texts(self) -> Iterator[str]:
@@ -62,7 +62,10 @@ class QuestionFile:
         return {kind: counts[kind] for kind in QUESTION_KINDS}
 
     def check_corpus(self, passages: Sequence[Passage], corpus: str) -> None:
-        """Raises `SetupError` unless every question in the file is about passages that the corpus still holds."""
+        """Raise a `SetupError` if a question that Quorum wrote is about a passage that the corpus no longer holds.
+
+        corpus: what the message calls the corpus.
+        """
         corpus_ids = {passage["id"] for passage in passages}
         for line in self.lines:
             missing_ids = [id_ for id_ in list_evidence(line) if id_ not in corpus_ids]
@@ -74,7 +77,10 @@ class QuestionFile:
                 )
 
     def add(self, drafts: Sequence[Draft], models_and_prompt_of_kind: Mapping[Kind, Mapping[str, Any]]) -> None:
-        """Append the drafts' lines and write the file at once. models_and_prompt_of_kind: for `meta`."""
+        """Append one line for each draft, and write the file.
+
+        models_and_prompt_of_kind: the models and the prompt that write questions of each kind, for the lines' `meta`.
+        """
         self.lines += [make_line(draft, models_and_prompt_of_kind[draft.draw.kind]) for draft in drafts]
         self.kept_ids |= {draft.draw.id for draft in drafts if draft.fault is None}
         temporary = self.path.with_name(f".{self.path.name}.{os.getpid()}")
@@ -90,7 +96,7 @@ class QuestionFile:
 
     @contextmanager
     def lock(self) -> Iterator[None]:
-        """Lock the file for this run, and read its lines again."""
+        """Lock the file for this run, and read its lines again. Raises `SetupError` if another run has locked it."""
         lock = FileLock(self.path.with_name(f".{self.path.name}.lock"), timeout=0)
         with explain_write_errors(self.path):
             self.path.parent.mkdir(parents=True, exist_ok=True)
@@ -109,8 +115,8 @@ class QuestionFile:
 
 def make_line(draft: Draft, origin: Mapping[str, Any]) -> dict[str, Any]:
     """A question's line in the data format. It has no passages, so that an evaluation searches the corpus. `meta` holds
-    what a reviewer needs: `why` is the fault of a rejected question, and `read` has the verifier's answers, by what the
-    verifier was shown. origin: the models and the prompt that wrote the question.
+    what a reviewer needs: `why` is the fault of a rejected question, and `read` maps what
+    the verifier was shown to its answer. origin: the models and the prompt that wrote the question, also for `meta`.
     """
     draw = draft.draw
     evidence = [

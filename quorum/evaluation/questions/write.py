@@ -287,7 +287,7 @@ def make_neighbour_search(context: Context) -> NeighbourSearch:
 
 
 def describe_models(context: Context) -> dict[Kind, dict[str, str]]:
-    """For each kind of question: the models that write and check it, and its prompt, for the field `meta` of its line."""
+    """For each kind of question, what `meta` says of its origin: the models that write and check it, and its prompt."""
     models = {"model": get_text_or_class_name(context.model), "verifier": get_text_or_class_name(get_verifier(context))}
     return {
         kind: {

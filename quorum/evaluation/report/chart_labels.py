@@ -42,9 +42,9 @@ class Label:
 def place_labels(points: Mapping[str, Point], names_to_label_first: Sequence[str], area: Box) -> list[Label]:
     """A label for every point that has room for one.
 
-    The points in `names_to_label_first` get their labels first. Their labels are their names; if there are at most
-    MOST_NAMED_POINTS points, those of the others are, too. Any other point, and a point whose name does not fit, gets
-    its number in the order of `points`, counted from 1.
+    The points in `names_to_label_first` get their labels first. Their labels are their names. If there are at most
+    MOST_NAMED_POINTS points, all other labels are names, too; if there are more, they are numbers. A point's number is
+    its place in the order of `points`, counted from 1. A point whose name does not fit gets its number.
     """
     occupied_boxes: list[Box] = [
         (x - HALF_MARKER, y - HALF_MARKER, x + HALF_MARKER, y + HALF_MARKER) for x, y in points.values()

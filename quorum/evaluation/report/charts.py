@@ -1,5 +1,5 @@
-"""The charts of a report as inline SVG. Colours are classes (c0 to c7); the page's style defines them for its
-light and its dark theme.
+"""The charts of a report as inline SVG. Colours are CSS classes (c0 to c7), which the style sheet of the report defines
+for the light and the dark theme.
 """
 
 import math
@@ -57,7 +57,10 @@ class Axis:
 
 
 def get_colour_class(method_number: int) -> str:
-    """The class of a method's colour; dashed from the ninth on, dotted from the seventeenth."""
+    """The CSS classes of a method: its colour, and "dashed" from the ninth method on, "dotted" from the seventeenth on.
+
+    method_number: from 0.
+    """
     return f"c{method_number % COLOUR_COUNT}" + ("", " dashed", " dotted")[min(method_number // COLOUR_COUNT, 2)]
 
 
@@ -69,9 +72,11 @@ def draw_quality_against_cost(
     names_to_label_first: Sequence[str] = (),
     frame: Frame = WIDE_FRAME,
 ) -> str:
-    """A point for each method with its 95% interval; the Pareto front as a line. unit: the cost on the axis, "cost"
-    (dollars) or "tokens"; names_to_label_first: the methods whose names matter most; the front's names come next. If
-    there is no room for a name, the point shows the method's number among the methods.
+    """A point for each method with its 95% interval; the Pareto front as a line. If there is no room for a
+    method's name, the point shows the method's number among all methods.
+
+    front: the names of the methods on the front; unit: the cost on the axis, "cost" (dollars) or "tokens"; measure: the
+    name on the other axis; names_to_label_first: the methods whose names matter most; the names of the front come next.
     """
     methods_with_answers = [figure for figure in figures if figure.n]
     if not methods_with_answers:
@@ -102,8 +107,9 @@ def draw_quality_against_cost(
 def draw_risk_coverage(
     calibrations: Mapping[str, Calibration], all_methods: Sequence[str], frame: Frame = WIDE_FRAME
 ) -> str:
-    """A curve for each method with a confidence: the share that is wrong among the surest answers. all_methods: the
-    names of all methods of the report; a method's place among them decides its colour.
+    """A curve for each method that states a confidence: the share of wrong answers among its surest answers.
+
+    all_methods: the names of all methods of the report; a method's place among them decides its colour.
     """
     x = Axis(0, 1, frame.left, frame.width - frame.right)
     y = make_share_axis([0.0, *(r for calibration in calibrations.values() for r in calibration.risk)], frame)
@@ -127,7 +133,7 @@ def draw_risk_coverage(
 
 
 def draw_marker(figure: MethodFigures, number: int, point: tuple[float, float], y: Axis, is_on_front: bool) -> str:
-    """A point and its interval. On hover or focus, the plot shows its name and numbers above."""
+    """A method's point and interval. On hover or focus, its name and numbers appear in the top margin."""
     left, top = point
     low, high = y.find_position(figure.low), y.find_position(figure.high)
     price = f", {format_dollars(figure.cost)}" if figure.cost else ""
@@ -144,8 +150,8 @@ def draw_marker(figure: MethodFigures, number: int, point: tuple[float, float], 
 
 
 def make_cost_axis(values: Sequence[float], frame: Frame = WIDE_FRAME) -> Axis:
-    """The axis of costs, from zero; logarithmic if the most expensive method costs twenty times as much as the
-    cheapest.
+    """The axis of costs. It begins at zero. But if the highest cost is more than twenty times the lowest, and the
+    lowest is not zero, the axis is logarithmic and begins a little below the lowest cost.
     """
     low, high, end = min(values), max(values), frame.width - frame.right
     if low > 0 and high > 20 * low:

@@ -25,7 +25,7 @@ from quorum.evaluation.report.text import (
     describe_spending,
     describe_standing,
     list_facts,
-    list_sentences,
+    list_sentences_after_headline,
 )
 from quorum.evaluation.run.race_result import sort_standings
 
@@ -59,7 +59,7 @@ def render_body(decision: "Decision") -> str:
 def render_opening(decision: "Decision") -> str:
     """The recommendation in words, before anything else."""
     headline = decision.recommendation.sentences[0]
-    words = "".join(f"<li>{escape(sentence)}</li>" for sentence in list_sentences(decision))
+    words = "".join(f"<li>{escape(sentence)}</li>" for sentence in list_sentences_after_headline(decision))
     facts = escape(" · ".join(list_facts(decision)))
     return (
         "<header><h1>Quorum: which method is worth its cost</h1>"
@@ -125,7 +125,7 @@ def render_race_section(decision: "Decision") -> str:
         return ""
     head = "".join(f'<th scope="col">{title}</th>' for title in ("method", "asked", MEASURE_TITLES[race.measure], ""))
     rows = "".join(
-        f"<tr><td>{escape(standing.method)}</td><td>{standing.asked:,} of {race.question_count:,}</td>"
+        f"<tr><td>{escape(standing.method)}</td><td>{standing.asked_count:,} of {race.question_count:,}</td>"
         f"<td>{describe_standing(standing)}</td><td>{'dropped' if standing.dropped else 'kept to the end'}</td></tr>"
         for standing in sort_standings(race.standings.values())
     )

@@ -18,9 +18,9 @@ if TYPE_CHECKING:
     from quorum.evaluation.run.race_result import RaceResult, Standing
 
 CONFIDENCE_EXPLANATION = (
-    "AURC is the share of wrong answers, averaged over all coverages, when the surest questions are answered first: "
-    "lower is better. The figures under 'chance' are the AURC of a random order. ECE is the mean gap between the "
-    "stated confidence and the share that is right: 0 is perfect."
+    "AURC is the share of wrong answers, averaged over all coverages (shares of questions answered), when the surest "
+    "questions are answered first: lower is better. The figures under 'chance' are the AURC of a random order. "
+    "ECE is the mean gap between the stated confidence and the share that is right: 0 is perfect."
 )
 BAR_WIDTH = 30  # characters
 
@@ -44,20 +44,22 @@ def list_facts(decision: "Decision") -> list[str]:
 
 
 def describe_not_compared(decision: "Decision") -> list[str]:
-    """Which methods of `--methods all` are not compared, and why."""
+    """Which methods of `--methods all` are not compared, and why: 'Compared without react, self_ask: REASON.'"""
     return [f"Compared {sentence}" for sentence in describe_left_out(decision.left_out_reasons)]
 
 
-def list_sentences(decision: "Decision") -> list[str]:
-    """The text below the recommendation's first sentence: its other sentences, a note if exact match hides right
-    answers, and the methods that are left out.
+def list_sentences_after_headline(decision: "Decision") -> list[str]:
+    """The sentences below the headline, which is the recommendation's first sentence: the recommendation's other
+    sentences, a note if exact match hides right answers, and the methods that are not compared.
     """
     gap_note = describe_exact_match_gap(decision.scores.summary)
     return [*decision.recommendation.sentences[1:], *([gap_note] if gap_note else []), *describe_not_compared(decision)]
 
 
 def format_p_against_best(decision: "Decision", name: str) -> str:
-    """'0.012 *': the corrected p of the deciding measure, starred below 0.05; a dash for the best itself."""
+    """'0.012 *': the p value (Holm) of the method's difference from the best in the deciding measure, starred if
+    significant; 'dropped' if a race dropped the method; a dash for the best itself and without a comparison.
+    """
     recommendation = decision.recommendation
     difference = (
         recommendation.comparison["methods"].get(name, {}).get(recommendation.measure)
@@ -73,7 +75,7 @@ def format_p_against_best(decision: "Decision", name: str) -> str:
 
 
 def describe_spending(decision: "Decision") -> list[str]:
-    """What the calls of all runs in this folder really cost, in sentences."""
+    """Sentences about the calls, tokens and money that the methods took, over all runs in the results folder."""
     spent = decision.spent
     if not spent["models"]:
         return ["Nothing was spent: every reply came from the journal."]
@@ -107,7 +109,9 @@ def describe_seconds(decision: "Decision") -> str:
 
 
 def describe_judging(decision: "Decision") -> list[str]:
-    """The judge, its actual cost, and how many answers it left unscored; empty without a judge."""
+    """Sentences about the judge's calls, tokens and cost, and the answers that it left unscored; empty without a
+    judge.
+    """
     sentences = []
     for name, counts in (decision.spent["judge"]["models"] if "judge" in decision.spent else {}).items():
         tokens = f"{counts['input_tokens']:,} tokens in, {counts['output_tokens']:,} out"
@@ -133,7 +137,7 @@ def describe_savings(decision: "Decision") -> str:
     if not calls_alone:
         return ""
     calls = f"Alone, the methods would have made {calls_alone:,.0f} calls; {calls_made:,} were made"
-    saved_words = (
+    savings_text = (
         f", {format_percent(max(0.0, 1 - calls_made / calls_alone), 0)} saved by shared and stored replies"
         if calls_made < calls_alone
         else ""
@@ -143,7 +147,7 @@ def describe_savings(decision: "Decision") -> str:
         if spent["searches"]
         else ""
     )
-    return f"{calls}{saved_words}{searches}."
+    return f"{calls}{savings_text}{searches}."
 
 
 def render_markdown(decision: "Decision") -> str:
@@ -157,7 +161,7 @@ def render_markdown(decision: "Decision") -> str:
         f"**{escape_markdown(headline)}**",
         "",
     ]
-    lines += [f"- {escape_markdown(sentence)}" for sentence in list_sentences(decision)]
+    lines += [f"- {escape_markdown(sentence)}" for sentence in list_sentences_after_headline(decision)]
     lines += ["", "## All methods", "", *render_methods_table(decision), ""]
     lines += ["## Right, wrong, unknown", "", *render_share_bars(decision), ""]
     if decision.scores.race is not None:
@@ -189,40 +193,40 @@ def render_markdown(decision: "Decision") -> str:
 
 
 def render_share_bars(decision: "Decision") -> Iterator[str]:
-    """For each method its shares and a bar: right answers full, wrong ones hatched, unknown ones empty."""
+    """A Markdown table: for each method its shares of right, wrong and unknown answers, and a bar of these shares."""
     yield "| method | right, % | wrong, % | unknown, % | right ███ wrong ▒▒▒ unknown ░░░ |"
     yield "| --- | --: | --: | --: | --- |"
-    for figure in decision.figures:
-        if figure.n:
-            shares = (figure.right, figure.wrong, figure.unknown)
+    for method_figures in decision.figures:
+        if method_figures.n:
+            shares = (method_figures.right, method_figures.wrong, method_figures.unknown)
             cells = " | ".join(f"{100 * share:.1f}" for share in shares)
-            yield f"| {escape_markdown(figure.name)} | {cells} | {draw_bar(shares)} |"
+            yield f"| {escape_markdown(method_figures.name)} | {cells} | {draw_bar(shares)} |"
 
 
 def draw_bar(shares: Sequence[float], width: int = BAR_WIDTH) -> str:
-    """A bar of three shares that sum to 1.
+    """A bar of the shares of right, wrong and unknown answers, which sum to 1. width: its length in characters.
 
     >>> draw_bar([0.5, 0.3, 0.2], 10)
     '█████▒▒▒░░'
     """
-    right, end = round(width * shares[0]), round(width * (shares[0] + shares[1]))
-    return "█" * right + "▒" * (end - right) + "░" * (width - end)
+    right_end, wrong_end = round(width * shares[0]), round(width * (shares[0] + shares[1]))
+    return "█" * right_end + "▒" * (wrong_end - right_end) + "░" * (width - wrong_end)
 
 
 def render_race_table(race: "RaceResult") -> Iterator[str]:
-    """The methods of a race, with intervals that hold at every moment."""
+    """A Markdown table of the methods of a race: how many questions each was asked, its mean of the deciding measure
+    with an interval that holds at every moment of the race, and whether it was dropped.
+    """
     yield f"| method | questions asked | {MEASURE_NAMES[race.measure]}, % | |"
     yield "| --- | --: | --: | --- |"
     for standing in sort_standings(race.standings.values()):
-        asked_words, outcome = (
-            f"{standing.asked:,} of {race.question_count:,}",
-            "dropped" if standing.dropped else "kept to the end",
-        )
-        yield f"| {escape_markdown(standing.method)} | {asked_words} | {describe_standing(standing)} | {outcome} |"
+        asked_text = f"{standing.asked_count:,} of {race.question_count:,}"
+        outcome = "dropped" if standing.dropped else "kept to the end"
+        yield f"| {escape_markdown(standing.method)} | {asked_text} | {describe_standing(standing)} | {outcome} |"
 
 
 def describe_standing(standing: "Standing") -> str:
-    """'61.1 [33.6, 85.3]': the mean of the deciding measure in percent, with its interval."""
+    """'61.1 [33.6, 85.3]': the mean of the deciding measure in percent, with its interval; '-' without answers."""
     return (
         "-"
         if standing.mean is None
@@ -231,6 +235,7 @@ def describe_standing(standing: "Standing") -> str:
 
 
 def render_methods_table(decision: "Decision") -> Iterator[str]:
+    """A Markdown table of all methods: quality, p against the best, cost, calls, tokens, seconds and failures."""
     measure = decision.recommendation.measure_name
     is_judged, plugin_metrics = "judged" in decision.scores.measures, list_used_plugin_metrics(decision.scores.summary)
     titles = (
@@ -250,42 +255,49 @@ def render_methods_table(decision: "Decision") -> Iterator[str]:
     )
     yield f"| method | {' | '.join(titles)} |"
     yield "| --- |" + " --: |" * len(titles)
-    for figure in decision.figures:
-        row = decision.scores.summary[figure.name]
-        quality = f"{100 * figure.quality:.1f} [{100 * figure.low:.1f}, {100 * figure.high:.1f}]" if figure.n else "-"
-        cost = "-" if figure.cost is None else format_dollars(figure.cost)
+    for method_figures in decision.figures:
+        row = decision.scores.summary[method_figures.name]
+        quality = (
+            f"{100 * method_figures.quality:.1f} [{100 * method_figures.low:.1f}, {100 * method_figures.high:.1f}]"
+            if method_figures.n
+            else "-"
+        )
+        cost = "-" if method_figures.cost is None else format_dollars(method_figures.cost)
         contains, outvoted = (
             f"{100 * value:.1f}" if (value := row.get(name)) is not None else "-"
             for name in ("contains", "right_answer_outvoted")
         )
         times = (f"{value:.2f}" if (value := row[name]) is not None else "-" for name in ("seconds_p50", "seconds_p95"))
         cells = [
-            escape_markdown(figure.name),
+            escape_markdown(method_figures.name),
             quality,
             *([format_judged(row)] if is_judged else []),
             *("-" if (value := row.get(name)) is None else f"{value:.3f}" for name in plugin_metrics),
             *([contains] if "em" in decision.scores.measures else []),
-            escape_markdown(format_p_against_best(decision, figure.name)),
-            f"{100 * figure.unknown:.1f}" if figure.n else "-",
+            escape_markdown(format_p_against_best(decision, method_figures.name)),
+            f"{100 * method_figures.unknown:.1f}" if method_figures.n else "-",
             outvoted,
             cost,
-            f"{figure.calls:.1f}",
-            f"{figure.tokens:,.0f}",
+            f"{method_figures.calls:.1f}",
+            f"{method_figures.tokens:,.0f}",
             *times,
-            f"{figure.errors:,}",
+            f"{method_figures.errors:,}",
         ]
         yield f"| {' | '.join(cells)} |"
 
 
 def format_judged(row: Mapping[str, float | int | None]) -> str:
-    """'71.0 [62.0, 80.0]', over the answers for which the judge's reply was readable."""
+    """'71.0 [62.0, 80.0]': the share that the judge found right, in percent, with its interval.
+
+    The share is that of the answers for which the judge's reply was readable; '-' if there are none.
+    """
     mean_and_ends = [row.get(name) for name in ("judged", "judged_low", "judged_high")]
     mean, low, high = (None if share is None else f"{100 * share:.1f}" for share in mean_and_ends)
     return "-" if mean is None else f"{mean} [{low}, {high}]"
 
 
 def escape_markdown(text: str) -> str:
-    """The text with Markdown and HTML escaped."""
+    """The text on one line, with Markdown and HTML escaped."""
     for sign in "\\`*_[]<>|":
         text = text.replace(sign, f"\\{sign}" if sign not in "<>" else f"&{'lt' if sign == '<' else 'gt'};")
     return " ".join(text.split())

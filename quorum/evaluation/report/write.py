@@ -1,5 +1,5 @@
-"""The report of a comparison: report.html, which is one file and needs nothing else, report.md, report.csv and
-questions.csv.
+"""Writes the report of a comparison: report.md, report.csv, questions.csv, and the page report.html, which needs no
+other file.
 
 Questions, passages and replies are untrusted texts. The page escapes them, or packs them as data that its script shows
 as text; a content security policy blocks any other script.
@@ -33,12 +33,12 @@ from quorum.evaluation.run.source import ProgressCallback, ignore_progress
 if TYPE_CHECKING:
     from quorum.evaluation.compare.decide import Decision
 
-QUESTIONS_PER_PAGE = 50  # questions on a page of the table
+QUESTIONS_PER_PAGE = 50  # report.html shows so many rows of its table of questions at once
 
 
 def write_report(decision: "Decision", progress: ProgressCallback = ignore_progress) -> Path:
-    """Write all files of the report beside the results; returns the path of the page. Memory holds only the index of
-    the questions and one chunk of details.
+    """Write all files of the report beside the results, and return the path of report.html. Memory holds only the index
+    of the questions and one chunk of details.
     """
     folder = decision.scores.folder
     methods = [figure.name for figure in decision.figures]
@@ -72,7 +72,10 @@ def write_report(decision: "Decision", progress: ProgressCallback = ignore_progr
 
 
 def make_page(decision: "Decision", index: str) -> str:
-    """The page without the packed questions; they replace <!--packed questions-->."""
+    """The text of report.html, with the line <!--packed questions--> where `write_report` inserts the packed questions.
+
+    index: the index of the questions, as JSON.
+    """
     script = read_asset("report.js")
     return Template(read_asset("report.html")).substitute(
         title=escape(f"Quorum: {decision.recommendation.sentences[0]}"),

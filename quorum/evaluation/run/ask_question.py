@@ -12,7 +12,7 @@ from langchain_core.runnables import RunnableConfig
 from quorum.core.context import Context
 from quorum.core.errors import CallError
 from quorum.core.labels import LABELS, NOT_ENOUGH_INFO
-from quorum.core.state import Passage, Result, is_either, merge_counted_replies, merge_usage
+from quorum.core.state import Passage, Result, is_either_true, merge_counted_replies, merge_usage
 from quorum.datasets.records import Record
 from quorum.evaluation.run.column_scores import Row
 from quorum.evaluation.run.columns import Column
@@ -98,18 +98,20 @@ async def answer_question(
     record: Record, column: Column, context: Context, *, uses_given_passages: bool, config: RunnableConfig
 ) -> Result:
     """A column's result for a question. If the column has a `gold_position`, gold passages are first placed among the
-    retrieved ones. The method then reads all these passages, or, if the column has a `top`, only the first `top`.
+    retrieved ones. The method then reads all these passages, or, if the column has `passages_read`, only the first
+    `passages_read`.
 
-    If the column has a `top` or a `gold_position`, the result's `retrieved` lists the ids of all retrieved passages,
-    in the order of retrieval or, with a reranker, in the reranker's order. If the column has a `gold_position`, the
-    result's `gold_rank` is the rank of the first gold passage among them, or None if none of them is gold.
+    If the column has `passages_read` or a `gold_position`, the result's `retrieved` lists the ids of all retrieved
+    passages, in the order of retrieval or, with a reranker, in the reranker's order. If the column has a
+    `gold_position`, the result's `gold_rank` is the rank of the first gold passage among them, or None if none of them
+    is gold.
 
     Raises CallError when a call failed permanently.
     """
     queue_calls_as_one_question()
     passages = record["passages"] if uses_given_passages else None
     question, gold_answers, method = record["question"], record["answers"], column.method_or_graph
-    if column.top is None and column.gold_position is None:
+    if column.passages_read is None and column.gold_position is None:
         return await answer(question, method, context, given=passages, gold_answers=gold_answers, config=config)
     from quorum.graphs.parts.retrieval import RetrievalInput, retrieval
 
@@ -128,7 +130,7 @@ async def answer_question(
     result["usage"] = merge_usage(retrieval_result.get("usage"), result.get("usage"))
     result["malformed"] = merge_counted_replies(retrieval_result.get("malformed"), result.get("malformed"))
     result["wordy_answers"] = merge_counted_replies(retrieval_result.get("wordy_answers"), result.get("wordy_answers"))
-    result["temperature_refused"] = is_either(
+    result["temperature_refused"] = is_either_true(
         retrieval_result.get("temperature_refused"), result.get("temperature_refused")
     )
     result["dropped"] = (retrieval_result.get("dropped") or 0) + (result.get("dropped") or 0)
@@ -139,9 +141,10 @@ async def answer_question(
 
 
 def select_passages_to_read(passages: list[Passage], record: Record, column: Column, context: Context) -> list[Passage]:
-    """The passages that the method reads, in reading order: the column's `top` first passages (None: all), after gold
+    """The passages that the method reads, in reading order: the column's `passages_read` first passages (None: all), after
+    gold
     passages have been placed among the retrieved ones (only if the column has a `gold_position`).
     """
     if column.gold_position is not None:
         passages = place_gold(passages, record, context.answer_type, context, column.gold_position)
-    return passages[: column.top]
+    return passages[: column.passages_read]

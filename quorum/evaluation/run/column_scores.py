@@ -16,10 +16,11 @@ COST_KEYS = ("calls", "input_tokens", "output_tokens")
 class Row(TypedDict, total=False):
     """One line of results.jsonl. All measures are null if the question has an `error`.
 
-    `seconds` is the wall time of the answer in this run; with `Options.writes_details`, it is the time that the method
-    would take alone. `dropped`: how many passages were left out of prompts to fit the model's window. `reused_calls`:
-    how many of the answer's calls needed no request, because the reply came from the journal or from an identical call
-    of another method. `group`: the document or conversation that the question belongs to, if the data name one.
+    `seconds` is the wall time of the answer in this run. If the run writes details.jsonl (`Options.writes_details`), a
+    stored reply and a cached search count with their original time, as if no other method ran. `dropped`: how many
+    passages were left out of prompts to fit the model's window. `reused_calls`: how many of the answer's calls needed
+    no request, because the reply came from the journal or from an identical call of another method. `group`: the
+    document or conversation that the question belongs to, if the data name one.
 
     The measures have the names of `METRICS` in `quorum.evaluation.metrics.registry`; the function of each metric
     explains it. `passages`: the ids of the passages after a filter; `retrieved`: those before it. Extra keys of an

@@ -32,8 +32,8 @@ class Column:
 
     own_graph: the user's own graph; `method` is then its name. None for our methods. must_be_asked: False if the column
     comes from 'all', and may be left out when it does not suit the questions. group: columns of one group are compared
-    with its first column; None: no comparison. top: how many of the best passages found are read; None: all of them.
-    gold_position: where gold passages are placed among those found (see
+    with its first column; None: no comparison. passages_read: how many of the best passages found are read; None: all
+    of them. gold_position: where gold passages are placed among those found (see
     `quorum.evaluation.run.gold_placement.place_gold`); None: no gold passages are placed.
     """
 
@@ -41,7 +41,7 @@ class Column:
     method: str
     settings: Mapping[str, str]
     context: Context
-    top: int | None = None
+    passages_read: int | None = None
     own_graph: "Graph | None" = None
     must_be_asked: bool = True
     gold_position: str | None = None
@@ -72,8 +72,8 @@ class Column:
         )
 
     def find_price(self, prompt: str) -> Price | None:
-        """The price of the model that a prompt is sent to; None if the model has no price. If the stages of a cascade
-        send the prompt to several models, the highest of their prices.
+        """The price of the model that a prompt is sent to. If the stages of a cascade send the prompt to several
+        models, the highest of their prices. None if one of these models has no price.
         """
         prices = self.prices or Prices()
         prices_of_prompt = [
@@ -100,7 +100,7 @@ class Column:
 
     def list_sending_contexts(self, prompt: str) -> list[Context]:
         """The contexts in which a prompt is sent: the column's context, or, in a cascade, one for each stage that sends
-        the prompt, with the models of that stage.
+        the prompt (all stages if none lists the prompt), with the models of that stage.
         """
         from quorum.graphs.composed import get_composed_cascade
 
@@ -117,7 +117,9 @@ class Column:
         return [self.make_stage_context(stage) for stage in senders]
 
     def make_stage_context(self, stage: ComposedStage) -> Context:
-        """The context with the models that a stage of a cascade was measured with."""
+        """The context with the models that a stage of a cascade was measured with. If the stage is a user's own system,
+        the model is the one that determines its price.
+        """
         specs = {name: find_model_spec(stage.settings.get(name)) for name in ("model", "verifier")}
         changes: dict[str, Any] = {name: spec for name, spec in specs.items() if isinstance(spec, str)}
         if pricing_model := getattr(self.own_graph, "pricing_model_by_stage", {}).get(stage.name):
@@ -135,7 +137,7 @@ def list_columns(options: Options) -> list[Column]:
     """The methods and graphs of `options`, crossed with its models, retrievers and k.
 
     A setting with more than one value becomes part of a column's name, after a method's own settings in brackets.
-    Raises `SetupError` for a method, a setting or a name that does not fit.
+    Raises `SetupError` for an unknown method, an invalid setting, and a name that two columns have.
     """
     axes = {"model": options.models, "retriever": options.retrievers, "k": options.k}
     single_values = {name: parse_setting(name, values[0]) for name, values in axes.items() if len(values) == 1}
@@ -157,7 +159,9 @@ def list_columns(options: Options) -> list[Column]:
 
 
 def make_named_columns(options: Options, context: Context) -> Iterator[Column]:
-    """The columns that `options` names, one after the other: methods, systems, graphs."""
+    """The columns that `options` names: first its methods, then its systems, then its graphs. If it names none of
+    them, `parse_columns` raises a `SetupError`.
+    """
     methods, systems = split_systems(options.methods)
     if methods or not (options.graphs or systems):
         yield from parse_columns(methods, context, systems)
@@ -169,8 +173,8 @@ def parse_columns(
     text: str, context: Context, systems: Mapping[str, str] | None = None, *, takes_files: bool = True
 ) -> list[Column]:
     """The columns named in `text` ('all' is every method); the settings in brackets override those of `context`.
-    systems: {name: spec} of systems that are stages of composed methods. takes_files: whether a method may be the path
-    of a composed.json file, which `quorum compose` writes.
+    systems: {name: spec} of the user's own systems, which a cascade may ask in its stages. takes_files: whether the
+    path of a composed.json file, which `quorum compose` writes, is accepted as a method.
 
     >>> [column.context.k for column in parse_columns("concat,sure[k=10]", Context(k=3))]
     [3, 10]
@@ -186,7 +190,9 @@ def parse_columns(
             )
         position = item.end()
         if not takes_files and is_composed_file_name(item["method"]):
-            raise SetupError(f"The method {item['method']!r} names a file, which is not taken here; name a method.")
+            raise SetupError(
+                f"The method {item['method']!r} is a file, which is not accepted here; give the name of a method."
+            )
         settings = parse_settings((item["settings"] or "").split(";"))
         is_named = item["method"] != "all"
         names = [find_method(item["method"]).name] if is_named else list(list_methods())
@@ -203,13 +209,13 @@ def check_names(columns: Sequence[Column]) -> None:
     duplicates = {name for name in names if names.count(name) > 1}
     if duplicates:
         raise SetupError(
-            f"Method {min(duplicates)} is named twice; runs of one method need different settings in brackets, and a "
-            "graph or system of your own needs a name that no other one has."
+            f"Method {min(duplicates)} is named twice; give each run of one method different settings in brackets, "
+            "and each graph or system of your own a name that nothing else has."
         )
 
 
 def parse_settings(items: list[str]) -> dict[str, str]:
-    """{key: value} of key=value texts; empty ones are skipped."""
+    """{key: value} of texts key=value. Empty texts are skipped."""
     settings: dict[str, str] = {}
     for item in filter(str.strip, items):
         key, equals, value = (part.strip() for part in item.partition("="))
@@ -224,8 +230,10 @@ def parse_settings(items: list[str]) -> dict[str, str]:
 def make_column(
     method: "str | Graph", settings: Mapping[str, str], context: Context, systems: Mapping[str, str] | None = None
 ) -> Column:
-    """The column of a method, by its name, or of a compiled graph of your own, under the name that it was compiled
-    with; `settings` override those of `context`.
+    """Make the column of a method or of a graph. `settings` override those of `context`.
+
+    method: a method's name, the path of a composed.json file, or a compiled graph of your own, whose column has the
+    name that it was compiled with. systems: as in `parse_columns`.
     """
     if isinstance(method, str) and is_composed_file_name(method):
         from quorum.graphs.composed import composed_graph, use_measured_model
@@ -253,12 +261,15 @@ def get_graph_name(graph: "Graph") -> str:
     """
     name = graph.get_name()
     if name == "LangGraph" or name in list_methods():
-        raise SetupError(f"A graph of your own is named {name!r}; give it another name with .compile(name=...).")
+        raise SetupError(
+            f"A graph or system of your own has the name {name!r}, which is LangGraph's default or the name of a "
+            "method; give it another name (a graph: .compile(name=...); a system: NAME=SPEC)."
+        )
     return name
 
 
 def list_names_by_group(columns: Sequence[Column]) -> list[list[str]]:
-    """The names of the columns by group, in their order, without columns that are not compared."""
+    """For each group of columns, their names in order. Columns without a group are left out."""
     groups: dict[int, list[str]] = {}
     for column in columns:
         if column.group is not None:

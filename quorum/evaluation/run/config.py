@@ -50,9 +50,10 @@ def make_config(
                     if column.own_graph is not None
                     else {}
                 ),
+                # Only the graph of a user's own system (`quorum.graphs.own_system`) has the attribute `spec_hash`.
                 **({"system": system} if (system := getattr(column.own_graph, "spec_hash", None)) else {}),
                 **describe_settings(column.context, omitted_settings),
-                **({"top": column.top} if column.top else {}),
+                **({"top": column.passages_read} if column.passages_read else {}),
                 **({"gold": column.gold_position} if column.gold_position else {}),
             }
             for column in columns

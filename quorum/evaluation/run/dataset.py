@@ -18,19 +18,21 @@ from quorum.datasets.records import Record
 from quorum.evaluation.run.tasks import find_common_task, get_stated_task, guess_task, infer_labels, read_document_group
 
 LOG = logging.getLogger("quorum")
-MOST_NAMED_RECORDS = 5  # how many skipped records are named
+MOST_NAMED_RECORDS = 5  # at most so many skipped records are named in warnings
 
 
 @dataclass(frozen=True)
 class DataSet:
     """A valid data set of `count` questions.
 
-    count_with_passages: how many questions bring their own passages; most_passages: the largest number of passages that
-    a question brings. task: the task of questions that state none; labels: the labels that a claim may have, for claims
-    whose data do not list them. skipped: how many broken records were skipped. excluded_ids: ids of questions that are
-    not asked. gold_passages: by question id, gold passages that the questions do not bring; they are added to the
-    records. seed: draws a random order of the questions; None: they keep the file's order. by_group: keep the questions
-    of a group (`read_document_group`) together.
+    limit: only so many questions from the beginning of the file are used; None: all of them. sha256: the hash of the
+    file. count_with_passages: how many questions bring their own passages; most_passages: the largest number of
+    passages that a question brings. task: the task of questions that state none; labels: the labels that a claim (a
+    question with the task label) may have, if its record does not list them. skip_bad: whether broken records are
+    skipped instead of raising `SetupError`; skipped: how many were skipped. excluded_ids: ids of questions that are not
+    asked. gold_passages: by question id, gold passages that the questions do not bring; they are added to the records.
+    seed: draws a random order of the questions; None: they keep the file's order. by_group: in a random order, the
+    questions of a group (`read_document_group`) stay together.
     """
 
     path: Path
@@ -52,9 +54,9 @@ class DataSet:
         """Read the questions one at a time: memory does not grow with the data, unless they come in a random order."""
         if self.seed is None:
             return self.read_in_file_order()
-        units = group_records(list(self.read_in_file_order()), by_group=self.by_group)
-        random.Random(self.seed).shuffle(units)
-        return (record for unit in units for record in unit)
+        groups = group_records(list(self.read_in_file_order()), by_group=self.by_group)
+        random.Random(self.seed).shuffle(groups)
+        return (record for group in groups for record in group)
 
     def read_in_file_order(self) -> Iterator[Record]:
         """The questions in the order of the file."""
@@ -75,20 +77,22 @@ def group_records(records: Sequence[Record], *, by_group: bool) -> list[list[Rec
     """The records of each group, in the order of the file. Without `by_group`, every record is a group by itself; so is
     a record for which the data name no group.
     """
-    units: dict[tuple[str, str], list[Record]] = {}
+    groups: dict[tuple[str, str], list[Record]] = {}
     for record in records:
         name = read_document_group(record) if by_group else None
-        units.setdefault(("question", record["id"]) if name is None else ("group", name), []).append(record)
-    return list(units.values())
+        groups.setdefault(("question", record["id"]) if name is None else ("group", name), []).append(record)
+    return list(groups.values())
 
 
 def read_data(path: Path, limit: int | None = None, *, skip_bad: bool = False) -> DataSet:
-    """Read all questions (or `limit`) once. A broken line, an empty question or a repeated id is a `SetupError`; with
-    `skip_bad`, it is skipped, counted and reported.
+    """Read all questions (or the first `limit`) once, to check and count them. A broken line, an empty question, a
+    repeated id or an unknown task raises `SetupError`; with `skip_bad`, the record is skipped, counted and reported.
     """
     if limit is not None and limit < 1:
-        raise SetupError(f"A limit of {limit} questions does not fit; give a number from 1 on, or none for all.")
-    count = count_with_passages = most_passages = claims = 0
+        raise SetupError(
+            f"A limit of {limit} questions does not fit; give a number from 1 on, or no limit to use all questions."
+        )
+    count = count_with_passages = most_passages = claim_count = 0
     guessed_tasks: set[str] = set()
     left_out_ids: list[str] = []
     problems: list[str] = []
@@ -98,7 +102,7 @@ def read_data(path: Path, limit: int | None = None, *, skip_bad: bool = False) -
         count_with_passages += bool(record["passages"])
         most_passages = max(most_passages, len(record["passages"]))
         guessed_task = guess_task(record["answers"])
-        claims += guessed_task == "label" and bool(record["answers"])
+        claim_count += guessed_task == "label" and bool(record["answers"])
         if get_stated_task(record) is None and record["answers"]:
             guessed_tasks.add(guessed_task)
     if not count:
@@ -111,7 +115,7 @@ def read_data(path: Path, limit: int | None = None, *, skip_bad: bool = False) -
         warn_left_out(path, sha256, len(left_out_ids))
     if problems:
         warn_skipped(path, sha256, len(problems), tuple(problems[:MOST_NAMED_RECORDS]))
-    labels = find_labels(path) if claims else LABELS
+    labels = find_labels(path) if claim_count else LABELS
     return DataSet(
         path,
         limit,
@@ -135,7 +139,8 @@ def read_valid_records(
     path: Path, *, problems: list[str] | None, left_out_ids: list[str] | None = None
 ) -> Iterator[Record]:
     """The valid questions. An invalid one raises `SetupError`. If the list `problems` is given, a sentence about the
-    invalid question is added to that list instead. left_out_ids: receives the ids of questions marked keep: false.
+    invalid question is added to that list instead. left_out_ids: a list to which the ids of the questions marked
+    keep: false are added; these questions are left out in any case.
     """
     ids: set[str] = set()
     for record in read_questions(path, problems=problems, left_out=left_out_ids):
@@ -161,7 +166,10 @@ def check_record(record: Record, ids: set[str], path: Path) -> None:
 
 @lru_cache(maxsize=64)
 def warn_skipped(path: Path, sha256: str, count: int, reasons: tuple[str, ...]) -> None:
-    """Warn about skipped records, once for each content of the file (`sha256`). reasons: of the first ones."""
+    """Warn about skipped records, once for each content of the file (`sha256`).
+
+    count: how many records were skipped; reasons: for each of the first of them, which record it is and what is wrong.
+    """
     for reason in reasons:
         LOG.warning("skipped %s", reason)
     more = f" ({count - len(reasons):,} more than are named here)" if count > len(reasons) else ""
@@ -170,7 +178,9 @@ def warn_skipped(path: Path, sha256: str, count: int, reasons: tuple[str, ...]) 
 
 @lru_cache(maxsize=64)
 def warn_left_out(path: Path, sha256: str, count: int) -> None:
-    """Warn once for each content of the file (`sha256`), although a comparison reads its questions twice."""
+    """Warn about `count` questions that are marked keep: false, once for each content of the file (`sha256`): a
+    comparison reads its questions twice, and the second reading must not warn again.
+    """
     LOG.warning("%s: %d question%s left out, marked keep: false.", path, count, "" if count == 1 else "s")
 
 

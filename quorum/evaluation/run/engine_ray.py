@@ -47,14 +47,14 @@ class AnswerWriter:
                     details.append(detail)
         for row in answers.rows:
             self.write_row(row)
-        self.recorder.spending.merge(
-            answers.spending
-        )  # last, because it may end the run: the answers are stored before
+        # The spending comes last: if it ends the run, the answers are already written.
+        self.recorder.spending.merge(answers.spending)
 
     def is_answered(self, method: str, id_: str) -> bool:
         return (method, id_) in self.recorder.results.answered_pairs
 
     def write_row(self, row: Row) -> None:
+        """Write the row of a method's answer to a question, unless the results already hold this answer."""
         if self.is_answered(row["method"], row["id"]):
             return
         if row["error"] is not None:
@@ -89,7 +89,10 @@ class AnswerWriter:
         for record, names in self.make_remaining_reader()():
             for name in names:
                 task = columns[name].make_context(questioner.get_task(record)).answer_type
-                error = f"The worker process exited each of the {tries} times it asked this (out of memory, or killed)."
+                error = (
+                    f"The worker process exited each of the {tries} times that this question was asked "
+                    "(out of memory, or killed)."
+                )
                 yield make_failed_row(record, name, task, error, seconds=0.0)
 
 
@@ -97,8 +100,8 @@ async def ask_on_ray(asked_round: QuestionRound, recorder: Recorder, questioner:
     """Ask one round on Ray (see `quorum.evaluation.run.run_plan.ask_round`).
 
     If a worker exits, its questions are asked again by another worker. If workers have exited TRIES_TOGETHER times
-    during a question, a worker that has no other question asks it, up to TRIES_ALONE times, so that it cannot harm
-    others. If the worker exits each of these times too, the question gets an error row.
+    during a question, a worker that has no other question asks this question, up to TRIES_ALONE times; if the worker
+    exits, no other question is lost. If the worker exits each of these times too, the question gets an error row.
     """
     columns, dataset = asked_round.columns, asked_round.dataset
     writer = AnswerWriter(replace(asked_round, dataset=replace(dataset, path=dataset.path.resolve())), recorder)
@@ -124,7 +127,7 @@ async def ask_on_ray(asked_round: QuestionRound, recorder: Recorder, questioner:
 
 
 def find_needed_files(columns: Sequence[Column]) -> list[str]:
-    """The files and folders that workers read."""
+    """The files and folders that workers read: stores, examples and prompts."""
     from quorum.retrievers.langchain_retrievers import BM25Retriever, ChromaRetriever
 
     files: list[str] = []
@@ -147,7 +150,7 @@ def size_worker_pool(columns: Sequence[Column], concurrency: int, cores: int) ->
 
 
 def share_concurrency(column: Column, workers: int) -> Column:
-    """The column with one worker's share of the concurrent calls."""
+    """The column, allowed only one worker's share of its concurrent calls."""
     return replace(column, context=replace(column.context, concurrency=column.context.concurrency // workers))
 
 
@@ -159,14 +162,16 @@ def check_picklable(job: Job) -> None:
         cloudpickle.dumps(job)
     except Exception as error:
         raise SetupError(
-            f"The settings cannot be sent to other processes ({error}); name models, retrievers and graphs by text "
-            "instead of giving objects, or use the engine 'local'."
+            f"The settings cannot be sent to other processes ({error}); give models, retrievers and graphs by their "
+            "names instead of as objects, or use the engine 'local'."
         ) from error
 
 
 @contextmanager
 def start_services(folder: str) -> Iterator[Any]:
-    """Start the actor that all workers share, on this machine; the workers' warnings are logged here."""
+    """Start on this machine the actor `Services`, which all workers share, and log the workers' warnings in this
+    process. At the end, the actor is stopped.
+    """
     import ray
     from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
@@ -213,6 +218,8 @@ async def iterate_on_thread(make_iterator: Callable[[], Iterator[T]]) -> AsyncIt
 
 
 def make_raiser(error: BaseException) -> Callable[[], Any]:
+    """A function that raises the error."""
+
     def get() -> Any:
         raise error
 

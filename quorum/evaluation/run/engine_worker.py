@@ -214,12 +214,13 @@ class Asker:
 
 @dataclass(frozen=True)
 class RemainingReader:
-    """Reads the questions that not all methods have answered, each with the methods that have not.
+    """Reads the questions that at least one method must still answer, each with the names of these methods.
 
     Each call reads the data again. An instance can be pickled.
 
-    read_records: reads all questions; names: all methods that are asked; finished_ids: questions that all of them have
-    answered; missing_names: for a question that only some methods have answered, the other methods.
+    read_records: reads all questions; names: all methods that are still asked; finished_ids: questions that have an
+    answer or an error from each of these methods; missing_names: for a question that has them from only some methods,
+    the names of the other methods.
     """
 
     read_records: Callable[[], Iterator[Record]]

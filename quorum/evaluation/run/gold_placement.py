@@ -1,6 +1,7 @@
 """Places gold passages among the retrieved ones, to measure how their position affects a method (Liu et al. 2024).
 
-The gold passages of a question are those that the data list; if they list none, those that contain an answer.
+The gold passages of a question are those that the data list for it. If the data list none, they are the passages that
+contain an accepted answer.
 """
 
 import asyncio
@@ -21,13 +22,13 @@ from quorum.evaluation.run.shared_retrieval import share_retrieval
 
 GoldPosition = Literal["inserted", "retrieved", "top", "bottom"]
 
-SEARCH_DEPTH = 100  # retrieved passages searched for an answer, if the data list no gold passages
+SEARCH_DEPTH = 100  # how many passages are retrieved to find one with an answer, if the data list no gold passages
 SEARCHES_AT_ONCE = 8
 TASKS_WITHOUT_SPANS = ("yes_no", "label")  # tasks whose answers are not contained in a passage
 
 
 def select_gold(passages: Sequence[Passage], record: Record, task: str) -> list[Passage]:
-    """The gold passages among these, in their order."""
+    """The gold passages among `passages`, in the same order."""
     listed_ids = set(record["gold"])
     if listed_ids:
         return [passage for passage in passages if passage["id"] in listed_ids]
@@ -37,12 +38,12 @@ def select_gold(passages: Sequence[Passage], record: Record, task: str) -> list[
 
 
 def list_gold_with_texts(record: Record, task: str) -> list[Passage]:
-    """The gold passages of a question whose texts are known: the question brings them, or `add_gold` added them."""
+    """The question's gold passages with known texts: those that the question brings or that `add_gold` added."""
     return select_gold([*record["passages"], *record.get("gold_passages", [])], record, task)
 
 
 def find_gold_rank(passages: Sequence[Passage], record: Record, task: str) -> int | None:
-    """The rank of the first gold passage among these, from 1; None if there is none."""
+    """The rank of the first gold passage among `passages`, from 1; None if no gold passage is among them."""
     gold = select_gold(passages, record, task)
     return passages.index(gold[0]) + 1 if gold else None
 
@@ -50,21 +51,23 @@ def find_gold_rank(passages: Sequence[Passage], record: Record, task: str) -> in
 def place_gold(
     passages: Sequence[Passage], record: Record, task: str, context: Context, position: str
 ) -> list[Passage]:
-    """The first k retrieved passages, with gold passages among them. If no gold passage was retrieved, the question's
-    first known one replaces the passage at rank k; if none is known, nothing is replaced.
+    """The retrieved passages, with gold passages among them.
 
-    position: "inserted": the gold passage that replaced another moves to a random rank, drawn from the context's seed
-    and the question's id; "retrieved": it stays at rank k; "top", "bottom": all gold passages come before, or after,
-    the others.
+    If no gold passage was retrieved, the question's first known gold passage replaces the passage at rank k. If none
+    is known, nothing is replaced.
+
+    position: one of GoldPosition. "inserted": a gold passage that replaced another moves to a random rank, drawn from
+    the context's seed and the question's id; "retrieved": it stays at rank k; "top", "bottom": all gold passages come
+    before, or after, the other passages.
     """
     gold = select_gold(passages, record, task)
     if not gold:
         gold = list_gold_with_texts(record, task)[:1]
-        others_retrieved = list(passages[: context.k - 1 if gold else context.k])
-        place = len(others_retrieved)
+        kept_passages = list(passages[: context.k - 1 if gold else context.k])
+        gold_index = len(kept_passages)
         if position == "inserted":
-            place = random.Random(f"{context.seed}:{record['id']}").randrange(len(others_retrieved) + 1)
-        passages = [*others_retrieved[:place], *gold, *others_retrieved[place:]]
+            gold_index = random.Random(f"{context.seed}:{record['id']}").randrange(len(kept_passages) + 1)
+        passages = [*kept_passages[:gold_index], *gold, *kept_passages[gold_index:]]
     if position in ("inserted", "retrieved"):
         return list(passages)
     others = [passage for passage in passages if passage not in gold]
@@ -74,43 +77,48 @@ def place_gold(
 async def add_gold(
     dataset: DataSet, columns: Sequence[Column], *, retrieves: bool, gold_file: Path | None, task: str | None
 ) -> DataSet:
-    """The data set without the questions that have no known gold passage. A question that brings none of its gold
-    passages gets them from the corpus or from `gold_file`, a file of passages. If the data list no gold passages for
-    it, the first passage found in the corpus that contains an answer is added.
+    """The data set with the gold passages that its questions do not bring, without the questions that have none.
 
-    The collections of the columns (methods with their settings) must be filled, because the corpus is searched there.
-    task: the task of every question; None: each has its own.
+    A question that brings none of its gold passages gets them from the corpus or from `gold_file`, a file of passages.
+    If the data list no gold passages for the question, it gets the first passage found in the corpus that contains an
+    answer. A question whose gold passages are still unknown is left out.
+
+    retrieves: whether there is a corpus, which the columns (methods with their settings) search; their collections must
+    be filled. task: the task of every question; None: each question has its own.
     """
     tasks = {record["id"]: task or dataset.get_task(record) for record in dataset.read_records()}
     records_without_gold = [
         record for record in dataset.read_records() if not list_gold_with_texts(record, tasks[record["id"]])
     ]
-    wanted_ids = {id_ for record in records_without_gold for id_ in record["gold"]}
+    wanted_ids = {passage_id for record in records_without_gold for passage_id in record["gold"]}
     passages_by_id = await asyncio.to_thread(
         find_passages_by_id, wanted_ids, columns[0].context if retrieves else None, gold_file
     )
-    golds = {
-        record["id"]: [passages_by_id[id_] for id_ in record["gold"] if id_ in passages_by_id]
+    found_gold = {
+        record["id"]: [passages_by_id[passage_id] for passage_id in record["gold"] if passage_id in passages_by_id]
         for record in records_without_gold
     }
     if retrieves:
-        records_without_ids = [record for record in records_without_gold if not record["gold"]]
-        golds |= await search_gold(records_without_ids, tasks, columns[0])
-    known_gold = {id_: passages for id_, passages in golds.items() if passages}
-    ids_without_gold = frozenset(golds.keys() - known_gold.keys())
-    if len(ids_without_gold) == dataset.count:
+        records_without_gold_ids = [record for record in records_without_gold if not record["gold"]]
+        found_gold |= await search_gold(records_without_gold_ids, tasks, columns[0])
+    added_gold = {question_id: passages for question_id, passages in found_gold.items() if passages}
+    excluded_ids = frozenset(found_gold.keys() - added_gold.keys())
+    if len(excluded_ids) == dataset.count:
         raise SetupError(
-            f"None of the {dataset.count} questions in {dataset.path} has a gold passage with a known text: list "
-            "ids under 'gold' and name where their texts are with --corpus or --gold-from, or bring passages that "
-            "contain an answer."
+            f"None of the {dataset.count} questions in {dataset.path} has a gold passage with a known text: list the "
+            "passages' ids under 'gold' and name where their texts are with --corpus or --gold-from, or give each "
+            "question passages that contain an answer."
         )
     return replace(
-        dataset, count=dataset.count - len(ids_without_gold), excluded_ids=ids_without_gold, gold_passages=known_gold
+        dataset, count=dataset.count - len(excluded_ids), excluded_ids=excluded_ids, gold_passages=added_gold
     )
 
 
 def find_passages_by_id(wanted_ids: set[str], context: Context | None, gold_file: Path | None) -> Mapping[str, Passage]:
-    """The wanted passages that the context's collection or the file holds. Blocks while it reads them."""
+    """The wanted passages that the context's collection or the file holds, by id.
+
+    If both hold a passage, the file's text counts. Blocks the thread while it reads them.
+    """
     passages_by_id: dict[str, Passage] = {}
     if wanted_ids and context is not None:
         from quorum.retrievers.collections import list_passages
@@ -124,19 +132,21 @@ def find_passages_by_id(wanted_ids: set[str], context: Context | None, gold_file
 
 
 async def search_gold(records: Sequence[Record], tasks: Mapping[str, str], column: Column) -> dict[str, list[Passage]]:
-    """For each question, the first of the SEARCH_DEPTH best passages that contains an answer, if there is one."""
+    """By question id: a list of the first passage that contains an answer among the SEARCH_DEPTH best; empty if none
+    of them does.
+    """
     if not records:
         return {}
     from quorum.retrievers import search
 
-    deep_columns = await asyncio.to_thread(
+    (deep_column,) = await asyncio.to_thread(
         share_retrieval, [replace(column, context=replace(column.context, k=SEARCH_DEPTH))]
     )
     slots = asyncio.Semaphore(SEARCHES_AT_ONCE)
 
     async def find_first(record: Record) -> list[Passage]:
         async with slots:
-            passages = await search(record["question"], deep_columns[0].context)
+            passages = await search(record["question"], deep_column.context)
         return select_gold(passages, record, tasks[record["id"]])[:1]
 
     first_passages = await asyncio.gather(*(find_first(record) for record in records))

@@ -24,8 +24,8 @@ class Options:
     data: the file of questions; limit: how many of them to ask, from the first on; skip_bad: skip broken records
     instead of refusing the data; task: the task of every question, in place of the one in the data.
 
-    methods: names, as `--methods` has them; graphs: compiled graphs of your own; models, retrievers, k: values to cross
-    with the methods; context: the settings of all of them.
+    methods: names, as `--methods` has them; graphs: compiled graphs of your own; models, retrievers, k: each method is
+    asked with each combination of these values; context: the settings of all methods.
 
     corpus: a folder or file to retrieve from, "pool" for the passages of all questions, "given" for each question's
     own; collection: an indexed collection. Without a corpus and a collection, each question's own
@@ -47,13 +47,14 @@ class Options:
     wrong_cost: what a wrong answer costs, where a right one is worth 1; unknown costs nothing. A race uses it. Without
     a race it only changes the decision, so the answers in a folder can be compared again at another cost.
 
-    race: stop asking methods that cannot win, "exact", "questions" or "future" (docs/compare.md); None: ask all.
+    race: the rule by which methods that cannot win are no longer asked: "exact", "questions" or "future"
+    (docs/compare.md); None: every method is asked every question.
 
     Only experiments use the rest. extra_keys: further keys of the result to write into the rows; extra_config: further
-    entries of config.json; screening_column: a column that is asked before all others; these are not asked the
-    questions that it answers right (EM); gold_from: a file with gold passages that the questions do not bring.
+    entries of config.json; screening_column: a column that is asked before all others; the others are not
+    asked the questions that it answers right (EM); gold_from: a file with gold passages that are not in `data`.
 
-    Raises `SetupError` for a number or an engine that is not allowed.
+    Raises `SetupError` for a number, an engine or a race that is not allowed.
 
     >>> Options(data=Path("questions.jsonl"), methods="concat,sure", limit=100).concurrency
     8
@@ -111,7 +112,7 @@ class Options:
 
 
 def split_list(text: str | None) -> list[str]:
-    """The items of a comma-separated list, each once.
+    """The items of a comma-separated list. An item that occurs several times is returned once.
 
     >>> split_list("5, 10,5")
     ['5', '10']

@@ -1,4 +1,7 @@
-"""Reads the user's own systems among the methods of a command, as `mine=http://localhost:8000/v1#llama` names them."""
+"""Reads the question-answering systems of the user's own that a command's options name.
+
+A user names a system as NAME=SPEC: `mine=http://localhost:8000/v1#llama`.
+"""
 
 import re
 from collections.abc import Sequence
@@ -8,17 +11,19 @@ from quorum.core.errors import SetupError
 from quorum.models.systems import SPEC_EXAMPLES
 
 SYSTEM_ITEM = re.compile(r"\s*(?P<name>[A-Za-z][\w.-]*)=(?P<spec>(?:https?|langgraph|python):\S+)\s*")
-OUTSIDE_BRACKETS = re.compile(r",(?![^\[\]]*\])")
+COMMA_OUTSIDE_BRACKETS = re.compile(r",(?![^\[\]]*\])")
 
 
 def split_systems(methods: str) -> tuple[str, dict[str, str]]:
-    """The list of methods without the user's own systems, and {name: spec} of these systems.
+    """(the text `methods` without the user's own systems, {name: spec} of these systems).
+
+    methods: methods and systems, with commas between them. Raises `SetupError` if two systems have the same name.
 
     >>> split_systems("concat,sure[k=3],mine=http://localhost:8000/v1#llama")
     ('concat,sure[k=3]', {'mine': 'http://localhost:8000/v1#llama'})
     """
     names, systems = [], dict[str, str]()
-    for item in OUTSIDE_BRACKETS.split(methods):
+    for item in COMMA_OUTSIDE_BRACKETS.split(methods):
         match = SYSTEM_ITEM.fullmatch(item)
         if match is None:
             names.append(item)
@@ -30,14 +35,16 @@ def split_systems(methods: str) -> tuple[str, dict[str, str]]:
 
 
 def make_system_graph(name: str, spec: str) -> Any:
-    """The graph that asks a user's own system. `quorum.graphs.own_system` is imported only if a system is named."""
-    from quorum.graphs.own_system import own_system_graph
+    """The graph that asks the user's own system `name`. `quorum.graphs.own_system` is imported only here, when a
+    command names a system.
+    """
+    from quorum.graphs.own_system import make_own_system_graph
 
-    return own_system_graph(name, spec)
+    return make_own_system_graph(name, spec)
 
 
 def read_systems(texts: Sequence[str]) -> dict[str, str]:
-    """{name: spec} of NAME=SPEC texts. Raises `SetupError` for a text of another form.
+    """{name: spec} of systems, given as NAME=SPEC. Raises `SetupError` for a text of another form.
 
     >>> read_systems(["mine=http://localhost:8000/v1#llama"])
     {'mine': 'http://localhost:8000/v1#llama'}

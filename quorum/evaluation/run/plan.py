@@ -36,14 +36,16 @@ from quorum.models.context_filters import get_context_filter
 
 @dataclass(frozen=True)
 class Plan:
-    """Everything that the run needs. columns: each with its collection and prices; left_out_reasons: by name, why
-    columns of 'all' are not asked; config: the content of config.json; folder: where results go.
+    """Everything that the run needs.
+
+    columns: each with its collection and prices; left_out_reasons: by column name, why a column that `--methods all`
+    would bring is not asked; config: the content of config.json; folder: where results go.
 
     estimate: what the run will take, None if not requested; rehearsal_usage: by model, the calls and tokens that the
-    estimate has used for columns without another model than the embedded one. These calls are real, and the run finds
-    their replies in the journal. Calls
-    in which the embedded model stands in for a chat model are not counted. is_indexed: whether the collections of the
-    columns are filled. names_that_may_drop_others: the columns that may drop other columns from a race; None: all may.
+    estimate has used for columns whose only model is the embedded one. These calls are real, and the run finds their
+    replies in the journal. Calls in which the embedded model stands in for a chat model are not counted. is_indexed:
+    whether the collections of the columns are filled. names_that_may_drop_others: the names of the columns that can
+    drop other columns from a race; None: all can.
     """
 
     options: Options
@@ -66,7 +68,8 @@ class Plan:
 
 
 async def plan(options: Options, columns: Sequence[Column] | None = None) -> Plan:
-    """Resolve and check everything that can be wrong. columns: used instead of those that `options` names.
+    """Make the plan of a run, and check everything that can be wrong in the options. columns: used instead of those
+    that `options` names.
 
     Raises `SetupError` for data, columns, models, a source or a baseline that does not fit.
     """
@@ -98,7 +101,7 @@ async def plan(options: Options, columns: Sequence[Column] | None = None) -> Pla
 
 
 def describe_options(options: Options) -> dict[str, Any]:
-    """The options that config.json records besides data, source and columns."""
+    """The options that config.json records, besides the data, the source of passages and the columns."""
     task = {"task": options.task} if options.task else {}
     race_settings: dict[str, Any] = {"mode": options.race, "error": RACE_ERROR_PROBABILITY, "seed": SEED}
     if options.wrong_cost:
@@ -108,7 +111,7 @@ def describe_options(options: Options) -> dict[str, Any]:
 
 
 async def check_models(context: Context) -> None:
-    """Raises `SetupError` if a model or the filter of the context cannot be used."""
+    """Raises `SetupError` if the context's model, verifier or filter cannot be used."""
     await chat_model_async(context.model, context)
     if context.verifier is not None:
         await chat_model_async(context.verifier, context)
@@ -123,8 +126,8 @@ async def check_models(context: Context) -> None:
 async def add_estimate(plan: Plan, progress: ProgressCallback = ignore_progress) -> Plan:
     """The plan with its estimate. Indexes a corpus that is not indexed yet.
 
-    Raises `SetupError` if the options have a `max_cost` and a price is missing, or if the estimate exceeds it. With a
-    race, the estimate may exceed it, because a race ends at the limit.
+    Raises `SetupError` if the options have a `max_cost` and a price is missing, or if the estimate exceeds `max_cost`.
+    With a race, the estimate may exceed `max_cost`, because a race ends when it has spent that much.
     """
     options, prices = plan.options, Prices(plan.options.prices)
     columns = plan.columns

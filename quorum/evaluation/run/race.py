@@ -32,17 +32,21 @@ from quorum.evaluation.run.race_result import (
 from quorum.evaluation.run.results import Results
 from quorum.evaluation.run.tasks import list_deciding_measures
 
-AHEAD_FACTOR = 2  # methods may be asked at most AHEAD_FACTOR * concurrency questions beyond the settled ones
+AHEAD_FACTOR = 2  # methods may be asked AHEAD_FACTOR * concurrency questions beyond the settled ones and the next unit
 RaceWatcher = Callable[["RunningRace"], None]
 
 
 class RunningRace:
     """The race while answers arrive. Begin with `start_race`.
 
-    units: the ids of the questions in order; those of one unit, such as one document, count as one step of the race.
-    names_that_may_drop_others: by default, all methods may. asked_when_dropped: by dropped method, how many questions
-    it was asked. worth_bounds: by method and question, the lowest and highest possible worth of an answer, divided by
-    1 + wrong_cost; None if the question does not have the deciding measure.
+    names: the names of the methods. units: the ids of the questions in order; the questions of one unit, for example
+    those about one document, count as one step of the race. mode: when a method is dropped (see
+    `quorum.algorithms.race.Race`). measure: the deciding measure. names_that_may_drop_others: the methods that may make
+    others drop out; None: all may. live_names: the methods still in the race. positions: by question id, the place in
+    the order, from 0. asked_when_dropped: for each dropped method, how many questions were settled when it was dropped.
+    scores: by (method, question id), the deciding measure of the answer; None if the answer failed, or if the question
+    does not have this measure. worth_bounds: by (method, question id), the lowest and the highest possible worth of the
+    answer, divided by 1 + wrong_cost; None if the question does not have the deciding measure.
     """
 
     def __init__(
@@ -67,18 +71,18 @@ class RunningRace:
             len(names), population=len(units), mode=mode, error=RACE_ERROR_PROBABILITY, may_drop_others=may_drop_others
         )
         self.live_names = set(names)
-        self.places = {id_: place for place, id_ in enumerate(chain.from_iterable(units))}
+        self.positions = {id_: position for position, id_ in enumerate(chain.from_iterable(units))}
         self.settled_count = 0
         self.asked_when_dropped: dict[str, int] = {}
         self.scores: dict[tuple[str, str], float | None] = {}
         self.worth_bounds: dict[tuple[str, str], tuple[float, float] | None] = {}
         self.watch_race = watch_race
-        self.progressed = asyncio.Event()
+        self.progress_event = asyncio.Event()  # set, and replaced by a new one, whenever questions are settled
 
     @property
     def question_count(self) -> int:
         """How many questions there are."""
-        return len(self.places)
+        return len(self.positions)
 
     @property
     def finished(self) -> bool:
@@ -91,7 +95,7 @@ class RunningRace:
 
     def is_counted(self, name: str, id_: str) -> bool:
         """Whether a method's answer counts: the question was settled while the method was still in the race."""
-        return self.places.get(id_, self.question_count) < self.asked_when_dropped.get(name, self.settled_count)
+        return self.positions.get(id_, self.question_count) < self.asked_when_dropped.get(name, self.settled_count)
 
     def load(self, results: Results) -> None:
         """Add the answers of earlier runs. Failed answers are left out, because their questions are asked again."""
@@ -115,12 +119,12 @@ class RunningRace:
             self.watch_race(self)
 
     def record(self, name: str, id_: str, score: float, unknown: bool) -> None:
-        """Keep the score and the worth of an answer."""
+        """Record the score and the worth of an answer that did not fail. score: NaN if the question has none."""
         if math.isnan(score):  # the question does not have the measure
             self.scores[name, id_] = self.worth_bounds[name, id_] = None
             return
-        value = self.scale(compute_worth(score, unknown, self.wrong_cost))
-        self.scores[name, id_], self.worth_bounds[name, id_] = score, (value, value)
+        scaled_worth = self.scale(compute_worth(score, unknown, self.wrong_cost))
+        self.scores[name, id_], self.worth_bounds[name, id_] = score, (scaled_worth, scaled_worth)
 
     def scale(self, worth: float) -> float:
         """The worth, scaled so that all possible values lie in an interval of length 1, as `Race` requires."""
@@ -138,15 +142,20 @@ class RunningRace:
                 self.asked_when_dropped[self.names[number]] = self.settled_count
         if self.settled_count == settled_before:
             return False
-        self.progressed.set()
-        self.progressed = asyncio.Event()
+        self.progress_event.set()
+        self.progress_event = asyncio.Event()
         return True
 
     def is_answered(self, unit: Sequence[str]) -> bool:
+        """Whether all methods in the race have answered all questions of the unit."""
         return all((name, id_) in self.worth_bounds for id_ in unit for name in self.live_names)
 
     def compute_bounds(self, unit: Sequence[str]) -> tuple[Floats, Floats]:
-        """The lowest and the highest possible mean worth of each method's answers to the questions of a unit."""
+        """The lowest and the highest possible mean worth of each method's answers to the questions of a unit.
+
+        A question without the deciding measure counts as 0 for all methods, and so does every question for a dropped
+        method.
+        """
         bounds = np.zeros((2, len(self.names)))
         for id_ in unit:
             bounds_by_name = {name: self.worth_bounds[name, id_] for name in self.live_names}
@@ -156,15 +165,17 @@ class RunningRace:
         return low, high
 
     async def wait_for_turn(self, id_: str, concurrency: int) -> None:
-        """Wait while too many earlier questions are not settled: their answers may make this question unnecessary."""
+        """Wait while too many earlier questions are not settled: their answers may drop methods, which then need not be
+        asked this question.
+        """
         while not self.finished:
-            next_place = self.settled_count + len(self.units[self.race.step_count])
-            if self.places[id_] < next_place + AHEAD_FACTOR * concurrency:
+            end_of_next_unit = self.settled_count + len(self.units[self.race.step_count])
+            if self.positions[id_] < end_of_next_unit + AHEAD_FACTOR * concurrency:
                 return
-            await self.progressed.wait()
+            await self.progress_event.wait()
 
     def make_standing(self, name: str) -> Standing:
-        """The standing of a method."""
+        """The standing of a method. For its interval, a failed answer may have any score from 0 to 1."""
         asked_count = self.asked_when_dropped.get(name, self.settled_count)
         unit_lows, unit_highs, scores = [], [], []
         asked_units = take_units(self.units, asked_count)
@@ -174,9 +185,9 @@ class RunningRace:
             if unit_scores:
                 unit_lows.append(float(np.mean([score or 0.0 for score in unit_scores])))
                 unit_highs.append(float(np.mean([1.0 if score is None else score for score in unit_scores])))
-        low, high = compute_mean_interval(
-            unit_lows, unit_highs, count_population(self.mode, len(self.units) - len(asked_units) + len(unit_lows))
-        )
+        # All units except those asked units in which no question has the deciding measure.
+        unit_count = len(self.units) - len(asked_units) + len(unit_lows)
+        low, high = compute_mean_interval(unit_lows, unit_highs, count_population(self.mode, unit_count))
         mean = round(math.fsum(scores) / len(scores), 6) if scores else None
         return Standing(name, asked_count, mean, low, high, name not in self.live_names)
 
@@ -208,7 +219,10 @@ def start_race(
     names_that_may_drop_others: frozenset[str] | None = None,
     watch_race: RaceWatcher | None = None,
 ) -> RunningRace:
-    """The race with the answers of earlier runs. Reads the questions, and blocks."""
+    """The race with the answers of earlier runs, which `results` holds. Blocks while it reads the questions.
+
+    dataset: its records come in the random order of the race.
+    """
     records: list[Record] = list(dataset.read_records())
     tasks = sorted({task or dataset.get_task(record) for record in records})
     units = tuple(tuple(record["id"] for record in unit) for unit in group_records(records, by_group=dataset.by_group))

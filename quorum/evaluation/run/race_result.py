@@ -19,14 +19,14 @@ document or conversation are one unit. Any other question is a unit by itself.""
 class Standing:
     """One method at one moment of a race.
 
-    asked: how many questions were settled while this method was in the race (a question is settled when every method
-    still in the race has answered it); mean: the mean of the deciding measure over the questions that the method
+    asked_count: how many questions were settled while this method was in the race (a question is settled when every
+    method still in the race has answered it); mean: the mean of the deciding measure over the questions that the method
     answered (None: it answered none); low, high: an interval that holds at every moment of the race, with a confidence
     of 95%; dropped: whether the method is no longer asked.
     """
 
     method: str
-    asked: int
+    asked_count: int
     mean: float | None
     low: float
     high: float
@@ -67,7 +67,8 @@ class RaceResult:
     def dropped_standings(self) -> list[Standing]:
         """The standings of the dropped methods, in the order in which they were dropped."""
         return sorted(
-            (standing for standing in self.standings.values() if standing.dropped), key=lambda standing: standing.asked
+            (standing for standing in self.standings.values() if standing.dropped),
+            key=lambda standing: standing.asked_count,
         )
 
     @property
@@ -75,7 +76,7 @@ class RaceResult:
         """How much the race saved: of the answers that all methods would have given to the settled questions, the share
         that was not needed.
         """
-        asked_count = sum(standing.asked for standing in self.standings.values())
+        asked_count = sum(standing.asked_count for standing in self.standings.values())
         return 1 - asked_count / max(1, self.settled_count * len(self.standings))
 
     def is_dropped(self, name: str) -> bool:
@@ -99,7 +100,12 @@ class RaceResult:
     def to_json(self) -> dict[str, Any]:
         """The content of race.json."""
         rows = [
-            {"method": standing.method, "asked": standing.asked, "of": self.question_count, "dropped": standing.dropped}
+            {
+                "method": standing.method,
+                "asked": standing.asked_count,
+                "of": self.question_count,
+                "dropped": standing.dropped,
+            }
             | {"mean": standing.mean, "low": round(standing.low, 6), "high": round(standing.high, 6)}
             for standing in self.standings.values()
         ]
@@ -110,7 +116,7 @@ class RaceResult:
 
 def sort_standings(standings: Iterable[Standing]) -> list[Standing]:
     """The methods still in the race, then the dropped ones, the last dropped first; in a tie, the higher mean first."""
-    return sorted(standings, key=lambda standing: (standing.dropped, -standing.asked, -(standing.mean or 0.0)))
+    return sorted(standings, key=lambda standing: (standing.dropped, -standing.asked_count, -(standing.mean or 0.0)))
 
 
 def take_units(units: Units, asked_count: int) -> list[tuple[str, ...]]:

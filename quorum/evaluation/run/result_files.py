@@ -12,26 +12,30 @@ from quorum.core.private_files import open_private_text
 
 
 def repair_and_read_lines(file: BinaryIO) -> Iterator[bytes]:
-    """The lines of a file that is open for reading and writing. If a kill left the last line incomplete, removes it."""
-    whole_bytes = 0
+    """Yield the complete lines of a file that is open for reading and writing. If a killed process left the last line
+    incomplete, remove this line from the file.
+    """
+    complete_lines_size = 0
     file.seek(0)
     for line in file:
         if not line.endswith(b"\n"):
             break
-        whole_bytes += len(line)
+        complete_lines_size += len(line)
         yield line
-    file.truncate(whole_bytes)
+    file.truncate(complete_lines_size)
 
 
 @contextmanager
 def explain_write_errors(path: Path) -> Iterator[None]:
-    """Raises `SetupError` if the disk is full or fails; earlier lines are kept."""
+    """Raises `SetupError` if the block cannot write to `path`, for example because the disk is full. What was written
+    to the file before stays there.
+    """
     try:
         yield
     except OSError as error:
         raise SetupError(
-            f"{path} cannot be written ({error.strerror or error}); make room, then run the same command again: it "
-            "goes on where it stopped."
+            f"{path} cannot be written ({error.strerror or error}); make room if the disk is full, then run the same "
+            "command again: it continues where it stopped."
         ) from None
 
 
@@ -44,5 +48,5 @@ def write_json(path: Path, value: Any) -> None:
         with open_private_text(draft) as file:
             file.write(json.dumps(value, ensure_ascii=False, indent=2) + "\n")
             file.flush()
-            os.fsync(file.fileno())  # else a loss of power could leave an empty file under the name
+            os.fsync(file.fileno())  # else a loss of power could leave an empty file at `path`
         os.replace(draft, path)

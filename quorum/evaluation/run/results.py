@@ -17,11 +17,11 @@ Summary = Mapping[str, Mapping[str, float | int | None]]
 
 
 class Results:
-    """results.jsonl, open for appending whole lines. What earlier lines answer is not asked again.
+    """results.jsonl, open for appending whole lines. Questions that earlier lines answer are not asked again.
 
     scores: of the counted lines, by method; answered_pairs: (method, id) of the questions that were answered without an
     error; screened_out_ids: questions that the screening method answered correctly, which no other method is asked;
-    is_counted: whether the line of a (method, id) counts; None: all do.
+    is_counted: tells for a method and a question's id whether their line counts; None if all lines count.
     """
 
     def __init__(self, path: Path, methods: Iterable[str], screening_method: str | None = None) -> None:
@@ -50,13 +50,14 @@ class Results:
 
     def recount(self, is_counted: Callable[[str, str], bool]) -> None:
         """Count the lines again, but only those for which `is_counted(method, question)` is true. Append
-        nothing afterwards.
+        nothing afterwards: `answered_pairs` no longer holds the answers of the other lines.
         """
         self.scores = {name: ColumnScores() for name in self.scores}
         self.screened_out_ids, self.answered_pairs, self.is_counted = set(), set(), is_counted
         self.resume()
 
     def count(self, row: Row) -> None:
+        """Add the row to the scores, unless its question is answered already or `is_counted` leaves it out."""
         key = (row["method"], row["id"])
         if key in self.answered_pairs or (self.is_counted is not None and not self.is_counted(*key)):
             return

@@ -34,9 +34,11 @@ from quorum.models.embedded.workload import expect_many_questions
 
 @dataclass(frozen=True)
 class RunOutcome:
-    """The outcome of a run. results: the counted lines of results.jsonl; new_answers: how many answers this call added;
-    spending: the model calls that the run made; count_without_gold_passage: how many questions were skipped
-    because they have no gold passage; race: the result of the race; None without a race.
+    """The outcome of a run.
+
+    results: the lines of results.jsonl that count, also those of earlier runs; new_answers: how many answers without an
+    error this run added; spending: the model calls of this run; count_without_gold_passage: how many questions were
+    skipped because they have no gold passage; race: the result of the race; None without a race.
     """
 
     plan: Plan
@@ -53,8 +55,10 @@ async def run(
     progress: ProgressCallback = ignore_progress,
     watch_race: RaceWatcher | None = None,
 ) -> RunOutcome:
-    """Ask all columns (methods with their settings) the questions that they have not answered yet. spending: counts the
-    calls, and may end the run; watch_race: called whenever a race has settled a question.
+    """Ask all columns (methods with their settings) the questions that they have not answered yet.
+
+    spending: counts the calls, and ends the run at the limit (`--max-cost`); progress: called while passages are
+    indexed and after each answer; watch_race: called whenever a race has settled a question.
 
     The caller must have locked the folder (see `lock_folder`).
     """
@@ -63,22 +67,24 @@ async def run(
     with Results(
         plan.folder / "results.jsonl", [column.name for column in plan.columns], plan.options.screening_column
     ) as results:
-        count_before, dataset = len(results.answered_pairs), plan.dataset
+        earlier_answer_count, dataset = len(results.answered_pairs), plan.dataset
         race = await start_planned_race(plan, results, watch_race)
         if race is not None:
             if not race.finished:
                 with suppress(LimitReachedError):  # the race then ends with its survivors
                     await ask_all(plan, results, spending, progress, race)
-            asked_count, race_result = (
-                len(results.answered_pairs) - count_before,
-                await asyncio.to_thread(race.make_result),
-            )
-            results.recount(race.is_counted)
-            return RunOutcome(plan, results, asked_count, spending, race=race_result)
-        if count_before < dataset.count * len(plan.columns):
+            new_answer_count = len(results.answered_pairs) - earlier_answer_count
+            race_result = await asyncio.to_thread(race.make_result)
+            results.recount(race.is_counted)  # count only questions settled while their method was in the race
+            return RunOutcome(plan, results, new_answer_count, spending, race=race_result)
+        if earlier_answer_count < dataset.count * len(plan.columns):
             dataset = await ask_all(plan, results, spending, progress)
     return RunOutcome(
-        plan, results, len(results.answered_pairs) - count_before, spending, plan.dataset.count - dataset.count
+        plan,
+        results,
+        len(results.answered_pairs) - earlier_answer_count,
+        spending,
+        count_without_gold_passage=plan.dataset.count - dataset.count,
     )
 
 
@@ -101,7 +107,9 @@ async def start_planned_race(plan: Plan, results: Results, watch_race: RaceWatch
 async def ask_all(
     plan: Plan, results: Results, spending: Spending, progress: ProgressCallback, race: RunningRace | None = None
 ) -> DataSet:
-    """Ask the remaining questions, round by round. Returns the questions, which may be fewer than the plan's."""
+    """Ask the questions that are not yet answered, round by round. Returns the plan's data set, without the questions
+    that were left out because they have no gold passage (see `prepare_questions`).
+    """
     columns, dataset = await prepare_questions(plan, progress)
     if race is not None:
         columns = order_by_cost(plan, columns)
@@ -118,8 +126,10 @@ async def ask_all(
 
 
 def order_by_cost(plan: Plan, columns: Sequence[Column]) -> Sequence[Column]:
-    """The columns. If the options have a limit (`max_cost` for the run, `budget` for a question) and the plan has an
-    estimate, the cheapest come first, so that the race gets further.
+    """The columns, the cheapest first if a limit is set (`max_cost` for the run, `budget` for a question) and the plan
+    has an estimate: then the race gets further before the limit. Otherwise in the plan's order.
+
+    If all columns cost nothing, the one with the fewest tokens comes first.
     """
     is_limited = plan.options.budget or plan.options.max_cost is not None
     if plan.estimate is None or not is_limited:
@@ -135,8 +145,10 @@ def order_by_cost(plan: Plan, columns: Sequence[Column]) -> Sequence[Column]:
 
 
 async def prepare_questions(plan: Plan, progress: ProgressCallback) -> tuple[Sequence[Column], DataSet]:
-    """The columns, which now share retrieval, and the questions. If a column has a `gold_position`, the questions get
-    their gold passages, and questions without a known one are left out.
+    """The columns, which now share retrieval, and the questions. Before, fills the collections and loads the models.
+
+    If a column has a `gold_position`, each question gets its gold passages, and questions without a known gold passage
+    are left out.
     """
     retrieves, dataset = plan.source.retrieves, plan.dataset
     if retrieves and not plan.is_indexed:
@@ -151,7 +163,7 @@ async def prepare_questions(plan: Plan, progress: ProgressCallback) -> tuple[Seq
 
 
 async def ask_round(round_of_questions: QuestionRound, recorder: Recorder, questioner: Questioner, plan: Plan) -> None:
-    """Ask one round, with the engine of the plan's options."""
+    """Ask the questions of one round, on Ray or in this process as `plan.options.engine` says."""
     concurrency = plan.options.concurrency
     if plan.options.engine == "ray":
         from quorum.evaluation.run.engine_ray import ask_on_ray
@@ -174,7 +186,9 @@ async def ask_round(round_of_questions: QuestionRound, recorder: Recorder, quest
 
 
 def report_progress(progress: ProgressCallback, results: Results, round_of_questions: QuestionRound) -> None:
-    """Report the number of answers of this round's columns or, in a race, of settled questions."""
+    """Report how many answers this round's columns have, and how many are wanted; in a race, how many questions are
+    settled, and how many there are.
+    """
     if round_of_questions.race is not None:
         progress("ask", round_of_questions.race.settled_count, round_of_questions.race.question_count)
         return
@@ -184,14 +198,17 @@ def report_progress(progress: ProgressCallback, results: Results, round_of_quest
 
 @contextmanager
 def lock_folder(folder: Path) -> Iterator[None]:
-    """Lock the folder, created if missing, for one evaluation at a time."""
+    """Lock the folder while the `with` block runs, so that only one evaluation at a time writes to it.
+
+    Creates the folder if it is missing. Raises `SetupError` if the folder is locked or cannot be written.
+    """
     try:
         make_private_folder(folder)
         with FileLock(folder / ".lock", timeout=0):
             yield
     except Timeout:
         raise SetupError(
-            f"Another evaluation is writing to {folder}; wait for it, or give another folder with --out."
+            f"Another evaluation is writing to {folder}; wait until it ends, or give another folder with --out."
         ) from None
     except (FileExistsError, NotADirectoryError, PermissionError) as error:
         raise SetupError(

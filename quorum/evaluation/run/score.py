@@ -27,13 +27,14 @@ from quorum.evaluation.run.tasks import list_deciding_measures
 class Scores:
     """The measures of an evaluation, question by question, with their summary and comparisons.
 
-    scores_by_column: by column, the measures of every question; summary: {column: {measure: value}}; comparisons: of
-    each group of columns with its baseline. new_answers: how many answers this call added; spending: the model calls
-    made for them, fewer than the summary counts if columns share calls or the journal has replies.
+    scores_by_column: {column: the measures of each of its answers}; summary: {column: {measure: value}}; comparisons:
+    for each group of columns, the comparison of its columns with its baseline. new_answers: how many answers this run
+    added to those of earlier runs in the folder; spending: the model calls made for the new answers. They are fewer
+    than the calls in the summary if columns share calls or if replies come from the journal.
     count_without_gold_passage: how many questions were skipped because they have no gold passage; screened_out_count:
-    how many questions went to no column but the screening column, because it answered them correctly. judge_spending:
-    the judge's calls, counted separately; None without a judge. race: the result of the race; None without a race. A
-    dropped method has only the questions that it was asked.
+    how many questions only the screening column was asked, because it answered them correctly. judge_spending: the
+    judge's calls, which are counted separately; None without a judge. race: the result of the race; None without a
+    race. For a method that the race dropped, scores and summary cover only the questions that it was asked.
     """
 
     plan: Plan
@@ -69,8 +70,8 @@ class Scores:
 
 
 async def score(outcome: RunOutcome, progress: ProgressCallback = ignore_progress) -> Scores:
-    """Ask the judge, if the plan has one; write the files of `write_summaries`. The caller must have locked the
-    folder.
+    """Ask the judge, if the plan has one, then compute the scores and write the files that `write_summaries` names. The
+    caller must have locked the folder.
     """
     plan, results = outcome.plan, outcome.results
     if plan.judge is not None:
@@ -94,21 +95,24 @@ def compute_anytime_intervals(scores: ColumnScores, race: RaceResult, asked_coun
     """The intervals of a dropped method's measures, as {"em_low": 0.2, "em_high": 0.4, ...}. They are valid even though
     the method's own answers decided when it was dropped. The ends are None if the method has no value of the measure,
     or one outside 0..1.
+
+    asked_count: how many questions the method was asked before the race dropped it.
     """
     interval_ends: dict[str, float | None] = {}
     for name in list_compared_measures():
         values = dict(zip(scores.ids, scores.values[name], strict=True)) if name in scores.values else {}
-        known_values = {id_: 2 * value - 1 for id_, value in values.items() if not math.isnan(value)}
+        # compute_anytime_interval takes values in -1..1
+        scaled_values = {id_: 2 * value - 1 for id_, value in values.items() if not math.isnan(value)}
         low, high = None, None
-        if known_values and all(-1 <= value <= 1 for value in known_values.values()):
-            low, high = (round((1 + end) / 2, 6) for end in race.compute_anytime_interval(known_values, asked_count))
+        if scaled_values and all(-1 <= value <= 1 for value in scaled_values.values()):
+            low, high = (round((1 + end) / 2, 6) for end in race.compute_anytime_interval(scaled_values, asked_count))
         interval_ends |= {f"{name}_low": low, f"{name}_high": high}
     return interval_ends
 
 
 def write_summaries(outcome: RunOutcome) -> tuple[Summary, list[Comparison]]:
-    """Write summary.json; race.json, if there was a race; and comparison.json, if columns are compared. With many
-    questions, the intervals take a while.
+    """Write summary.json; race.json, if there was a race; and comparison.json, if columns are compared. Returns the
+    contents of summary.json and comparison.json. With many questions, computing the intervals takes a while.
     """
     plan, results = outcome.plan, outcome.results
     summary = results.summarize()
@@ -118,7 +122,7 @@ def write_summaries(outcome: RunOutcome) -> tuple[Summary, list[Comparison]]:
     if outcome.race is not None:
         for standing in outcome.race.dropped_standings:
             summary[standing.method] |= compute_anytime_intervals(
-                results.scores[standing.method], outcome.race, standing.asked
+                results.scores[standing.method], outcome.race, standing.asked_count
             )
         write_json(plan.folder / "race.json", outcome.race.to_json())
     comparisons = compare_groups(results.scores, plan.groups, plan.options.baseline, outcome.race)

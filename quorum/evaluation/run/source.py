@@ -69,7 +69,8 @@ class Source:
 def find_passage_source(dataset: DataSet, options: Options) -> Source:
     """The source that `options` names. Blocks while it reads the corpus.
 
-    Raises `SetupError` if the options name no source and not every question brings its own passages.
+    Raises `SetupError` if the options name no source although some questions bring no passages, if they name both a
+    corpus and a collection, or if the named corpus does not exist or cannot be used.
     """
     corpus, collection = options.corpus, options.collection
     if corpus == GIVEN_SOURCE:
@@ -80,10 +81,10 @@ def find_passage_source(dataset: DataSet, options: Options) -> Source:
     if corpus is None and collection is None and dataset.count_with_passages < dataset.count:
         raise SetupError(
             f"{dataset.count - dataset.count_with_passages} of {dataset.count} questions in {dataset.path} have no "
-            "passages of their own; name where to look with --collection NAME or --corpus FILE."
+            "passages of their own; name a collection or a corpus to search: --collection NAME or --corpus PATH."
         )
     if corpus == POOL_SOURCE and not dataset.count_with_passages:
-        raise SetupError(f"{dataset.path} has no passages to pool; give --corpus FILE or --collection NAME.")
+        raise SetupError(f"{dataset.path} has no passages to pool; give --corpus PATH or --collection NAME.")
     if corpus is not None and corpus != POOL_SOURCE and not Path(corpus).exists():
         raise SetupError(
             f"There is no corpus {corpus}; give a folder of documents, a .jsonl or .jsonl.gz file, or the word 'pool'."
@@ -114,8 +115,8 @@ def check_given_passages(dataset: DataSet, options: Options) -> None:
         )
     if options.retrievers:
         raise SetupError(
-            f"--retrievers {','.join(options.retrievers)} would search nothing, the questions bring their passages; "
-            "leave it out, or name 'pool' in place of 'given'."
+            f"--retrievers {','.join(options.retrievers)} would search nothing, because the questions bring their "
+            "passages; leave out --retrievers, or name 'pool' in place of 'given'."
         )
 
 
@@ -156,6 +157,7 @@ async def fill_collections(
     """Index the corpus for each store and each embedding model, unless it is indexed already."""
     if source.corpus is None:
         return
+    # If several columns search the same collection of a store, the context of the first one is used.
     contexts = {(column.context.store, column.context.collection): column.context for column in reversed(columns)}
     for context in reversed(contexts.values()):
         await fill_collection(source, dataset.path, context, progress)
@@ -167,7 +169,10 @@ async def fill_collection(source: Source, data: Path | None, context: Context, p
 
 
 async def run_on_thread(work: Callable[..., None], *args: Any, progress: ProgressCallback) -> None:
-    """Run `work` on a thread; if this task is cancelled, `work` stops at its next step."""
+    """Call `work(*args, report)` on a thread; `report` passes its arguments on to `progress`.
+
+    If this task is cancelled, the next call of `report` raises `InterruptedError`, which stops `work`.
+    """
     cancel_event = threading.Event()
 
     def report(stage: str, done: int, total: int | None) -> None:
@@ -185,8 +190,8 @@ async def run_on_thread(work: Callable[..., None], *args: Any, progress: Progres
 def index_corpus(
     source: Source, data: Path | None, context: Context, collection: str, progress: ProgressCallback
 ) -> None:
-    """Index the corpus. Passages that are given as such (JSON lines, or the pool) stay whole and keep their ids;
-    documents are split into passages. Passages already indexed are left unchanged.
+    """Index the corpus. If it is a file of JSON lines or the pool, its passages stay whole and keep their ids;
+    documents are split into passages. Passages already indexed are left unchanged. data: for a pool, the question file.
     """
     from quorum.documents.read import has_reader
     from quorum.retrievers.index import index_documents, index_passages
@@ -222,8 +227,8 @@ def index_corpus(
     if report.skipped:
         skipped_file, reason = report.skipped[0]
         raise SetupError(
-            f"The corpus {corpus} cannot be indexed completely: {skipped_file}: {reason}; correct it, then run this "
-            "again."
+            f"The corpus {corpus} cannot be indexed completely: {skipped_file}: {reason}; correct it, then run "
+            "the command again."
         )
     if not report.passages:
         raise SetupError(f"The corpus {corpus} holds no passages; expected JSON lines of id, title and text.")

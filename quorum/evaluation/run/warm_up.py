@@ -32,7 +32,9 @@ async def warm_up(columns: Sequence[Column], *, retrieves: bool) -> None:
 
 
 def is_built_in(retriever: CachingRetriever) -> bool:
-    """Whether it is a BM25, Chroma or hybrid retriever. These call no server for embedded embeddings."""
+    """Whether the cached retriever is a BM25, Chroma or hybrid retriever, which with embedded embeddings call no model
+    on a server.
+    """
     from quorum.retrievers.langchain_retrievers import BM25Retriever, ChromaRetriever, HybridRetriever
 
     return isinstance(retriever.inner, BM25Retriever | ChromaRetriever | HybridRetriever)

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 FOLDER = Path(__file__).parent
+# The files of the two heads (heads.py), which read the encoder's output: the sentence filter and the yes/no classifier.
 HEAD_FILES = ("sentences.json", "sentences.onnx", "verdict.json")
 
 
@@ -29,7 +30,7 @@ def read_manifest() -> dict[str, Any]:
 def get_weights_hash() -> str:
     """The name of the reader's weights: 12 hex digits.
 
-    It stays the same if `quorum.training.reader_graph` rewrites the ONNX graph. The files of the heads that were
+    The name stays the same if `quorum.training.reader_graph` rewrites the ONNX graph. The files of the heads that were
     trained on these weights (sentences.json, verdict.json) store it.
     """
     return name_weights(read_manifest())
@@ -49,21 +50,21 @@ def get_encoder_name() -> str:
     return str(read_manifest().get("embeddings", get_weights_hash()))
 
 
-def make_reader_name(manifest: Mapping[str, Any], code: bytes) -> str:
-    """The reader's name in journals: the name of its weights, then a hash of the rest.
+def make_reader_name(manifest: Mapping[str, Any], code_and_heads: bytes) -> str:
+    """The reader's name in journals: the name of its weights, then a hash of everything else.
 
-    The hash is over the sha256 of reader.onnx, the calibration, and `code` (the bytes of the code and of the heads).
+    The hash is over the sha256 of reader.onnx, the calibration, and `code_and_heads` (the bytes of these files).
     """
-    rest = sha256(json.dumps([manifest["sha256"], manifest["calibration"]], sort_keys=True).encode() + code)
-    return f"{name_weights(manifest)}-{rest.hexdigest()[:8]}"
+    manifest_bytes = json.dumps([manifest["sha256"], manifest["calibration"]], sort_keys=True).encode()
+    return f"{name_weights(manifest)}-{sha256(manifest_bytes + code_and_heads).hexdigest()[:8]}"
 
 
 @cache
 def get_reader_name() -> str:
-    """The name of the installed reader. The first call reads the disk.
+    """The name of the installed reader in journals. The first call reads the disk.
 
-    It changes with the heads and with the code that reads, judges and replies. It does not change with other code that
-    a reply depends on, such as batching.py and the rules for comparisons in `quorum.algorithms`.
+    The name changes with the weights, the heads and the code that reads, judges and replies. It does not change with
+    other code that a reply depends on, such as batching.py and the rules for comparisons in `quorum.algorithms`.
     """
     code = [*(FOLDER / name for name in ("reading.py", "heads.py", "judging.py")), *sorted(FOLDER.glob("replies*.py"))]
     heads = [path for name in HEAD_FILES if (path := FOLDER / name).exists()]

@@ -73,8 +73,8 @@ SPANS_PER_PASSAGE = 20  # how many of the best spans a reading keeps
 
 
 def get_recent_readings(model: Encoder) -> RecentItems[ReadingKey, PassageReading]:
-    """The encoder's latest readings of single passages. They are kept, because several prompts and methods often ask the
-    same question about the same passage.
+    """The encoder's latest readings of single passages. They are kept, because several prompts and methods often ask
+    the same question about the same passage.
     """
     return RECENT_READINGS.setdefault(model, RecentItems(1024))
 
@@ -146,8 +146,8 @@ def read_passage(
 
 
 def join_parts(parts: Sequence[PassageReading]) -> Reading:
-    """The reading of several passages together. Of spans with equal text, only the one with the best score is kept; in a
-    tie, the one of the earlier passage.
+    """The reading of several passages together. Of spans with equal text, only the one with the best score is kept; in
+    a tie, the one of the earlier passage.
     """
     chosen_spans: dict[str, tuple[Span, int]] = {}
     for number, part in enumerate(parts):
@@ -163,8 +163,8 @@ def join_parts(parts: Sequence[PassageReading]) -> Reading:
 
 
 def try_jobs(jobs: Sequence[Job]) -> list[JobResult | Exception]:
-    """Like `read_jobs`, but a job that raises an exception gets this exception in place of its result. The other jobs get
-    their results.
+    """Like `read_jobs`, but a job that raises an exception gets this exception in place of its result. The other jobs
+    get their results.
     """
     try:
         return [*read_jobs(jobs)]

@@ -1,4 +1,4 @@
-"""The embedded reader as a chat model: it serves Quorum's own prompts, by name."""
+"""The embedded reader as a chat model: it replies only to Quorum's own prompts, which it knows by their names."""
 
 import asyncio
 import contextvars
@@ -34,7 +34,7 @@ class EmbeddedReader(BaseChatModel):
     SetupError.
     """
 
-    reads_prompt_inputs: ClassVar[bool] = True  # the calls pass it the prompt's name and inputs beside the text
+    reads_prompt_inputs: ClassVar[bool] = True  # Quorum's calls send it the prompt's name and inputs beside the text
 
     # The reader reads in windows, so a prompt may be of any length.
     profile: ModelProfile | None = Field(default=ModelProfile(max_input_tokens=1_000_000), exclude=True)
@@ -44,7 +44,7 @@ class EmbeddedReader(BaseChatModel):
 
     def model_post_init(self, context: Any) -> None:
         super().model_post_init(context)
-        read_manifest()  # models are created on a thread, so the disk blocks no event loop
+        read_manifest()  # cached; here, because models are created on a thread, where the disk blocks no event loop
 
     @property
     def _llm_type(self) -> str:

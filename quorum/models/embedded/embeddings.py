@@ -5,9 +5,8 @@ from langchain_core.embeddings import Embeddings
 from quorum.models.embedded.encoder import get_encoder
 from quorum.models.embedded.recent_items import RecentItems
 
-MAX_REMEMBERED_TEXTS = (
-    64  # in one list; the vectors of a longer list are not remembered, because indexing embeds each text once
-)
+# The vectors of a longer list are not remembered: most long lists come from indexing, which embeds each text only once.
+LONGEST_REMEMBERED_LIST = 64  # texts
 RECENT_VECTORS: RecentItems[str, list[float]] = RecentItems(2048)
 
 
@@ -19,7 +18,7 @@ class EmbeddedEmbeddings(Embeddings):
     """
 
     def embed_documents(self, texts: list[str]) -> list[list[float]]:
-        if len(texts) > MAX_REMEMBERED_TEXTS:
+        if len(texts) > LONGEST_REMEMBERED_LIST:
             return embed_without_memory(texts)
         known_vectors = {text: vector for text in texts if (vector := RECENT_VECTORS.get(text))}
         new_texts = [text for text in dict.fromkeys(texts) if text not in known_vectors]

@@ -1,4 +1,6 @@
-"""The encoder in ONNX Runtime: token ids in, embeddings or reading logits out."""
+"""The encoder in ONNX Runtime: it turns token ids into sentence embeddings, or into the logits and states by which the
+reader chooses answers.
+"""
 
 import threading
 from collections import defaultdict
@@ -23,20 +25,26 @@ Floats = NDArray[np.float32]
 
 RowKey = tuple[tuple[int, ...], tuple[int, ...]]  # token ids and segment types
 
-BUCKET = 16  # lengths are padded to a multiple of this, so that a text's result does not depend on its batch
+# Rows are padded to a multiple of this many tokens, so that a text's result does not depend on its batch.
+BUCKET = 16
 # The most tokens of an embedded text, with [CLS] and [SEP], as the base model's authors set it.
 MAX_EMBEDDED_TOKENS = 256
-REMEMBERED_STATES = 64  # rows of last-layer states, of 0.4 MB each: a sentence filter reads the same rows as the reader
-LONG_LINE = 30  # characters
+# Rows of which the last-layer states are remembered (0.4 MB each), because a filter uses those of the reader's rows.
+REMEMBERED_STATES = 64
+LONG_LINE = 30  # characters; `Encoder.count` counts and remembers each longer line by itself
 LONGEST_REMEMBERED_TEXT = 4_000  # characters: the counts of 4,096 such texts take 16 MB
-# The graph's input that chooses what it computes: sentence embeddings, or the reader's logits and states.
+# The input of the ONNX graph that chooses what the graph computes: sentence embeddings, or the reader's logits and
+# states.
 EMBEDDING_MODE, READING_MODE = {"embeds": np.array(True)}, {"embeds": np.array(False)}
 LOADING_LOCK = threading.Lock()
 
 
 @dataclass(frozen=True)
 class Logits:
-    """One window's start and end logits (length,), where position 0 is no answer, and its answerability logit."""
+    """One window's start and end logits, each of shape (length,), and its answerability logit.
+
+    A start and end at position 0, the token [CLS], mean that the window has no answer.
+    """
 
     start: Floats
     end: Floats
@@ -57,25 +65,29 @@ class Encoder:
         self.counts: RecentItems[str, int] = RecentItems(4096)
         self.recent_hidden_states: RecentItems[RowKey, Floats] = RecentItems(REMEMBERED_STATES)
 
-    def tokens(self, text: str) -> Encoding:
-        """Token ids and character offsets, without special tokens."""
+    def tokenize(self, text: str) -> Encoding:
+        """The text's token ids and their character offsets, without special tokens."""
         return self.tokenizer.encode(text, add_special_tokens=False)
 
     def count(self, text: str) -> int:
         """How many tokens a text has.
 
         No token reaches over the end of a line. Therefore each long line, such as a passage that many prompts show, is
-        counted by itself, and the short lines, which a prompt often shares with others, together. Both are remembered.
+        counted by itself. All short lines, which are often the same in many prompts, are counted together. The counts
+        are remembered.
         """
         lines = text.split("\n")
         short_lines = "\n".join(line for line in lines if len(line) < LONG_LINE)
-        return self.count_once(short_lines) + sum(self.count_once(line) for line in lines if len(line) >= LONG_LINE)
+        long_lines = [line for line in lines if len(line) >= LONG_LINE]
+        return self.count_with_cache(short_lines) + sum(map(self.count_with_cache, long_lines))
 
-    def count_once(self, text: str) -> int:
-        """How many tokens a text has. The counts of the last texts are remembered, except those of very long ones."""
+    def count_with_cache(self, text: str) -> int:
+        """How many tokens a text has. The counts of the 4,096 texts used last are remembered, except for texts of more
+        than LONGEST_REMEMBERED_TEXT characters.
+        """
         count = self.counts.get(text)
         if count is None:
-            count = len(self.tokens(text).ids)
+            count = len(self.tokenize(text).ids)
             if len(text) <= LONGEST_REMEMBERED_TEXT:
                 self.counts.put(text, count)
         return count
@@ -86,47 +98,53 @@ class Encoder:
         encoded_texts = self.tokenizer.encode_batch(list(texts), add_special_tokens=False)
         rows = [[self.cls, *item.ids[:max_ids], self.sep] for item in encoded_texts]
         out = np.zeros((len(rows), self.sessions.embedding_size), np.float32)
-        for members, (vectors,) in self.run(["embedding"], rows, [[0] * len(row) for row in rows], EMBEDDING_MODE):
-            out[members] = vectors
+        types = [[0] * len(row) for row in rows]
+        for row_indexes, (vectors,) in self.run(["embedding"], rows, types, EMBEDDING_MODE):
+            out[row_indexes] = vectors
         return out
 
     def run(
         self, outputs: list[str], rows: Sequence[list[int]], types: Sequence[list[int]], mode: Inputs
     ) -> Iterator[tuple[list[int], list[NDArray[Any]]]]:
-        """Run the rows of token ids in batches. For each batch: the indexes of its rows in `rows`, and the outputs for
-        these rows.
+        """Run the rows of token ids in batches. Yields for each batch the indexes of its rows in `rows`, and the named
+        outputs for these rows.
 
-        mode: EMBEDDING_MODE or READING_MODE.
+        types: the segment types of each row; mode: EMBEDDING_MODE or READING_MODE.
         """
         batches = make_batches(rows, types, self.sessions.count_rows_per_run(len(rows)))
-        inputs = [{"ids": ids, "types": kinds, "mask": mask} | mode for _, ids, kinds, mask in batches]
-        members = [places for places, *_ in batches]
-        return zip(members, self.sessions.run(outputs, inputs), strict=True)
+        inputs = [{"ids": ids, "types": batch_types, "mask": mask} | mode for _, ids, batch_types, mask in batches]
+        row_indexes_of_batches = [row_indexes for row_indexes, *_ in batches]
+        return zip(row_indexes_of_batches, self.sessions.run(outputs, inputs), strict=True)
 
     def read(self, rows: Sequence[list[int]], types: Sequence[list[int]]) -> list[Logits]:
-        """One `Logits` for each row of token ids with its segment types, in order. Keeps their states for `hidden`."""
+        """One `Logits` for each row of token ids with its segment types, in order. Remembers the last-layer states of
+        the rows for `get_hidden_states`.
+        """
         out: list[Logits | None] = [None] * len(rows)
-        for members, outputs in self.run(["span", "answerable", "hidden"], rows, types, READING_MODE):
+        for row_indexes, outputs in self.run(["span", "answerable", "hidden"], rows, types, READING_MODE):
             span, answerable, states = outputs
-            for place, member in enumerate(members):
-                length = len(rows[member])
-                start, end = span[place, :length, 0], span[place, :length, 1]
-                out[member] = Logits(start, end, float(answerable[place]))
-                self.recent_hidden_states.put(make_row_key(rows[member], types[member]), states[place, :length].copy())
+            for place_in_batch, index in enumerate(row_indexes):
+                length = len(rows[index])
+                start, end = span[place_in_batch, :length, 0], span[place_in_batch, :length, 1]
+                out[index] = Logits(start, end, float(answerable[place_in_batch]))
+                row_states = states[place_in_batch, :length].copy()
+                self.recent_hidden_states.put(make_row_key(rows[index], types[index]), row_states)
         return [logits for logits in out if logits is not None]
 
-    def hidden(self, rows: Sequence[list[int]], types: Sequence[list[int]]) -> list[Floats]:
-        """The reader's last-layer states of each row of token ids with its segment types: (length, 384), in order."""
-        keys = [make_row_key(row, kinds) for row, kinds in zip(rows, types, strict=True)]
+    def get_hidden_states(self, rows: Sequence[list[int]], types: Sequence[list[int]]) -> list[Floats]:
+        """The reader's last-layer states of each row of token ids with its segment types: (length, 384), in order.
+        Remembered states are not computed again.
+        """
+        keys = [make_row_key(row, row_types) for row, row_types in zip(rows, types, strict=True)]
         out = [self.recent_hidden_states.get(key) for key in keys]
-        missing_places = [place for place, states in enumerate(out) if states is None]
-        missing_rows = [rows[place] for place in missing_places]
-        missing_types = [types[place] for place in missing_places]
-        for members, (new_states,) in self.run(["hidden"], missing_rows, missing_types, READING_MODE):
-            for row, member in enumerate(members):
-                place = missing_places[member]
-                out[place] = states = new_states[row, : len(rows[place])].copy()
-                self.recent_hidden_states.put(keys[place], states)
+        missing_indexes = [index for index, states in enumerate(out) if states is None]
+        missing_rows = [rows[index] for index in missing_indexes]
+        missing_types = [types[index] for index in missing_indexes]
+        for places_of_batch, (new_states,) in self.run(["hidden"], missing_rows, missing_types, READING_MODE):
+            for place_in_batch, place in enumerate(places_of_batch):
+                index = missing_indexes[place]
+                out[index] = states = new_states[place_in_batch, : len(rows[index])].copy()
+                self.recent_hidden_states.put(keys[index], states)
         return [states for states in out if states is not None]
 
 
@@ -137,19 +155,22 @@ def make_row_key(row: list[int], types: list[int]) -> RowKey:
 def make_batches(
     rows: Sequence[list[int]], types: Sequence[list[int]], rows_per_run: int = ROWS_PER_RUN
 ) -> list[tuple[list[int], NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]]:
-    """Rows grouped by padded length: (places of the rows, ids, types, mask), each array (rows, padded length)."""
-    groups: dict[int, list[int]] = defaultdict(list)
-    for place, row in enumerate(rows):
-        groups[-(-len(row) // BUCKET) * BUCKET].append(place)
+    """Batches of at most `rows_per_run` rows of the same padded length: (indexes in `rows`, ids, types, mask).
+
+    Each array has the shape (rows in the batch, padded length).
+    """
+    indexes_by_length: dict[int, list[int]] = defaultdict(list)
+    for index, row in enumerate(rows):
+        indexes_by_length[-(-len(row) // BUCKET) * BUCKET].append(index)
     batches = []
-    for length, places in sorted(groups.items()):
-        for begin in range(0, len(places), rows_per_run):
-            members = places[begin : begin + rows_per_run]
-            ids, kinds, mask = (np.zeros((len(members), length), np.int64) for _ in range(3))
-            for number, place in enumerate(members):
-                size = len(rows[place])
-                ids[number, :size], kinds[number, :size], mask[number, :size] = rows[place], types[place], 1
-            batches.append((members, ids, kinds, mask))
+    for length, indexes in sorted(indexes_by_length.items()):
+        for begin in range(0, len(indexes), rows_per_run):
+            batch_indexes = indexes[begin : begin + rows_per_run]
+            ids, batch_types, mask = (np.zeros((len(batch_indexes), length), np.int64) for _ in range(3))
+            for place, index in enumerate(batch_indexes):
+                size = len(rows[index])
+                ids[place, :size], batch_types[place, :size], mask[place, :size] = rows[index], types[index], 1
+            batches.append((batch_indexes, ids, batch_types, mask))
     return batches
 
 
@@ -164,6 +185,6 @@ def is_encoder_loaded() -> bool:
 
 
 def get_encoder() -> Encoder:
-    """The process's one encoder; loading takes about a fifth of a second."""
+    """The process's one encoder. The first call loads it, which takes about a fifth of a second."""
     with LOADING_LOCK:
         return load_encoder()

@@ -1,8 +1,9 @@
-"""Runs the encoder's file on the machine's cores: all cores together on a few rows, or each core on rows of its own.
+"""Runs the encoder's ONNX file on the machine's cores: all cores together on a few rows, or each core on rows of its
+own. A row is one sequence of tokens.
 
 Cores that compute a run together wait for each other after each layer. That is the fastest way for a few rows while the
-machine has nothing else to do. With many rows, or while the cores are busy with other questions, it is faster that no
-core waits for another. The results are the same, bit for bit.
+machine has nothing else to do. With many rows, or while the cores are busy with other questions, it is faster if each
+core computes rows of its own, and waits for no other core. Both ways give the same results, bit for bit.
 """
 
 import os
@@ -18,17 +19,17 @@ from numpy.typing import NDArray
 
 from quorum.models.embedded.workload import are_many_questions_expected
 
-Inputs = dict[str, NDArray[Any]]
+Inputs = dict[str, NDArray[Any]]  # a batch of rows: the arrays by the name of the model's input, such as "ids"
 
 ROWS_PER_RUN = 16  # the most rows of a run on all cores
-ROWS_PER_RUN_ON_ONE_CORE = 2  # the most rows of a run on one core: its caches hold what these need between layers
-MANY_ROWS = 64  # from here on, each core computes rows of its own
+ROWS_PER_RUN_ON_ONE_CORE = 2  # the most rows of a run on one core: the core's caches hold their data between layers
+MANY_ROWS = 64  # from this many rows on, each core computes rows of its own
 SLOW_OPTIMISERS = ["SkipLayerNormFusion"]  # an optimisation of the runtime that makes the encoder ten times slower
 LOADING_LOCK = threading.Lock()
 
 
 class EncoderSessions:
-    """The encoder's file in ONNX Runtime. Safe to use from several threads."""
+    """The encoder's file, loaded in ONNX Runtime. Several threads may use this object at once."""
 
     def __init__(self, file: Path) -> None:
         self.file = file
@@ -45,20 +46,23 @@ class EncoderSessions:
     def one_core_session(self) -> onnxruntime.InferenceSession:
         """A session whose runs compute on one core each. Loaded when it is first needed: it takes 60 MB."""
         with LOADING_LOCK:
+            # Another thread may have loaded it while this one waited.
             return self.__dict__.get("one_core_session") or load_session(self.file, 1)
 
     def are_rows_split(self, row_count: int) -> bool:
-        """Whether each core computes rows of its own."""
+        """Whether each core computes rows of its own if there are this many rows in all."""
         return self.core_count > 1 and (row_count >= MANY_ROWS or are_many_questions_expected())
 
     def count_rows_per_run(self, row_count: int) -> int:
-        """The most rows that a run may have, so that each core gets its share of them."""
+        """The most rows that one run may have if there are `row_count` rows in all. If the rows are split, it is so few
+        that every core gets rows.
+        """
         if not self.are_rows_split(row_count):
             return ROWS_PER_RUN
         return max(1, min(ROWS_PER_RUN_ON_ONE_CORE, -(-row_count // self.core_count)))
 
     def run(self, outputs: list[str], batches: Sequence[Inputs]) -> Iterator[list[NDArray[Any]]]:
-        """The outputs of each batch, in order."""
+        """Run each batch. Yields, for each batch in order, the values of the named outputs of the model."""
         if not self.are_rows_split(sum(len(batch["ids"]) for batch in batches)):
             return map(partial(self.all_cores_session.run, outputs), batches)
         run = partial(self.one_core_session.run, outputs)
@@ -69,7 +73,7 @@ def load_session(file: Path, core_count: int) -> onnxruntime.InferenceSession:
     """The file as a session whose runs compute on this many cores."""
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = core_count
-    options.add_session_config_entry("session.force_spinning_stop", "1")  # its threads must not spin between runs
+    options.add_session_config_entry("session.force_spinning_stop", "1")  # idle threads must not spin between runs
     options.log_severity_level = 3
     return onnxruntime.InferenceSession(
         file, options, providers=["CPUExecutionProvider"], disabled_optimizers=SLOW_OPTIMISERS

@@ -41,7 +41,10 @@ async def score_sentences(
 
 
 async def get_filter_threshold(folder: Path = FOLDER) -> float:
-    """The lowest probability with which a sentence is kept. No published score uses the questions that it was fitted on."""
+    """The lowest probability with which a sentence is kept.
+
+    It was fitted on questions that are not used in any published score.
+    """
     return (await asyncio.get_running_loop().run_in_executor(WORKER, get_sentence_head, folder)).threshold
 
 
@@ -62,7 +65,7 @@ def score_sentences_blocking(
         for passage_index, passage in enumerate(passages)
         for window in make_windows(model, question, [passage], read_manifest()["calibration"]["window"])
     ]
-    states = model.hidden([window.ids for _, window in windows], [window.types for _, window in windows])
+    states = model.get_hidden_states([window.ids for _, window in windows], [window.types for _, window in windows])
     window_probabilities = head.compute_probabilities(
         states, [find_sentence_tokens(window, sentences_by_passage[index]) for index, window in windows]
     )
@@ -92,5 +95,5 @@ def judge_yes_no_blocking(question: str, passages: Sequence[Passage], model: Enc
     windows = make_windows(model, question, passages, read_manifest()["calibration"]["window"], packed=True)
     if not windows or not passages:
         return Verdict(0.0, 0.0, 1.0)
-    states = model.hidden([window.ids for window in windows], [window.types for window in windows])
+    states = model.get_hidden_states([window.ids for window in windows], [window.types for window in windows])
     return get_verdict_head().compute_verdict(pool_states(states))

@@ -22,11 +22,12 @@ NO_ANSWER = -60.0  # the log-odds of a reading without a span
 class Calibration:
     """P(the best span of a window answers) = sigmoid(margin * m + answerable * a + bias).
 
-    m: the sum of the span's start and end logits, less the same sum for no answer; a: the window's answerability
-    logit; margin and answerable are weights. Below a threshold the reader says unknown: threshold_one_passage if it
-    read one passage, else the other. window: tokens. candidate_bonus: log-odds that the reply to the prompt
-    `answer_candidates` adds to a span whose text is one of the prompt's candidates. All were fitted on questions that
-    no published score was measured on.
+    m: the sum of the span's start and end logits, less the sum of the start and end logits of [CLS], which stand for
+    "no answer"; a: the window's answerability logit; margin and answerable: the weights of m and a. The reader says
+    unknown if the probability is below a threshold: threshold_one_passage if it read one passage,
+    threshold_several_passages if it read more. window: the length of a window in tokens. candidate_bonus: log-odds that
+    the reply to the prompt `answer_candidates` adds to a span whose text is one of the prompt's candidates. All these
+    values were chosen on questions on which no published score was measured.
     """
 
     margin: float
@@ -56,12 +57,17 @@ class Token:
     ends_word: bool
 
 
-Piece = tuple[list[int], list[Token | None]]  # the token ids of a passage or of a part of it, and the token of each
+# The token ids of a passage or of a part of it, and the `Token` of each id (None for a token of the title).
+Piece = tuple[list[int], list[Token | None]]
 
 
 @dataclass(frozen=True)
 class Window:
-    """[CLS] question [SEP] part of the passages [SEP]; `tokens[i]` describes `ids[first + i]`, null in a title."""
+    """[CLS] question [SEP] part of the passages [SEP].
+
+    ids: the token ids. types: for each id its segment, 0 up to the first [SEP], then 1. first: the index of the first
+    passage token in `ids`. tokens: `tokens[i]` describes `ids[first + i]`; None for a token of a title.
+    """
 
     ids: list[int]
     types: list[int]
@@ -71,7 +77,11 @@ class Window:
 
 @dataclass(frozen=True)
 class Span:
-    """Text of a passage that may answer. score: log-odds, comparable over the windows and passages of a question."""
+    """A part of a passage's text that may answer the question.
+
+    passage: the passage's number; start, end: characters [start, end) of its text; score: the log-odds that the span
+    answers, comparable over all windows and passages of a question.
+    """
 
     text: str
     passage: int
@@ -82,7 +92,7 @@ class Span:
 
 @dataclass(frozen=True)
 class Reading:
-    """Distinct spans, best first, and the log-odds that any of them answers."""
+    """Distinct spans, best first. score: the log-odds that the best span answers; NO_ANSWER without spans."""
 
     spans: list[Span]
     score: float
@@ -93,17 +103,20 @@ class Reading:
 
 
 def encode_passage(encoder: Encoder, number: int, passage: Passage) -> Piece:
-    """The token ids of a passage as the reader sees it (title, separator, text), and the token of each."""
+    """The token ids of a passage as the reader sees it (title, separator, text), and the `Token` of each id.
+
+    A token of the title has None in place of a `Token`.
+    """
     heading = passage["title"] + SEPARATOR if passage["title"] else ""
-    encoded = encoder.tokens(heading + passage["text"])
+    encoded = encoder.tokenize(heading + passage["text"])
     word_pieces = encoded.tokens
     tokens: list[Token | None] = []
     for at, (start, end) in enumerate(encoded.offsets):
         starts_word = not word_pieces[at].startswith("##")
         ends_word = at + 1 == len(word_pieces) or not word_pieces[at + 1].startswith("##")
-        inside = start >= len(heading)
+        is_in_text = start >= len(heading)
         tokens.append(
-            Token(number, start - len(heading), end - len(heading), starts_word, ends_word) if inside else None
+            Token(number, start - len(heading), end - len(heading), starts_word, ends_word) if is_in_text else None
         )
     return encoded.ids, tokens
 
@@ -113,18 +126,18 @@ def make_windows(
 ) -> list[Window]:
     """Windows of at most `size` tokens over the passages, in their order.
 
-    Each passage has windows of its own; a passage longer than a window is cut into pieces that overlap by a quarter.
-    `packed` puts as many whole passages into a window as fit. The next window begins with the last of these passages
-    again, if there were several and the next passage fits beside it. A blank question has no windows.
+    A passage longer than a window is cut into pieces that overlap by a quarter. Without `packed`, every passage or
+    piece has a window of its own. With `packed`, a window holds as many of them, in order, as fit; if it holds several,
+    the next window repeats the last one, provided that the one after it still fits. A blank question has no windows.
     """
-    question_ids = encoder.tokens(question).ids[:LONGEST_QUESTION]
+    question_ids = encoder.tokenize(question).ids[:LONGEST_QUESTION]
     if not question_ids:
         return []
     prefix = [encoder.cls, *question_ids, encoder.sep]
     windows = []
     for group in group_pieces(cut_passages(encoder, passages, size - len(prefix) - 1), size - len(prefix) - 1, packed):
-        ids = [id_ for part, _ in group for id_ in part]
-        tokens = [token for _, part in group for token in part]
+        ids = [id_ for piece_ids, _ in group for id_ in piece_ids]
+        tokens = [token for _, piece_tokens in group for token in piece_tokens]
         windows.append(
             Window([*prefix, *ids, encoder.sep], [0] * len(prefix) + [1] * (len(ids) + 1), len(prefix), tokens)
         )
@@ -143,7 +156,7 @@ def cut_passages(encoder: Encoder, passages: Sequence[Passage], room: int) -> li
 
 
 def group_pieces(pieces: Sequence[Piece], room: int, packed: bool) -> Iterator[Sequence[Piece]]:
-    """Group the pieces that share a window."""
+    """Yield the pieces of each window: one piece or, if `packed`, as `make_windows` says. room: tokens for them."""
     begin = 0
     while begin < len(pieces):
         end, used = begin + 1, len(pieces[begin][0])
@@ -156,15 +169,18 @@ def group_pieces(pieces: Sequence[Piece], room: int, packed: bool) -> Iterator[S
         begin = end - 1 if end - begin > 1 and len(pieces[end - 1][0]) + len(pieces[end][0]) <= room else end
 
 
-def calibrate_score(score: float, null: float, answerable: float, calibration: Calibration) -> float:
-    """Log-odds that a span answers."""
-    return calibration.margin * (score - null) + calibration.answerable * answerable + calibration.bias
+def calibrate_score(logit_sum: float, no_answer_sum: float, answerable: float, calibration: Calibration) -> float:
+    """The log-odds that a span answers.
+
+    logit_sum: the span's start logit plus its end logit; no_answer_sum: the same sum for [CLS]; answerable: the logit.
+    """
+    return calibration.margin * (logit_sum - no_answer_sum) + calibration.answerable * answerable + calibration.bias
 
 
 def find_spans(
     window: Window, logits: Logits, passages: Sequence[Passage], calibration: Calibration, max_spans: int
 ) -> list[Span]:
-    """The best spans of one window, at most `max_spans`.
+    """The best spans of one window, at most `max_spans`, in no particular order.
 
     A span is whole words within one passage's text, at most LONGEST_ANSWER tokens.
     """
@@ -173,28 +189,28 @@ def find_spans(
     starts, ends = logits.start[begin:stop].astype(float), logits.end[begin:stop].astype(float)
     may_start = np.array([token is not None and token.starts_word for token in tokens], bool)
     may_end = np.array([token is not None and token.ends_word for token in tokens], bool)
-    owner = np.array([-1 if token is None else token.passage for token in tokens])
+    passage_numbers = np.array([-1 if token is None else token.passage for token in tokens])
     starts[~may_start], ends[~may_end] = -np.inf, -np.inf
     width = min(LONGEST_ANSWER, len(tokens))
-    scores = np.full((len(tokens), width), -np.inf)
+    logit_sums = np.full((len(tokens), width), -np.inf)  # of the span from token i to token i + shift
     for shift in range(width):
-        same = owner[: len(tokens) - shift] == owner[shift:]
-        total = starts[: len(tokens) - shift] + ends[shift:]
-        scores[: len(tokens) - shift, shift] = np.where(same, total, -np.inf)
-    flat = scores.ravel()
-    count = min(max_spans, flat.size)
-    found = []
-    null = float(logits.start[0] + logits.end[0])
-    for flat_index in np.argpartition(-flat, count - 1)[:count] if count else ():
-        if not np.isfinite(flat[flat_index]):
+        in_one_passage = passage_numbers[: len(tokens) - shift] == passage_numbers[shift:]
+        sums = starts[: len(tokens) - shift] + ends[shift:]
+        logit_sums[: len(tokens) - shift, shift] = np.where(in_one_passage, sums, -np.inf)
+    flat_sums = logit_sums.ravel()
+    count = min(max_spans, flat_sums.size)
+    spans = []
+    no_answer_sum = float(logits.start[0] + logits.end[0])
+    for flat_index in np.argpartition(-flat_sums, count - 1)[:count] if count else ():
+        if not np.isfinite(flat_sums[flat_index]):
             continue
         first, last = tokens[flat_index // width], tokens[flat_index // width + flat_index % width]
         if first is None or last is None:
             continue
         text = passages[first.passage]["text"][first.start : last.end]
-        score = calibrate_score(float(flat[flat_index]), null, logits.answerable, calibration)
-        found.append(Span(text, first.passage, first.start, last.end, score))
-    return found
+        score = calibrate_score(float(flat_sums[flat_index]), no_answer_sum, logits.answerable, calibration)
+        spans.append(Span(text, first.passage, first.start, last.end, score))
+    return spans
 
 
 def merge_spans(spans: Sequence[Span], max_spans: int) -> list[Span]:
@@ -206,9 +222,9 @@ def merge_spans(spans: Sequence[Span], max_spans: int) -> list[Span]:
     for span in spans:
         if not any(character.isalnum() for character in span.text):
             continue
-        name = normalize(span.text) or span.text
-        if name not in chosen or span.score > chosen[name].score:
-            chosen[name] = span
+        normalized_text = normalize(span.text) or span.text
+        if normalized_text not in chosen or span.score > chosen[normalized_text].score:
+            chosen[normalized_text] = span
     return heapq.nsmallest(
         max_spans, chosen.values(), key=lambda span: (-span.score, span.passage, span.start, span.end)
     )
@@ -225,8 +241,8 @@ def make_reading(
     spans = merge_spans(
         [
             span
-            for window, out in zip(windows, logits, strict=True)
-            for span in find_spans(window, out, passages, calibration, max_spans)
+            for window, window_logits in zip(windows, logits, strict=True)
+            for span in find_spans(window, window_logits, passages, calibration, max_spans)
         ],
         max_spans,
     )
@@ -234,7 +250,7 @@ def make_reading(
 
 
 def score_tokens(window: Window, logits: Logits) -> Floats:
-    """For each token of the window P(start) + P(end), in 0..2, given that there is an answer."""
+    """P(start) + P(end), from 0 to 2, of each passage token of the window, given that the window holds an answer."""
     total = np.zeros(len(window.tokens), np.float32)
     for side in (logits.start, logits.end):
         part = side[window.first : window.first + len(window.tokens)]

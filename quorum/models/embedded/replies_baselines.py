@@ -1,9 +1,10 @@
-"""The reader's replies to the prompts of SuRe's baselines.
+"""The reader's replies to the prompts of the methods that the SuRe paper compares with (its baselines).
 
-The reader only extracts. A chain of thought is the sentence that contains the answer, a ranking orders passages by the
-certainty of their own answers, notes are sentences. Self-verification asks for a statement in which one part of the
-question, the condition, is hidden. The reader cannot write a statement: it quotes the question and masks a name, a
-number or the longest content word in it. To recover the condition, it reads the masked statement as a question.
+The reader only extracts. Its chain of thought is the sentence that contains the answer. It ranks passages by how
+certain an answer from each passage alone is. Its notes are sentences of the passages. Self-verification asks for a
+statement in which one part of the question, the condition, is hidden. The reader cannot write a statement: it quotes
+the question and masks a name, a number or the longest content word in it. To recover the condition, it reads the masked
+statement as a question.
 """
 
 import re
@@ -27,20 +28,21 @@ from quorum.models.embedded.replies import (
 )
 from quorum.models.embedded.replies_blend import FUNCTION_WORDS, write_unknown
 
-MAX_WORDS = 3  # a span of more words is not short, see `keep_short_spans`
-MAX_NOTES = 5  # sentences; those of the best passages come first
+MAX_SPAN_WORDS = 3  # a span of more words is not short, see `keep_short_spans`
+MAX_NOTES = 5  # sentences; the oldest notes are kept, and further ones are dropped
 NO_NOTES = "Nothing so far."
 MASK = "[MASK]"
 NAME = re.compile(r"\b[A-Z][\w'’-]*(?:[ ](?:(?:of|the|de|von|van|and)[ ]){0,2}[A-Z][\w'’-]*){0,6}")
 NUMBER = re.compile(r"\b\d[\d,.]*\b")
-MASKED_STATEMENT = re.compile(r'\AThe answer to "(?:\w+ )?(.*)" is (.*)\.\Z')  # as `mask_condition` writes it
+# A statement as `mask_condition` writes it. Group 1: the question without its first word; group 2: the answer.
+MASKED_STATEMENT = re.compile(r'\AThe answer to "(?:\w+ )?(.*)" is (.*)\.\Z')
 WORD = re.compile(r"[^\W_]+(?:[-'’][^\W_]+)*")
 
 
 def keep_short_spans(reading: Reading) -> Reading:
-    """The spans of at most three words, or all spans if there are none."""
+    """The reading with only its spans of at most three words; with all its spans if none is so short."""
     return replace(
-        reading, spans=[span for span in reading.spans if len(span.text.split()) <= MAX_WORDS] or reading.spans
+        reading, spans=[span for span in reading.spans if len(span.text.split()) <= MAX_SPAN_WORDS] or reading.spans
     )
 
 
@@ -53,7 +55,7 @@ async def answer_base(inputs: Inputs, sampler: Sampler) -> str:
 
 
 async def zero_shot_cot(inputs: Inputs, sampler: Sampler) -> str:
-    """The sentence that holds the best short span over all passages, then the span."""
+    """The rationale is the sentence that contains the best short span over all passages; the answer is this span."""
     passages = inputs["passages"]
     reading = keep_short_spans((await read_passages(inputs["question"], passages)).reading)
     chosen = sampler.choose(reading, get_threshold(passages))
@@ -65,14 +67,16 @@ async def zero_shot_cot(inputs: Inputs, sampler: Sampler) -> str:
 
 
 async def rank_passages(inputs: Inputs, sampler: Sampler) -> str:
-    """The passages, ordered by the certainty of each one's own answer; ties keep their order."""
+    """The passages' numbers, ordered by how certain the answer from each passage alone is; ties keep their order."""
     readings = await read_each(inputs["question"], inputs["passages"])
     order = sorted(range(len(readings)), key=lambda place: -readings[place].score)
     return " > ".join(f"[{place + 1}]" for place in order) or "none"
 
 
 async def inference(inputs: Inputs, sampler: Sampler) -> str:
-    """Notes the sentence with the best span of each passage that answers alone; then answers from the notes."""
+    """Adds to the notes, for each passage with an answer, the sentence that contains the best span. The answer is the
+    best short span of the notes.
+    """
     question, passages = inputs["question"], inputs["passages"]
     lines = [] if inputs["notes"] in ("", NO_NOTES) else inputs["notes"].split("\n")
     for passage, reading in zip(passages, await read_each(question, passages), strict=True):
@@ -80,15 +84,18 @@ async def inference(inputs: Inputs, sampler: Sampler) -> str:
             heading = join_lines(passage["title"]) + SEPARATOR if passage["title"] else ""
             lines.append(remove_label_colons(heading + find_sentence(passage["text"], reading.spans[0])))
     notes = "\n".join(list(dict.fromkeys(lines))[:MAX_NOTES])
-    known = [Passage(id="notes", title="", text=notes)] if notes else []
+    note_passages = [Passage(id="notes", title="", text=notes)] if notes else []
     chosen = sampler.choose(
-        keep_short_spans((await read_passages(question, known)).reading), get_calibration().threshold_one_passage
+        keep_short_spans((await read_passages(question, note_passages)).reading),
+        get_calibration().threshold_one_passage,
     )
     return f"Notes: {notes or NO_NOTES}\nAnswer: {remove_label_colons(chosen)}"
 
 
 async def mask_condition(inputs: Inputs, sampler: Sampler) -> str:
-    """Quotes the question and hides a name in it, else a number, else its longest content word."""
+    """Quotes the question and hides a condition in it: a name, else a number, else its longest content word. If the
+    question has no condition other than the answer, nothing is hidden.
+    """
     question, answer = join_lines(inputs["question"]), join_lines(inputs["answer"])
     condition = next(
         (part for part in find_conditions(question) if normalize(part) not in ("", normalize(answer))), None
@@ -103,22 +110,22 @@ async def mask_condition(inputs: Inputs, sampler: Sampler) -> str:
 
 
 def find_conditions(question: str) -> list[str]:
-    """The conditions that a question states, the most specific first."""
+    """The parts of a question that may be hidden: names, then numbers, then content words, the longest first."""
     opening, _, rest = question.partition(" ")
     # In "Which Nobel Prize", the name begins after "Which".
-    named = NAME.findall(rest if opening.lower() in FUNCTION_WORDS else question)
-    names = [name for name in named if name.lower() not in FUNCTION_WORDS]
+    capitalized = NAME.findall(rest if opening.lower() in FUNCTION_WORDS else question)
+    names = [name for name in capitalized if name.lower() not in FUNCTION_WORDS]
     words = [word for word in WORD.findall(question) if word.lower() not in FUNCTION_WORDS]
     return [*names, *NUMBER.findall(question), *sorted(words, key=len, reverse=True)]
 
 
 async def recover_condition(inputs: Inputs, sampler: Sampler) -> str:
     """Reads the statement as a question. The reply is the best span of all passages that is not in the statement."""
-    passages, shown = inputs["passages"], f" {normalize(inputs['statement'])} "
+    passages, statement_words = inputs["passages"], f" {normalize(inputs['statement'])} "
     question = MASKED_STATEMENT.sub(r"\1 \2", inputs["statement"]).replace(MASK, "what")
     reading = (await read_passages(question, passages)).reading
-    hidden = [span for span in reading.spans if f" {normalize(span.text)} " not in shown]
-    return sampler.choose(replace(reading, spans=hidden), get_threshold(passages))
+    spans = [span for span in reading.spans if f" {normalize(span.text)} " not in statement_words]
+    return sampler.choose(replace(reading, spans=spans), get_threshold(passages))
 
 
 RESPONDERS: dict[str, Responder] = {

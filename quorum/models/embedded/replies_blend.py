@@ -1,7 +1,7 @@
 """The reader's replies to the prompts of BlendFilter and of few-shot answering.
 
-A chain of thought is the sentence that contains the answer; a judgement reads each passage alone. The reader has no
-knowledge of its own, and says so.
+Its chain of thought is the sentence that contains the answer. To judge passages, it reads each passage alone. Where a
+prompt asks for the model's own knowledge, it replies unknown, because it has none.
 """
 
 import re
@@ -36,41 +36,42 @@ FUNCTION_WORDS = make_word_set(
 
 
 async def reason(inputs: Inputs, sampler: Sampler) -> str:
-    """The sentence that holds the best span over all passages, then the span."""
+    """The sentence that holds the chosen span, then the span as the answer; if no span is chosen, unknown."""
     passages = inputs["passages"]
     reading = (await read_passages(inputs["question"], passages)).reading
-    chosen = sampler.choose(reading, get_threshold(passages))
-    span = next((span for span in reading.spans if join_lines(span.text) == chosen), None)
+    chosen_answer = sampler.choose(reading, get_threshold(passages))
+    span = next((span for span in reading.spans if join_lines(span.text) == chosen_answer), None)
     if span is None:
         return write_conclusion("The passages do not tell.", UNKNOWN)
-    return write_conclusion(find_sentence(passages[span.passage]["text"], span), chosen)
+    return write_conclusion(find_sentence(passages[span.passage]["text"], span), chosen_answer)
 
 
 async def reason_yes_no(inputs: Inputs, sampler: Sampler) -> str:
-    """The sentence that holds the best span, then the likeliest of yes, no and unknown."""
+    """The sentence that holds the best span, then yes or no; without a span or a verdict, unknown as the verdict."""
     question, passages = inputs["question"], inputs["passages"]
     spans = (await read_passages(question, passages)).reading.spans
-    said = await choose_verdict(question, passages)
-    if not spans or said == UNKNOWN:
-        return write_conclusion("The passages do not settle it.", said)
-    return write_conclusion(find_sentence(passages[spans[0].passage]["text"], spans[0]), said)
+    verdict = await choose_verdict(question, passages)
+    if not spans or verdict == UNKNOWN:
+        return write_conclusion("The passages do not settle it.", verdict)
+    return write_conclusion(find_sentence(passages[spans[0].passage]["text"], spans[0]), verdict)
 
 
-def write_conclusion(thought: str, said: str) -> str:
-    """A chain of thought and its conclusion.
+def write_conclusion(thought: str, answer_text: str) -> str:
+    """A chain of thought and its conclusion, "So the answer is ANSWER_TEXT."
 
     "So the answer is" in the quoted thought becomes "So the reply is", so that only the last sentence states an answer.
     """
     quoted = ANSWER_IN_CONCLUSION.sub("reply ", remove_label_colons(join_lines(thought)))
-    return f"{quoted} So the answer is {remove_label_colons(said)}."
+    return f"{quoted} So the answer is {remove_label_colons(answer_text)}."
 
 
 async def choose_verdict(question: str, passages: list[Passage]) -> str:
-    verdict = await judging.judge_yes_no(question, passages)
-    return max((verdict.unknown, UNKNOWN), (verdict.yes, "Yes"), (verdict.no, "No"))[1]
+    """The likeliest of yes, no and unknown, by the passages read together."""
+    probabilities = await judging.judge_yes_no(question, passages)
+    return max((probabilities.unknown, UNKNOWN), (probabilities.yes, "Yes"), (probabilities.no, "No"))[1]
 
 
-async def direct_yes_no(inputs: Inputs, sampler: Sampler) -> str:
+async def answer_yes_no(inputs: Inputs, sampler: Sampler) -> str:
     """The likeliest of yes, no and unknown."""
     return await choose_verdict(inputs["question"], inputs["passages"])
 
@@ -81,36 +82,37 @@ async def write_unknown(inputs: Inputs, sampler: Sampler) -> str:
 
 
 async def write_unknown_conclusion(inputs: Inputs, sampler: Sampler) -> str:
+    """A chain of thought that concludes unknown, for a prompt without passages."""
     return write_conclusion("Without a passage nothing can be told.", UNKNOWN)
 
 
 async def extract_answer(inputs: Inputs, sampler: Sampler) -> str:
     """The answer that the reasoning states, else the best span in it."""
     reasoning = inputs["reasoning"]
-    if stated := STATED_CONCLUSION.match(reasoning):
-        return join_lines(stated["answer"]).removesuffix(".") or UNKNOWN
+    if conclusion := STATED_CONCLUSION.match(reasoning):
+        return join_lines(conclusion["answer"]).removesuffix(".") or UNKNOWN
     passage = Passage(id="reasoning", title="", text=reasoning)
     return await answer({"question": inputs["question"], "passages": [passage]}, sampler)
 
 
 async def extract_answer_yes_no(inputs: Inputs, sampler: Sampler) -> str:
-    """The verdict that the reasoning states, else the one that the reader finds in it."""
+    """The verdict that the reasoning states, else the verdict of the reader, which reads the reasoning as a passage."""
     reasoning = inputs["reasoning"]
-    stated = STATED_CONCLUSION.match(reasoning)
-    if stated and (said := VERDICT.match(stated["answer"])):
-        return said[0].capitalize()
+    conclusion = STATED_CONCLUSION.match(reasoning)
+    if conclusion and (verdict := VERDICT.match(conclusion["answer"])):
+        return verdict[0].capitalize()
     return await choose_verdict(inputs["question"], [Passage(id="reasoning", title="", text=reasoning)])
 
 
-async def topic(inputs: Inputs, sampler: Sampler) -> str:
-    """The content words of the question."""
+async def write_topic(inputs: Inputs, sampler: Sampler) -> str:
+    """The first eight content words of the question; if it has none, its first eight words."""
     words = re.findall(r"[^\W_]+(?:[-'’][^\W_]+)*", inputs["question"])
     content_words = [word for word in words if word.lower() not in FUNCTION_WORDS]
     return " ".join(content_words[:8] or words[:8]) or "anything"
 
 
-async def find_helpful(inputs: Inputs) -> list[tuple[int, Reading]]:
-    """(number from 1, reading) of each passage that answers alone."""
+async def find_relevant_passages(inputs: Inputs) -> list[tuple[int, Reading]]:
+    """(number from 1, reading) of each passage in which the reader finds an answer when it reads this passage alone."""
     readings = await read_each(inputs["question"], inputs["passages"])
     return [
         (n, reading)
@@ -119,30 +121,31 @@ async def find_helpful(inputs: Inputs) -> list[tuple[int, Reading]]:
     ]
 
 
-async def judge(inputs: Inputs, sampler: Sampler) -> str:
-    """A line for each passage: its number and the sentence that may answer."""
-    found, passages = dict(await find_helpful(inputs)), inputs["passages"]
+async def judge_passages(inputs: Inputs, sampler: Sampler) -> str:
+    """A line for each passage: its number, whether it is relevant, and if so, the sentence that holds the answer."""
+    relevant_readings, passages = dict(await find_relevant_passages(inputs)), inputs["passages"]
     lines = [
-        f"Passage {n}: relevant. {find_sentence(passage['text'], found[n].spans[0])}"
-        if n in found
+        f"Passage {n}: relevant. {find_sentence(passage['text'], relevant_readings[n].spans[0])}"
+        if n in relevant_readings
         else f"Passage {n}: not relevant."
         for n, passage in enumerate(passages, start=1)
     ]
     return "\n".join(map(remove_label_colons, lines)) or "There is no passage."
 
 
-async def choose(inputs: Inputs, sampler: Sampler) -> str:
-    """The numbers of the passages that answer alone."""
-    return ", ".join(str(n) for n, _ in await find_helpful(inputs)) or "none"
+async def choose_passages(inputs: Inputs, sampler: Sampler) -> str:
+    """The numbers of the relevant passages, or none."""
+    return ", ".join(str(n) for n, _ in await find_relevant_passages(inputs)) or "none"
 
 
-async def judge_and_choose(inputs: Inputs, sampler: Sampler) -> str:
-    return f"{await judge(inputs, sampler)}\nRelevant passages: {await choose(inputs, sampler)}"
+async def judge_and_choose_passages(inputs: Inputs, sampler: Sampler) -> str:
+    """The judgement of each passage, then the numbers of the relevant ones."""
+    return f"{await judge_passages(inputs, sampler)}\nRelevant passages: {await choose_passages(inputs, sampler)}"
 
 
 RESPONDERS: dict[str, Responder] = {
     "direct": answer,
-    "direct_yes_no": direct_yes_no,
+    "direct_yes_no": answer_yes_no,
     "direct_from_memory": write_unknown,
     "direct_from_memory_yes_no": write_unknown,
     "reason": reason,
@@ -152,11 +155,11 @@ RESPONDERS: dict[str, Responder] = {
     "extract_answer": extract_answer,
     "extract_answer_yes_no": extract_answer_yes_no,
     "internal": write_unknown,
-    "topic": topic,
-    "judge": judge,
-    "judge_yes_no": judge,
-    "choose": choose,
-    "choose_yes_no": choose,
-    "judge_and_choose": judge_and_choose,
-    "judge_and_choose_yes_no": judge_and_choose,
+    "topic": write_topic,
+    "judge": judge_passages,
+    "judge_yes_no": judge_passages,
+    "choose": choose_passages,
+    "choose_yes_no": choose_passages,
+    "judge_and_choose": judge_and_choose_passages,
+    "judge_and_choose_yes_no": judge_and_choose_passages,
 }

@@ -1,7 +1,7 @@
 """The reader's replies to questions that compare two things, by rules on the passages' dates, numbers and words.
 
-A span reader cannot compare. Where the rules of `quorum.algorithms` find a value for both things, their answer
-takes the place of the reader's, at any temperature: the rules give one answer.
+A span reader cannot compare. If the rules of `quorum.algorithms` find a value for both things, their answer replaces
+the reader's. The temperature has no effect on it.
 """
 
 from collections.abc import Callable
@@ -15,27 +15,35 @@ RULE_THOUGHT = "The passages give a value for both."
 
 
 def answer_by_rule(inputs: Inputs) -> str | None:
-    """The option that the question asks for, or yes or no. None for other questions, and where a value is missing."""
+    """The option that wins, or "yes" or "no".
+
+    None if the question compares nothing, if the passages lack a value that it needs, or if both values are equal.
+    """
     passages = [(passage["title"], passage["text"]) for passage in inputs.get("passages") or []]
     question = inputs["question"]
     return answer_comparison(question, passages) or answer_about_both(question, passages)
 
 
-def prefer_rules(respond: Responder, write: Callable[[str], str]) -> Responder:
-    """A responder that replies by rule where it can. write: writes the answer in the form that the prompt asks for."""
+def prefer_rules(respond: Responder, write_reply: Callable[[str], str]) -> Responder:
+    """A responder that replies by rule if a rule finds an answer, else calls `respond`.
+
+    write_reply: writes the rule's answer in the form that the prompt asks for.
+    """
 
     async def reply(inputs: Inputs, sampler: Sampler) -> str:
-        found = answer_by_rule(inputs)
-        return await respond(inputs, sampler) if found is None else write(found)
+        rule_answer = answer_by_rule(inputs)
+        return await respond(inputs, sampler) if rule_answer is None else write_reply(rule_answer)
 
     return reply
 
 
 def write_verdict(answer: str) -> str:
+    """The reply to a yes/no prompt: "Yes" or "No", or the option that a rule has chosen."""
     return answer.capitalize() if answer in ("yes", "no") else remove_label_colons(answer)
 
 
-REPLY_FORMS: dict[str, Callable[[str], str]] = {
+# Prompt -> the function that writes a rule's answer in the form that the prompt asks for.
+REPLY_WRITERS: dict[str, Callable[[str], str]] = {
     "answer": remove_label_colons,
     "answer_base": remove_label_colons,
     "direct": remove_label_colons,
@@ -50,7 +58,8 @@ REPLY_FORMS: dict[str, Callable[[str], str]] = {
 
 
 def try_rules_first(responders: dict[str, Responder]) -> dict[str, Responder]:
-    """The responders; those named in `REPLY_FORMS` try the rules first."""
+    """Prompt -> responder. The responders to the prompts in `REPLY_WRITERS` try the rules first."""
     return {
-        name: prefer_rules(one, REPLY_FORMS[name]) if name in REPLY_FORMS else one for name, one in responders.items()
+        prompt: prefer_rules(respond, REPLY_WRITERS[prompt]) if prompt in REPLY_WRITERS else respond
+        for prompt, respond in responders.items()
     }

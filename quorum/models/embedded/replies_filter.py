@@ -1,4 +1,4 @@
-"""The reader's replies to prompts that filter passages, and to prompts for whole sentences or a verdict."""
+"""The reader's replies to prompts that filter passages, and to prompts for whole sentences, yes or no, or a label."""
 
 import re
 from collections.abc import Sequence
@@ -23,7 +23,7 @@ def get_last_turn(question: str) -> str:
 
 
 async def score_pieces(question: str, passages: Sequence[Passage], folder: Path = FOLDER) -> list[tuple[float, Piece]]:
-    """(probability that it helps, sentence) of every sentence, in reading order."""
+    """For every sentence, in reading order: (the probability that it helps to answer the question, the sentence)."""
     probabilities = await judging.score_sentences(get_last_turn(question), passages, folder)
     return [
         (probability, Piece(rank, start, end, passages[rank]["title"], passages[rank]["text"][start:end]))
@@ -35,34 +35,38 @@ async def score_pieces(question: str, passages: Sequence[Passage], folder: Path 
 async def pick_pieces(
     question: str, passages: Sequence[Passage], mode: Literal["psg", "filco"], folder: Path = FOLDER
 ) -> list[Piece]:
-    """The sentences that help, or the whole passages that have one, by the filter in `folder`."""
-    limit = await judging.get_filter_threshold(folder)
-    chosen = [piece for probability, piece in await score_pieces(question, passages, folder) if probability >= limit]
+    """The sentences that help to answer the question (mode "filco"), or each passage that contains one, whole ("psg").
+
+    The filter in `folder` decides which sentences help.
+    """
+    threshold = await judging.get_filter_threshold(folder)
+    scored_sentences = await score_pieces(question, passages, folder)
+    helpful_sentences = [sentence for probability, sentence in scored_sentences if probability >= threshold]
     if mode == "filco":
-        return chosen
-    ranks = dict.fromkeys(piece.rank for piece in chosen)
+        return helpful_sentences
+    ranks = {sentence.rank for sentence in helpful_sentences}
     return [Piece(rank, 0, len(p["text"]), p["title"], p["text"]) for rank, p in enumerate(passages) if rank in ranks]
 
 
 async def filter_sentences(inputs: Inputs, sampler: Sampler) -> str:
-    """The sentences that help, copied verbatim, one per line."""
+    """The sentences that help, copied verbatim, one per line; "None" if no sentence helps."""
     chosen = await pick_pieces(inputs["question"], inputs["passages"], "filco")
     return "\n".join(join_lines(piece.text) for piece in chosen) or NOTHING_HELPS
 
 
 async def filter_passages(inputs: Inputs, sampler: Sampler) -> str:
-    """The numbers of the passages with a sentence that helps."""
+    """The numbers of the passages with a sentence that helps, with commas between them; "None" if there are none."""
     chosen = await pick_pieces(inputs["question"], inputs["passages"], "psg")
     return ", ".join(str(piece.rank + 1) for piece in chosen) or NOTHING_HELPS
 
 
 async def choose_best_sentences(inputs: Inputs, count: int) -> str:
-    """The sentences most likely to help, at most `count`, in reading order; Unknown when none does."""
-    found = await score_pieces(inputs["question"], inputs["passages"])
-    limit = await judging.get_filter_threshold()
-    ranked = sorted((item for item in found if item[0] >= limit), key=lambda item: -item[0])[:count]
-    places = sorted((piece.rank, piece.start, piece.text) for _, piece in ranked)
-    return " ".join(join_lines(text) for _, _, text in places) or UNKNOWN
+    """The sentences most likely to help, at most `count`, in reading order; Unknown if the filter keeps no sentence."""
+    scored_sentences = await score_pieces(inputs["question"], inputs["passages"])
+    threshold = await judging.get_filter_threshold()
+    best = sorted((item for item in scored_sentences if item[0] >= threshold), key=lambda item: -item[0])[:count]
+    in_reading_order = sorted((sentence.rank, sentence.start, sentence.text) for _, sentence in best)
+    return " ".join(join_lines(text) for _, _, text in in_reading_order) or UNKNOWN
 
 
 async def answer_dialogue(inputs: Inputs, sampler: Sampler) -> str:

@@ -1,10 +1,10 @@
-"""The reader's reply to prompts that ask for new questions: it cannot write any."""
+"""The reader's replies to the prompts that ask for new questions: it refuses, because it cannot write questions."""
 
 from quorum.core.errors import SetupError
 from quorum.models.embedded.replies import Inputs, Responder, Sampler
 
 
-async def question(inputs: Inputs, sampler: Sampler) -> str:
+async def refuse_to_write_question(inputs: Inputs, sampler: Sampler) -> str:
     """Raises SetupError: an extractive reader only finds spans, and a span is not a question."""
     raise SetupError(
         "The embedded reader cannot write questions, because it only finds text in passages; choose a chat model, for "
@@ -14,7 +14,7 @@ async def question(inputs: Inputs, sampler: Sampler) -> str:
 
 
 RESPONDERS: dict[str, Responder] = {
-    "question_single": question,
-    "question_two": question,
-    "question_unanswerable": question,
+    "question_single": refuse_to_write_question,
+    "question_two": refuse_to_write_question,
+    "question_unanswerable": refuse_to_write_question,
 }

@@ -1,7 +1,7 @@
 """The reader's replies to prompts that go step by step.
 
 The reader cannot decompose a question: react searches once for the whole question, and self_ask gets no follow-up
-question. Then it reads the answer from the passages that were found.
+question. Then the reader reads the answer from the passages that were found.
 """
 
 from quorum.models.embedded.batching import read_passages
@@ -22,50 +22,55 @@ SEARCH_THOUGHT = "This reader cannot decompose a question, so it searches for th
 
 
 async def react(inputs: Inputs, sampler: Sampler) -> str:
-    """First a search for the question; then the sentence that contains the answer, and the answer."""
+    """In the first step a thought and a search for the whole question; in later steps a thought and the answer."""
     if inputs["step"] == "1":
         return f"{SEARCH_THOUGHT}\nAction 1: {await react_action(inputs, sampler)}"
-    answer_text, evidence = await conclude(inputs, sampler)
-    return f"{evidence}\nAction {inputs['step']}: Finish[{balance_brackets(answer_text)}]"
+    answer_text, thought = await find_answer_and_thought(inputs, sampler)
+    return f"{thought}\nAction {inputs['step']}: Finish[{balance_brackets(answer_text)}]"
 
 
 async def react_action(inputs: Inputs, sampler: Sampler) -> str:
-    """In the first step a search for the question, then the answer."""
+    """The action alone, without a thought: in the first step a search for the question, in later steps the answer."""
     if inputs["step"] == "1":
         return f"Search[{balance_brackets(join_lines(inputs['question'])) or 'question'}]"
-    return f"Finish[{balance_brackets((await conclude(inputs, sampler))[0])}]"
+    return f"Finish[{balance_brackets((await find_answer_and_thought(inputs, sampler))[0])}]"
 
 
-async def conclude(inputs: Inputs, sampler: Sampler) -> tuple[str, str]:
-    """The answer over all passages, and the sentence that holds it."""
+async def find_answer_and_thought(inputs: Inputs, sampler: Sampler) -> tuple[str, str]:
+    """The answer from all passages, and the thought to write before it.
+
+    The thought is the sentence that contains the answer. For a yes/no question, and if there is no answer, it only says
+    whether the passages answer the question.
+    """
     question, passages = inputs["question"], inputs["passages"]
-    if asks_yes_or_no(inputs):
+    if is_yes_no_question(inputs):
         answer_text = await choose_verdict(question, passages)
         return answer_text, f"The passages {'do not settle it' if answer_text == UNKNOWN else 'settle it'}."
     reading = (await read_passages(question, passages)).reading
     answer_text = sampler.choose(reading, get_threshold(passages))
     span = next((span for span in reading.spans if join_lines(span.text) == answer_text), None)
-    evidence = "The passages do not tell." if span is None else find_sentence(passages[span.passage]["text"], span)
-    return remove_label_colons(answer_text), remove_label_colons(evidence)
+    thought = "The passages do not tell." if span is None else find_sentence(passages[span.passage]["text"], span)
+    return remove_label_colons(answer_text), remove_label_colons(thought)
 
 
-def asks_yes_or_no(inputs: Inputs) -> bool:
+def is_yes_no_question(inputs: Inputs) -> bool:
+    """Whether the prompt's variable `kind`, the form of the answer that it asks for, is "Yes or No"."""
     return str(inputs["kind"]) == "Yes or No"
 
 
 def balance_brackets(text: str) -> str:
-    """The text for use in brackets: without any square brackets if it has more of one kind than of the other."""
+    """The text to write between "[" and "]". If it has not as many "[" as "]", all its square brackets are removed."""
     return text if text.count("[") == text.count("]") else text.replace("[", "").replace("]", "").strip()
 
 
 async def self_ask(inputs: Inputs, sampler: Sampler) -> str:
-    """No follow-up question: the reader cannot decompose a question."""
+    """Says that no follow-up questions are needed, because the reader cannot decompose a question."""
     return "No."
 
 
 async def self_ask_final(inputs: Inputs, sampler: Sampler) -> str:
-    """The best span over the passages, or the likeliest of yes, no and unknown."""
-    if asks_yes_or_no(inputs):
+    """The best span over the passages; for a yes/no question the likeliest of yes, no and unknown."""
+    if is_yes_no_question(inputs):
         return await choose_verdict(inputs["question"], inputs["passages"])
     return await answer(inputs, sampler)
 

@@ -20,8 +20,8 @@ from quorum.models.embedded.batching import WORKER, Job, read_jobs
 from quorum.models.embedded.encoder import get_encoder
 from quorum.models.embedded.reading import Calibration, Span, find_spans
 
-MAX_SPANS = 300  # the best spans of a window that are considered
-MAX_EMBEDDED = 16  # statements that are embedded: those with the best spans and words
+MAX_SPANS = 300  # of each window, at most this many spans are considered: the best
+MAX_EMBEDDED = 16  # at most this many statements are embedded: those with the best score by span and words
 NO_SPAN = -12.0  # the lowest `span_score`; a statement without a span has it, too
 WORD = re.compile(r"[^\W_]+")
 CELL = re.compile(r"; [^;:]+:")  # the next cell in a row of a table: "Setting: timeout; Default: 12 s"
@@ -33,13 +33,16 @@ FUNCTION_WORDS = make_word_set(
 WEIGHTS = {"span": 0.6, "closeness": 6.0, "words": 2.5}
 SIGNALS = ("span", "closeness", "words", "lead", "agrees")  # inputs of the certainty; reader.json holds their weights
 MAX_LEAD = 4.0  # a greater lead of the best statement over the second one counts as this
-LEAD_ALONE = 2.0  # the lead of a single statement
+LEAD_ALONE = 2.0  # the lead that the best statement is given if there is no second one
 
 
 @dataclass(frozen=True)
 class Statement:
-    """start, end: characters of the passage's text; span: the reader's best span in it; closeness: how close
-    its embedding is to the question's; words: the share (0..1) of the question's words that it and its headings hold.
+    """A statement of a passage, and the signals by which it is ranked.
+
+    passage: the index of the passage; start, end: where the statement stands in the passage's text (characters
+    [start, end)); span: the reader's best span in the statement; closeness: the cosine of the statement's embedding and
+    the question's; words: the share (0..1) of the question's words that the statement and its headings contain.
     """
 
     passage: int
@@ -63,10 +66,10 @@ class Statement:
 async def rank_statements(question: str, passages: Sequence[Passage]) -> list[Statement]:
     """The best statements of all passages, at most MAX_EMBEDDED, best first; none if the question has no word."""
     loop = asyncio.get_running_loop()
-    return await loop.run_in_executor(WORKER, measure_statements, question, passages)
+    return await loop.run_in_executor(WORKER, rank_statements_blocking, question, passages)
 
 
-def measure_statements(question: str, passages: Sequence[Passage]) -> list[Statement]:
+def rank_statements_blocking(question: str, passages: Sequence[Passage]) -> list[Statement]:
     """Like `rank_statements`, but blocking."""
     # Only a passage of a file has `places` (where it stands in the file). Its lines were unwrapped when it was read.
     bounds = [
@@ -99,7 +102,7 @@ def describe_headings(passage: Passage) -> str:
 
 
 def read_spans(question: str, passages: Sequence[Passage]) -> list[list[Span]]:
-    """The spans of each passage, read alone, best first."""
+    """For each passage, which the reader reads alone: the spans that may answer the question, best first."""
     calibration = Calibration.from_manifest(read_manifest())
     results = read_jobs([Job(question, [passage]) for passage in passages])
     spans_of_passages = []
@@ -131,7 +134,7 @@ def is_whole(text: str) -> bool:
 
 
 def repeats_question(text: str, question: str) -> bool:
-    """Whether a text says nothing but words of the question."""
+    """Whether all content words of a text are in the question; false for a text without content words."""
     stems = list_stems(text)
     return bool(stems) and set(list_stems(question)).issuperset(stems)
 
@@ -153,7 +156,7 @@ def list_stems(text: str) -> list[str]:
 
 
 def stem_word(word: str) -> str:
-    """A word without plural and verb endings: "copies" and "copy" may still differ."""
+    """A word without its plural or verb ending, by a rough rule: "copies" gives "copi", "copy" stays."""
     for ending in ("ing", "ed", "es", "s"):
         if word.endswith(ending) and len(word) - len(ending) >= 3:
             return word.removesuffix(ending).rstrip("e")
@@ -177,7 +180,10 @@ def measure_signals(ranked_statements: Sequence[Statement], agrees: bool) -> dic
 
 
 def find_certainty(ranked_statements: Sequence[Statement], agrees: bool) -> float:
-    """The probability (0..1) that the best statement holds the answer. agrees: it also holds the method's answer."""
+    """The probability (0..1) that the best statement contains the right answer.
+
+    agrees: whether that statement contains the answer that the method gave.
+    """
     if not ranked_statements:
         return 0.0
     weights = read_manifest()["certainty"]["weights"]

@@ -1,7 +1,7 @@
 """Whether many questions run in this process at the same time.
 
-If so, the encoder splits a batch of texts: each core computes some of the rows alone. If all cores computed them
-together, a core would wait for those that are busy with other questions.
+If so, the encoder splits each batch of texts among the cores, and each core computes its texts alone. If all cores
+computed every text together, each of them would wait for the cores that are busy with other questions.
 """
 
 from collections.abc import Iterator
@@ -12,7 +12,7 @@ RUNNING_BLOCKS: list[object] = []  # one item for each block of `expect_many_que
 
 @contextmanager
 def expect_many_questions() -> Iterator[None]:
-    """Tell the whole process, all its threads, that many questions are asked while this block runs."""
+    """Tell all threads of this process that many questions are asked while the `with` block runs."""
     block = object()
     RUNNING_BLOCKS.append(block)
     try:

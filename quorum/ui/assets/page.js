@@ -1,19 +1,20 @@
 "use strict";
-// Colours the nodes of a graph during a run. The attribute data-lights of a figure holds the state of each node:
-// {name: [phase, how often it has begun, how often it has ended]}. This script copies it to the nodes of the SVG, whether
-// the attribute or the SVG appears first.
+// Colours the nodes of a graph during a run. The attribute data-node-states of a figure holds the state of each node:
+// {name: [phase, how often the node has begun, how often it has ended]}. This script copies the states to the nodes of the
+// SVG, whether the attribute or the SVG is added to the page first.
 (() => {
   const SVG = "http://www.w3.org/2000/svg";
 
   function findNodes(figure) {
     const nodesByName = new Map();
     for (const node of figure.querySelectorAll("g.node")) {
-      const name = /flowchart-(.+)-\d+$/.exec(node.id);
-      if (name) nodesByName.set(name[1], node);
+      const match = /flowchart-(.+)-\d+$/.exec(node.id); // Mermaid's id of the node, which contains its name
+      if (match) nodesByName.set(match[1], node);
     }
     return nodesByName;
   }
 
+  // Writes beside a node that runs several times how often: "2/5" while two of five runs have ended, then "×5".
   function showCount(node, begun, ended) {
     let badge = node.querySelector(":scope > .run-count");
     if (begun < 2 && !badge) return;
@@ -31,7 +32,7 @@
 
   function showStates(figure) {
     const svgNodes = findNodes(figure);
-    for (const [name, [phase, begun, ended]] of Object.entries(JSON.parse(figure.dataset.lights || "{}"))) {
+    for (const [name, [phase, begun, ended]] of Object.entries(JSON.parse(figure.dataset.nodeStates || "{}"))) {
       const node = svgNodes.get(name);
       if (!node) continue;
       if (node.dataset.state !== phase) node.dataset.state = phase;
@@ -47,5 +48,5 @@
       for (const added of change.addedNodes) added.querySelectorAll?.("figure.graph").forEach((graph) => figures.add(graph));
     }
     figures.forEach(showStates);
-  }).observe(document, { subtree: true, childList: true, attributes: true, attributeFilter: ["data-lights"] });
+  }).observe(document, { subtree: true, childList: true, attributes: true, attributeFilter: ["data-node-states"] });
 })();

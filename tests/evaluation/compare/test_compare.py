@@ -1,4 +1,6 @@
-"""`quorum compare` over a corpus and a loopback server: calls are made once and counted, and runs are continued."""
+"""`quorum compare` over a corpus, with a model server on this machine: each call is made once and counted, and runs are
+continued.
+"""
 
 import json
 from pathlib import Path
@@ -20,6 +22,7 @@ from quorum.graphs import answer
 __all__ = ["corpus", "data"]
 
 
+# dollars per million tokens
 PRICE_FILE = '["openai:test"]\ninput = 1000\noutput = 2000\ncached = 100\n'
 COMPARED_METHODS = "concat,post_fusion,concat_pf"
 
@@ -47,11 +50,14 @@ async def test_a_comparison_runs_from_estimate_to_report(
     figures = {figure.name: figure for figure in decision.figures}
     assert (figures["concat"].quality, figures["post_fusion"].quality, figures["concat_pf"].quality) == (0.5, 1, 1)
     assert (figures["concat"].calls, figures["post_fusion"].calls, figures["concat_pf"].calls) == (1, 2, 2)
+    # two calls of 100 input and 2 output tokens
     assert figures["post_fusion"].cost == pytest.approx((2 * 100 * 1000 + 2 * 2 * 2000) / 1e6)
     assert decision.recommendation.best in ("post_fusion", "concat_pf")
     assert decision.recommendation.sentences[1].startswith("post_fusion against the baseline concat: +50.0 points [")
+    # for each of six questions: the prompt with both passages, and one for each of its two passages
     assert decision.spent["models"]["openai:test"]["calls"] == len(openai_server.requests) == 6 * 3
     assert decision.spent["cost"] == pytest.approx(18 * (100 * 1000 + 2 * 2000) / 1e6)
+    # three methods ask for the passages of six questions, but the retriever is asked once per question
     assert (decision.spent["searches"], decision.spent["searches_made"]) == (18, 6)
     file_names = {path.name for path in decision.scores.folder.iterdir()}
     assert file_names >= {"report.html", "report.md", "report.csv", "questions.csv", "details.jsonl", "results.jsonl"}
@@ -87,7 +93,7 @@ async def test_a_failed_question_is_reported_and_asked_again(
     assert (second.scores.new_answers, [figure.errors for figure in second.figures]) == (2, [0, 0])
 
 
-async def test_a_limit_on_cost_stops_before_and_in_the_middle(
+async def test_a_limit_on_cost_refuses_a_run_and_stops_one_in_the_middle(
     corpus: str, data: Path, prices: Path, openai_server: OpenAIServer
 ) -> None:
     openai_server.reply(lambda request: Response("unknown", usage={"prompt_tokens": 900_000, "completion_tokens": 1}))
@@ -117,8 +123,8 @@ def test_details_hold_the_path_and_the_replies(
     assert "In all 2 questions: about" in run.err
     assert "no price known" in run.err
     details = [json.loads(line) for line in Path("out/details.jsonl").read_text().splitlines()]
-    result = next(detail for detail in details if (detail["method"], detail["id"]) == ("concat_pf", "q1"))
-    outer_nodes = [step["node"] for step in result["steps"] if step["enclosing_step"] is None]
+    detail = next(line for line in details if (line["method"], line["id"]) == ("concat_pf", "q1"))
+    outer_nodes = [step["node"] for step in detail["steps"] if step["enclosing_step"] is None]
     assert outer_nodes == [
         "begin",
         "retrieve",
@@ -128,15 +134,15 @@ def test_details_hold_the_path_and_the_replies(
         "passage_answer",
         "vote",
     ]
-    assert sorted(call["reply"] for call in result["calls"]) == ["person 1", "unknown", "unknown"]
-    assert all(result["steps"][call["step"]]["node"].endswith("answer") for call in result["calls"])
-    assert any(call["reused"] for call in result["calls"])  # concat and post_fusion had made the same calls
-    assert result["usage"]["answer"]["calls"] == 3
+    assert sorted(call["reply"] for call in detail["calls"]) == ["person 1", "unknown", "unknown"]
+    assert all(detail["steps"][call["step"]]["node"].endswith("answer") for call in detail["calls"])
+    assert any(call["reused"] for call in detail["calls"])  # concat and post_fusion had made the same calls
+    assert detail["usage"]["answer"]["calls"] == 3
     rows = [json.loads(line) for line in Path("out/results.jsonl").read_text().splitlines()]
-    slow = next(row for row in rows if (row["method"], row["id"]) == ("concat_pf", "q1"))
-    longest = max(call["seconds"] for call in result["calls"] if call["name"] != "answer")
-    # A reused call counts with the time that it took originally.
-    assert slow["seconds"] >= result["calls"][0]["seconds"] + longest - 1e-3
+    row_seconds = next(row["seconds"] for row in rows if (row["method"], row["id"]) == ("concat_pf", "q1"))
+    first_call, *passage_calls = detail["calls"]
+    # A reused call counts with the time that it took originally. The calls for single passages run at the same time.
+    assert row_seconds >= first_call["seconds"] + max(call["seconds"] for call in passage_calls) - 1e-3
 
 
 def test_a_folder_is_a_corpus_and_unreadable_files_are_named(
@@ -206,13 +212,15 @@ def test_every_method_is_compared_with_every_combination_of_models_k_and_retriev
         "sure[k=3;model=openai:b]",
     ]
     assert {column.context.retriever for column in columns} == {"bm25"}
-    single = list_columns(Options(data=Path(), methods="concat", models=["openai:a"]))
-    assert [(column.name, column.context.model) for column in single] == [("concat", "openai:a")]
+    [column] = list_columns(Options(data=Path(), methods="concat", models=["openai:a"]))
+    # A setting with a single value is not in the name.
+    assert (column.name, column.context.model) == ("concat", "openai:a")
 
 
 def test_ask_withholds_an_answer_that_is_not_sure_enough(
     tmp_path: Path, openai_server: OpenAIServer, quorum: Quorum
 ) -> None:
+    # Two passages say 1880 and two say 1881, so the vote gives the winner a confidence of 0.5.
     lines = [{"id": f"p{n}", "title": "", "text": f"It was {1880 + n // 2}."} for n in range(4)]
     passages = tmp_path / "passages.jsonl"
     passages.write_text("".join(json.dumps(line) + "\n" for line in lines))
@@ -239,7 +247,7 @@ async def test_a_search_that_methods_share_counts_for_each_of_them(
     for watcher in watchers:
         SEARCH_SECONDS.set(watcher.search_seconds)
         await answer("Who found thing number 1?", "concat", column.context, config={"callbacks": [watcher]})
-    [first], [second] = (watcher.search_seconds.values() for watcher in watchers)
-    assert first == second > 0
-    assert any(span[-1] == first for span in watchers[1].spans)
-    assert watchers[1].compute_seconds_alone() >= first
+    [first_seconds], [second_seconds] = (watcher.search_seconds.values() for watcher in watchers)
+    assert first_seconds == second_seconds > 0  # the second answer reused the search, and counts its original time
+    assert any(seconds == first_seconds for _, _, _, seconds in watchers[1].spans)
+    assert watchers[1].compute_seconds_alone() >= first_seconds

@@ -40,8 +40,7 @@ async def test_the_questions_own_passages_are_a_corpus(
     assert json.loads((folder / "config.json").read_text())["source"]["passages"] == source
     assert plan.estimate is not None
     assert plan.estimate.methods["concat"].calls == 1  # per question
-    # With the pool as corpus, two methods search for six questions, and the second one reuses the searches of the
-    # first.
+    # In the pool, two methods search for six questions, and the second method reuses the searches of the first.
     assert (decision.spent["searches"], decision.spent["searches_made"]) == ((12, 6) if corpus == "pool" else (0, 0))
     assert (folder / "report.html").exists()
     request_count = len(openai_server.requests)

@@ -1,4 +1,4 @@
-"""The recommendation in words: the best method under a budget, and those that are not significantly worse."""
+"""The recommendation in words: the best method within a budget, and the methods that are not significantly worse."""
 
 import re
 from typing import Any
@@ -18,7 +18,9 @@ from quorum.evaluation.run.race_result import RaceResult, Standing
 
 
 def make_scores(share: float, seed: int, *, calls: float = 1, count: int = 400, failed_count: int = 0) -> ColumnScores:
-    """The scores of a method that is right on this share of the questions."""
+    """The scores of a method that is right on this share of the questions, drawn with the seed, and that failed on the
+    first `failed_count` questions.
+    """
     column_scores, rng = ColumnScores(), np.random.default_rng(seed)
     for number in range(count):
         em = float(rng.random() < share)
@@ -31,8 +33,9 @@ def make_scores(share: float, seed: int, *, calls: float = 1, count: int = 400, 
 def make_recommendation(
     budget: dict[str, float] | None = None, **methods: ColumnScores
 ) -> tuple[Recommendation, list[MethodFigures]]:
-    common = find_shared_questions(methods)
-    figures = [compute_figures(name, method, "em", None, common) for name, method in methods.items()]
+    """(the recommendation among the methods, whose models have no price; the figures of each method)."""
+    shared_ids = find_shared_questions(methods)
+    figures = [compute_figures(name, scores, "em", None, shared_ids) for name, scores in methods.items()]
     return recommend_method(figures, methods, "em", budget or {}), figures
 
 
@@ -57,19 +60,23 @@ def test_the_best_is_named_first_with_its_cost() -> None:
 
 def test_methods_not_significantly_worse_are_named_with_the_questions_needed() -> None:
     recommendation, _ = make_recommendation(
-        dear=make_scores(0.55, 1, calls=5, count=60),
+        costly=make_scores(0.55, 1, calls=5, count=60),
         cheap=make_scores(0.5, 4, count=60),
         poor=make_scores(0.1, 3, count=60),
     )
-    assert (recommendation.best, recommendation.equal_methods, recommendation.cheapest) == ("dear", ["cheap"], "cheap")
+    assert (recommendation.best, recommendation.equal_methods, recommendation.cheapest) == (
+        "costly",
+        ["cheap"],
+        "cheap",
+    )
     beginning = (
         "Too few questions to choose; cheap is the cheapest of the methods that may be equally good: exact match "
     )
     assert recommendation.sentences[0].startswith(beginning)
-    assert recommendation.sentences[1].startswith("dear has the highest mean: ")
+    assert recommendation.sentences[1].startswith("costly has the highest mean: ")
     assert "do not distinguish it from cheap (" in recommendation.sentences[1]
     assert "questions would be enough)" in recommendation.sentences[1]
-    assert recommendation.sentences[2] == "cheap takes 20% of the tokens of dear."
+    assert recommendation.sentences[2] == "cheap takes 20% of the tokens of costly."
     assert recommendation.sentences[3].startswith("Significantly worse: poor (-")
     assert recommendation.sentences[3].endswith("points, p < 0.001).")
 
@@ -94,10 +101,10 @@ def test_a_few_equal_methods_are_all_listed() -> None:
 
 
 def test_of_two_equal_methods_the_cheaper_one_is_best() -> None:
-    recommendation, _ = make_recommendation(dear=make_scores(0.5, 1, calls=5), cheap=make_scores(0.5, 1))
-    assert (recommendation.best, recommendation.equal_methods) == ("cheap", ["dear"])
+    recommendation, _ = make_recommendation(costly=make_scores(0.5, 1, calls=5), cheap=make_scores(0.5, 1))
+    assert (recommendation.best, recommendation.equal_methods) == ("cheap", ["costly"])
     assert recommendation.sentences[1].startswith("cheap also has the highest mean; ")
-    assert "dear (no difference)" in recommendation.sentences[1]
+    assert "costly (no difference)" in recommendation.sentences[1]
 
 
 def test_a_budget_limits_the_recommendation_and_says_what_is_beyond_it() -> None:
@@ -121,15 +128,22 @@ def test_a_budget_limits_the_recommendation_and_says_what_is_beyond_it() -> None
 
 
 def test_a_method_that_a_race_dropped_is_not_beyond_a_limit() -> None:
-    """Its mean is over the few questions that it was asked, and may be higher than the best's."""
+    """The mean of a dropped method is over the few questions that it was asked, and may be higher than the best one's.
+    Therefore the recommendation does not say that the method would be ahead without a limit.
+    """
     scores = {"winner": make_scores(0.6, 1), "dropped": make_scores(1.0, 2, count=20)}
-    figures = [compute_figures(name, method, "em", None, set(method.ids)) for name, method in scores.items()]
+    figures = [
+        compute_figures(name, method_scores, "em", None, set(method_scores.ids))
+        for name, method_scores in scores.items()
+    ]
     units = tuple((f"q{number}",) for number in range(400))
     standings = {
-        "winner": Standing("winner", 400, 0.6, 0.5, 0.7, dropped=False),
-        "dropped": Standing("dropped", 20, 1.0, 0.5, 1.0, dropped=True),
+        "winner": Standing("winner", asked_count=400, mean=0.6, low=0.5, high=0.7, dropped=False),
+        "dropped": Standing("dropped", asked_count=20, mean=1.0, low=0.5, high=1.0, dropped=True),
     }
-    race = RaceResult("questions", 0.05, 0, "em", units, 400, standings)
+    race = RaceResult(
+        "questions", error=0.05, seed=0, measure="em", units=units, settled_count=400, standings=standings
+    )
     recommendation = recommend_method(figures, scores, "em", {}, race)
     assert recommendation.sentences[0].startswith("winner won the race")
     assert not any("Without the limit" in sentence for sentence in recommendation.sentences)
@@ -138,7 +152,7 @@ def test_a_method_that_a_race_dropped_is_not_beyond_a_limit() -> None:
 def test_a_limit_on_cost_needs_prices() -> None:
     recommendation, _ = make_recommendation({"cost": 1.0}, some=make_scores(0.5, 1))
     assert recommendation.best is None
-    assert "give its price with --prices FILE" in recommendation.sentences[1]
+    assert "give the model's price with --prices FILE" in recommendation.sentences[1]
 
 
 def test_failed_answers_are_reported_and_left_out_for_all_methods() -> None:
@@ -181,7 +195,9 @@ def test_an_unreadable_budget_is_refused(text: str) -> None:
 @given(st.lists(st.tuples(st.integers(1, 5), st.integers(0, 5)), min_size=1, max_size=8))
 def test_the_pareto_front_is_not_dominated(pairs: list[tuple[int, int]]) -> None:
     figures = [
-        MethodFigures(str(number), 1, 0, quality / 5, 0, 0, 1, tokens, None, 1)
+        MethodFigures(
+            str(number), n=1, errors=0, quality=quality / 5, low=0, high=0, calls=1, tokens=tokens, cost=None, seconds=1
+        )
         for number, (tokens, quality) in enumerate(pairs)
     ]
     front = find_pareto_front(figures, "tokens")
@@ -194,9 +210,9 @@ def test_the_pareto_front_is_not_dominated(pairs: list[tuple[int, int]]) -> None
             for rival in figures
         )
 
-    best = {(figure.tokens, figure.quality) for figure in figures if not is_dominated(figure)}
-    assert {(figure.tokens, figure.quality) for figure in figures if figure.name in front} == best
-    assert len(front) == len(best)
+    undominated_pairs = {(figure.tokens, figure.quality) for figure in figures if not is_dominated(figure)}
+    assert {(figure.tokens, figure.quality) for figure in figures if figure.name in front} == undominated_pairs
+    assert len(front) == len(undominated_pairs)
 
 
 def test_dollars_and_lists_are_written_in_words() -> None:

@@ -35,11 +35,13 @@ def test_few_questions_give_no_cross_fitted_score(tmp_path: Path) -> None:
     assert not any(sentence.startswith("Chosen on one half") for sentence in sentences)
 
 
-def test_that_a_race_has_not_ended_is_said_first_and_failures_last(
+def test_a_race_that_has_not_ended_names_the_remaining_methods_first_and_failures_last(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     decision = make_decision(tmp_path / "out", 60)
-    standings = {method: Standing(method, asked=30, mean=0.5, low=0.3, high=0.7, dropped=False) for method in METHODS}
+    standings = {
+        method: Standing(method, asked_count=30, mean=0.5, low=0.3, high=0.7, dropped=False) for method in METHODS
+    }
     race = RaceResult(
         mode="questions",
         error=0.05,

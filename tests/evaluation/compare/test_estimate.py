@@ -21,14 +21,12 @@ from quorum.evaluation.run.options import Options
 __all__ = ["corpus", "data"]
 
 
-async def test_the_estimate_of_a_filter_counts_its_prompt(corpus: str, data: Path, openai_server: OpenAIServer) -> None:
-    estimated_cost = (await make_estimate(corpus, data, methods="filco")).methods["filco"]
-    assert (estimated_cost.calls, estimated_cost.fewest_calls, estimated_cost.most_calls, openai_server.requests) == (
-        2,
-        2,
-        3,
-        [],
-    )
+async def test_the_estimate_counts_the_prompts_of_the_filter(
+    corpus: str, data: Path, openai_server: OpenAIServer
+) -> None:
+    cost = (await make_estimate(corpus, data, methods="filco")).methods["filco"]
+    assert (cost.calls, cost.fewest_calls, cost.most_calls) == (2, 2, 3)
+    assert openai_server.requests == []
 
 
 async def test_the_estimate_sends_nothing_to_the_chat_model_of_a_filter(
@@ -96,9 +94,9 @@ def test_every_method_has_bounds() -> None:
 
 
 def test_limits_per_minute_lengthen_the_estimated_seconds() -> None:
-    assert estimate_seconds(Context(), 100, 1000, concurrency=8) == 25
-    assert estimate_seconds(Context(requests_per_minute=10), 100, 1000, concurrency=8) == 600
-    assert estimate_seconds(Context(tokens_per_minute=100), 100, 1000, concurrency=8) == 600
+    assert estimate_seconds(Context(), calls=100, tokens=1000, concurrency=8) == 25  # 2 seconds for each call
+    assert estimate_seconds(Context(requests_per_minute=10), calls=100, tokens=1000, concurrency=8) == 600
+    assert estimate_seconds(Context(tokens_per_minute=100), calls=100, tokens=1000, concurrency=8) == 600
 
 
 def test_prices_are_found_and_applied(tmp_path: Path) -> None:
@@ -120,6 +118,7 @@ def test_prices_are_found_and_applied(tmp_path: Path) -> None:
         "answer": {"calls": 1, "input_tokens": 1_000_000, "output_tokens": 0, "cached_tokens": 0},
         "validity": {"calls": 1, "input_tokens": 1_000_000, "output_tokens": 0, "cached_tokens": 0},
     }
+    # The verifier replies to `validity`, the model to `answer`.
     context_with_verifier = Context(model="openai:gpt-4o-mini", verifier="openai:gpt-4o")
     assert prices.compute_cost(context_with_verifier, usage) == 0.15 + 2.50
     assert prices.compute_cost(Context(model="openai:x"), usage) is None

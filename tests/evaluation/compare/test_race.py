@@ -49,7 +49,7 @@ async def test_methods_that_cannot_win_are_no_longer_asked(data: Path, openai_se
         ["concat[k=3]"],
         ["concat", "concat[k=2]"],
     )
-    concat_asked_count, k2_asked_count = (standing.asked for standing in result.dropped_standings)
+    concat_asked_count, k2_asked_count = (standing.asked_count for standing in result.dropped_standings)
     assert concat_asked_count < k2_asked_count < QUESTION_COUNT
     asked_counts = Counter(row["method"] for row in read_rows(decision.scores.folder))
     assert asked_counts["concat[k=3]"] == QUESTION_COUNT
@@ -158,7 +158,10 @@ async def test_a_failed_answer_may_be_right_or_wrong_until_it_is_asked_again(
     openai_server.reply(reply_with_one_failure)
     failing_run = await run_race(data, "failing")
     assert failing_run.scores.race is not None
-    assert failing_run.scores.race.standings["concat"].asked > without_failures.scores.race.standings["concat"].asked
+    assert (
+        failing_run.scores.race.standings["concat"].asked_count
+        > without_failures.scores.race.standings["concat"].asked_count
+    )
     assert failing_run.scores.summary["concat"]["errors"] == 1
     openai_server.reply(reply_right_more_often_with_more_passages)
     repeated_run = await run_race(data, "failing")
@@ -216,7 +219,7 @@ async def test_a_method_that_turns_out_too_expensive_drops_no_other(data: Path, 
     result = decision.scores.race
     assert result is not None
     assert decision.recommendation.best == "concat[k=2]"
-    assert result.standings["concat[k=2]"].asked == QUESTION_COUNT
+    assert result.standings["concat[k=2]"].asked_count == QUESTION_COUNT
 
 
 async def test_a_race_may_be_between_models(data: Path, openai_server: OpenAIServer) -> None:
@@ -252,7 +255,7 @@ async def test_questions_of_one_document_are_one_unit_of_the_race(tmp_path: Path
     result = decision.scores.race
     assert result is not None
     assert sorted(map(len, result.units)) == [4] * 10
-    assert all(standing.asked % 4 == 0 for standing in result.standings.values())
+    assert all(standing.asked_count % 4 == 0 for standing in result.standings.values())
     assert read_rows(decision.scores.folder)[0]["group"].startswith("d")
     for unit in result.units:
         assert len({int(id_[1:]) % 10 for id_ in unit}) == 1

@@ -19,8 +19,8 @@ from quorum.evaluation.run.options import Options
 from quorum.evaluation.run.race import RunningRace
 
 
-def make_answers(right: int, wrong: int, unknown: int, *, calls: float = 1) -> ColumnScores:
-    """The scores of a method that gave these numbers of right, wrong and unknown answers."""
+def make_scores(right: int, wrong: int, unknown: int, *, calls: float = 1) -> ColumnScores:
+    """The scores of a method that gave these numbers of right, wrong and unknown answers, with `calls` calls each."""
     column_scores = ColumnScores()
     count = right + wrong + unknown
     for index in range(count):
@@ -34,38 +34,41 @@ def make_answers(right: int, wrong: int, unknown: int, *, calls: float = 1) -> C
 
 
 def test_shares_sum_to_one_and_unknown_counts_as_right_where_the_data_have_no_answer() -> None:
-    shares = compute_shares(make_answers(50, 30, 20), "em", [f"q{number:04}" for number in range(100)])
+    shares = compute_shares(make_scores(50, 30, 20), "em", [f"q{number:04}" for number in range(100)])
     assert (shares.right, shares.wrong, shares.unknown) == pytest.approx((0.5, 0.3, 0.2))
-    all_unknown = make_answers(0, 0, 10)
+    all_unknown = make_scores(0, 0, 10)
     all_unknown.values["em"][3] = 1.0  # the data have no answer to this question, so "unknown" is right
     shares = compute_shares(all_unknown, "em", all_unknown.ids)
     assert (shares.right, shares.wrong, shares.unknown) == pytest.approx((0.1, 0.0, 0.9))
 
 
 def test_a_cautious_method_wins_once_wrong_answers_cost_enough() -> None:
-    methods = {"bold": make_answers(60, 40, 0), "cautious": make_answers(50, 5, 45)}
+    methods = {"bold": make_scores(60, 40, 0), "cautious": make_scores(50, 5, 45)}
     ids = find_shared_questions(methods)
     choices = choose_at_wrong_costs(methods, "em", method_costs={"bold": 1, "cautious": 1}, shared_ids=ids)
     assert [choice.best for choice in choices] == ["bold", "cautious"]
     assert (choices[0].lowest_cost, choices[1].highest_cost) == (0.0, 10.0)
-    assert choices[1].lowest_cost == 0.3  # 60 - 40 c < 50 - 5 c from c = 2/7 on
+    assert choices[1].lowest_cost == 0.3  # the first of SHOWN_COSTS above 2/7, where 60 - 40 * cost = 50 - 5 * cost
     for method in methods.values():
         method.add_worth("em", 1.0)
-    figures = [compute_figures(name, method, WORTH_MEASURE, None, ids, None, "em") for name, method in methods.items()]
+    figures = [
+        compute_figures(name, scores, WORTH_MEASURE, cost=None, shared_ids=ids, right_measure="em")
+        for name, scores in methods.items()
+    ]
     assert [figure.quality for figure in figures] == pytest.approx([0.2, 0.45])
-    recommendation = recommend_method(figures, methods, WORTH_MEASURE, {}, None, 1.0)
+    recommendation = recommend_method(figures, methods, WORTH_MEASURE, budget={}, wrong_cost=1.0)
     assert recommendation.best == "cautious"
     assert "worth (1 for a right answer, -1 for a wrong one) 45.0%" in recommendation.sentences[0]
 
 
-def test_the_sentence_names_the_cost_at_which_the_choice_changes() -> None:
-    methods = {"bold": make_answers(700, 300, 0), "cautious": make_answers(600, 0, 400)}
+def test_the_sentence_names_the_cost_at_which_the_recommendation_changes() -> None:
+    methods = {"bold": make_scores(700, 300, 0), "cautious": make_scores(600, 0, 400)}
     words = describe_choices(
         choose_at_wrong_costs(methods, "em", method_costs={"bold": 1, "cautious": 1}, shared_ids=methods["bold"].ids)
     )
     assert words is not None
     assert "bold at 0, cautious from 0.5 on" in words
-    one_always_better = {"good": make_answers(70, 30, 0), "poor": make_answers(10, 90, 0)}
+    one_always_better = {"good": make_scores(70, 30, 0), "poor": make_scores(10, 90, 0)}
     words = describe_choices(
         choose_at_wrong_costs(
             one_always_better, "em", method_costs={"good": 1, "poor": 1}, shared_ids=one_always_better["good"].ids
@@ -76,7 +79,7 @@ def test_the_sentence_names_the_cost_at_which_the_choice_changes() -> None:
 
 
 def test_on_few_questions_the_interval_of_a_difference_in_worth_stays_in_its_range() -> None:
-    methods = {"bold": make_answers(30, 20, 0), "cautious": make_answers(25, 0, 25)}
+    methods = {"bold": make_scores(30, 20, 0), "cautious": make_scores(25, 0, 25)}
     for method in methods.values():
         method.add_worth("em", 3.0)
     comparison = compare_with_baseline(methods, ["bold", "cautious"], "bold")["methods"]["cautious"][WORTH_MEASURE]
@@ -84,8 +87,10 @@ def test_on_few_questions_the_interval_of_a_difference_in_worth_stays_in_its_ran
     assert -4 <= comparison["low"] <= comparison["difference"] <= comparison["high"] <= 4
 
 
-def test_a_race_bets_on_the_worth_of_answers() -> None:
-    """Bold is right as often as cautious, but wrong where cautious says unknown: a cost of wrong answers drops bold."""
+def test_a_race_compares_methods_by_the_worth_of_their_answers() -> None:
+    """Bold is right as often as cautious, but wrong where cautious says unknown. So the race drops bold if wrong
+    answers have a cost, and nobody if they have none.
+    """
     dropped_methods = []
     for cost in (0.0, 1.0):
         race = RunningRace(
@@ -93,14 +98,14 @@ def test_a_race_bets_on_the_worth_of_answers() -> None:
         )
         for number in range(200):
             right = float(number % 2)
-            race.record("bold", f"q{number}", right, False)
-            race.record("cautious", f"q{number}", right, not right)
+            race.record("bold", f"q{number}", score=right, unknown=False)
+            race.record("cautious", f"q{number}", score=right, unknown=not right)
             race.settle()
         dropped_methods.append(sorted(race.asked_when_dropped))
     assert dropped_methods == [[], ["bold"]]
 
 
-def test_the_decision_has_shares_and_the_costs_at_which_the_choice_changes(tmp_path: Path) -> None:
+def test_the_decision_has_shares_and_the_costs_at_which_the_recommendation_changes(tmp_path: Path) -> None:
     decision = make_decision(tmp_path / "out", 60)
     content = json.loads((tmp_path / "out" / "recommendation.json").read_text())
     assert content["wrong_cost"] == 0
@@ -112,14 +117,14 @@ def test_the_decision_has_shares_and_the_costs_at_which_the_choice_changes(tmp_p
         assert figure.right == pytest.approx(figure.quality)
 
 
-def test_a_cost_below_zero_is_refused(tmp_path: Path) -> None:
+def test_a_cost_that_is_negative_or_not_finite_is_refused(tmp_path: Path) -> None:
     for cost in (-1.0, float("inf"), float("nan")):
         with pytest.raises(SetupError, match=r"--wrong-cost .* does not fit"):
             Options(data=tmp_path / "x", wrong_cost=cost)
 
 
 def test_the_worth_of_an_answer_without_a_score_is_not_known() -> None:
-    column_scores = make_answers(1, 1, 1)
+    column_scores = make_scores(1, 1, 1)
     column_scores.values["em"][0] = np.nan
     column_scores.add_worth("em", 2.0)
     assert np.isnan(column_scores.values[WORTH_MEASURE][0])

@@ -1,4 +1,7 @@
-"""`quorum calibrate` promises few wrong answers: from a folder of results to the answers that are then withheld."""
+"""`quorum calibrate` promises that few answers are wrong: how the threshold is found, and which answers are withheld.
+
+The tests begin with a folder of results and end with answers that are withheld because their confidence is too low.
+"""
 
 import json
 from pathlib import Path
@@ -10,7 +13,7 @@ from quorum_command import Quorum
 
 from quorum.core.context import Context
 from quorum.core.errors import SetupError
-from quorum.evaluation.decisions.calibrate import calibrate_methods, make_calibration_file
+from quorum.evaluation.decisions.calibrate import calibrate_methods, make_calibration_content
 from quorum.evaluation.decisions.recorded_results import read_results
 from quorum.graphs import answer, answer_sync
 from quorum.graphs.post_fusion import graph as post_fusion
@@ -26,6 +29,7 @@ CONTEXT = {"model": "openai:test", "k": 2, "journal": "off"}
 
 @pytest.fixture
 def results(tmp_path: Path, openai_server: OpenAIServer) -> Path:
+    """A folder of results: 240 questions, three methods, and each method's share of right answers."""
     return write_results(tmp_path / "out", {"concat": 0.5, "post_fusion": 0.6, "sure": 0.6})
 
 
@@ -35,20 +39,20 @@ def test_the_promise_covers_the_surest_answers_and_the_file_names_its_method(res
     assert [item.method for item in calibrated_methods] == ["post_fusion"]
     threshold = calibrated_methods[0].threshold
     assert threshold is not None
-    assert 0.5 < threshold.value <= 0.7  # from 0.7 on nothing is wrong
+    assert 0.5 < threshold.value <= 0.7  # no answer with a confidence of 0.7 or more is wrong
     assert threshold.questions == 240
-    calibration_file = make_calibration_file(recorded_results, calibrated_methods[0], 0.1, 0.05)
+    calibration_content = make_calibration_content(recorded_results, calibrated_methods[0], 0.1, 0.05)
     assert (
-        calibration_file["method"],
-        calibration_file["lowest_confidence"],
-        calibration_file["confidence_level"],
+        calibration_content["method"],
+        calibration_content["lowest_confidence"],
+        calibration_content["confidence_level"],
     ) == (
         "post_fusion",
         threshold.value,
         0.95,
     )
-    assert calibration_file["settings"]["k"] == 2
-    assert "answer_type" not in calibration_file["settings"]
+    assert calibration_content["settings"]["k"] == 2
+    assert "answer_type" not in calibration_content["settings"]
 
 
 def test_several_methods_share_the_probability_of_error(results: Path) -> None:
@@ -59,7 +63,7 @@ def test_several_methods_share_the_probability_of_error(results: Path) -> None:
     shared_threshold = thresholds["sure"]
     assert single_threshold is not None
     assert shared_threshold is not None
-    assert shared_threshold.p_value <= 0.025
+    assert shared_threshold.p_value <= 0.025  # half of 0.05 for each of the two methods
     assert shared_threshold.answered <= single_threshold.answered
 
 
@@ -93,6 +97,16 @@ def test_a_method_that_is_too_often_wrong_promises_nothing(quorum: Quorum, tmp_p
     assert "sure cannot promise 2% wrong at most" in run.err
 
 
+def test_a_method_with_only_unknown_answers_promises_nothing(quorum: Quorum, tmp_path: Path) -> None:
+    folder = write_results(tmp_path / "unknown", {"concat": 0.0}, unknown_share_of_not_right=1.0)
+    file = folder / "results.jsonl"
+    rows = [json.loads(line) | {"confidence": 1.0} for line in file.read_text().splitlines()]  # all samples agree
+    file.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    run = quorum("calibrate", str(folder), "--wrong-at-most", "5%")
+    assert (run.code, run.err.count("\n")) == (2, 1)
+    assert "concat cannot promise 5% wrong at most: all its answers are unknown, failed or without a conf" in run.err
+
+
 def test_an_answer_below_the_threshold_is_withheld_and_shown_in_json(
     quorum: Quorum, results: Path, openai_server: OpenAIServer, tmp_path: Path
 ) -> None:
@@ -102,9 +116,9 @@ def test_an_answer_below_the_threshold_is_withheld_and_shown_in_json(
     openai_server.reply(lambda request: "red" if "says red" in request.text else "blue")
     passages = tmp_path / "passages.jsonl"
     passages.write_text("".join(json.dumps(item) + "\n" for item in GIVEN_PASSAGES), encoding="utf-8")
-    file = str(results / "calibration.json")
+    calibration_file = str(results / "calibration.json")
     command = ["ask", "Which colour?", "--passages", str(passages), "--model", "openai:test", "--set", "journal=off"]
-    ask_command = [*command, "--k", "2", "--method", "post_fusion", "--calibration", file]
+    ask_command = [*command, "--k", "2", "--method", "post_fusion", "--calibration", calibration_file]
     run = quorum(*ask_command, "--json")
     content = json.loads(run.out)
     assert (run.code, content["answer"], content["unknown"], content["evidence"]) == (0, "unknown", True, [])
@@ -113,11 +127,11 @@ def test_an_answer_below_the_threshold_is_withheld_and_shown_in_json(
     assert "the answer 'red' was withheld: confidence 0.50" in run.err
     openai_server.reply("red")
     assert json.loads(quorum(*ask_command, "--json").out)["answer"] == "red"
-    other_method = quorum(*command, "--k", "2", "--method", "concat", "--calibration", file)
+    other_method = quorum(*command, "--k", "2", "--method", "concat", "--calibration", calibration_file)
     assert (other_method.code, other_method.err.count("\n")) == (2, 1)
     assert "was made for post_fusion, not for concat" in other_method.err
-    other_k = quorum(*command, "--k", "3", "--method", "post_fusion", "--calibration", file)
-    assert "was made with k=2, and it is 3 now" in other_k.err
+    other_k = quorum(*command, "--k", "3", "--method", "post_fusion", "--calibration", calibration_file)
+    assert "was made with k=2, but k is 3 now" in other_k.err
     refused_run = quorum(*ask_command, "--abstain-below", "0.5")
     assert refused_run.code == 2
     assert "Both --abstain-below and a calibration" in refused_run.err
@@ -127,33 +141,39 @@ SCORER = "completions:test"
 
 
 @pytest.mark.parametrize(
-    ("measured", "present", "message"),
+    ("calibrated_settings", "current_settings", "message"),
     [
-        ({}, {"scorer": SCORER}, "with scorer=None, and it is completions:test now"),
-        ({"scorer": SCORER}, {}, "with scorer=completions:test, and it is None now"),
-        ({}, {"silver_measure": "lexical"}, "with silver_measure=None, and it is lexical now"),
-        ({"silver_measure": "lexical"}, {"silver_measure": "strinc"}, "with silver_measure=lexical, and it is strinc"),
+        ({}, {"scorer": SCORER}, "with scorer=None, but scorer is completions:test now"),
+        ({"scorer": SCORER}, {}, "with scorer=completions:test, but scorer is None now"),
+        ({}, {"silver_measure": "lexical"}, "with silver_measure=None, but silver_measure is lexical now"),
+        (
+            {"silver_measure": "lexical"},
+            {"silver_measure": "strinc"},
+            "with silver_measure=lexical, but silver_measure is strinc now",
+        ),
     ],
 )
 def test_a_silver_filter_with_another_measure_or_scorer_is_refused(
-    measured: dict[str, str], present: dict[str, str], message: str
+    calibrated_settings: dict[str, str], current_settings: dict[str, str], message: str
 ) -> None:
     def make_calibration(**settings: str) -> Calibration:
         return Calibration("c.json", "concat", 0.5, describe_settings(Context(**CONTEXT, **settings), ()))
 
     silver = {"filter_mode": "silver"}
+    calibration = make_calibration(**silver, **calibrated_settings)
     with pytest.raises(SetupError, match=message):
-        check_calibration(make_calibration(**silver, **measured), "concat", Context(**CONTEXT, **silver, **present))
-    check_calibration(make_calibration(**silver, **measured), "concat", Context(**CONTEXT, **silver, **measured))
-    if not measured:  # without a silver filter, the settings change no answer
-        check_calibration(make_calibration(), "concat", Context(**CONTEXT, **present))
+        check_calibration(calibration, "concat", Context(**CONTEXT, **silver, **current_settings))
+    check_calibration(calibration, "concat", Context(**CONTEXT, **silver, **calibrated_settings))
+    if not calibrated_settings:  # without a silver filter, the measure and the scorer change no answer
+        check_calibration(make_calibration(), "concat", Context(**CONTEXT, **current_settings))
 
 
 async def test_every_way_to_ask_a_graph_keeps_the_promise(results: Path, openai_server: OpenAIServer) -> None:
     recorded_results = read_results(results)
     file = results / "calibration.json"
     calibrated_method = calibrate_methods(recorded_results, 0.1, 0.05, "post_fusion")[0]
-    file.write_text(json.dumps(make_calibration_file(recorded_results, calibrated_method, 0.1, 0.05)), encoding="utf-8")
+    calibration_content = make_calibration_content(recorded_results, calibrated_method, 0.1, 0.05)
+    file.write_text(json.dumps(calibration_content), encoding="utf-8")
     openai_server.reply(lambda request: "red" if "says red" in request.text else "blue")
     context = Context(**CONTEXT, calibration=str(file))
     question = {"question": "Which colour?", "given": GIVEN_PASSAGES}

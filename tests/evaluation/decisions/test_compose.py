@@ -1,4 +1,4 @@
-"""`quorum compose` makes a method from a folder of results, and says what this method would have saved."""
+"""`quorum compose` makes a cascade from a folder of results, and says how much cost it would have saved there."""
 
 import json
 from dataclasses import replace
@@ -42,10 +42,10 @@ def test_calls_that_methods_share_are_paid_once(results: Path) -> None:
     assert (table.shared_cost[concat, concat_pf] == 1).all()
     assert not table.shared_cost[concat, sure].any()
     tokens = make_answer_table(read_results(results), "tokens")
-    assert np.allclose(tokens.cost, 102 * table.cost)
+    assert np.allclose(tokens.cost, 102 * table.cost)  # write_results: each call has 100 input and 2 output tokens
 
 
-def test_the_command_writes_a_method(quorum: Quorum, results: Path) -> None:
+def test_the_command_writes_a_cascade_that_can_be_used_as_a_method(quorum: Quorum, results: Path) -> None:
     run = quorum("compose", str(results), "--lose-at-most", "0.08", "--cost", "calls")
     assert run.code == 0
     assert run.out.startswith("Ask ")
@@ -80,11 +80,12 @@ def test_without_a_certificate_the_best_single_method_is_used(quorum: Quorum, tm
     assert composed_cascade.certificate is None
 
 
-def test_as_many_groups_are_needed_as_single_questions(tmp_path: Path) -> None:
+def test_a_group_of_questions_counts_as_one_question_when_the_needed_number_is_estimated(tmp_path: Path) -> None:
     results = write_results(tmp_path / "out", SHARE_RIGHT, questions=100, unknown_share_of_not_right=0.9)
     table = make_answer_table(read_results(results), "tokens")
-    arrays = {name: np.repeat(getattr(table, name), 3, axis=-1) for name in vars(table) if name != "methods"}
-    grouped_table = replace(table, **arrays)
+    # Each question three times: the copies are in the same group, because np.repeat copies the group numbers, too.
+    repeated_arrays = {name: np.repeat(getattr(table, name), 3, axis=-1) for name in vars(table) if name != "methods"}
+    grouped_table = replace(table, **repeated_arrays)
     guarantee = Guarantee(lose_at_most=0.05)
     composition, grouped_composition = choose_cascade(table, guarantee), choose_cascade(grouped_table, guarantee)
     assert composition.questions_needed is not None
@@ -118,13 +119,13 @@ def test_impossible_compositions_are_refused_in_one_sentence(
     assert message in run.err
 
 
-@pytest.mark.parametrize("choice", [{"top": 1}, {"gold": "inserted"}], ids=["top", "gold"])
+@pytest.mark.parametrize("passage_settings", [{"top": 1}, {"gold": "inserted"}], ids=["top", "gold"])
 def test_a_method_whose_passages_an_experiment_chose_is_refused(
-    quorum: Quorum, results: Path, choice: dict[str, str | int]
+    quorum: Quorum, results: Path, passage_settings: dict[str, str | int]
 ) -> None:
     config = json.loads((results / "config.json").read_text())
     for settings in config["methods"].values():
-        settings.update(choice)
+        settings.update(passage_settings)
     (results / "config.json").write_text(json.dumps(config))
     run = quorum("compose", str(results), "--lose-at-most", "0.08")
     assert (run.code, run.out, run.err.count("\n")) == (2, "", 1)
@@ -132,7 +133,7 @@ def test_a_method_whose_passages_an_experiment_chose_is_refused(
     assert "so this method cannot be part of a cascade" in run.err
 
 
-def test_a_method_that_was_not_asked_everything_is_left_out(results: Path) -> None:
+def test_a_method_that_was_not_asked_every_question_is_left_out(results: Path) -> None:
     file = results / "results.jsonl"
     lines = [line for line in file.read_text().splitlines() if '"q7", "method": "sure"' not in line]
     file.write_text("\n".join(lines) + "\n")

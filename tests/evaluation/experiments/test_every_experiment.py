@@ -1,5 +1,6 @@
-"""Runs every experiment, which repeats a table or figure of a paper, from its data to its analysis, over ten tiny
-questions with a model on a loopback server.
+"""Runs every experiment from its data to its analysis, over ten tiny questions with a model on a loopback server.
+
+An experiment repeats a table or figure of a paper.
 """
 
 import csv
@@ -13,7 +14,7 @@ from typing import Any
 
 import pytest
 from openai_server import OpenAIServer
-from river_questions import RIVERS, reply, write_lines, write_questions
+from river_questions import RIVERS, reply_about_rivers, write_lines, write_questions
 
 from quorum.cli.main import main
 from quorum.evaluation.experiments import paper_numbers
@@ -34,7 +35,8 @@ OPTIONS = {  # what an experiment needs besides data and a model
     # retrievers differ only where there is something to search
     **dict.fromkeys(("sure-table-2", "sure-table-5", "blendfilter-figure-2", "retrieval"), ("--corpus", "pool")),
 }
-# One experiment for each analysis, over three questions; make test-long runs every experiment over all ten.
+# For each analysis, one experiment that has it, and further options of that experiment. These run over three questions;
+# make test-long runs every experiment over all ten.
 EXPERIMENT_OF_ANALYSIS = {
     "best_of_runs": ("best_of_three", "--methods", "cot"),
     "split_by_support": ("filco-table-5",),
@@ -56,7 +58,7 @@ def questions(tmp_path: Path) -> Path:
 def run(
     capsys: pytest.CaptureFixture[str], questions: Path, tmp_path: Path, openai_server: OpenAIServer
 ) -> Callable[..., tuple[int, str, str]]:
-    openai_server.reply(reply)
+    openai_server.reply(reply_about_rivers)
     examples = write_lines(
         tmp_path / "examples.jsonl", [{"question": f"Number {n}?", "answer": str(n)} for n in range(6)]
     )
@@ -98,7 +100,7 @@ ANALYSIS_COLUMNS = {  # the main column of each analysis
     "cost": "dollars",
     "coverage": "precision (pos)",
 }
-UNCHECKED_MEASURES = {"accuracy", "str_em", "mauve"}  # short answers have none of these; MAUVE is in tests/train
+UNCHECKED_MEASURES = {"accuracy", "str_em", "mauve"}  # short answers have none of these; tests/train tests MAUVE
 # Aliases that change a field of their experiment, such as its methods; the others only rename it.
 CHANGED_ALIASES = [name for name in ALIASES if ALIASES[name] != EXPERIMENTS[ALIASES[name].name]]
 
@@ -118,14 +120,15 @@ def check_run(name: str, n: int, output: tuple[int, str, str], folder: Path) -> 
 
 
 def check_analysis(experiment: Experiment, folder: Path) -> None:
-    """Check that analysis.json has every analysis of the experiment, and our number for each measure of the paper. A
-    number that is a share has an interval.
+    """Check that analysis.json has every analysis of the experiment, and our number for each measure of the paper.
+
+    Our number is a list, the value with its interval, if the measure is a share; for counts and the like it is a text.
     """
     analysis_tables = json.loads((folder / "analysis.json").read_text())
     for measure in set(experiment.measures) - UNCHECKED_MEASURES:
         rows_of_measure = find_table(analysis_tables, f"{paper_numbers.TABLE_TITLES[measure]}: ours")["rows"]
-        kind = str if measure in paper_numbers.PLAIN_MEAN_MEASURES else list
-        assert any(isinstance(row["ours"], kind) for row in rows_of_measure), measure
+        number_type = str if measure in paper_numbers.PLAIN_MEAN_MEASURES else list
+        assert any(isinstance(row["ours"], number_type) for row in rows_of_measure), measure
     for analysis in experiment.analyses:
         rows = find_table(analysis_tables, ANALYSIS_TITLES[analysis].partition("{n}")[2] or ANALYSIS_TITLES[analysis])[
             "rows"
@@ -253,6 +256,7 @@ def test_people_choose_without_knowing_the_method(run: Callable[..., tuple[int, 
     assert len(lines) == len(key) == 10
     assert {item["is_swapped"] for item in key} == {True, False}
     assert [item["id"] for item in key] != sorted(RIVERS)
+    # SuRe's summary is chosen in every pair but the first, which is a tie.
     for number, (line, item) in enumerate(zip(lines, key, strict=True)):
         line["choice"] = "tie" if number == 0 else "2" if item["is_swapped"] else "Summary 1"
     save_sheet(sheet, lines)

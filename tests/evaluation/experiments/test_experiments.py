@@ -297,14 +297,17 @@ def test_an_experiment_runs_and_continues_from_the_command_line(
     ("args", "message"),
     [
         (("rerankk",), "There is no experiment 'rerankk'; did you mean rerank?"),
-        (("nothing",), "There is no experiment 'nothing'; quorum experiment lists them."),
+        (("nothing",), "There is no experiment 'nothing'; the command quorum experiment lists all"),
         (("rerank",), "needs data; write for example: quorum experiment rerank questions.jsonl"),
         (("rerank", "missing.jsonl"), "missing.jsonl"),
         (  # --beside chooses which of the paper's numbers stand beside ours; NQ* is SuRe's sample of NQ
             ("rerank", "missing.jsonl", "--beside", "Latin"),
-            "has no numbers of the paper for 'Latin'; it has: NQ*; WebQ*;",
+            "has no numbers of the paper for --beside 'Latin'; choose words of: NQ*; WebQ*;",
         ),
-        (("queries", "missing.jsonl", "--beside", "NQ"), "has no numbers of the paper for 'NQ'; it has: HotpotQA."),
+        (
+            ("queries", "missing.jsonl", "--beside", "NQ"),
+            "has no numbers of the paper for --beside 'NQ'; choose words of: HotpotQA.",
+        ),
     ],
 )
 def test_a_mistake_is_refused_in_one_sentence(

@@ -26,7 +26,9 @@ def write_lines(path: Path, lines: list[dict[str, Any]]) -> Path:
 
 @pytest.fixture
 def data(tmp_path: Path) -> Path:
-    """Three questions: with a listed gold passage at rank 1, an unlisted one at rank 3, and none at all."""
+    """A data file of three questions, each with three passages. Passage g contains the answer. The question q0 has g at
+    rank 1 and lists it under "gold"; q1 has g at rank 3 and lists nothing; q2 does not have g.
+    """
     lines: list[dict[str, Any]] = []
     for number, own_ids in enumerate((("g", "a", "b"), ("a", "b", "g"), ("a", "b", "c"))):
         gold = ["g"] if number == 0 else []
@@ -44,10 +46,10 @@ def data(tmp_path: Path) -> Path:
 async def test_the_gold_passage_moves_and_questions_without_one_are_left_out(
     data: Path, openai_server: OpenAIServer, tmp_path: Path
 ) -> None:
-    def reader(request: Request) -> str:
+    def answer_if_gold_comes_first(request: Request) -> str:
         return "Basel" if request.text.index("It is Basel") < request.text.index("Nothing.") else "unknown"
 
-    openai_server.reply(reader)
+    openai_server.reply(answer_if_gold_comes_first)
     options = {"methods": "concat[k=2]"}
     experiment = find_experiment("gold_position")
     report, analysis_tables = await run_experiment_over(experiment, data, CONTEXT, options, out=tmp_path / "out")
@@ -67,8 +69,8 @@ async def test_the_gold_passage_moves_and_questions_without_one_are_left_out(
     assert (row["retrieved"], row["passages"], row["gold_rank"]) == (["a", "b"], ["g", "a"], None)
     methods = json.loads((report.folder / "config.json").read_text())["methods"]
     assert [method["gold"] for method in methods.values()] == ["retrieved", "top", "bottom"]
-    again, same_tables = await run_experiment_over(experiment, data, CONTEXT, options, out=tmp_path / "out")
-    assert (again.new_answers, again.count_without_gold_passage, same_tables) == (0, 1, analysis_tables)
+    second_report, same_tables = await run_experiment_over(experiment, data, CONTEXT, options, out=tmp_path / "out")
+    assert (second_report.new_answers, second_report.count_without_gold_passage, same_tables) == (0, 1, analysis_tables)
 
 
 async def test_gold_passages_that_were_not_retrieved_are_inserted(
@@ -87,7 +89,7 @@ async def test_gold_passages_that_were_not_retrieved_are_inserted(
 async def test_gold_texts_come_from_a_corpus(tmp_path: Path, openai_server: OpenAIServer) -> None:
     """The gold passages are those that the question lists under "gold".
 
-    If it lists none, the first passage found that contains an answer is its gold passage.
+    If the question lists none, the first passage found that contains an answer is its gold passage.
     """
     openai_server.reply(lambda request: "Basel" if "It is Basel" in request.text else "unknown")
     fillers = [{"id": f"f{n}", "title": "", "text": f"Which town is nothing, number {n}?"} for n in range(6)]
@@ -175,18 +177,18 @@ def test_positions_are_compared_for_each_number_of_passages() -> None:
 async def test_questions_that_the_model_knows_are_dropped_for_every_method(
     data: Path, openai_server: OpenAIServer, tmp_path: Path
 ) -> None:
-    """A question that has no answer in the data does not count as known when the model says unknown."""
+    """A question with an empty list of answers does not count as known if the model says unknown."""
     with data.open("a", encoding="utf-8") as file:
         file.write(
             json.dumps({"id": "open", "question": "?", "answers": [], "passages": make_passages_with_answer_in_g("a")})
             + "\n"
         )
 
-    def knows_one(request: Request) -> str:
+    def answer_question_1_without_passages(request: Request) -> str:
         is_known = "Which town is 1?" in request.text and "Nothing." not in request.text
         return "Basel" if is_known else "unknown"
 
-    openai_server.reply(knows_one)
+    openai_server.reply(answer_question_1_without_passages)
     options = {"methods": "concat,no_retrieval,summary"}
     experiment = find_experiment("closed_book")
     report, analysis_tables = await run_experiment_over(experiment, data, CONTEXT, options, out=tmp_path / "out")
@@ -194,10 +196,11 @@ async def test_questions_that_the_model_knows_are_dropped_for_every_method(
     assert (
         analysis_tables[0]["title"] == "Questions that the model answers correctly without a context (EM) are dropped"
     )
+    # questions asked without a context, known ones, and those that the other methods were asked
     assert [row["n"] for row in analysis_tables[0]["rows"]] == [4, 1, 3]
     assert [comparison["baseline"] for comparison in report.comparisons] == ["concat"]
-    again, same_tables = await run_experiment_over(experiment, data, CONTEXT, options, out=tmp_path / "out")
-    assert (again.new_answers, again.screened_out_count, same_tables) == (0, 1, analysis_tables)
+    second_report, same_tables = await run_experiment_over(experiment, data, CONTEXT, options, out=tmp_path / "out")
+    assert (second_report.new_answers, second_report.screened_out_count, same_tables) == (0, 1, analysis_tables)
     assert json.loads((report.folder / "analysis.json").read_text())[0] == analysis_tables[0]
 
 

@@ -292,7 +292,10 @@ def test_eval_prints_the_judges_figures(
     assert (line.split()[0], line.split()[-2:]) == ("concat", ["1", "1"])
     assert "made 5 calls now" in err
     assert "the judge made 1 further call now (" in err
-    assert (code, "the judge failed on 1 answer; the same command again asks the judge only about those" in err) == (
+    assert (
+        code,
+        "the judge failed on 1 answer; run the same command again to ask the judge only about those" in err,
+    ) == (
         1,
         True,
     )

@@ -26,10 +26,14 @@ from quorum.evaluation.metrics.passages import (
 
 
 def make_result(ids: str, before: str | None = None, text: str = "") -> Result:
-    """A result; each letter is the id of a final passage, or of a passage before the filter."""
-    outputs = Result(answer="x", unknown=False, passages=[Passage(id=id_, title="", text=text) for id_ in ids])
-    outputs["retrieved"] = None if before is None else list(before)
-    return outputs
+    """A result whose ids are single letters.
+
+    ids: the ids of the final passages. before: the ids of the passages before the filter; None if there was no filter.
+    text: the text of every final passage.
+    """
+    result = Result(answer="x", unknown=False, passages=[Passage(id=id_, title="", text=text) for id_ in ids])
+    result["retrieved"] = None if before is None else list(before)
+    return result
 
 
 def make_reference(gold: str = "", *answers: str) -> Reference:
@@ -37,7 +41,8 @@ def make_reference(gold: str = "", *answers: str) -> Reference:
 
 
 @pytest.mark.parametrize(
-    ("final", "gold", "expected"),  # recall, precision, S-precision: 1 if the passages are exactly the gold ones
+    # expected: recall, precision, S-precision. S-precision is 1 if the final passages are exactly the gold passages.
+    ("final", "gold", "expected"),
     [
         ("ab", "ab", (1, 1, 1)),
         ("ba", "ab", (1, 1, 1)),
@@ -62,11 +67,11 @@ def test_measures_before_the_filter_use_all_retrieved_passages() -> None:
         precision_before_filter(*arguments),
         s_precision_before_filter(*arguments),
     ) == (1, 0.5, 0)
-    unfiltered_result = make_result("ab"), make_reference("ab")
+    unfiltered_arguments = make_result("ab"), make_reference("ab")
     assert (
-        recall_before_filter(*unfiltered_result),
-        precision_before_filter(*unfiltered_result),
-        s_precision_before_filter(*unfiltered_result),
+        recall_before_filter(*unfiltered_arguments),
+        precision_before_filter(*unfiltered_arguments),
+        s_precision_before_filter(*unfiltered_arguments),
     ) == (None,) * 3
 
 
@@ -79,7 +84,7 @@ def test_hit_at_1_and_reciprocal_rank_use_the_first_gold_passage(final: str, hit
     assert reciprocal_rank(make_result(final), make_reference("")) is None
 
 
-def make_passages(*texts: str) -> Result:
+def make_result_with_texts(*texts: str) -> Result:
     return Result(
         answer="x",
         unknown=False,
@@ -88,45 +93,53 @@ def make_passages(*texts: str) -> Result:
 
 
 def test_passages_that_contain_the_answer_are_counted() -> None:
-    result = make_passages("It must be here.", "Paris, in the US.")
+    result = make_result_with_texts("It must be here.", "Paris, in the US.")
     assert answer_in_passages(result, make_reference("", "US")) is True
     assert answer_on_top(result, make_reference("", "US")) is False
     assert answer_on_top(result, make_reference("", "US", "here")) is True
     assert answer_in_passages(result, make_reference()) is None
-    assert answer_on_top(make_passages(), make_reference("", "US")) is False
+    assert answer_on_top(make_result_with_texts(), make_reference("", "US")) is False
 
 
 def test_a_token_is_counted_for_every_three_bytes_of_title_and_text() -> None:
-    assert context_tokens(make_passages("1234567")) == 3
-    assert context_tokens(make_passages("1234567", "ü")) == 3 + 2
-    assert context_tokens(make_passages()) == 0
+    assert context_tokens(make_result_with_texts("1234567")) == 3
+    assert context_tokens(make_result_with_texts("1234567", "ü")) == 3 + 2
+    assert context_tokens(make_result_with_texts()) == 0
 
 
 def test_the_precision_of_the_context_counts_words_as_often_as_the_answer_has_them() -> None:
-    assert context_precision(make_passages("Paris Paris", "the big city"), make_reference("", "in Paris")) == 1 / 4
-    precision_without_article = context_precision(make_passages("a b", "c d"), make_reference("", "z", "c d"))
+    assert (
+        context_precision(make_result_with_texts("Paris Paris", "the big city"), make_reference("", "in Paris"))
+        == 1 / 4
+    )
+    precision_without_article = context_precision(make_result_with_texts("a b", "c d"), make_reference("", "z", "c d"))
     assert precision_without_article == pytest.approx(2 / 3)  # normalisation drops the article "a"
-    assert context_precision(make_passages(), make_reference("", "Paris")) is None
+    assert context_precision(make_result_with_texts(), make_reference("", "Paris")) is None
 
 
 def test_an_empty_context_has_precision_zero_where_a_filter_emptied_it() -> None:
-    emptied_context = make_passages()
+    emptied_context = make_result_with_texts()
     emptied_context["retrieved"] = ["0"]
     assert context_precision(emptied_context, make_reference("", "Paris")) == 0
 
 
 @pytest.mark.parametrize("task", ["label", "yes_no", "dialogue", "long"])
 def test_a_gold_passage_supports_the_answer_of_a_task_without_spans(task: Any) -> None:
-    result, reference = make_passages("SUPPORTS yes", "b"), Reference(answers=["SUPPORTS"], gold=["1"], task=task)
+    result, reference = (
+        make_result_with_texts("SUPPORTS yes", "b"),
+        Reference(answers=["SUPPORTS"], gold=["1"], task=task),
+    )
     assert (answer_on_top(result, reference), supported(result, reference)) == (False, True)
     assert supported(result, Reference(answers=["SUPPORTS"], gold=[], task=task)) is None
 
 
 def test_a_gold_article_counts_once_whichever_of_its_paragraphs_is_read() -> None:
     reference = Reference(answers=["x"], gold=["12:4"], articles=[["12", "Basel"], ["7", "Rhine"]])
-    ids = [("12:1", "?"), ("12:2", "?"), ("90", "Rhine"), ("8:1", "Thames")]
+    # A passage belongs to a gold article by the beginning of its id (ARTICLE:PARAGRAPH) or by its title. So these four
+    # passages count as three: article 12, article 7 (by its title Rhine), and passage 8:1, which is not gold.
+    ids_and_titles = [("12:1", "?"), ("12:2", "?"), ("90", "Rhine"), ("8:1", "Thames")]
     result = make_result("")
-    result["passages"] = [Passage(id=id_, title=title, text="") for id_, title in ids]
+    result["passages"] = [Passage(id=id_, title=title, text="") for id_, title in ids_and_titles]
     assert (recall(result, reference), precision(result, reference), s_precision(result, reference)) == (1, 2 / 3, 0)
     assert (hit_at_1(result, reference), reciprocal_rank(result, reference)) == (1, 1)
     result["retrieved"] = ["8:1", "7:9"]
@@ -137,7 +150,7 @@ IDS = st.text("abcdef", max_size=6)
 
 
 @given(final=IDS, before=IDS, gold=IDS)
-def test_relations_between_measures_hold_for_any_texts(final: str, before: str, gold: str) -> None:
+def test_relations_between_measures_hold_for_any_passages(final: str, before: str, gold: str) -> None:
     arguments = make_result(final, before), make_reference(gold)
     values = [
         scorer(*arguments) for scorer in (recall, precision, s_precision, recall_before_filter, precision_before_filter)

@@ -1,4 +1,4 @@
-"""Intervals and significance tests agree with reference implementations and keep bounds that hold for any data."""
+"""Intervals and significance tests agree with reference implementations, and keep the bounds that hold for any data."""
 
 import numpy as np
 import pytest
@@ -20,13 +20,14 @@ from quorum.evaluation.metrics.statistics import (
     split_row_count,
 )
 
+# The exact match and F1 of one method on 300 questions, and the exact match of another method.
 RNG = np.random.default_rng(7)
 EM = (RNG.random(300) < 0.4).astype(float)
 F1 = np.round(np.where(EM > 0, 1, RNG.choice([0, 0, 0.5, 2 / 3, 0.4], 300)), 6)
-OTHER_METHOD = np.where(RNG.random(300) < 0.7, EM, 1 - EM)
+OTHER_EM = np.where(RNG.random(300) < 0.7, EM, 1 - EM)
 
 
-@pytest.mark.parametrize("values", [EM, F1, F1 - OTHER_METHOD, RNG.normal(2, 5, 80)])
+@pytest.mark.parametrize("values", [EM, F1, F1 - OTHER_EM, RNG.normal(2, 5, 80)])
 def test_the_interval_is_that_of_scipy(values: np.ndarray) -> None:
     interval = compute_bootstrap_interval(values)
     scipy_result = stats.bootstrap(
@@ -61,6 +62,7 @@ def test_resamples_of_many_distinct_values_are_drawn_in_parts() -> None:
     assert list(split_row_count(10, MAX_NUMBERS_PER_DRAW // 4)) == [4, 4, 2]
     assert list(split_row_count(3, 2 * MAX_NUMBERS_PER_DRAW)) == [1, 1, 1]
     interval = compute_bootstrap_interval(np.arange(1000), resamples=2000)
+    # The mean of 0, 1, ..., 999 is 499.5, and their standard deviation 289.
     assert interval.low == pytest.approx(499.5 - 1.96 * 289 / 1000**0.5, abs=2)
 
 
@@ -69,6 +71,7 @@ def test_resamples_of_many_distinct_values_are_drawn_in_parts() -> None:
     [(0, 0), (1, 0), (3, 9), (20, 41), (700, 800), (5, 5)],
 )
 def test_mcnemar_is_that_of_statsmodels(only_first: int, only_second: int) -> None:
+    # In addition, both methods answer 4 questions correctly, and both answer 2 wrongly.
     first_scores = np.concatenate([np.ones(only_first + 4), np.zeros(only_second + 2)])
     second_scores = np.concatenate([np.zeros(only_first), np.ones(4 + only_second), np.zeros(2)])
     expected = reference_mcnemar([[4, only_first], [only_second, 2]], exact=True).pvalue
@@ -82,6 +85,7 @@ def test_the_permutation_test_of_few_differences_is_exact(count: int) -> None:
     expected = stats.permutation_test(
         (differences,), np.mean, permutation_type="samples", n_resamples=np.inf, alternative="two-sided"
     )
+    # Questions without a difference do not change the p-value.
     assert compute_sign_flip_p_value(np.append(differences, np.zeros(30))) == pytest.approx(expected.pvalue)
 
 
@@ -98,7 +102,7 @@ def test_the_permutation_test_of_many_differences_is_that_of_scipy(differences: 
         (differences,), np.mean, permutation_type="samples", n_resamples=9999, rng=np.random.default_rng(1)
     )
     assert compute_sign_flip_p_value(differences) == pytest.approx(expected.pvalue, abs=0.02)
-    assert compute_sign_flip_p_value(differences) == compute_sign_flip_p_value(differences)
+    assert compute_sign_flip_p_value(differences) == compute_sign_flip_p_value(differences)  # reproducible
 
 
 def test_without_a_difference_nothing_is_significant() -> None:
@@ -124,11 +128,11 @@ def test_the_questions_needed_give_the_test_a_power_of_80_percent(shift: float, 
     power = NormalIndPower(ddof=0).power(effect, needed, 0.05, ratio=0)  # ratio 0: one sample
     power_with_one_less = NormalIndPower(ddof=0).power(effect, max(needed - 1, 1), 0.05, ratio=0)
     assert power >= 0.8 - 1e-3
-    assert power_with_one_less < 0.8 + 1e-3 or needed == 2
+    assert power_with_one_less < 0.8 + 1e-3 or needed == 2  # fewer than 2 questions are never enough
 
 
 @pytest.mark.parametrize("differences", [[], [0.4], [1, -1], [0, 0, 0]])
-def test_equal_methods_cannot_be_separated(differences: list[float]) -> None:
+def test_no_number_of_questions_is_given_for_equal_means_or_fewer_than_two_questions(differences: list[float]) -> None:
     assert count_questions_needed(differences) is None
 
 

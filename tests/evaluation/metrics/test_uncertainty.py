@@ -1,9 +1,11 @@
 """Confidence and correctness: the risk-coverage curve, its area, calibration, and answers that are withheld."""
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from composed_fixtures import write_cascade
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
@@ -112,5 +114,14 @@ async def test_only_methods_that_state_a_confidence_may_abstain_by_it(method: st
 @pytest.mark.parametrize("method", ["post_fusion", "concat_pf", "rerank", "replug"])
 def test_a_staged_vote_states_no_confidence(method: str) -> None:
     assert has_confidence(method, Context())
-    with pytest.raises(SetupError, match=r"set vote=all, or .*choose one of: sure, self_verification\.$"):
+    with pytest.raises(SetupError, match=r"set vote=all, or .*choose one of these methods: sure, self_verification\.$"):
         check_confidence(method, Context(vote="staged"))
+
+
+def test_a_cascade_states_a_confidence_if_one_of_its_stages_does(tmp_path: Path) -> None:
+    known_test = {"test": "known"}
+    check_confidence(write_cascade(tmp_path, ("concat", known_test, {}), ("post_fusion", None, {})), Context())
+    for last_method, settings_of_stage in (("concat", {}), ("post_fusion", {"vote": "staged"})):
+        file = write_cascade(tmp_path, ("concat", known_test, {}), (last_method, None, settings_of_stage))
+        with pytest.raises(SetupError, match=r"No stage of the cascade .* states a confidence"):
+            check_confidence(file, Context())

@@ -52,15 +52,16 @@ async def test_questions_of_all_three_kinds_name_their_gold_passages_and_their_w
         10,
         0,
     )
+    # One call writes a question. Four calls check a question of the kind "two", two calls one of another kind.
     assert len(openai_server.chats()) == 6 * 3 + 2 * 5 + 2 * 3 == outcome.spending.calls
     lines_of_kind = {kind: [line for line in read_lines() if line["meta"]["kind"] == kind] for kind in QUESTION_KINDS}
     single, two, unanswerable = lines_of_kind["single"][0], lines_of_kind["two"][0], lines_of_kind["unanswerable"][0]
-    number = single["gold"][0][1:]
+    number = single["gold"][0][1:]  # of the town; its passages are t1 and l1, t2 and l2 ...
     assert single["keep"] is True
     assert single["answers"] in ([f"Ida{number}"], [f"Orm{number}"])
     assert single["meta"]["evidence"][0]["passage"] == single["gold"][0]
     assert sorted(two["gold"]) == sorted([f"l{two['gold'][0][1:]}", f"t{two['gold'][0][1:]}"])
-    # "read": the verifier's answers, by what it was shown
+    # "read": what the verifier was shown -> its answer
     assert two["meta"]["read"] == {
         "passages": two["answers"][0],
         "memory": "unknown",
@@ -88,15 +89,19 @@ async def test_the_seed_decides_what_is_asked(store: str, openai_server: OpenAIS
 
 
 def answer_from_lamp_passage(prompt: str, n: int, text: str) -> str | None:
-    """Every question about two passages can be answered from the lamp's passage alone."""
+    """A `replace_reply` by which the lamp's passage alone answers every question about two passages."""
     return f"Ida{n}" if prompt == "answer" and "whose tower" in text and f"keeper Ida{n}" in text else None
 
 
 def answer_from_retrieved_passages(prompt: str, n: int, text: str) -> str | None:
-    """The retrieved passages answer the question that its own passage leaves open."""
+    """A `replace_reply` by which an unanswerable question is answered if the verifier is shown several passages.
+
+    Those are the retrieved passages; the passage that the question was written from comes alone.
+    """
     return "Rembrandt" if prompt == "answer" and "Who painted" in text and "[2]" in text and n % 2 == 0 else None
 
 
+# (kind of question, fault that must be found, replies that cause it)
 FAULTY_DRAFTS: list[tuple[str, str, ReplaceReply]] = [
     ("single", "unread", reply_to_even_numbers("question_single", "I would rather not.")),
     ("single", "unread", reply_to_even_numbers("question_single", "Question: Who lit the lamp of Vell{n}?")),
@@ -144,13 +149,16 @@ async def test_faults_of_questions_are_found_and_counted(
     assert outcome.faults[fault] >= 2
     assert outcome.draft_count == sum(outcome.kept_counts.values()) + outcome.faults.total()
     rejected_lines = [line for line in read_lines() if not line["keep"]] if OUTPUT_FILE.exists() else []
+    # A draft that is declined or cannot be read has no question, so it is not written to the file.
     assert {line["meta"]["why"] for line in rejected_lines} >= (set() if fault in ("declined", "unread") else {fault})
     assert all(line["question"] for line in rejected_lines)
     assert outcome.end_reasons == {kind: "corpus"}
 
 
 async def test_a_draft_whose_form_is_wrong_is_checked_without_a_call(store: str, openai_server: OpenAIServer) -> None:
-    """A draft with the answer "yes" is rejected for its form, so the model is asked only to write drafts."""
+    """A draft with the answer "yes" is rejected for its form, so the only calls are those that write drafts: at most
+    four for each question that is wanted.
+    """
     openai_server.reply(
         make_question_writer(lambda prompt, n, text: "Who?\nAnswer: yes" if prompt == "question_single" else None)
     )
@@ -171,7 +179,7 @@ async def test_a_verifier_checks_in_the_models_place(store: str, openai_server: 
 async def test_the_embedded_reader_may_check_the_questions(store: str, openai_server: OpenAIServer) -> None:
     openai_server.reply(make_question_writer())
     outcome = await write_questions(store, Options(n=1, mix=SINGLE_ONLY), verifier="embedded")
-    assert outcome.draft_count == len(openai_server.chats())
+    assert outcome.draft_count == len(openai_server.chats())  # the server's model only writes
 
 
 async def test_thinking_is_no_part_of_a_question(store: str, openai_server: OpenAIServer) -> None:
@@ -228,7 +236,7 @@ async def test_a_failed_draft_is_reported_and_asked_again(store: str, openai_ser
     assert "400: no" in str(outcome.error)
     openai_server.reply(make_correct_reply)
     second_run = await write_questions(store, Options(n=8, mix=SINGLE_ONLY), journal="journal.sqlite")
-    assert (second_run.kept_counts["single"], second_run.spending.calls) == (8, 4 * 2)
+    assert (second_run.kept_counts["single"], second_run.spending.calls) == (8, 4 * 2)  # only the failed checks
 
 
 async def test_one_run_writes_to_a_file_at_a_time(store: str, openai_server: OpenAIServer) -> None:

@@ -77,7 +77,10 @@ def test_kinds_with_too_few_questions_are_reported(corpus: str, openai_server: O
 
 @pytest.mark.parametrize(
     ("wanted", "consequence"),
-    [(3, "other drafts took their place"), (8, "the same command again asks for the questions that are still missing")],
+    [
+        (3, "other drafts took their place"),
+        (8, "run the same command again to ask for the questions that are still missing"),
+    ],
 )
 def test_failed_drafts_are_reported_with_what_follows(
     wanted: int, consequence: str, corpus: str, openai_server: OpenAIServer, quorum: Quorum
@@ -110,7 +113,7 @@ def test_a_dry_run_over_a_collection_prints_the_estimate_and_asks_nothing(
 IMPOSSIBLE_OPTIONS = [
     ([], "The model 'embedded' cannot write questions: it can only find text; choose a chat model"),
     (["--model", "openai:test", "--n", "0"], "--n 0 does not fit"),
-    (["--model", "openai:test", "--mix", "single=1,double=2"], "cannot be read at 'double=2'; write each of single"),
+    (["--model", "openai:test", "--mix", "single=1,double=2"], "cannot be read at 'double=2'; give each kind (single"),
     (["--model", "openai:test", "--mix", "single=0"], "asks for nothing"),
     (["--model", "openai:test", "--mix", ""], "asks for nothing"),
     (["--model", "openai:test", "--mix", "two"], "cannot be read at 'two'"),

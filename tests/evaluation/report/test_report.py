@@ -27,7 +27,9 @@ TOO_FEW_QUESTIONS = "Too few questions to choose; sure is the cheapest of the me
 
 
 class Elements(HTMLParser):
-    """The elements of a page, the attributes that could run something, and the text of each script."""
+    """What a page contains: the names of its elements (tags) and of its event handlers, the addresses that it could
+    load, and the attributes and the text of each script.
+    """
 
     def __init__(self) -> None:
         super().__init__()
@@ -70,6 +72,7 @@ def test_no_text_becomes_markup_and_nothing_is_loaded(page: Path) -> None:
     assert "img" not in elements.tags
     assert (elements.handlers, elements.addresses) == ([], [])
     script_types = [attributes.get("type") for attributes, _ in elements.scripts]
+    # the index of the questions, three groups of packed questions, and the only script that runs
     assert script_types == ["application/json", *["text/plain"] * 3, None]
     assert "://" not in re.sub(r"<script type.*?</script>", "", page.read_text(encoding="utf-8"), flags=re.DOTALL)
 
@@ -82,7 +85,7 @@ def test_the_policy_lets_only_the_script_of_the_page_run(page: Path) -> None:
     assert base64.b64encode(sha256(script.encode()).digest()).decode() in policy[1]
 
 
-def test_the_page_holds_every_question_with_all_that_it_shows(page: Path) -> None:
+def test_the_page_holds_the_passages_answers_and_replies_of_every_question(page: Path) -> None:
     scripts = list_elements(page).scripts
     index = json.loads(scripts[0][1])
     assert (index["methods"], len(index["rows"])) == (list(METHODS), 60)
@@ -143,16 +146,16 @@ def test_the_report_says_that_no_method_keeps_within_the_budget(tmp_path: Path) 
 
 
 def test_the_tables_and_the_bars_show_the_same_shares(tmp_path: Path) -> None:
-    """An answer that is right in saying unknown counts as right only, so that the shares sum to 100%."""
+    """Both show the shares of `MethodFigures`, which sum to 100%: where "unknown" is right, it counts as right only."""
     decision = make_decision(tmp_path, 12)
     figures = [replace(figure, right=0.5, wrong=0.375, unknown=0.125) for figure in decision.figures]
     page = write_report(replace(decision, figures=figures)).read_text(encoding="utf-8")
     assert page.count("<td>50.0%</td><td>37.5%</td><td>12.5%</td>") == len(METHODS)
     assert page.count("<span>50 / 38 / 12%</span>") == len(METHODS)
     lines = [line.split(" | ") for line in (tmp_path / "report.md").read_text(encoding="utf-8").splitlines()]
-    titles = next(line for line in lines if line[0] == "| method" and "p against the best" in line)
-    first_row = lines.index(titles) + 2
-    assert [line[titles.index("unknown, %")] for line in lines[first_row : first_row + 3]] == ["12.5"] * 3
+    column_titles = next(line for line in lines if line[0] == "| method" and "p against the best" in line)
+    first_row = lines.index(column_titles) + 2
+    assert [line[column_titles.index("unknown, %")] for line in lines[first_row : first_row + 3]] == ["12.5"] * 3
 
 
 def test_methods_that_do_not_serve_the_questions_are_named_with_their_reason(tmp_path: Path) -> None:
@@ -161,9 +164,9 @@ def test_methods_that_do_not_serve_the_questions_are_named_with_their_reason(tmp
     plan = replace(decision.scores.plan, left_out_reasons={"react": reason, "self_ask": reason})
     decision = replace(decision, scores=replace(decision.scores, plan=plan))
     page = write_report(decision)
-    words = "Compared without react, self_ask: The method 'react' gives no long answers."
-    assert words in unescape(page.read_text(encoding="utf-8"))
-    assert escape_markdown(words) in (tmp_path / "report.md").read_text(encoding="utf-8")
+    sentence = "Compared without react, self_ask: The method 'react' gives no long answers."
+    assert sentence in unescape(page.read_text(encoding="utf-8"))
+    assert escape_markdown(sentence) in (tmp_path / "report.md").read_text(encoding="utf-8")
 
 
 def test_the_same_comparison_makes_the_same_page(tmp_path: Path) -> None:
@@ -180,10 +183,10 @@ def test_a_spreadsheet_executes_no_formula(text: str) -> None:
 
 def test_texts_are_escaped_in_markdown_and_scripts() -> None:
     assert escape_markdown("a_b *c* <d> [e](f) | `g`\n\nh") == r"a\_b \*c\* &lt;d&gt; \[e\](f) \| \`g\` h"
-    result: Any = ["</script><!--", "\u2028 &", "\ud800"]
-    text = escape_script_json(result)
+    value: Any = ["</script><!--", "\u2028 &", "\ud800"]
+    text = escape_script_json(value)
     assert not set("<>&\u2028") & set(text)
-    assert json.loads(text) == ["</script><!--", "\u2028 &", "?"]
+    assert json.loads(text) == ["</script><!--", "\u2028 &", "?"]  # a lone surrogate, which UTF-8 cannot hold, is "?"
 
 
 @pytest.mark.parametrize(("low", "high"), [(0, 1), (0, 2600), (0.31, 0.44), (0, 1e-6)])
@@ -201,15 +204,29 @@ def test_a_wide_range_of_costs_is_logarithmic() -> None:
 
 
 def test_names_of_points_do_not_cover_one_another() -> None:
-    figures = [MethodFigures(f"method_{n}", 9, 0, 0.5, 0.4, 0.6, 1, 1000 + n, None, 1) for n in range(6)]
+    figures = [
+        MethodFigures(
+            name=f"method_{number}",
+            n=9,
+            errors=0,
+            quality=0.5,
+            low=0.4,
+            high=0.6,
+            calls=1,
+            tokens=1000 + number,
+            cost=None,
+            seconds=1,
+        )
+        for number in range(6)
+    ]
     chart = draw_quality_against_cost(figures, [], "tokens", "EM")
     assert chart.count("<circle") == 6
     labels = re.findall(r'class="name" x="([\d.]+)" y="([\d.]+)" text-anchor="(\w+)">(\w+)<', chart)
     assert sorted(name for *_, name in labels) == [figure.name for figure in figures]
-    lines = []
+    extents = []  # of the labels: (left, right, y)
     for x, y, anchor, name in labels:
         width = 7 * len(name)
         left = float(x) - width * {"start": 0, "middle": 0.5, "end": 1}[anchor]
-        lines.append((left, left + width, float(y)))
-    for (left, right, y), (other_left, other_right, other_y) in combinations(lines, 2):
+        extents.append((left, left + width, float(y)))
+    for (left, right, y), (other_left, other_right, other_y) in combinations(extents, 2):
         assert abs(y - other_y) >= 12 or right <= other_left or other_right <= left

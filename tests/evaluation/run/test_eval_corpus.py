@@ -1,4 +1,4 @@
-"""Evaluations that retrieve: from a collection, from a corpus file, from the pool of all passages."""
+"""Evaluations that retrieve: from a collection, from a corpus file, from the pool of the questions' given passages."""
 
 import json
 from pathlib import Path
@@ -17,6 +17,7 @@ from quorum.retrievers.collections import list_collections
 
 CONTEXT = {"model": "openai:test", "embeddings": "openai:embed", "k": 2}
 TOWN_OF_RIVER = {"Rhine": "Basel", "Thames": "London", "Danube": "Vienna", "Tiber": "Rome"}
+# The id of each passage is the id of the question that it answers.
 CORPUS = [
     {"id": river, "title": river, "text": f"The {river} flows through {town}."} for river, town in TOWN_OF_RIVER.items()
 ]
@@ -24,7 +25,7 @@ CORPUS = [
 
 @pytest.fixture
 def data(tmp_path: Path) -> Path:
-    """Each question brings one passage, which answers another question."""
+    """A file of questions, each with one given passage, which answers another question."""
     path = tmp_path / "data.jsonl"
     other_passages = [*CORPUS[1:], CORPUS[0]]
     lines = [
@@ -49,8 +50,9 @@ async def run(
     return await evaluate(options, progress=progress)
 
 
-def read_passages(report: Scores) -> dict[str, list[str]]:
-    lines = (report.folder / "results.jsonl").read_text(encoding="utf-8").splitlines()
+def read_passage_ids(scores: Scores) -> dict[str, list[str]]:
+    """By question id: the ids of the passages that the last method of results.jsonl used, best first."""
+    lines = (scores.folder / "results.jsonl").read_text(encoding="utf-8").splitlines()
     return {row["id"]: row["passages"] for row in map(json.loads, lines)}
 
 
@@ -58,46 +60,48 @@ async def test_a_corpus_is_indexed_once_and_searched_once_for_a_question(
     data: Path, corpus: Path, openai_server: OpenAIServer
 ) -> None:
     events: list[tuple[str, int, int | None]] = []
-    report = await run(data, "out", corpus=str(corpus), progress=lambda *step: events.append(step))
-    assert all(river in result and len(result) == 2 for river, result in read_passages(report).items())
+    scores = await run(data, "out", corpus=str(corpus), progress=lambda *event: events.append(event))
+    assert all(river in ids and len(ids) == 2 for river, ids in read_passage_ids(scores).items())
     assert ("index", 4, 4) in events
     embedded_texts = [request.body["input"] for request in openai_server.requests if request.path == EMBEDDINGS_PATH]
     queries = [texts for texts in embedded_texts if len(texts) == 1]
-    assert len(queries) == len(TOWN_OF_RIVER)  # both methods share what was found
-    bm25_report = await run(data, "again", methods="concat[retriever=bm25]", corpus=str(corpus))
-    assert all(river == result[0] for river, result in read_passages(bm25_report).items())
+    assert len(queries) == len(TOWN_OF_RIVER)  # both methods share each search
+    bm25_scores = await run(data, "again", methods="concat[retriever=bm25]", corpus=str(corpus))
+    assert all(river == ids[0] for river, ids in read_passage_ids(bm25_scores).items())
     assert len(list_collections()) == 1
     request_count = sum(request.path == EMBEDDINGS_PATH for request in openai_server.requests)
     assert request_count == len(embedded_texts)  # nothing is embedded again
-    assert json.loads((bm25_report.folder / "config.json").read_text())["source"]["corpus"] == "corpus.jsonl"
+    assert json.loads((bm25_scores.folder / "config.json").read_text())["source"]["corpus"] == "corpus.jsonl"
 
 
 async def test_the_pool_holds_the_passages_of_all_questions(data: Path, openai_server: OpenAIServer) -> None:
-    report = await run(data, "out", corpus="pool", limit=2)
-    assert all(river in result for river, result in read_passages(report).items())
+    # The passage that answers the first question is given with the last question, which limit=2 leaves out.
+    scores = await run(data, "out", corpus="pool", limit=2)
+    assert all(river in ids for river, ids in read_passage_ids(scores).items())
 
 
 async def test_a_named_collection_is_searched_instead_of_the_given_passages(
     data: Path, corpus: Path, openai_server: OpenAIServer
 ) -> None:
-    over_given_passages = await run(data, "given", corpus=None)
-    assert all(river not in result for river, result in read_passages(over_given_passages).items())
-    await run(data, "corpus", corpus=str(corpus))
-    report = await run(data, "out", collection=list_collections()[0])
-    assert all(river in result for river, result in read_passages(report).items())
+    scores_of_given_passages = await run(data, "given", corpus=None)
+    assert all(river not in ids for river, ids in read_passage_ids(scores_of_given_passages).items())
+    await run(data, "corpus", corpus=str(corpus))  # makes a collection
+    scores = await run(data, "out", collection=list_collections()[0])
+    assert all(river in ids for river, ids in read_passage_ids(scores).items())
 
 
 async def test_a_changed_corpus_is_another_collection(data: Path, corpus: Path, openai_server: OpenAIServer) -> None:
     await run(data, "one", corpus=str(corpus))
     corpus.write_text(json.dumps(CORPUS[0]) + "\n", encoding="utf-8")
-    report = await run(data, "two", corpus=str(corpus))
-    assert set(map(tuple, read_passages(report).values())) == {("Rhine",)}
+    scores = await run(data, "two", corpus=str(corpus))
+    assert set(map(tuple, read_passage_ids(scores).values())) == {("Rhine",)}
+    # The run "one" cannot be continued: the corpus differs from the one that it began with.
     with pytest.raises(SetupError, match=r"source\.sha256"):
         await run(data, "one", corpus=str(corpus))
 
 
 @pytest.mark.parametrize(
-    ("text", "message"),
+    ("corpus_text", "message"),
     [
         ("", "holds no passages"),
         ("{", "line 1"),
@@ -105,9 +109,9 @@ async def test_a_changed_corpus_is_another_collection(data: Path, corpus: Path, 
     ],
 )
 async def test_a_broken_corpus_stops_the_run(
-    data: Path, corpus: Path, openai_server: OpenAIServer, text: str, message: str
+    data: Path, corpus: Path, openai_server: OpenAIServer, corpus_text: str, message: str
 ) -> None:
-    corpus.write_text(text, encoding="utf-8")
+    corpus.write_text(corpus_text, encoding="utf-8")
     with pytest.raises(SetupError, match=message):
         await run(data, "out", corpus=str(corpus))
 

@@ -46,14 +46,15 @@ def make_questions(count: int) -> list[dict[str, Any]]:
 
 @pytest.fixture
 def data(tmp_path: Path) -> Path:
+    """A file with six questions."""
     path = tmp_path / "data.jsonl"
     path.write_text("".join(json.dumps(question) + "\n" for question in make_questions(6)), encoding="utf-8")
     return path
 
 
 def reply_as_reader(request: Request) -> str:
-    """Name the person if the prompt holds only the passage that names it; reply "unknown" to all else, and to every
-    third question.
+    """Name the person if the prompt shows only the passage with this person; reply "unknown" to every other prompt, and
+    to all prompts about every third question.
     """
     number = request.text.rpartition("number ")[2].partition("?")[0]
     return f"person {number}" if "Nobody knows" not in request.text and int(number) % 3 != 2 else "unknown"
@@ -87,9 +88,9 @@ async def test_the_folder_holds_configuration_and_results(data: Path, openai_ser
         0,
         None,
     )
-    fallback = report.summary["concat_pf"]
-    assert (fallback["em"], fallback["unknown"], fallback["calls"]) == (1, 0.333333, 3)
-    assert (fallback["right_answer_among_votes"], fallback["right_answer_outvoted"]) == (0.666667, 0)
+    concat_pf = report.summary["concat_pf"]
+    assert (concat_pf["em"], concat_pf["unknown"], concat_pf["calls"]) == (1, 0.333333, 3)
+    assert (concat_pf["right_answer_among_votes"], concat_pf["right_answer_outvoted"]) == (0.666667, 0)
     assert report.new_answers == 12
     assert events[-1] == ("ask", 12, 12)
     row = next(row for row in read_rows(report.folder) if row["id"] == "q1" and row["method"] == "concat_pf")
@@ -134,7 +135,7 @@ async def test_shared_calls_are_paid_once_and_counted_for_each_method(data: Path
     assert report.spending.input_tokens == 6 * report.summary["concat_pf"]["input_tokens"]
 
 
-async def test_without_an_out_folder_its_name_comes_from_the_configuration(
+async def test_without_out_the_name_of_the_folder_comes_from_the_configuration(
     data: Path, openai_server: OpenAIServer
 ) -> None:
     openai_server.reply(reply_as_reader)

@@ -88,23 +88,23 @@ def test_an_unknown_task_is_refused(tmp_path: Path) -> None:
 
 
 async def run(data: Path, methods: str = "concat", **options: Any) -> tuple[Scores, list[dict[str, Any]]]:
-    report = await evaluate(Options(data=data, out=data.parent / "out", **options), parse_columns(methods, CONTEXT))
-    lines = (report.folder / "results.jsonl").read_text(encoding="utf-8").splitlines()
-    return report, [json.loads(line) for line in lines]
+    scores = await evaluate(Options(data=data, out=data.parent / "out", **options), parse_columns(methods, CONTEXT))
+    lines = (scores.folder / "results.jsonl").read_text(encoding="utf-8").splitlines()
+    return scores, [json.loads(line) for line in lines]
 
 
 async def test_the_task_chooses_the_prompt_and_the_measure(tmp_path: Path, openai_server: OpenAIServer) -> None:
     openai_server.reply(lambda request: "Yes" if "yes/no" in request.text else "Paris")
     data = write_questions(tmp_path / "d.jsonl", {"answers": ["yes"]}, {"answers": ["no"]})
-    report, rows = await run(data)
+    scores, rows = await run(data)
     assert [(row["task"], row["accuracy"]) for row in sorted(rows, key=lambda row: row["id"])] == [
         ("yes_no", 1),
         ("yes_no", 0),
     ]
-    assert report.measures == ("accuracy",)
-    assert report.summary["concat"]["accuracy"] == 0.5
-    assert report.summary["concat"]["accuracy_low"] == 0
-    assert "task" not in json.loads((report.folder / "config.json").read_text())
+    assert scores.measures == ("accuracy",)
+    assert scores.summary["concat"]["accuracy"] == 0.5
+    assert scores.summary["concat"]["accuracy_low"] == 0
+    assert "task" not in json.loads((scores.folder / "config.json").read_text())
 
 
 @pytest.mark.parametrize(("methods", "options"), [("concat[answer_type=short]", {}), ("concat", {"task": "short"})])
@@ -112,16 +112,16 @@ async def test_the_task_option_overrides_the_data(
     tmp_path: Path, openai_server: OpenAIServer, methods: str, options: dict[str, str]
 ) -> None:
     openai_server.reply("yes")
-    report, rows = await run(write_questions(tmp_path / "d.jsonl", {"answers": ["yes"]}), methods, **options)
+    scores, rows = await run(write_questions(tmp_path / "d.jsonl", {"answers": ["yes"]}), methods, **options)
     assert [(row["task"], row["accuracy"], row["em"]) for row in rows] == [("short", None, 1)]
-    assert report.measures == ("em", "f1")
-    assert json.loads((report.folder / "config.json").read_text()).get("task") == options.get("task")
+    assert scores.measures == ("em", "f1")
+    assert json.loads((scores.folder / "config.json").read_text()).get("task") == options.get("task")
 
 
 async def test_rows_of_an_earlier_version_still_count(tmp_path: Path, openai_server: OpenAIServer) -> None:
     openai_server.reply("Paris")
     data = write_questions(tmp_path / "d.jsonl", {"answers": ["Paris"]}, {"answers": ["Rome"]})
-    report, rows = await run(data)
+    scores, rows = await run(data)
     old_keys = (
         "id",
         "method",
@@ -137,11 +137,11 @@ async def test_rows_of_an_earlier_version_still_count(tmp_path: Path, openai_ser
         "error",
     )
     lines = "".join(json.dumps({key: row[key] for key in old_keys}) + "\n" for row in rows)
-    (report.folder / "results.jsonl").write_text(lines, encoding="utf-8")
-    second_report, _ = await run(data)
-    assert second_report.new_answers == 0
-    assert second_report.summary["concat"]["em"] == 0.5
-    assert second_report.summary["concat"]["context_tokens"] is None
+    (scores.folder / "results.jsonl").write_text(lines, encoding="utf-8")
+    second_scores, _ = await run(data)
+    assert second_scores.new_answers == 0
+    assert second_scores.summary["concat"]["em"] == 0.5
+    assert second_scores.summary["concat"]["context_tokens"] is None
 
 
 MEASURE_MODULE = """
@@ -157,9 +157,9 @@ async def test_a_users_own_measure_is_computed_and_written(
     (tmp_path / "own_measure.py").write_text(MEASURE_MODULE, encoding="utf-8")
     openai_server.reply("in Paris")
     data = write_questions(tmp_path / "d.jsonl", {"answers": ["Paris"]}, {"answers": ["Rome"]}, {"answers": []})
-    report, _ = await run(data, measures=read_measures(["words=own_measure:words"]))
-    assert report.summary["concat"]["words"] == 2
-    assert json.loads((report.folder / "summary.json").read_text())["concat"]["words"] == 2
+    scores, _ = await run(data, measures=read_measures(["words=own_measure:words"]))
+    assert scores.summary["concat"]["words"] == 2
+    assert json.loads((scores.folder / "summary.json").read_text())["concat"]["words"] == 2
 
 
 @pytest.mark.parametrize(
@@ -173,6 +173,6 @@ async def test_a_users_own_measure_is_computed_and_written(
         ("words=json:__name__", "is not a function"),
     ],
 )
-def test_an_unavailable_measure_is_refused(item: str, message: str) -> None:
+def test_a_measure_that_cannot_be_used_is_refused(item: str, message: str) -> None:
     with pytest.raises(SetupError, match=message):
         read_measures([item])

@@ -1,4 +1,7 @@
-"""Which retrieved passages are gold, and the ranks at which they are put."""
+"""Which retrieved passages are gold, and the ranks at which they are put.
+
+In these tests, the passages whose ids begin with g contain an accepted answer.
+"""
 
 from typing import Any
 
@@ -34,7 +37,8 @@ def test_gold_passages_are_listed_or_contain_an_answer() -> None:
     assert list_ids(select_gold(retrieved_passages, make_record([], ("b",)), "short")) == ["b"]
     assert list_ids(select_gold(retrieved_passages, make_record([]), "short")) == ["g", "g2"]
     assert select_gold(retrieved_passages, make_record([]), "yes_no") == []
-    assert select_gold(retrieved_passages, make_record([], ("elsewhere",)), "short") == []
+    assert select_gold(retrieved_passages, make_record([], ("not_retrieved",)), "short") == []
+    # The passages that `add_gold` added to the record count as well as those that the question brings.
     assert list_ids(
         list_gold_with_texts(
             make_record(retrieved_passages[:1], ("x",), gold_passages=make_passages_with_answer_in_g("x")), "short"
@@ -85,24 +89,28 @@ def test_all_gold_passages_that_were_found_move_together() -> None:
 def test_placing_is_repeatable_and_keeps_the_order_of_the_other_passages(
     k: int, seed: int, id_: str, placement: str
 ) -> None:
-    given_passages = make_passages_with_answer_in_g(*"abcdefgh"[:6], "x")
+    given_passages = make_passages_with_answer_in_g(*"abcdef", "x")
+    retrieved_passages = given_passages[:6][:k]  # without x, the gold passage
     record: Any = {**make_record(given_passages, ("x",)), "id": id_}
-    placed_passages = place_gold(given_passages[:6][:k], record, "short", Context(k=k, seed=seed), placement)
-    assert placed_passages == place_gold(given_passages[:6][:k], record, "short", Context(k=k, seed=seed), placement)
+    placed_passages = place_gold(retrieved_passages, record, "short", Context(k=k, seed=seed), placement)
+    assert placed_passages == place_gold(retrieved_passages, record, "short", Context(k=k, seed=seed), placement)
     assert len(placed_passages) == min(k, 7)
-    assert "x" in list_ids(placed_passages)
-    assert [item for item in list_ids(placed_passages) if item != "x"] == list_ids(given_passages)[
-        : len(placed_passages) - 1
+    placed_ids = list_ids(placed_passages)
+    assert "x" in placed_ids
+    assert [passage_id for passage_id in placed_ids if passage_id != "x"] == list_ids(given_passages)[
+        : len(placed_ids) - 1
     ]
 
 
 @pytest.mark.parametrize("placement", ["inserted", "retrieved", "top", "bottom"])
 def test_without_a_gold_passage_the_ranking_is_unchanged(placement: str) -> None:
-    retrieved_passages = make_passages_with_answer_in_g("g", "a", "b")  # their words do not answer a yes/no question
+    # Passage g contains an answer, but for a yes/no question that does not make it gold.
+    retrieved_passages = make_passages_with_answer_in_g("g", "a", "b")
     assert place_gold(retrieved_passages, make_record([]), "yes_no", Context(k=3), placement) == retrieved_passages
 
 
-def test_the_drawn_ranks_are_spread() -> None:
+def test_inserted_gold_passages_come_to_every_rank() -> None:
+    """The rank is drawn from the context's seed and the question's id."""
     given_passages = make_passages_with_answer_in_g("a", "b", "c", "g")
     ranks = set()
     for number in range(40):

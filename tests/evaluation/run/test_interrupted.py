@@ -1,4 +1,4 @@
-"""`quorum compare`, interrupted at random points and resumed, ends as if nothing had happened; a race too."""
+"""`quorum compare`, interrupted at random points and resumed, ends as if nothing had happened; so does a race."""
 
 import json
 import os
@@ -20,21 +20,26 @@ from openai_server import OpenAIServer, Request
 TESTS_FOLDER = Path(__file__).resolve().parents[2]
 QUESTION_COUNT = 24
 CALL_COUNT = 3 * QUESTION_COUNT  # for each question one call over both passages, and one for each passage
-MAX_CALLS_BETWEEN_STOPS = 7  # calls between two interruptions
+MAX_CALLS_BETWEEN_STOPS = 7  # so ten interruptions come before the 72 calls of a run are done
 MAX_OPEN_CALLS = 4  # two questions at once, with one call for each of their two passages
 WRITTEN_FILES = ("summary.json", "comparison.json", "recommendation.json", "uncertainty.json")
 
 
 class Trap:
-    """Counts the calls of the scripted model, and sends a signal to a process at a given number of further calls."""
+    """Replies to each call of a model, counts the calls, and sends a signal to a process at a given number of calls.
+
+    The reply names the right person, but for every third question it is "unknown" if the prompt shows the passage that
+    begins with "Nobody" (see the fixture `data`).
+    """
 
     def __init__(self) -> None:
         self.guard = threading.Lock()
         self.calls_left = 0
 
-    def set(self, process: int, stop: signal.Signals, after: int) -> None:
+    def set(self, process: int, stop: signal.Signals, call_count: int) -> None:
+        """Send the signal `stop` to the process with this id at the call number `call_count` from now on."""
         with self.guard:
-            self.process, self.stop, self.calls_left = process, stop, after
+            self.process, self.stop, self.calls_left = process, stop, call_count
 
     def __call__(self, request: Request) -> str | Response:
         with self.guard:
@@ -49,7 +54,7 @@ class Trap:
 
 
 class Commands:
-    """`quorum` command lines in processes of their own."""
+    """Runs `quorum` command lines, each in a process that forked_commands.py starts."""
 
     def __init__(self) -> None:
         environment = dict(os.environ) | {"PYTHONPATH": str(TESTS_FOLDER.parent)}
@@ -64,7 +69,7 @@ class Commands:
         return self.read_number()
 
     def read_number(self) -> int:
-        """Read the next number that the starter prints: first the process id, then the exit code."""
+        """Read the next number that forked_commands.py prints: for each command its process id, then its exit code."""
         assert self.starter.stdout is not None
         return int(self.starter.stdout.readline())
 
@@ -78,6 +83,7 @@ def commands(openai_server: OpenAIServer) -> Iterator[Commands]:
 
 @pytest.fixture
 def data(tmp_path: Path) -> str:
+    """The path of a file of questions, each with two given passages, of which the first names the person."""
     lines = [
         {
             "id": f"q{n}",
@@ -95,16 +101,16 @@ def data(tmp_path: Path) -> str:
     return str(path)
 
 
-def make_command(data: str, name: str, *extra_options: str) -> list[str]:
-    options = ["--models", "openai:test", "--concurrency", "2", "--set", f"journal={name}.sqlite", "--out", name]
+def make_command(data: str, out: str, *extra_options: str) -> list[str]:
+    options = ["--models", "openai:test", "--concurrency", "2", "--set", f"journal={out}.sqlite", "--out", out]
     return ["compare", "given", data, "--methods", "concat,post_fusion", *options, *extra_options]
 
 
 def remove_times(value: Any) -> Any:
-    """The value without its times, and without the number of answers that have none."""
+    """A value from a JSON file without the times in it, and without the number of answers that were not timed."""
     if isinstance(value, dict):
-        names = [name for name in value if not name.startswith("seconds") and name != "answers_not_timed"]
-        return {name: remove_times(value[name]) for name in names}
+        keys = [key for key in value if not key.startswith("seconds") and key != "answers_not_timed"]
+        return {key: remove_times(value[key]) for key in keys}
     if isinstance(value, list):
         return [remove_times(item) for item in value]
     return re.sub(r"[\d.,]+ s \(p95\)", "", value) if isinstance(value, str) else value
@@ -115,7 +121,7 @@ def read_json(path: Path) -> Any:
 
 
 @pytest.mark.long
-def test_an_evaluation_interrupted_at_ten_random_points_ends_with_the_same_results(
+def test_a_comparison_interrupted_at_ten_random_points_ends_with_the_same_results(
     data: str, tmp_path: Path, openai_server: OpenAIServer, commands: Commands
 ) -> None:
     trap, rng = Trap(), random.Random(5)
@@ -140,7 +146,7 @@ def test_an_evaluation_interrupted_at_ten_random_points_ends_with_the_same_resul
 
 
 @pytest.mark.long
-def test_a_race_killed_at_six_random_points_ends_the_same(
+def test_a_race_interrupted_at_six_random_points_ends_with_the_same_results(
     data: str, tmp_path: Path, openai_server: OpenAIServer, commands: Commands
 ) -> None:
     trap, rng, race = Trap(), random.Random(7), ("--race", "questions")

@@ -17,13 +17,13 @@ PASSAGES = [{"id": "90", "title": "Vell", "text": "The tower of Vell is of 1412.
 
 
 async def evaluate_line(
-    folder: Path, name: str, line: dict[str, Any], context: Context | None = None
+    folder: Path, file_name: str, line: dict[str, Any], context: Context | None = None
 ) -> tuple[Any, Any]:
     """The scores and the only row of one question or claim, over a corpus of one passage.
 
-    line: the question or claim in KILT's form, or a claim in FEVER's own form.
+    file_name: of the data set; line: its only line, a question or claim in KILT's form, or a claim in FEVER's own form.
     """
-    data, corpus = folder / name, folder / "corpus.jsonl"
+    data, corpus = folder / file_name, folder / "corpus.jsonl"
     data.write_text(json.dumps(line) + "\n", encoding="utf-8")
     corpus.write_text("".join(json.dumps(item) + "\n" for item in PASSAGES), encoding="utf-8")
     context = context or Context(model="openai:test", attempts=1, retriever="bm25", store=str(folder / "store"))

@@ -21,52 +21,57 @@ QUESTIONS = [("Who built the lighthouse?", "Ada Korn"), ("When was the lighthous
 
 
 @pytest.fixture
-def data() -> Path:
+def questions_path() -> Path:
     lines = [{"id": q, "question": q, "answers": [a], "passages": [PASSAGE]} for q, a in QUESTIONS]
     Path("questions.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
     return Path("questions.jsonl")
 
 
-def read_rows(folder: str) -> dict[str, Any]:
+def read_rows_of_mine(folder: str) -> dict[str, Any]:
+    """The rows of the system "mine" in results.jsonl, by question."""
     rows = [json.loads(line) for line in (Path(folder) / "results.jsonl").read_text().splitlines()]
     return {row["question"]: row for row in rows if row["method"] == "mine"}
 
 
 def test_a_system_on_a_server_is_compared_with_its_cost(
-    quorum: Quorum, data: Path, openai_server: OpenAIServer
+    quorum: Quorum, questions_path: Path, openai_server: OpenAIServer
 ) -> None:
     openai_server.reply(lambda request: "Ada Korn" if "Who" in request.text else "I don't know.")
     Path("prices.json").write_text(json.dumps({"openai:their-model": {"input": 1, "output": 1}}))
     spec = f"concat,mine={openai_server.url}#their-model"
-    run = quorum("compare", "given", data, "--methods", spec, "--out", "out", "--prices", "prices.json")
+    run = quorum("compare", "given", questions_path, "--methods", spec, "--out", "out", "--prices", "prices.json")
     assert (run.code, "mine" in run.out) == (0, True)
-    rows = read_rows("out")
+    rows = read_rows_of_mine("out")
     assert [(rows[q]["em"], rows[q]["unknown"]) for q, _ in QUESTIONS] == [(1.0, False), (0.0, True)]
     assert rows[QUESTIONS[0][0]]["calls"] == 1
     assert len(openai_server.chats()) == 2  # the estimate does not ask the system
 
 
-def test_a_question_that_failed_is_asked_again_alone(quorum: Quorum, data: Path, openai_server: OpenAIServer) -> None:
-    failing = {"is": True}
+def test_a_question_that_failed_is_asked_again_alone(
+    quorum: Quorum, questions_path: Path, openai_server: OpenAIServer
+) -> None:
+    server_state = {"is_failing": True}
 
     def reply(request: Request) -> Any:
-        return make_error(418, "a teapot") if failing["is"] and "When" in request.text else "1874"
+        return make_error(418, "a teapot") if server_state["is_failing"] and "When" in request.text else "1874"
 
     openai_server.reply(reply)
-    command = ("eval", data, "--methods", f"mine={openai_server.url}#m", "--out", "out")
+    command = ("eval", questions_path, "--methods", f"mine={openai_server.url}#m", "--out", "out")
     assert quorum(*command).code == 1
-    failing["is"] = False
+    server_state["is_failing"] = False
     assert quorum(*command).code == 0
-    assert len(openai_server.chats()) == 3
-    assert read_rows("out")[QUESTIONS[1][0]]["em"] == 1.0
+    assert len(openai_server.chats()) == 3  # two in the first run, one in the second
+    assert read_rows_of_mine("out")[QUESTIONS[1][0]]["em"] == 1.0
 
 
 def test_systems_take_part_in_a_race(quorum: Quorum, openai_server: OpenAIServer) -> None:
-    """The worse methods are dropped before they have answered every question; the same command again asks nothing."""
-    count = 40
+    """The worse methods are dropped before they have answered every question. A second run of the same command asks
+    nothing.
+    """
+    question_count = 40
     lines = [
         {"id": f"q{n}", "question": f"Who found {n}?", "answers": [f"p{n}"], "passages": [PASSAGE]}
-        for n in range(count)
+        for n in range(question_count)
     ]
     Path("questions.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
     Path("my_race_module.py").write_text("def answer(question):\n    return 'p' + question.split()[-1].strip('?')\n")
@@ -77,7 +82,7 @@ def test_systems_take_part_in_a_race(quorum: Quorum, openai_server: OpenAIServer
     assert run.code == 0, run.err
     rows = [json.loads(line) for line in Path("out/results.jsonl").read_text().splitlines()]
     asked_counts = {method: sum(row["method"] == method for row in rows) for method in ("concat", "mine", "served")}
-    assert asked_counts["mine"] == count > max(asked_counts["served"], asked_counts["concat"])
+    assert asked_counts["mine"] == question_count > max(asked_counts["served"], asked_counts["concat"])
     assert json.loads(Path("out/recommendation.json").read_text())["best"] == "mine"
     request_count = len(openai_server.chats())
     assert quorum(*command, "--out", "out").code == 0
@@ -85,10 +90,10 @@ def test_systems_take_part_in_a_race(quorum: Quorum, openai_server: OpenAIServer
 
 
 def test_a_folder_is_continued_only_with_the_same_system(
-    quorum: Quorum, data: Path, openai_server: OpenAIServer
+    quorum: Quorum, questions_path: Path, openai_server: OpenAIServer
 ) -> None:
-    assert quorum("eval", data, "--methods", f"mine={openai_server.url}#m", "--out", "out").code == 0
-    run = quorum("eval", data, "--methods", f"mine={openai_server.url}#other", "--out", "out")
+    assert quorum("eval", questions_path, "--methods", f"mine={openai_server.url}#m", "--out", "out").code == 0
+    run = quorum("eval", questions_path, "--methods", f"mine={openai_server.url}#other", "--out", "out")
     assert (run.code, "configuration" in run.err) == (2, True)
 
 
@@ -112,12 +117,12 @@ def test_models_and_k_are_not_applied_to_a_system(tmp_path: Path) -> None:
     usage: Any = {"system": {"calls": 1, "input_tokens": 1_000_000, "output_tokens": 0, "cached_tokens": 0}}
     mine = list_columns(options)[-1]
     assert mine.compute_cost(usage) == Prices().compute_cost(Context(model="openai:gpt-4o"), usage)
-    unknown = list_columns(Options(data=tmp_path, methods="mine=python:json:dumps", context=Context()))[0]
-    assert unknown.compute_cost(usage) is None
+    unpriced_system = list_columns(Options(data=tmp_path, methods="mine=python:json:dumps", context=Context()))[0]
+    assert unpriced_system.compute_cost(usage) is None
 
 
 def test_a_system_may_not_have_the_name_of_a_method(tmp_path: Path) -> None:
-    with pytest.raises(SetupError, match="'sure'; give it another name"):
+    with pytest.raises(SetupError, match=r"'sure', .* name of a method; give it another name"):
         list_columns(Options(data=tmp_path, methods="sure=python:json:dumps", context=Context()))
 
 

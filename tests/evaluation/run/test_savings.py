@@ -25,6 +25,7 @@ async def test_equal_passages_are_asked_once_and_vote_each(openai_server: OpenAI
     result = await answer(QUESTION, "post_fusion", Context(model="openai:test"), given=passages)
     assert len(openai_server.chats()) == 2
     assert [vote["answer"] for vote in result["votes"]] == ["1950", "1931", "1931", "1931"]
+    # `usage` counts reused calls, too.
     assert (result["answer"], result["usage"]["answer"]["calls"]) == ("1931", 4)
 
 
@@ -32,6 +33,7 @@ async def test_equal_passages_are_asked_once_and_vote_each(openai_server: OpenAI
 async def test_savings_are_counted_and_change_no_answer(openai_server: OpenAIServer, tmp_path: Path) -> None:
     def reply(request: Request) -> str:
         name, variables = recognise_prompt(request.text)
+        # `write_reply` chooses the reply by this number, which depends only on the request.
         draw = int(sha256(request.text.encode()).hexdigest()[:12], 16)
         return write_reply(
             name, variables, draw, share_unknown_from_several_passages=0.5, share_unknown_from_one_passage=0.3
@@ -39,9 +41,10 @@ async def test_savings_are_counted_and_change_no_answer(openai_server: OpenAISer
 
     openai_server.reply(reply)
     path = tmp_path / "questions.jsonl"
-    questions = list(make_questions(4, 5))
+    questions = list(make_questions(count=4, k=5))
     for question in questions:
         first, second = question["passages"][:2]
+        # The second passage gets the title and text of the first, but keeps its own id.
         question["passages"][1] = second | {"title": first["title"], "text": first["text"]}
     write_questions(path, questions)  # type: ignore[arg-type]
     context = Context(model="openai:test", journal=str(tmp_path / "journal.sqlite"))
@@ -49,9 +52,9 @@ async def test_savings_are_counted_and_change_no_answer(openai_server: OpenAISer
     assert all(row["same_answers"] == row["questions"] for row in savings.values())
     assert savings["equal passages asked once"]["calls"] == [20, 16]
     assert savings["lazy ranking"]["calls"][0] == 28  # the calls of the method sure, if its ranking is not lazy
-    # concat_pf: one prompt with all passages, and at the same time one for each passage
+    # concat_pf asks one prompt with all passages and, at the same time, one for each passage: 6 calls in one round.
     assert savings["both rounds at once"]["rounds"][1] == 4
     assert savings["both rounds at once"]["calls"][1] == 4 * 6
     for name in ("staged votes", "equal calls asked once"):
-        full, count_with_savings = savings[name]["calls"]
-        assert count_with_savings < full
+        full_count, count_with_saving = savings[name]["calls"]
+        assert count_with_saving < full_count

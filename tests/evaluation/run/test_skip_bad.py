@@ -1,4 +1,7 @@
-"""--skip-bad of eval, experiment and compare: broken records are skipped and counted; without it they end the run."""
+"""--skip-bad of eval, experiment and compare: broken records are skipped and counted.
+
+Without --skip-bad, the first broken record ends the run.
+"""
 
 import json
 import logging
@@ -71,12 +74,14 @@ def test_a_file_of_broken_records_is_refused(tmp_path: Path) -> None:
 def test_a_pool_leaves_out_bad_records(data: Path) -> None:
     source = find_passage_source(read_data(data, skip_bad=True), Options(data=data, corpus="pool"))
     assert source.skip_bad
-    assert pool_passages(data, problems=[]) == [PASSAGE]
+    assert pool_passages(data, problems=[]) == [PASSAGE]  # a list of problems: bad records are skipped
 
 
 @pytest.fixture
 def quorum(capsys: pytest.CaptureFixture[str]) -> Callable[..., tuple[int, str]]:
-    def command(*args: str) -> tuple[int, str]:
+    """Runs a command of quorum; returns its exit code and what it wrote on stderr."""
+
+    def run_command(*args: str) -> tuple[int, str]:
         try:
             main([str(arg) for arg in args])
             code: Any = 0
@@ -84,7 +89,7 @@ def quorum(capsys: pytest.CaptureFixture[str]) -> Callable[..., tuple[int, str]]
             code = exit_.code or 0
         return code, capsys.readouterr().err
 
-    return command
+    return run_command
 
 
 @pytest.mark.parametrize(

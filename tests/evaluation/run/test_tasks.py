@@ -19,7 +19,7 @@ from quorum.prompts import render_prompt
 SUPPORTS, REFUTES, NOT_ENOUGH_INFO = LABELS
 CLAIM = "The Lumen Tower was finished in 1931."
 
-REPLIES = [
+LABEL_REPLIES = [
     *[
         (reply, SUPPORTS)
         for reply in ("SUPPORTS", "Supports", "supports.", "**SUPPORTS**", "[SUPPORTS]", "SUPPORTED", "True")
@@ -83,7 +83,7 @@ REPLIES = [
 ]
 
 
-@pytest.mark.parametrize(("reply", "label"), REPLIES)
+@pytest.mark.parametrize(("reply", "label"), LABEL_REPLIES)
 def test_labels_are_read(reply: str, label: str) -> None:
     parsed_label = parse_label(reply)
     assert (parsed_label.value, parsed_label.malformed) == (label, False)
@@ -164,21 +164,26 @@ def test_any_reply_is_parsed_to_one_line(reply: str) -> None:
         assert parsed_text
 
 
-@pytest.mark.parametrize("kind", ["yes_no", "label", "dialogue", "long"])
-def test_the_prompts_with_and_without_candidates_begin_with_the_same_text(kind: str) -> None:
-    first_prompt = render_prompt(f"answer_{kind}", passages="P", question="Q").text
-    candidates_prompt = render_prompt(f"answer_candidates_{kind}", passages="P", question="Q", candidates="- c").text
-    shared_length = first_prompt.index("Q", first_prompt.index("P\n\n") + 3) + 2
-    assert first_prompt[:shared_length] == candidates_prompt[:shared_length]
+@pytest.mark.parametrize("answer_type", ["yes_no", "label", "dialogue", "long"])
+def test_the_prompts_with_and_without_candidates_begin_with_the_same_text(answer_type: str) -> None:
+    plain_prompt = render_prompt(f"answer_{answer_type}", passages="P", question="Q").text
+    candidates_prompt = render_prompt(
+        f"answer_candidates_{answer_type}", passages="P", question="Q", candidates="- c"
+    ).text
+    # Both prompts are equal up to the end of the line with the question, which comes after the passages.
+    shared_length = plain_prompt.index("Q", plain_prompt.index("P\n\n") + 3) + 2
+    assert plain_prompt[:shared_length] == candidates_prompt[:shared_length]
     assert candidates_prompt.index("- c") > shared_length
 
 
-async def ask_about_passages(method: str, model: ScriptedModel, kind: str, **settings: Any) -> Any:
-    return await answer(CLAIM, method, Context(model=model, answer_type=kind, **settings), given=PASSAGES[:3])
+async def ask_about_passages(method: str, model: ScriptedModel, answer_type: str, **other_settings: Any) -> Any:
+    return await answer(
+        CLAIM, method, Context(model=model, answer_type=answer_type, **other_settings), given=PASSAGES[:3]
+    )
 
 
 @pytest.mark.parametrize(
-    ("kind", "reply", "answer_text"),
+    ("answer_type", "reply", "answer_text"),
     [
         ("label", "The claim is supported.", "SUPPORTS"),
         ("yes_no", "Yes, it was.", "yes"),
@@ -186,11 +191,15 @@ async def ask_about_passages(method: str, model: ScriptedModel, kind: str, **set
         ("long", "It was begun.\nIt was finished.", "It was begun. It was finished."),
     ],
 )
-async def test_the_answer_type_chooses_prompt_and_parser(kind: str, reply: str, answer_text: str) -> None:
-    model = ScriptedModel().on(f"answer_{kind}", lambda _: reply).on(f"answer_candidates_{kind}", lambda _: reply)
+async def test_the_answer_type_chooses_prompt_and_parser(answer_type: str, reply: str, answer_text: str) -> None:
+    model = (
+        ScriptedModel()
+        .on(f"answer_{answer_type}", lambda _: reply)
+        .on(f"answer_candidates_{answer_type}", lambda _: reply)
+    )
     for method, calls in (("concat", 1), ("post_fusion", 3), ("concat_pf", 1), ("pf_concat", 4)):
         model.history.clear()
-        result = await ask_about_passages(method, model, kind)
+        result = await ask_about_passages(method, model, answer_type)
         assert (result["answer"], result["unknown"], len(model.history)) == (answer_text, False, calls)
         assert result["malformed"] == {}
 
@@ -242,9 +251,9 @@ async def test_a_label_in_a_text_is_no_evidence() -> None:
 
 @pytest.mark.parametrize("method", ["pruning", "summary"])
 async def test_chains_of_thought_serve_only_short_and_yes_no_answers(method: str) -> None:
-    for kind in ("label", "dialogue", "long"):
-        with pytest.raises(SetupError, match=f"does not serve answer_type='{kind}'; .* for example concat"):
-            await ask_about_passages(method, ScriptedModel(), kind)
+    for answer_type in ("label", "dialogue", "long"):
+        with pytest.raises(SetupError, match=f"does not serve answer_type='{answer_type}'; .* for example concat"):
+            await ask_about_passages(method, ScriptedModel(), answer_type)
     model = ScriptedModel().on(method, "Passage 1 says so.\nAnswer: Yes, it was.")
     assert (await ask_about_passages(method, model, "yes_no"))["answer"] == "yes"
 
@@ -254,16 +263,16 @@ async def test_the_embedded_model_refuses_to_check_claims() -> None:
         await answer(CLAIM, "concat", Context(answer_type="label"), given=PASSAGES)
 
 
-@pytest.mark.parametrize("kind", ["yes_no", "dialogue", "long"])
-async def test_the_embedded_model_answers_in_the_form_of_the_answer_type(kind: str) -> None:
+@pytest.mark.parametrize("answer_type", ["yes_no", "dialogue", "long"])
+async def test_the_embedded_model_answers_in_the_form_of_the_answer_type(answer_type: str) -> None:
     question = {
         "yes_no": "Was the Lumen Tower finished in 1931?",
         "dialogue": "User: I love towers.\nAssistant: So do I.\nUser: When was the Lumen Tower finished?",
         "long": "When was the Lumen Tower finished?",
-    }[kind]
-    result = await answer(question, "concat", Context(answer_type=kind), given=PASSAGES[:3])
+    }[answer_type]
+    result = await answer(question, "concat", Context(answer_type=answer_type), given=PASSAGES[:3])
     assert result["malformed"] == {}
-    if kind == "yes_no":
+    if answer_type == "yes_no":
         assert result["answer"] in ("yes", "no", UNKNOWN)
     else:
         assert "1931" in result["answer"]

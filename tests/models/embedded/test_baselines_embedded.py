@@ -1,4 +1,8 @@
-"""What the embedded reader replies to the baselines' prompts."""
+"""What the embedded reader replies to the baselines' prompts.
+
+A condition is a part of the question. The method self_verification hides it in a statement and asks the model to find
+it again.
+"""
 
 import pytest
 
@@ -32,7 +36,7 @@ PASSAGES = [
 INPUTS = {"question": BIRTH_QUESTION, "passages": PASSAGES, "examples": "", "notes": ""}
 
 
-async def test_answers_have_three_words_at_most() -> None:
+async def test_answers_to_the_prompt_answer_base_have_three_words_at_most() -> None:
     text = "The library was given to the Royal Society of Northern Antiquaries in 1841."
     inputs = {"question": "To whom was the library given?", "passages": [Passage(id="l", title="", text=text)]}
     for temperature in (0.0, 0.3, 1.0):
@@ -52,30 +56,28 @@ async def test_a_chain_of_thought_is_the_sentence_that_holds_the_answer() -> Non
 async def test_passages_that_answer_rank_before_those_that_do_not() -> None:
     reply = await rank_passages(INPUTS, Sampler())
     order = parse_ranking(reply, 3)
-    assert (order.value[-1], order.malformed) == (0, False)
+    assert (order.value[-1], order.malformed) == (0, False)  # the passage about tea is last
     assert parse_ranking(await rank_passages({**INPUTS, "passages": PASSAGES[:1]}, Sampler()), 1).value == [0]
 
 
 async def test_a_passage_that_answers_adds_to_the_notes_and_later_passages_do_not_change_the_answer() -> None:
-    without_answer = parse_answer_with_notes(
+    reply_without_answer = parse_answer_with_notes(
         await write_notes_and_answer({**INPUTS, "passages": PASSAGES[:1]}, Sampler())
     )
-    assert (without_answer.value.rationale, is_unknown(without_answer.value.answer), without_answer.malformed) == (
-        NO_NOTES,
-        True,
-        False,
-    )
+    assert reply_without_answer.value.rationale == NO_NOTES
+    assert is_unknown(reply_without_answer.value.answer)
+    assert not reply_without_answer.malformed
     parsed_reply = parse_answer_with_notes(
         await write_notes_and_answer({**INPUTS, "notes": NO_NOTES, "passages": PASSAGES[2:]}, Sampler())
     )
     assert parsed_reply.value.rationale == "Joseph Haydn: Joseph Haydn was born in Rohrau."
     assert parsed_reply.value.answer == "Rohrau"
-    later = parse_answer_with_notes(
+    later_reply = parse_answer_with_notes(
         await write_notes_and_answer(
             {**INPUTS, "notes": parsed_reply.value.rationale, "passages": PASSAGES[:1]}, Sampler()
         )
     )
-    assert later == parsed_reply
+    assert later_reply == parsed_reply
 
 
 @pytest.mark.parametrize(
@@ -94,7 +96,7 @@ def test_the_first_condition_of_a_question_is_found(question: str, first_conditi
     assert next(iter(find_conditions(question)), None) == first_condition
 
 
-async def test_a_condition_is_hidden_in_the_quoted_question_and_found_again() -> None:
+async def test_the_reader_hides_a_condition_in_the_quoted_question_and_finds_it_again() -> None:
     reply = await mask_condition({"question": BIRTH_QUESTION, "answer": "Rohrau"}, Sampler())
     masked_statement = parse_masked_statement(reply, "Rohrau").value
     assert masked_statement == {
@@ -109,14 +111,14 @@ async def test_a_condition_is_hidden_in_the_quoted_question_and_found_again() ->
 @pytest.mark.parametrize(
     ("question", "answer"), [("When?", "1931"), ("1931?", "1931"), ("", ""), ('"Hidden: x"\nA?', "y")]
 )
-async def test_the_reply_that_hides_a_condition_keeps_its_contract_for_any_question(question: str, answer: str) -> None:
+async def test_the_reply_that_hides_a_condition_is_well_formed_for_any_question(question: str, answer: str) -> None:
     parsed_reply = parse_masked_statement(
         await mask_condition({"question": question, "answer": answer}, Sampler()), answer
     )
     assert not parsed_reply.malformed
 
 
-async def test_a_closed_book_answer_is_unknown() -> None:
+async def test_an_answer_from_memory_is_unknown() -> None:
     assert await RESPONDERS["answer_base_closed"]({"question": BIRTH_QUESTION, "examples": ""}, Sampler()) == "Unknown"
 
 

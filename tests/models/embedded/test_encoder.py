@@ -61,18 +61,16 @@ WORDS = [
 
 @pytest.mark.parametrize(("text", "ids"), TOKENS)
 def test_tokens_are_those_of_the_base_model(text: str, ids: list[int]) -> None:
-    assert get_encoder().tokens(text).ids == ids
+    assert get_encoder().tokenize(text).ids == ids
     assert get_encoder().count(text) == len(ids)
-    special_tokens = {
-        get_encoder().cls,
-        get_encoder().sep,
-    }  # they mark where the model's input and its parts begin and end
+    # These mark where the model's input and its parts begin and end.
+    special_tokens = {get_encoder().cls, get_encoder().sep}
     assert not special_tokens & set(ids)  # no text can contain them
 
 
 def test_offsets_point_into_the_text() -> None:
     text = "Café-au-lait\u00a0cost 3½ £, said “Zoë”…\n東京 🌕 ok"
-    pieces = [text[start:end] for start, end in get_encoder().tokens(text).offsets]
+    pieces = [text[start:end] for start, end in get_encoder().tokenize(text).offsets]
     assert "".join(pieces) == "".join(text.split())
     assert pieces[:3] == ["Café", "-", "au"]
 

@@ -35,7 +35,7 @@ def draw_texts(count: int) -> list[str]:
 
 def draw_rows(encoder: Encoder, count: int) -> tuple[list[list[int]], list[list[int]]]:
     """Token ids and segment types of rows of several lengths."""
-    rows = [[encoder.cls, *encoder.tokens(text).ids, encoder.sep] for text in draw_texts(count)]
+    rows = [[encoder.cls, *encoder.tokenize(text).ids, encoder.sep] for text in draw_texts(count)]
     return rows, [[0] * len(row) for row in rows]
 
 
@@ -109,7 +109,7 @@ async def test_an_evaluation_expects_many_questions(openai_server: OpenAIServer,
 
 def test_the_tokens_of_a_text_are_counted_the_same_each_time() -> None:
     text = "Passages\n\nthe river\n" + "the river broke it in 1931 and nobody knows why\n" * 2 + "\nAnswer:"
-    count = len(get_encoder().tokens(text).ids)
+    count = len(get_encoder().tokenize(text).ids)
     assert [get_encoder().count(text) for _ in range(3)] == [count] * 3
 
 

@@ -50,22 +50,22 @@ async def test_the_judgement_of_a_passage_does_not_depend_on_its_batch() -> None
     passages = [*PASSAGES, quay]  # the encoder reads the last two in one batch
     stored_states = get_encoder().recent_hidden_states  # cleared, so that the encoder reads the passages each time
     stored_states.clear()
-    alone = [await score_sentences(QUESTION, [passage]) for passage in passages]
+    scored_alone = [await score_sentences(QUESTION, [passage]) for passage in passages]
     stored_states.clear()
     assert await score_sentences(QUESTION, passages) == [
-        scored_sentences for scored_passages in alone for scored_sentences in scored_passages
+        scored_sentences for scored_passages in scored_alone for scored_sentences in scored_passages
     ]
     stored_states.clear()
-    at_once = await asyncio.gather(*(score_sentences(QUESTION, [passage]) for passage in passages))
-    assert list(at_once) == alone
+    scored_at_once = await asyncio.gather(*(score_sentences(QUESTION, [passage]) for passage in passages))
+    assert list(scored_at_once) == scored_alone
 
 
 def test_a_long_passage_is_judged_in_windows_and_to_its_end() -> None:
     filler = " ".join(f"The quay number {n} was repaired in the same year." for n in range(60))
-    long = Passage(id="c", title="", text=f"{filler} {PASSAGES[0]['text']}")
-    (scored_sentences,) = score_sentences_blocking(QUESTION, [long], get_encoder(), get_sentence_head())
-    best = max(scored_sentences, key=lambda item: item[2])
-    assert "Ida Brandt" in long["text"][best[0] : best[1]]
+    long_passage = Passage(id="c", title="", text=f"{filler} {PASSAGES[0]['text']}")
+    (scored_sentences,) = score_sentences_blocking(QUESTION, [long_passage], get_encoder(), get_sentence_head())
+    start, end, _ = max(scored_sentences, key=lambda scored_sentence: scored_sentence[2])
+    assert "Ida Brandt" in long_passage["text"][start:end]
     assert all(chance > 0 for _, _, chance in scored_sentences)
 
 
@@ -73,7 +73,7 @@ def test_tokens_belong_to_the_sentence_they_stand_in() -> None:
     (window,) = make_windows(get_encoder(), QUESTION, PASSAGES[:1], 256)
     token_masks = find_sentence_tokens(window, find_sentences(PASSAGES[0]["text"])).tokens
     assert token_masks.shape == (3, len(window.ids))
-    assert not token_masks[:, : window.first].any()  # the question's tokens
+    assert not token_masks[:, : window.first].any()  # the question's tokens belong to no sentence
     assert set(token_masks.sum(0).tolist()) == {0.0, 1.0}
     text = PASSAGES[0]["text"]
     second_sentence = [
@@ -82,7 +82,7 @@ def test_tokens_belong_to_the_sentence_they_stand_in() -> None:
     assert text[second_sentence[0].start : second_sentence[-1].end] == "Its ceiling was painted by Ida Brandt in 1911."
 
 
-async def test_empty_input_gives_no_scores() -> None:
+async def test_empty_input_gives_no_sentences_or_probability_0() -> None:
     assert await score_sentences(QUESTION, []) == []
     empty = Passage(id="e", title="t", text="")
     assert await score_sentences(QUESTION, [empty]) == [[]]
@@ -91,9 +91,9 @@ async def test_empty_input_gives_no_scores() -> None:
 
 
 def test_a_sentence_without_a_token_in_the_window_gets_probability_0() -> None:
-    states = np.ones((16, 384), np.float32)
+    states = np.ones((16, 384), np.float32)  # for each of 16 tokens, a state of 384 numbers
     token_masks = np.zeros((2, 16), np.float32)
-    token_masks[0, 3:9] = 1
+    token_masks[0, 3:9] = 1  # the first sentence has six tokens, the second has none
     (chances,) = get_sentence_head().compute_probabilities([states], [SentenceTokens(token_masks)])
     assert chances[0] > 0
     assert chances[1] == 0

@@ -24,32 +24,32 @@ def make_messages(count: int) -> list[HumanMessage]:
 
 
 async def test_fifty_calls_at_once_get_the_replies_of_calls_one_by_one() -> None:
-    model, sent = EmbeddedReader(), make_messages(50)
-    together = await asyncio.gather(*(model.ainvoke([prompt]) for prompt in sent))
+    model, messages = EmbeddedReader(), make_messages(50)
+    concurrent_replies = await asyncio.gather(*(model.ainvoke([message]) for message in messages))
     forget_readings()
-    alone = [(await model.ainvoke([prompt])).text for prompt in sent[:30]]  # the others repeat these
-    assert [received_reply.text for received_reply in together] == [alone[n % 30] for n in range(50)]
+    # From the 31st on, the messages repeat the first ones.
+    single_replies = [(await model.ainvoke([message])).text for message in messages[:30]]
+    assert [reply.text for reply in concurrent_replies] == [single_replies[n % 30] for n in range(50)]
 
 
 @pytest.fixture
 def gate() -> Iterator[threading.Event]:
     """An event; until it is set, the reader's worker is busy with another task."""
-    opened = threading.Event()
-    batching.WORKER.submit(opened.wait)
-    yield opened
-    opened.set()
+    event = threading.Event()
+    batching.WORKER.submit(event.wait)
+    yield event
+    event.set()
 
 
-async def run_event_loop(count: int = 50) -> int:
-    """Let the event loop run other tasks, `count` times."""
-    for _ in range(count):
+async def run_other_tasks(times: int = 50) -> None:
+    """Let the event loop run the other tasks, several times."""
+    for _ in range(times):
         await asyncio.sleep(0)
-    return count
 
 
 async def test_the_event_loop_goes_on_while_the_reader_reads(gate: threading.Event) -> None:
     reading = asyncio.create_task(batching.read_passages(BIRTH_QUESTION, PASSAGES))
-    assert await run_event_loop() == 50
+    await run_other_tasks()  # would not return if the read blocked the event loop
     assert not reading.done()
     gate.set()
     assert "Rohrau" in (await reading).reading.spans[0].text
@@ -59,9 +59,9 @@ async def test_a_cancelled_read_does_not_affect_other_reads(gate: threading.Even
     submitted_reads = [
         asyncio.create_task(batching.read_passages(BIRTH_QUESTION, [passage])) for passage in PASSAGES[:2]
     ]
-    await run_event_loop()  # both are in one batch, which waits for the worker
+    await run_other_tasks()  # both reads are now in one batch, which waits for the worker
     waiting_reads = [asyncio.create_task(batching.read_passages(BIRTH_QUESTION, PASSAGES)) for _ in range(2)]
-    await run_event_loop()  # these two wait in the batcher until that batch is done
+    await run_other_tasks()  # these two reads wait in the batcher until that batch is done
     submitted_reads[0].cancel()
     waiting_reads[0].cancel()
     gate.set()
@@ -74,20 +74,20 @@ async def test_a_cancelled_read_does_not_affect_other_reads(gate: threading.Even
 
 async def test_an_unreadable_passage_does_not_affect_other_reads() -> None:
     broken_passage: Any = {"id": "x", "title": ""}
-    good, bad = await asyncio.gather(
+    good_result, error = await asyncio.gather(
         batching.read_passages(BIRTH_QUESTION, PASSAGES),
         batching.read_passages(BIRTH_QUESTION, [broken_passage]),
         return_exceptions=True,
     )
-    assert isinstance(bad, KeyError)
-    assert isinstance(good, batching.JobResult)
-    assert "Rohrau" in good.reading.spans[0].text
+    assert isinstance(error, KeyError)
+    assert isinstance(good_result, batching.JobResult)
+    assert "Rohrau" in good_result.reading.spans[0].text
 
 
 async def test_concurrent_reads_do_not_change_a_reading() -> None:
-    alone = await batching.read_passages(BIRTH_QUESTION, PASSAGES)
+    single_result = await batching.read_passages(BIRTH_QUESTION, PASSAGES)
     forget_readings()
-    readings = await asyncio.gather(
+    concurrent_results = await asyncio.gather(
         *(batching.read_passages(q, PASSAGES) for q in ("Who died?", BIRTH_QUESTION, "What is tea?", BIRTH_QUESTION))
     )
-    assert readings[1].reading == readings[3].reading == alone.reading
+    assert concurrent_results[1].reading == concurrent_results[3].reading == single_result.reading

@@ -68,9 +68,9 @@ def test_windows_hold_all_tokens_in_order(
         ids, tokens = encode_passage(get_encoder(), number, passage)
         text_tokens = {token for token in tokens if token}
         assert text_tokens == {token for token in tokens_in_windows if token.passage == number}
-        assert len(text_tokens) == len(get_encoder().tokens(passage["text"]).ids)
+        assert len(text_tokens) == len(get_encoder().tokenize(passage["text"]).ids)
         assert len(ids) - len(text_tokens) == len(
-            get_encoder().tokens(passage["title"] + ": " if passage["title"] else "").ids
+            get_encoder().tokenize(passage["title"] + ": " if passage["title"] else "").ids
         )
     if not all(passage["text"] for passage in passages):
         return  # below, a window's passages are read off its text tokens: a passage without text has none

@@ -22,10 +22,10 @@ async def test_every_method_that_reads_all_passages_answers_a_comparison_questio
     [("Are Ada Korn and Per Lund from the same country?", "yes"), ("Is Ada Korn older than Per Lund?", "no")],
 )
 async def test_a_yes_no_question_is_answered_by_comparing_values(question: str, expected: str) -> None:
-    short = await answer(question, "concat", Context(), given=PASSAGES)
-    assert short["answer"].lower() == expected
-    verdict = await answer(question, "direct", Context(answer_type="yes_no"), given=PASSAGES)
-    assert verdict["answer"].lower() == expected
+    result = await answer(question, "concat", Context(), given=PASSAGES)
+    assert result["answer"].lower() == expected
+    yes_no_result = await answer(question, "direct", Context(answer_type="yes_no"), given=PASSAGES)
+    assert yes_no_result["answer"].lower() == expected
 
 
 async def test_questions_that_compare_nothing_are_answered_from_the_text() -> None:

@@ -14,7 +14,7 @@ HISTORY = "User: Who designed the Eiffel Tower?\nAssistant: Gustave Eiffel"
 
 
 @pytest.mark.parametrize(
-    ("question", "expected"),
+    ("question", "expected_reply"),
     [
         ("How tall is it?", "How tall is it? (Gustave Eiffel, Eiffel Tower)"),
         ("Where was he born?", "Where was he born? (Gustave Eiffel, Eiffel Tower)"),
@@ -24,8 +24,8 @@ HISTORY = "User: Who designed the Eiffel Tower?\nAssistant: Gustave Eiffel"
         ("which river flows through central london", "which river flows through central london"),
     ],
 )
-async def test_names_are_added_to_a_question_that_refers_back(question: str, expected: str) -> None:
-    assert await stand_alone({"history": HISTORY, "question": question}, Sampler()) == expected
+async def test_names_are_added_to_a_question_that_refers_back(question: str, expected_reply: str) -> None:
+    assert await stand_alone({"history": HISTORY, "question": question}, Sampler()) == expected_reply
 
 
 async def test_only_names_of_the_last_turns_count() -> None:
@@ -34,21 +34,21 @@ async def test_only_names_of_the_last_turns_count() -> None:
 
 
 @given(st.text(min_size=1).filter(str.strip), st.text(), st.text())
-async def test_the_rewritten_question_keeps_its_contract(
+async def test_the_reply_begins_with_the_question_and_can_be_parsed(
     question: str, earlier_question: str, earlier_answer: str
 ) -> None:
-    line = " ".join(question.split())
+    question_in_one_line = " ".join(question.split())
     reply = await stand_alone(
         {"history": f"User: {earlier_question}\nAssistant: {earlier_answer}", "question": question}, Sampler()
     )
-    assert reply.startswith(line)
+    assert reply.startswith(question_in_one_line)
     assert parse_stand_alone_question(reply, question).value
 
 
 @pytest.mark.usefixtures("sample_vectors")
-async def test_the_sample_answers_a_follow_up_offline() -> None:
-    exchanges = [
+async def test_a_follow_up_about_the_sample_collection_is_answered_offline() -> None:
+    history = [
         {"role": "user", "content": "Who designed the Eiffel Tower?"},
         {"role": "assistant", "content": "Gustave Eiffel"},
     ]
-    assert (await answer("How tall is it?", context=Context(), history=exchanges))["answer"] == "330 metres"
+    assert (await answer("How tall is it?", context=Context(), history=history))["answer"] == "330 metres"

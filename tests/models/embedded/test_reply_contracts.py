@@ -1,4 +1,4 @@
-"""Every reply of the embedded reader keeps the contract of its prompt."""
+"""Every reply of the embedded reader keeps its contract: it has the form that its prompt asks for."""
 
 from typing import Any
 

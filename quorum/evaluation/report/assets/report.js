@@ -209,7 +209,7 @@
     const node = makeFolded(answer.passages.length + " passages" + (evidenceOf.size ? ", " + evidenceOf.size + claim : ""));
     answer.passages.forEach((passageNumber, rank) => {
       const [id, title, text, where] = passages[passageNumber], part = makeElement("div", "passage"), evidence = evidenceOf.get(id), body = makeElement("p");
-      appendChildren(part, makeElement("b", "", rank + 1 + ". " + (title || id)), makeElement("small", "", (where || id) + (voters.has(id) ? " · voted for it, does not contain it" : "")), body);
+      appendChildren(part, makeElement("b", "", rank + 1 + ". " + (title || id)), makeElement("small", "", (where || id) + (voters.has(id) ? " · voted for the answer, does not contain it" : "")), body);
       if (evidence && evidence.start !== null && evidence.end !== null) {
         const characters = [...text]; // spans count Unicode characters, not UTF-16 units
         appendChildren(body, characters.slice(0, evidence.start).join(""), makeElement("mark", "", characters.slice(evidence.start, evidence.end).join("")), characters.slice(evidence.end).join(""));
