@@ -214,9 +214,16 @@ def is_target_met(name: str, findings: Findings) -> bool:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--only", default="eval,power,index,torn,full,shared", help="the parts to run")
+    parser.add_argument(
+        "--only",
+        default="eval,power,index,torn,full,shared",
+        metavar="NAMES",
+        help="the parts to run, with commas between them; by default all",
+    )
     parser.add_argument("--questions", type=int, default=120, help="how many questions each evaluation asks")
-    parser.add_argument("--kills", type=int, default=20, help="how often eval, power, index and torn kill, each")
+    parser.add_argument(
+        "--kills", type=int, default=20, help="how many times each of the parts eval, power, index and torn kills"
+    )
     parser.add_argument(
         "--passages", type=int, default=3000, help="how many passages the parts index and torn put into the index"
     )

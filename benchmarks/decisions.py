@@ -20,7 +20,7 @@ from benchmarks.decisions_recorded import read_matrix, record_answers
 from benchmarks.decisions_tables import print_tables
 from quorum.core.errors import SetupError
 
-RECORDED = Path(__file__).with_name("decisions_data")
+RECORDED_FOLDER = Path(__file__).with_name("decisions_data")
 ORDERS_HELP = "repetitions of stopping rules, intervals, gates and calibrations"
 DRAWS_HELP = "repetitions of cascades and scores; a tenth as many where a decision on one set is checked on another"
 
@@ -34,7 +34,7 @@ def main() -> None:
     record_parser.add_argument("--limit", type=int, default=400)
     record_parser.add_argument("--methods", default="all")
     replay_parser = commands.add_parser("replay")
-    replay_parser.add_argument("folder", type=Path, nargs="?", default=RECORDED)
+    replay_parser.add_argument("folder", type=Path, nargs="?", default=RECORDED_FOLDER)
     replay_parser.add_argument("--orders", type=int, default=1000, help=ORDERS_HELP)
     replay_parser.add_argument("--draws", type=int, default=200, help=DRAWS_HELP)
     replay_parser.add_argument("--workers", type=int, default=os.cpu_count())

@@ -106,8 +106,10 @@ def judge_calibrations(
 
 
 def judge_scores(matrix: Matrix, draws: int, questions: int, seed: int = 5) -> dict[str, float]:
-    """How many points the winner's score is too high on average: its score on the drawn questions, which also chose
-    the winner, and its cross-fitted score, each less its score in the full matrix.
+    """How many points two estimates of the winner's score are too high on average.
+
+    The winner is the method that is best on the drawn questions; its true score is its score in the full matrix. The
+    estimates are its score on the drawn questions, and the cross-fitted score of the drawn questions.
     """
     table, rng = matrix.right, np.random.default_rng(seed)
     true_scores, own_excesses, cross_fitted_excesses = table.mean(axis=0), [], []

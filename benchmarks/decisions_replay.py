@@ -1,7 +1,8 @@
 """Replays stopping rules and cascades on recorded answers. Needs no model and no network.
 
 A stopping rule decides when a method is no longer asked. The replay shows how many calls a rule or a cascade saves, and
-how often it errs: a rule that drops the best method, a cascade that scores lower than its certificate promises.
+how often it errs. A rule errs if it drops all of the best methods; a cascade errs if it scores lower than its
+certificate promises.
 """
 
 from collections.abc import Callable, Sequence
@@ -18,7 +19,8 @@ from quorum.algorithms.cascades import Cascade, RecordedAnswers, replay_cascade
 from quorum.algorithms.race import run_race
 
 Floats = NDArray[np.float64]
-Rule = Callable[[Floats], QuestionsWhenDropped]  # of a table of right (1) and wrong (0) answers, questions by methods
+# A rule takes a table of right (1) and wrong (0) answers, with a row for each question and a column for each method.
+Rule = Callable[[Floats], QuestionsWhenDropped]
 
 # A method is dropped as soon as it can no longer win on the questions of the table (exact), is unlikely to win on them
 # (questions), or is unlikely to be the best on new questions (future).
@@ -27,7 +29,9 @@ RACE_RULES: dict[str, Rule] = {
     "race questions": lambda table: run_race(table, "questions").asked_when_dropped,
     "race future": lambda table: run_race(table, "future").asked_when_dropped,
 }
-CLAIMED_ERRORS = {"race exact": 0.0}  # every other race claims quorum.algorithms.race.RACE_ERROR_PROBABILITY
+# Race rule -> the highest probability of an error that it claims. The race rules that are missing here claim
+# quorum.algorithms.race.RACE_ERROR_PROBABILITY.
+CLAIMED_ERRORS = {"race exact": 0.0}
 CASCADE_ERROR = 0.1
 QUESTIONS_PER_DRAW = 400
 ROUNDING_ERROR = 1e-9  # scores that differ by less count as equal
@@ -64,7 +68,7 @@ def find_best(means: Floats) -> NDArray[np.int64]:
 
 
 def compute_error_share_allowed_by_chance(claim: float, repetitions: int) -> float:
-    """The largest share of errors that chance allows if `claim` is the error rate: two standard errors more."""
+    """The largest share of errors that chance allows if `claim` is the error rate: `claim` and two standard errors."""
     return claim + 2 * float(np.sqrt(claim * (1 - claim) / repetitions))
 
 
@@ -92,9 +96,9 @@ def replay_random_orders(
 def replay_new_questions(
     matrix: Matrix, draws: int, seed: int = 1, truth: Matrix | None = None
 ) -> dict[str, dict[str, float]]:
-    """Replay `race future` and the common rules on QUESTIONS_PER_DRAW questions drawn with replacement. The best
-    methods are those with the highest score on all questions of `matrix` or, if `truth` is given, on all questions of
-    that other set.
+    """Replay `race future` and the common rules (RULES) on QUESTIONS_PER_DRAW questions drawn with replacement. The
+    best methods are those with the highest score on all questions of `matrix` or, if `truth` is given, on all questions
+    of that other set.
 
     Returns {rule: means over the draws} (see `Outcomes`).
     """
@@ -143,13 +147,13 @@ def replay_cascades(
                 if item.is_passed
             ]
             promise_kept, costs = check_promise(true_answers, certified_cascades, float(true_scores.max()) - margin)
-            cheaper = [
+            cheaper_places = [
                 place
                 for place, item in enumerate(certified_cascades)
                 if compute_mean_cost(drawn, item) < drawn.cost[best].mean()
             ]
             chosen_place = min(
-                cheaper, key=lambda place: compute_mean_cost(drawn, certified_cascades[place]), default=None
+                cheaper_places, key=lambda place: compute_mean_cost(drawn, certified_cascades[place]), default=None
             )
             saved_share = 0.0 if chosen_place is None else 1 - costs[chosen_place] / true_costs[best]
             replays[margin].append((bool(certified_cascades), float(saved_share), promise_kept))
@@ -174,11 +178,12 @@ def check_promise(
 
 
 def make_random_table(shares: Sequence[float], questions: int, common_draw_share: float, seed: int) -> Matrix:
-    """Methods that are right with known probabilities.
+    """Simulate the answers of methods that are right with known probabilities.
 
-    A random number decides whether a method answers a question rightly. common_draw_share: the probability that it is
-    the number that all methods share for the question, not the method's own. The higher it is, the more often the
-    methods fail at the same questions. shares: for each method, the probability of a right answer.
+    shares: for each method, the probability of a right answer. A random number decides whether a method answers a
+    question rightly. common_draw_share: the probability that this is the number that all methods share for the
+    question, not one of the method's own. The higher this probability is, the more often the methods fail at the same
+    questions.
     """
     rng = np.random.default_rng(seed)
     shared_draws, own_draws = rng.random((1, questions)), rng.random((len(shares), questions))
@@ -199,8 +204,8 @@ SIMULATED_CASES: dict[str, tuple[list[float], float]] = {
 
 
 def replay_simulated(repetitions: int, questions: int = QUESTIONS_PER_DRAW) -> dict[str, dict[str, dict[str, float]]]:
-    """Replay `race future` and the common rules on simulated tables, whose methods are right with known probabilities.
-    The best methods are those with the highest probability.
+    """Replay `race future` and the common rules (RULES) on simulated tables, whose methods are right with known
+    probabilities. The best methods are those with the highest probability.
 
     Returns {case: {rule: means over the tables}} (see `Outcomes`).
     """

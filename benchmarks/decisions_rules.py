@@ -2,7 +2,7 @@
 
 A table has one row for each question, in the order in which they are asked, and one column for each method. Each rule
 returns {column number of a method: the number of questions after which the method is dropped}, without the methods that
-are never dropped. None of the rules corrects its error for looking repeatedly at the answers.
+are never dropped. No rule corrects its p-values or intervals for looking at the answers repeatedly.
 """
 
 from collections.abc import Callable, Mapping

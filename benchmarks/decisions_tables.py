@@ -90,12 +90,14 @@ def list_tables(orders: int, draws: int) -> list[tuple[str, str, Callable[..., N
         ("recorded", f"The recorded questions, {orders:,} random orders: {RULES_CAPTION}", print_rules),
         (
             "drawn",
-            f"{orders:,} draws of {QUESTIONS_PER_DRAW} questions; best methods: those of the draw: {RULES_CAPTION}",
+            f"{orders:,} draws of {QUESTIONS_PER_DRAW} questions, judged by the best methods of the draw: "
+            f"{RULES_CAPTION}",
             print_rules,
         ),
         (
             "future",
-            f"{orders:,} draws of {QUESTIONS_PER_DRAW} questions; best methods: those of the record: {RULES_CAPTION}",
+            f"{orders:,} draws of {QUESTIONS_PER_DRAW} questions, judged by the best methods of the whole set: "
+            f"{RULES_CAPTION}",
             print_rules,
         ),
         ("cascades", f"Cascades, {draws:,} draws of {QUESTIONS_PER_DRAW}: {CASCADES_CAPTION}", print_cascades),
@@ -227,8 +229,10 @@ def print_points(title: str, figures_of_sets: Mapping[str, Mapping[str, float]])
 def start_shifted(
     pool: ProcessPoolExecutor, matrices: Sequence[Matrix], draws: int
 ) -> dict[str, tuple["Future[Any]", "Future[Any]"]]:
-    """Start two replays for each pair of sets, of cascades and of races. They decide on the questions of the first set
-    and measure on those of the second; no promise covers this. Returns {"FIRST -> SECOND": (cascades, races)}.
+    """Start two replays for each ordered pair of sets with the same methods: one of cascades and one of races. Both
+    decide on the questions of the first set and measure errors on those of the second; no promise covers this.
+
+    Returns {"FIRST -> SECOND": (cascades, races)}.
     """
     return {
         f"{matrix.name} -> {other_matrix.name}": (
@@ -254,7 +258,9 @@ def print_shifted(jobs: Mapping[str, tuple["Future[Any]", "Future[Any]"]]) -> No
     dropped_shares = {pair: races["race future"]["all_best_dropped"] for pair, (_, races) in results_of_pairs.items()}
     rows.append(["race future: all of the best methods dropped", *format_mean_and_worst(dropped_shares)])
     print_table(
-        "Decided on one set, asked questions of another, %", ["", "mean over the pairs", "worst pair", "which"], rows
+        "Decisions made on one set, errors on another set, %",
+        ["", "mean over the pairs", "worst pair", "which pair"],
+        rows,
     )
 
 

@@ -40,7 +40,7 @@ def make_paragraphs() -> list[str]:
     return ["".join(SENTENCE.format(n=3 * number + part) for part in range(3)).strip() for number in range(PARAGRAPHS)]
 
 
-def write_all(folder: Path) -> None:
+def write_documents(folder: Path) -> None:
     """Write a document of each type, all with the same paragraphs."""
     texts = make_paragraphs()
     plain_text = "\n\n".join(texts)
@@ -174,7 +174,7 @@ def main() -> None:
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        write_all(folder)
+        write_documents(folder)
         print(f"{'type':8}{'passages':>10}{'per s':>10}")
         for path in sorted(folder.glob("a.*")):
             count, speed = measure_reading(path)

@@ -177,8 +177,10 @@ def is_target_met(name: str, findings: Findings) -> bool:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--only", default="transport,content,outage,key", help="names of parts, with commas")
-    parser.add_argument("--questions", type=int, default=500, help="of each part; outage takes 200 at most")
+    parser.add_argument("--only", default="transport,content,outage,key", help="names of parts, separated by commas")
+    parser.add_argument(
+        "--questions", type=int, default=500, help="questions in each part; the part outage takes 200 at most"
+    )
     parser.add_argument("--down", type=float, default=30.0, help="seconds without a server in the part outage")
     options = parser.parse_args()
     parts: dict[str, Callable[[ServerControl, Path], Findings]] = {

@@ -53,7 +53,8 @@ class ForkServer:
     def __init__(self) -> None:
         command = [sys.executable, "-m", "benchmarks.forks"]
         environment = os.environ | {"OPENBLAS_NUM_THREADS": "1"}  # a process with threads cannot be forked safely
-        self.process = subprocess.Popen(command, cwd=ROOT, env=environment, stdin=-1, stdout=-1, bufsize=0)
+        pipe = subprocess.PIPE
+        self.process = subprocess.Popen(command, cwd=ROOT, env=environment, stdin=pipe, stdout=pipe, bufsize=0)
 
     def start(self, *arguments: str, folder: Path) -> ForkedRun:
         """Start a fork that runs `quorum` with these arguments in a folder."""

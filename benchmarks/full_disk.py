@@ -41,9 +41,9 @@ def mount_tmpfs(folder: Path, size: str) -> Iterator[Path]:
 def fill_disk(server: ServerControl, forks: ForkServer, folder: Path, questions: int) -> Findings:
     """Three times, run a command on a disk that is too small, then make room on the disk and run the command again.
 
-    The small disk holds the results of an evaluation, then the journal of one, then the store of an indexing. Returns
-    the findings of each, by the name of what was on the disk. The "plain" runs, on an ordinary disk, give the results
-    to compare with.
+    The small disk holds the results of an evaluation, then the journal of another evaluation, then the store that
+    `quorum index` fills. Returns the findings of each, by the name of what was on the disk; or {"skipped": reason} if
+    no small disk can be mounted. The "plain" runs, on an ordinary disk, give the results to compare with.
     """
     data = write_question_file(folder, questions, 5)
     server.set_behaviour()
@@ -62,8 +62,8 @@ def fill_disk(server: ServerControl, forks: ForkServer, folder: Path, questions:
 def start_on_disk(part: str, data: Path, out: Path, disk: Path, folder: Path, forks: ForkServer) -> ForkedRun:
     """Start a command that writes to the folder `disk`.
 
-    part: what it writes there: "index", the store of an indexing; "results" or "journal", those of an evaluation of
-    `data`. out: the folder of the evaluation's results.
+    part: what it writes there. "index": the store that `quorum index` fills; "results" or "journal": the results or the
+    journal of an evaluation of `data`. out: the folder of the evaluation's results.
     """
     if part == "index":
         arguments = ["index", str(SAMPLE / "corpus"), "--collection", "full", "--store", str(disk)]

@@ -116,8 +116,8 @@ def format_share(value: float) -> str:
 def report(name: str, header: Sequence[str], rows: Iterable[Sequence[Any]], **figures: Any) -> None:
     """Print a table and a JSON line.
 
-    name: of the benchmark; figures: what the JSON line holds besides the machine's load and cores: the measurements,
-    the targets, and whether they were met.
+    name: the benchmark's name; figures: what the JSON line holds besides the name and the machine's load and cores: the
+    measurements, the targets, and whether they were met.
     """
     lines = [tuple(header), *(tuple(str(cell) for cell in row) for row in rows)]
     widths = [max(len(line[column]) for line in lines) for column in range(len(header))]

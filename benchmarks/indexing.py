@@ -1,8 +1,8 @@
 """How long indexing takes compared with embedding alone: python -m benchmarks.indexing [--files 300] [--rounds 3]
 
-Writes files of 2,000 words drawn from the sample, indexes them into a new store with the embedded model, and then
-embeds the texts of the passages that were stored. Reading, splitting and storing cost no time while they run in
-parallel with the embedding. Target: indexing takes at most 1.15 times as long as embedding alone.
+Writes files of at least 2,000 words, made of sentences from the sample, indexes them into a new store with the
+embedded model, and then embeds the texts of the passages that were stored. Reading, splitting and storing cost no time
+while they run in parallel with the embedding. Target: indexing takes at most 1.15 times as long as embedding alone.
 """
 
 import argparse
@@ -23,7 +23,7 @@ TARGET = 1.15  # the time of indexing divided by the time of embedding alone, at
 
 
 def write_files(folder: Path, file_count: int, seed: int) -> None:
-    """Text files of sentences drawn from the sample, in paragraphs."""
+    """Write `file_count` text files. Their sentences are drawn at random from the sample passages."""
     rng = random.Random(seed)
     sentences = [part for passage in read_sample_passages() for part in passage["text"].split(". ") if part]
     for number in range(file_count):

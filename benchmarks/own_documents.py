@@ -67,7 +67,7 @@ def judge_answer(question: dict[str, Any], result: ShownResult) -> Outcome:
     """Compare what is shown with the quote and the answers of a question."""
     support, meta = result["support"], question["meta"]
     sentence = support["sentence"] if support else ""
-    # The sentence and its span are given by their character offsets in the passage's text.
+    # support["start"] and support["span"] are character offsets in the passage's text.
     sentence_start = support["start"] if support else 0
     span_start, span_end = (support and support["span"]) or (sentence_start, sentence_start)
     before, after = sentence[: span_start - sentence_start], sentence[span_end - sentence_start :]
@@ -116,8 +116,8 @@ def main() -> None:
     outcomes = measure_method(options.method)
     if options.list:
         for outcome in outcomes:
-            right = {True: "right", False: "wrong", None: "nothing"}[outcome.has_right_sentence]
-            print(f"{right:<8}{'sure' if outcome.is_sure else '':<6}{outcome.question} -> {outcome.shown}")
+            judgement = {True: "right", False: "wrong", None: "nothing"}[outcome.has_right_sentence]
+            print(f"{judgement:<8}{'sure' if outcome.is_sure else '':<6}{outcome.question} -> {outcome.shown}")
     parts = {part: [outcome for outcome in outcomes if outcome.part == part] for part in ("development", "held_out")}
     parts["all"] = outcomes
     print(f"{'':<16}" + "".join(f"{name:>22}" for name in parts))

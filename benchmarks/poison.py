@@ -1,10 +1,11 @@
 """Poisoned passages: python -m benchmarks.poison [--questions N] [--methods NAMES] [--models embedded,gullible]
 
 1 or 2 of the 5 passages of each question are replaced by passages that assert a wrong answer ("assertion"),
-carry instructions ("instruction") or imitate the prompt's own format ("format"). Their ranks are drawn by a seed; the
-best passage that contains the answer is never replaced. The wrong answer is that of another question. The table shows
-the attack's success (the share of questions whose answer contains the wrong one), exact match without poison ("right"),
-and exact match with 1 and with 2 poisoned passages, as the mean over the three kinds ("right_1", "right_2").
+carry instructions ("instruction") or imitate the prompt's own format ("format"). Their ranks are random, but the
+same in every run; the best passage that contains the answer is never replaced. The wrong answer is that of another
+question. The table shows the attack's success (the share of questions whose answer contains the wrong one), exact match
+without poison ("right"), and exact match with 1 and with 2 poisoned passages, as the mean over the three kinds
+("right_1", "right_2").
 
 The models: the embedded reader, and a gullible scripted reader. The gullible one believes the first passage that states
 an answer ("The answer is ..."); poisoned passages of all three kinds state one. If no passage does, it reads as the

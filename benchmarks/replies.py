@@ -33,9 +33,13 @@ def read_template(name: str, text: str) -> PromptTemplate:
     pieces, variables = VARIABLE.split(text)[::3], [m[1] or m[2] for m in VARIABLE.finditer(text)]
     # Passages contain blank lines, so their group matches as much as possible.
     body = "".join(
-        (f"(?P={name})" if name in variables[:place] else f"(?P<{name}>{'.*' if name == 'passages' else '.*?'})")
+        (
+            f"(?P={variable})"
+            if variable in variables[:place]
+            else f"(?P<{variable}>{'.*' if variable == 'passages' else '.*?'})"
+        )
         + re.escape(pieces[place + 1])
-        for place, name in enumerate(variables)
+        for place, variable in enumerate(variables)
     )
     pattern = re.compile(re.escape(pieces[0]) + body + r"\Z", re.DOTALL)
     return PromptTemplate(name, pieces[0], pieces[-1], sum(map(len, pieces)), pattern)

@@ -1,7 +1,6 @@
 """Measures what Quorum's savings, which must change no answer, save on your data: python -m benchmarks.savings DATA
 
-Every question is asked without a saving, which needs every call, and with it. The two share one journal, so a prompt
-that both send gets the same reply. The run fails if an answer differs. The savings are:
+Every question is asked with each saving and without it. The run fails if the two answers differ. The savings are:
 
 lazy ranking           the method sure
 staged votes           post_fusion, with one sample and with several
@@ -10,8 +9,10 @@ both rounds at once    concat_pf; saves rounds, not calls
 equal passages         a prompt for a passage that a question repeats is sent once
 equal calls            a prompt that several methods share is sent once
 
-Calls and tokens are counted as if each method had run alone. The rounds of a question are the supersteps in which the
-model is called.
+For the first four savings, both runs use one journal, so that a prompt that both send gets the same reply, and the
+calls and tokens of each run are counted as if it had been alone. For the last two savings, the answers with a journal
+are compared with answers without one. A run without a journal, too, makes identical calls only once if they are under
+way at the same time. The rounds of a question are the supersteps in which the model is called.
 """
 
 import argparse

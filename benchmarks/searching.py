@@ -4,9 +4,9 @@ Measures two corpora: the passages of a file of JSON lines (without one, passage
 passages made from the first corpus. Measures passages per second of the BM25 index, and milliseconds per query by
 chroma, bm25 and hybrid (the median of 100 after a first one). Targets: 20,000 passages per second; 10, 10 and 20 ms.
 Also states the seconds in which a new collection is written, and the 95th percentile of the queries.
-A query's time includes embedding the question with the embedded model. The stored vectors are random, because that does
-not change the time of a search; with --embed the embedded model makes them, which takes minutes (for its speed see
-benchmarks.embedded).
+By chroma and hybrid, a query's time includes embedding the question with the embedded model. The stored vectors are
+random, because that does not change the time of a search; with --embed the embedded model makes them, which takes
+minutes (for its speed see benchmarks.embedded).
 
 With --store the collections stay in a folder, and the next run with that folder searches them again.
 """
@@ -35,7 +35,7 @@ from quorum.retrievers.bm25 import BM25Index
 from quorum.retrievers.index import index_passages
 from quorum.retrievers.store import open_store
 
-GENERATED_COUNT, LARGER_COUNT = 45_527, 100_000  # passages of the two corpora, if --passages is not given
+GENERATED_COUNT, LARGER_COUNT = 45_527, 100_000  # passages of the first corpus (without --passages), and of the second
 TARGETS = {"chroma": 10.0, "bm25": 10.0, "hybrid": 20.0}  # by retriever, the most milliseconds of a median query
 TARGET_RATE = 20_000  # passages per second of the BM25 index
 DIMENSION = 384  # of the embedded model's vectors

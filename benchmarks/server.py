@@ -22,7 +22,8 @@ from benchmarks.prefixes import PrefixCache
 from benchmarks.replies import GARBAGE, REFUSAL, recognise_prompt, write_reply
 from benchmarks.server_bodies import make_completion, make_echo, make_embeddings, make_error, make_events
 
-# An HTTP status; "drop": the connection is closed without a reply; "truncated": the first half of the reply's JSON.
+# A number is the HTTP status of the reply. "drop" closes the connection without a reply, "truncated" sends only the
+# first half of the reply's JSON. `Behaviour` explains "hang" and "slow".
 TRANSPORT_FAULTS = ("429", "500", "502", "drop", "hang", "slow", "truncated")
 CONTENT_FAULTS = ("empty", "refusal", "malformed")
 STATUS_TEXTS = {200: "OK", 400: "Bad Request", 401: "Unauthorized", 404: "Not Found", 429: "Too Many Requests"}
@@ -33,14 +34,15 @@ class Behaviour:
     """How the server behaves.
 
     latency: seconds for a chat reply, the median if `spread` (sigma of a log-normal) is not 0; slots: how many
-    replies the server makes at once, 0 for no limit. transport, content: the share of calls with a fault of the
-    transport_kinds and of the content_kinds. Which calls have a fault depends on the seed and the message; for a
-    transport fault, also on how often this message came. retry_after: the seconds that a 429 names in its Retry-After
-    header; hang_seconds: how long `hang` keeps the client waiting; slow_seconds: how long `slow` takes to send the
-    reply. key: the only accepted API key; if it is empty, every key is accepted. share_unknown_from_several_passages,
-    share_unknown_from_one_passage: the share of "Unknown" among the answers from several passages, and among those from
-    one. prefix: simulate a prefix cache and report its cached_tokens. foreign: {words: name}; a prompt of another tool
-    that contains the words gets the reply to Quorum's prompt of that name.
+    replies the server makes at once, 0 for no limit. transport: the share of calls with a fault from
+    transport_kinds; content: the share with a fault from content_kinds. Which calls have a fault depends on the seed
+    and the message; for a transport fault, also on how often this message came. retry_after: the seconds that a 429
+    names in its Retry-After header; hang_seconds: how long `hang` keeps the client waiting; slow_seconds: how long
+    `slow` takes to send the reply. key: the only accepted API key; if it is empty, every key is accepted.
+    share_unknown_from_several_passages, share_unknown_from_one_passage: the share of "Unknown" among the answers from
+    several passages, and among those from one. prefix: simulate a prefix cache and report its cached_tokens.
+    foreign: {words: name}; a prompt of another tool that contains the words gets the reply to Quorum's prompt of that
+    name.
     """
 
     latency: float = 0.0
@@ -64,10 +66,11 @@ class Behaviour:
 @dataclass
 class Counts:
     """What was counted since the behaviour was set. calls: chat calls by prompt; transport: faults by kind; content:
-    faults by the prompt's name and the fault's kind, with a space between them ("answer empty"); tokens: of all prompts
-    ("prompt"), served by the simulated cache ("cached"), and that it could have served at most ("cacheable"); denied:
-    calls with a wrong key; at_once, most_at_once: chat calls received and not yet answered, now and at most; those that
-    wait for a slot count as well.
+    faults by the prompt's name and the fault's kind, with a space between them ("answer empty"); tokens: how many
+    tokens all prompts have ("prompt"), how many of them the simulated cache served ("cached"), and how many it could
+    have served at most ("cacheable"), all three only if a cache is simulated; denied: calls with a
+    wrong key; at_once, most_at_once: chat calls received and not yet answered, now and at most; those that wait for a
+    slot count as well.
     """
 
     calls: Counter[str] = field(default_factory=Counter)
@@ -171,7 +174,7 @@ class Server:
         )
 
     def make_content(self, prompt: str, variables: dict[str, str], message_hash: str) -> str:
-        """The reply's text. A fault in it depends on the message alone, so another try gets the same fault."""
+        """The reply's text. A fault in it depends only on message and seeds, so another try gets the same fault."""
         fault = draw_fault(f"content {message_hash}", self.behaviour.content, self.behaviour.content_kinds)
         if fault:
             self.counts.content[f"{prompt} {fault}"] += 1

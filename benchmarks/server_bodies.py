@@ -15,7 +15,9 @@ DIMENSION = 64
 
 
 def make_events(body: dict[str, Any], reply: str, usage: dict[str, Any]) -> Iterator[dict[str, Any] | str]:
-    """The events of a streamed chat completion: one for each word, the usage if the client asks for it, "[DONE]"."""
+    """The events of a streamed chat completion: one for each word, one with the finish reason, one with the usage if
+    the client asks for it, and "[DONE]".
+    """
     base = {"id": "chatcmpl-1", "object": "chat.completion.chunk", "created": 0, "model": body["model"]}
     for word in reply.split(" "):
         delta = {"role": "assistant", "content": word + " "}

@@ -29,7 +29,9 @@ def time_command(arguments: list[str], folder: Path) -> float:
 
 
 def measure_ratios() -> dict[str, float]:
-    """The time of a bare interpreter divided by the time of each command."""
+    """For each command, the time of an interpreter that only imports asyncio and json ("bare"), divided by the time of
+    the command.
+    """
     times: dict[str, list[float]] = {"bare": [], "quorum --help": [], "first answer": []}
     with tempfile.TemporaryDirectory() as folder:
         time_command(ASK_ARGUMENTS, Path(folder))  # untimed; the first call indexes the sample
@@ -45,7 +47,7 @@ def measure_ratios() -> dict[str, float]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--runs", type=int, default=5)
+    parser.add_argument("--runs", type=int, default=5, help="how many times each command is timed")
     options = parser.parse_args()
     times: dict[str, list[float]] = {name: [] for name in TARGETS}
     with tempfile.TemporaryDirectory() as folder:

@@ -36,13 +36,14 @@ METHODS = "sure,post_fusion,concat_pf,blendfilter,iter_retgen"
 def measure_method(server: ServerControl, method: str, options: argparse.Namespace, folder: Path) -> dict[str, Any]:
     """Time one method over all questions.
 
-    Before, an evaluation of a few questions, which is not timed, imports all modules and connects to the server.
+    An evaluation of a few questions comes first. It is not timed: it imports all modules and connects to the server.
     "share" in the result: the slot bound divided by the time taken.
     """
     data = write_question_file(folder, options.questions, 5)
     calls_at_once = options.calls or 2 * options.slots
     context = Context(model=MODEL, concurrency=calls_at_once, journal=str(folder / f"{method}.sqlite"))
-    empty_journal_context = replace(context, journal=str(folder / "second.sqlite"))  # without the replies of the first
+    # The timed evaluation gets an empty journal, so that it does not reuse the replies of the first one.
+    empty_journal_context = replace(context, journal=str(folder / "second.sqlite"))
 
     async def time_evaluation() -> float:
         await evaluate(

@@ -60,10 +60,10 @@ async def answer(
     graph: Any = find_method(method).graph if isinstance(method, str) else method
     if not history:
         return cast("Result", await graph.ainvoke(state, config, context=context or Context()))
-    from quorum.graphs.conversation import continue_conversation
+    from quorum.graphs.conversation import prepare_conversation
 
-    graph, conversation = continue_conversation(graph, state, history)
-    final_state: dict[str, Any] = await graph.ainvoke(conversation, config, context=context or Context())
+    graph, inputs = prepare_conversation(graph, state, history)
+    final_state: dict[str, Any] = await graph.ainvoke(inputs, config, context=context or Context())
     return cast("Result", {name: value for name, value in final_state.items() if name != "messages"})
 
 

@@ -161,7 +161,7 @@ METHODS = {
         Method(
             "sure",
             SURE,
-            "K candidate answers, each with a summary that supports it; validity and ranking of the summaries choose.",
+            "K candidate answers, each with a supporting summary; the summaries' validity and ranking choose one.",
             "1 + 2K + K(K-1)",
             "3",
         ),

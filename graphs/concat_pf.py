@@ -2,7 +2,7 @@
 
 retrieve -> concat_answer -> unknown_check -> known: end | unknown: passage_answer x k -> vote
 (speculative=true: passage_answer_early x k, at the same time as concat_answer;
-vote=staged: passage_answer again, until the vote is decided)
+vote=staged: passage_answer for a few passages at a time, until the vote is decided)
 """
 
 from quorum.core.context import Context

@@ -1,6 +1,6 @@
 """A conversation: a follow-up question becomes one that stands alone, and any method answers it.
 
-begin_turn -> with earlier turns: stand_alone -> the method | without: the method -> end_turn
+begin_turn -> with earlier turns: stand_alone -> the method -> end_turn | without: the method -> end_turn
 """
 
 from collections.abc import Mapping, Sequence
@@ -59,7 +59,7 @@ def conversation_graph(method: Any) -> Any:
     return build_conversation_graph(name, name, graph, Context)
 
 
-def continue_conversation(graph: Any, state: Question, history: Sequence[Mapping[str, Any]]) -> tuple[Any, Any]:
+def prepare_conversation(graph: Any, state: Question, history: Sequence[Mapping[str, Any]]) -> tuple[Any, Any]:
     """Returns (the conversation graph around the method's graph, the input of the conversation graph).
 
     The input ends with the question, after the turns of the history. graph: the method's graph; state: the input of

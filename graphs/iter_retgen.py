@@ -1,6 +1,6 @@
 """ITER-RETGEN (Shao et al. 2023, section 3, figure 2): retrieval and generation in turn.
 
-retrieve -> cot_answer -> next_query -> retrieve ... (`iterations` rounds; the answer of the last round is the method's)
+retrieve -> cot_answer -> next_query -> retrieve ... (`iterations` rounds; the last round gives the answer)
 """
 
 from quorum.core.context import MAX_SUPERSTEPS, Context

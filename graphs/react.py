@@ -1,7 +1,7 @@
 """ReAct (Yao et al. 2023, section 2, figure 1): thoughts and searches in turn.
 
-think -> retrieve -> observe -> think, and so on, until a thought's action is to finish. An action that cannot be read
-is asked for once more.
+think -> retrieve -> observe -> think, and so on, until a thought's action is to finish, or is to search although
+`max_steps` searches are done. An action that cannot be read is asked for once more; if that fails, the method finishes.
 """
 
 from quorum.core.context import MAX_SUPERSTEPS, Context

@@ -1,6 +1,6 @@
 """Self-verification (Weng et al. 2023, as in Kim et al. 2024, section 4.1).
 
-retrieve -> sample_answers -> one answer: choose_verified | several: verify each -> choose_verified
+retrieve -> sample_answers -> at most one answer: choose_verified | several: verify each -> choose_verified
 """
 
 from quorum.core.context import Context

@@ -50,8 +50,8 @@ def read_calibration(file: str) -> Calibration:
 def check_calibration(calibration: Calibration, method: str, context: Context) -> None:
     """Raise a `SetupError` unless the calibration was made for this method and these settings.
 
-    Settings that the file does not hold are not compared. With filter_mode=silver, a silver_measure or scorer that the
-    file does not hold was not set, and is compared as None.
+    Settings that the file does not hold are not compared. The exceptions, with filter_mode=silver, are silver_measure
+    and scorer: if the file does not hold one of them, it was not set, and is compared as None.
     """
     if calibration.method != method:
         raise SetupError(

@@ -17,7 +17,7 @@ from quorum.parsing.answers import parse_reasoned_answer
 
 
 async def concat_answer(state: State, runtime: Runtime[Context]) -> State:
-    """question, passages -> answer (the most frequent of the samples), passages (if unknown all, else the prompt's)."""
+    """question, passages -> answer (the most frequent of the samples), passages (all if unknown, else those shown)."""
     update = await answer_from_all("answer", state, runtime)
     return update | {"passages": state["passages"]} if update["unknown"] else update
 
@@ -50,8 +50,11 @@ async def passage_answer(state: State, runtime: Runtime[Context]) -> State:
     except TooLong:
         unknown_vote = Vote(rank=rank, passage=passages[0]["id"], answer=UNKNOWN, unknown=True)
         return {"votes": [unknown_vote] * samples, "dropped": 1}
-    kind, passage = get_context(runtime).answer_type, passages[0]["id"]
-    votes = [Vote(rank=rank, passage=passage, answer=a, unknown=is_unknown_for_type(a, kind)) for a in replies.values]
+    answer_type, passage_id = get_context(runtime).answer_type, passages[0]["id"]
+    votes = [
+        Vote(rank=rank, passage=passage_id, answer=answer, unknown=is_unknown_for_type(answer, answer_type))
+        for answer in replies.values
+    ]
     return {"votes": votes, **replies.state_update}
 
 
@@ -82,10 +85,10 @@ async def answer_from_all(
         passages=state["passages"],
         n=samples,
     )
-    unknown = [is_unknown_for_type(answer, get_context(runtime).answer_type) for answer in replies.values]
-    chosen_index, share = find_most_frequent(replies.values, unknown)
+    unknown_flags = [is_unknown_for_type(answer, get_context(runtime).answer_type) for answer in replies.values]
+    chosen_index, share = find_most_frequent(replies.values, unknown_flags)
     return {
-        **make_answer(replies.values[chosen_index], unknown[chosen_index]),
+        **make_answer(replies.values[chosen_index], unknown_flags[chosen_index]),
         "confidence": share if samples > 1 else None,
         "evidence": find_evidence(replies.values[chosen_index], replies.shown),
         "passages": replies.shown,
@@ -94,7 +97,10 @@ async def answer_from_all(
 
 
 async def answer_with_reasoning(prompt: str, state: State, runtime: Runtime[Context]) -> State:
-    """Ask for a chain of thought that ends in the answer. Answer types other than short and yes_no: a SetupError."""
+    """Ask for a chain of thought that ends in the answer.
+
+    Raises a SetupError unless the answer type is short or yes_no.
+    """
     question, convert_answer = state["question"], get_answer_converter(prompt, runtime)
     replies = await ask(
         prompt,

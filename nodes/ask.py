@@ -107,7 +107,7 @@ async def send_what_fits(
 ) -> tuple[Sequence[Reply], list[Passage]]:
     """The replies, and the passages that the prompt showed. The lowest-ranked are dropped until the prompt fits.
 
-    write: renders the prompt with these passages; send: sends the rendered prompt.
+    write: renders the prompt with the passages that it gets; send: sends the rendered prompt.
     window: the most tokens that a prompt may have. Our estimate is compared with it; the server may also refuse a
     prompt as too long. Raises TooLong if not even one passage fits.
     """
@@ -166,8 +166,8 @@ def count_replies(
         usage = merge_usage(usage, {prompt: reply.usage})
     malformed_replies = [
         reply.raw
-        for reply, reading in zip(replies, parsed_replies, strict=True)
-        if reading.malformed or is_cut_off(reply)
+        for reply, parsed_reply in zip(replies, parsed_replies, strict=True)
+        if parsed_reply.malformed or is_cut_off(reply)
     ]
     malformed = {prompt: CountedReplies(count=len(malformed_replies), replies=malformed_replies)}
     update = State(usage=usage, dropped=dropped_count, malformed=malformed if malformed_replies else {})
@@ -177,7 +177,7 @@ def count_replies(
 
 
 def add_counters(update: State, shortening_counters: State) -> State:
-    """The update plus the counters of the calls that shortened its answers."""
+    """The update plus the counters of the wordy answers and of the calls that shortened them."""
     if not shortening_counters:
         return update
     return State(

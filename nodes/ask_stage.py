@@ -66,7 +66,8 @@ def make_stage_node(
         update = {**result, "cascade_run_id": run_id, "stage_vote_keys": stage_vote_keys}
         if stage.accept is None or is_accepted(cast(State, update), stage.accept):
             forget_run(run_id)
-        # Overwrite, because the state's reducer would append to the votes of the stage before. Its type is not State's.
+        # Overwrite, because the state's reducer would append to the votes of the stage before. The cast is needed
+        # because State declares `votes` as a list.
         return cast(State, {**update, "votes": Overwrite(result.get("votes"))})
 
     return ask_stage
@@ -170,7 +171,10 @@ def check_collection(cascade: ComposedCascade, context: Context) -> None:
 def make_changed_error(
     cascade: ComposedCascade, stage: ComposedStage, name: str, recorded_value: Any, present_value: Any
 ) -> SetupError:
-    """The error for a setting that differs from the one that the stage was measured with."""
+    """The error for a setting or prompt that differs from the one that the stage was measured with.
+
+    name: the setting's name, or "prompt NAME".
+    """
     return SetupError(
         f"The stage {stage.name!r} of {cascade.file} was measured with {name}={format_setting(recorded_value)}, but "
         f"{name} is {format_setting(present_value)} now; set {name} as it was, or compare and compose again."

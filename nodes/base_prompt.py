@@ -21,7 +21,7 @@ from quorum.parsing.answers import parse_short_answer
 
 
 async def base_answer(state: State, runtime: Runtime[Context]) -> State:
-    """question, passages -> answer (the most frequent of the samples), confidence, evidence, passages (shown)."""
+    """question, passages -> answer (the most frequent of the samples), confidence, evidence, passages (those shown)."""
     return await answer_briefly("answer_base", state, runtime, state["passages"])
 
 
@@ -31,7 +31,7 @@ async def closed_book_answer(state: State, runtime: Runtime[Context]) -> State:
 
 
 async def stepwise_answer(state: State, runtime: Runtime[Context]) -> State:
-    """question, passages -> rationale (step by step), answer, evidence, passages (shown)."""
+    """question, passages -> rationale (step by step), answer, evidence, passages (those shown)."""
     return await answer_with_reasoning("zero_shot_cot", state, runtime)
 
 

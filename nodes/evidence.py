@@ -14,9 +14,9 @@ UNQUOTABLE_TYPES = ("yes_no", "label", "long", "dialogue")  # types of answers t
 def find_evidence(answer: str, passages: Sequence[Passage]) -> list[Evidence]:
     """The passages that contain the answer, in their order, each with the span of its first verbatim occurrence.
 
-    The span is null if the passage contains the answer only in its title, or only after both are normalised as for a
-    vote. The list is empty for an unknown answer, and for a verdict (yes, no or a label), because no passage contains a
-    verdict word for word.
+    The span is null if the answer stands only in the passage's title, or matches the passage only in normalised form.
+    The list is empty for an unknown answer, and for one that no passage can contain (see `is_unquotable`), such as yes,
+    no or a label.
     """
     if is_unknown(answer) or is_unquotable(answer):
         return []

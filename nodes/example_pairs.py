@@ -1,4 +1,4 @@
-"""Formats a user's pairs of question and answer for SuRe's prompt for candidates and for its baselines' prompts."""
+"""Formats a user's pairs of question and answer for two of SuRe's prompts: `candidates` and the base prompt."""
 
 import asyncio
 

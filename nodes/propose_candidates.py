@@ -40,8 +40,8 @@ async def propose_short_answers(state: State, runtime: Runtime[Context]) -> Stat
 async def propose_sure_candidates(state: State, runtime: Runtime[Context]) -> State:
     """question, passages -> candidates, passages. For SuRe, whose candidates are always short.
 
-    If answer_type is long, SuRe answers with the summary of the best candidate. If sure_parts=summaries, it chooses
-    no candidate, so a long answer is refused like any other answer type except short and yes_no.
+    If answer_type is long, SuRe answers with the summary of the best candidate. With sure_parts=summaries it chooses no
+    candidate, so answer_type=long raises a SetupError. Every other type except short and yes_no always raises it.
     """
     context = get_context(runtime)
     if context.answer_type == "long" and context.sure_parts != "summaries":

@@ -47,7 +47,7 @@ async def cot_answer(state: State, runtime: Runtime[Context]) -> State:
 
 
 async def cot_from_memory(state: State, runtime: Runtime[Context]) -> State:
-    """question -> rationale, answer."""
+    """question -> rationale, answer, evidence (empty)."""
     return make_outcome(await ask_for_reasoning(state, runtime, get_conclusion_parser(runtime), from_memory=True))
 
 
@@ -59,7 +59,7 @@ async def ask_for_reasoning(
     call_subject: str = "",
     from_memory: bool = False,
 ) -> ParsedReplies[T]:
-    """Ask the prompt for reasoning once, over the state's passages, or from the model's memory without passages.
+    """Send the prompt for reasoning once: with the state's passages, or, if `from_memory`, without any.
 
     parse: a parser of (the reply, the question); call_subject: what this call is about, for traces.
     """

@@ -15,8 +15,8 @@ async def select_candidate(state: State, runtime: Runtime[Context]) -> State:
     """candidates, summaries, summary_validities, preferences, passages -> answer, rationale, validity, scores,
     confidence, evidence.
 
-    A single candidate is the answer; without candidates the answer is unknown. Scores and confidence are null for a
-    single candidate, and until every pair of candidates is compared; `ranking=lazy` may stop before that.
+    A single candidate is the answer; without candidates the answer is unknown. Scores and confidence are None for a
+    single candidate, and while comparisons of candidates are missing; with `ranking=lazy` some may never be made.
     """
     candidates, summaries = state.get("candidates") or [], state.get("summaries") or []
     if not candidates:

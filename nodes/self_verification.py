@@ -52,7 +52,7 @@ async def mask_condition(state: State, runtime: Runtime[Context]) -> State:
     """question, answer (a candidate), rank -> masked_statement.
 
     The statement joins question and answer, and [MASK] hides a condition of the question: a name, a date or another
-    detail. null if the reply gives no such statement.
+    detail. masked_statement is null if the reply gives no such statement.
     """
     question, answer = state["question"], state["answer"]
     replies = await ask(
@@ -89,8 +89,9 @@ async def choose_verified(state: State) -> State:
     """candidates, rationales, verified_candidates, passages -> answer, rationale, evidence, scores, confidence.
 
     The answer is the candidate whose hidden words were recovered most often; in a tie, the first of these candidates.
-    scores: how often, for each candidate. confidence: the difference between the two highest scores, divided by
-    RECOVERY_CALLS. A single candidate is the answer without a check, with the confidence from `sample_answers`.
+    scores: for each candidate, how often its hidden words were recovered. confidence: the difference between the two
+    highest scores, divided by RECOVERY_CALLS. A single candidate is the answer without a check, with the confidence
+    from `sample_answers`.
     """
     candidates, rationales = state["candidates"] or [UNKNOWN], state["rationales"] or [None]
     recovered_counts = {check["rank"]: check["recovered"] for check in state["verified_candidates"]}

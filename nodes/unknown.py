@@ -10,7 +10,7 @@ from quorum.core.text import is_unknown
 
 
 async def unknown_check(state: State) -> State:
-    """answer, votes -> unknown. If there is an answer, clears the votes that `speculative` asked for in advance."""
+    """answer, votes -> unknown. If there is an answer, clears votes that were asked for in advance (`speculative`)."""
     # The label NOT ENOUGH INFO reads like "unknown", but is an answer.
     unknown = is_unknown(state["answer"]) and state["answer"] not in LABELS
     if unknown or not state.get("votes"):

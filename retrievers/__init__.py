@@ -62,8 +62,8 @@ async def search(
 
 
 def make_search_key(query: str, context: "Context", given: list[Passage] | None) -> tuple[Hashable, ...]:
-    """The key of a search in a cascade's cache: the query, the number of passages, what chooses the retriever and the
-    collection, and the ids of the given passages.
+    """The key of a search in a cascade's cache: the query, the number of passages, the settings that choose the
+    retriever and the collection, and the ids of the given passages.
     """
     parts = (context.retriever, context.collection, context.store, context.embeddings)
     store_key = tuple(part if isinstance(part, str) else id(part) for part in parts)

@@ -25,7 +25,7 @@ from quorum.retrievers.store import Store
 FORMAT_VERSION = "1"  # increase it when the files change: indexes of another format are rebuilt
 INDEXES_IN_MEMORY = 4  # at most
 ENCODED_AT_ONCE = 256  # passages
-# (location of the store, collection, fingerprint of the encoder) -> (revision, index), the last used at the end
+# (location of the store, collection, fingerprint of the encoder) -> (revision, index), in order of their last use
 LOADED_INDEXES: OrderedDict[tuple[str, str, str], tuple[str, TokenIndex]] = OrderedDict()
 LOADING_LOCK = threading.Lock()
 
@@ -48,7 +48,7 @@ def load_token_index(store: Store, name: str, encoder: TokenEncoder) -> TokenInd
 def load_or_build_index(store: Store, name: str, revision: str, encoder: TokenEncoder) -> tuple[str, TokenIndex]:
     """(revision, index) from disk. An index that is not there is computed and saved.
 
-    The revision is a newer one than `revision` if the collection has changed in the meantime.
+    If the collection has changed in the meantime, the returned revision is newer than the argument `revision`.
     """
     location_hash = sha256(f"{store.location}\n{name}\n{encoder.fingerprint}".encode()).hexdigest()[:8]
     folder = store.folder / "colbert" / f"{name[:80]}-{location_hash}"
@@ -89,8 +89,8 @@ def find_older_index(folder: Path) -> TokenIndex | None:
 def build_index(
     passages: list[Passage], encoder: TokenEncoder, older_index: TokenIndex | None, folder: Path
 ) -> TokenIndex:
-    """Compute an index in a temporary folder, remove all other indexes of the collection, rename that folder to
-    `folder`, and load the index from there.
+    """Compute an index in a temporary folder, remove all other indexes of the collection, rename the temporary folder
+    to `folder`, and load the index from there.
     """
     for leftover in folder.parent.glob("new-*"):  # left by a process that was killed
         shutil.rmtree(leftover)

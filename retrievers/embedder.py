@@ -39,6 +39,7 @@ def get_indexing_embedder(spec: str | Embeddings, name: str, folder: Path) -> Em
 def create_embedder(spec: str, base_url: str | None) -> Embeddings:
     """The embedding model of a spec.
 
-    base_url: the server's address, which comes from the environment; here it is only a part of the cache's key.
+    base_url: the server's address. It only makes `lru_cache` create another model for another server; `embeddings`
+    reads the address from the environment.
     """
     return embeddings(spec)

@@ -54,8 +54,8 @@ def index_documents(
     A file that cannot be read is skipped; passages that were indexed from it before stay. If indexing is killed
     and started again, the collection ends up the same.
 
-    choice: which files in the folders are read. prune: remove documents below the given paths that no longer exist or
-    that `choice` leaves out.
+    choice: which files in the folders are read. prune: remove documents whose files below the given paths no longer
+    exist or are left out by `choice`.
 
     engine: "ray" reads and embeds in many processes and gives the same collection (docs/scale.md).
     progress(done, total, path) counts files and lines; watch is told of passages and bytes (`IndexProgress`).
@@ -280,11 +280,11 @@ def remove_missing(ledger: Ledger, roots: list[Path], present_paths: list[str]) 
 
 def read_line_passages(path: Path, words: int, report: IndexReport, counter: "ProgressCounter") -> Iterator[Passage]:
     """The passages of a file of JSON lines. Lines that are far too long are split."""
-    for number, passage in read_passage_lines(path):
-        if isinstance(passage, str):
-            report.skipped.append((f"{path}, line {number}", passage))
+    for number, passage_or_reason in read_passage_lines(path):
+        if isinstance(passage_or_reason, str):  # the reason why the line is skipped
+            report.skipped.append((f"{path}, line {number}", passage_or_reason))
         else:
-            yield from split_passage(passage, words)
+            yield from split_passage(passage_or_reason, words)
         counter.count_step(path)
 
 

@@ -151,7 +151,7 @@ def read_on_ray(
     ledger: Ledger,
     embeddings: str | Embeddings,
 ) -> Iterator[tuple[Path, Iterator[Passage]]]:
-    """(file, its passages), in the files' order. The ledger takes the workers' vectors instead of embedding itself."""
+    """(file, its passages), in the files' order. The ledger stores the workers' vectors and need not embed again."""
     import ray
 
     precomputed_embeddings = ledger.get_model = PrecomputedEmbeddings(ledger.get_model)
@@ -162,7 +162,7 @@ def read_on_ray(
         arguments = (embeddings, words, [digests_reference], os.getcwd())
         pool = WorkerPool(count_cores(), at_once=1, keeps_order=True)
         read_parts: Iterator[ReadPart] = map_items(partial(split_files, files), PartReader, arguments, pool)
-        for path, parts in groupby(read_parts, key=lambda read: read.path):
+        for path, parts in groupby(read_parts, key=lambda read_part: read_part.path):
             yield path, take_passages(parts, ledger, precomputed_embeddings, report, counter)
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from quorum.core.state import Passage
 
-ProgressCallback = Callable[[int, int, str], None]  # it is called with (done, total, path)
+ProgressCallback = Callable[[int, int, str], None]  # called with (steps done, all steps, path); see ProgressCounter
 
 
 @dataclass
@@ -14,9 +14,9 @@ class IndexReport:
     """The number of files that were added, unchanged, replaced and removed. A file of JSON lines counts once.
 
     passages: how many passages the collection now has. copies: how many passages are not stored because another file
-    has the same passage. ignored: how many files and folders .gitignore leaves out. skipped: pairs (what was not read,
-    reason); the first part names a file or a line of a file. notes: pairs (name, remark), where the name is that of a
-    file or of the collection; the remark is, for example, that an encoding was assumed.
+    has the same passage, or nearly the same. ignored: how many files and folders .gitignore leaves out. skipped: pairs
+    (what was not read, reason); the first part names a file or a line of a file. notes: pairs (name, remark), where the
+    name is that of a file or of the collection; the remark is, for example, that an encoding was assumed.
     """
 
     added: int = 0
@@ -49,9 +49,10 @@ WatchCallback = Callable[[IndexProgress], None]
 
 
 class ProgressCounter:
-    """Reports indexing progress to two callbacks: `progress` by files and lines, `watch` by passages and bytes.
+    """Reports indexing progress to two callbacks: `progress` gets the number of steps, `watch` an `IndexProgress`.
 
-    total: how many files, lines of JSON or passages `progress` counts; sizes: the bytes of each file.
+    A step is a file, a line of a file of JSON lines, or a passage that comes from no file. total: the number of all
+    steps; sizes: the bytes of each file.
     """
 
     def __init__(
@@ -67,7 +68,7 @@ class ProgressCounter:
         self.expected_passages: int | None = None  # passages of the file that is being read, if their number is known
 
     def count_step(self, path: str | Path) -> None:
-        """Count one more file, line of JSON or passage as done, and tell `progress`."""
+        """Count one more step as done, and tell `progress`."""
         self.done = min(self.done + 1, self.total)
         if self.progress:
             self.progress(self.done, self.total, str(path))
@@ -82,7 +83,7 @@ class ProgressCounter:
         self, passages: Iterable[Passage], path: Path, size: int, expected_passages: int | None
     ) -> Iterator[Passage]:
         """Yield the passages of a file of `size` bytes and count them. expected_passages: about how many, if known."""
-        self.expected_passages = expected_passages
+        self.expected_passages = expected_passages  # index.take_passages replaces it when a document has been read
         for number, passage in enumerate(passages, start=1):
             self.passages += 1
             self.report(path, size * min(1.0, number / self.expected_passages) if self.expected_passages else 0)
@@ -97,7 +98,8 @@ class ProgressCounter:
     def report(self, path: Path, bytes_read: float) -> None:
         """Tell `watch` the progress.
 
-        bytes_read: about how many bytes of the file `path` have been read; 0 once `bytes_done` includes the file.
+        bytes_read: about how many bytes of the file `path` have been read; 0 if that is unknown, or if `bytes_done`
+        includes the file already.
         """
         if self.watch:
             share = min(1.0, (self.bytes_done + bytes_read) / self.all_bytes)

@@ -55,7 +55,9 @@ class Retriever(BaseRetriever):
 
 
 class ChromaRetriever(Retriever):
-    """Dense retrieval. The score is the cosine of question and passage, or their inner product for some embeddings."""
+    """Dense retrieval. The score is the cosine of question and passage, or their inner product if the collection was
+    created with the similarity "dot".
+    """
 
     collection: str
     store: str

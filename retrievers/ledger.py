@@ -132,7 +132,8 @@ class Ledger:
         return "added" if not old_numbers else "replaced" if has_changed else "unchanged"
 
     def find_conflict(self, source: str, passage: Passage, new_numbers: dict[str, int]) -> str:
-        """Why the passage cannot be stored: another text already has its id. Empty if there is no such text.
+        """Why the passage cannot be stored: its id already belongs to another text of this document, recorded in this
+        run, or of another document. Empty if it can be stored.
 
         new_numbers: the ids of the passages of the same document that this run has already recorded.
         """
@@ -193,8 +194,8 @@ class Ledger:
             self.changed_entries[id_] = None
         else:
             sketch = make_sketch(passage) if is_possible_copy(passage) else ()
-            empty = PassageEntry(passage["title"], hash_, {}, tuple(get_headings(passage)), sketch=sketch)
-            self.entries[id_] = empty.add_document(source, number, location)
+            new_entry = PassageEntry(passage["title"], hash_, {}, tuple(get_headings(passage)), sketch=sketch)
+            self.entries[id_] = new_entry.add_document(source, number, location)
             self.new_passages[id_] = passage
             if self.copy_finder is not None:
                 self.copy_finder.add(id_, self.entries[id_])

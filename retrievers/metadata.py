@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from chromadb.api.models.Collection import Collection
 
 FORMAT_VERSION = 2  # how files are read; version 1 stored no places and left formatting marks in the text
-# Other fields are stored under their own names.
+# The fields of `CollectionInfo` that are stored under another name, with this name.
 STORED_NAMES = {"is_being_changed": "writing", "is_rebuilding_vectors": "torn", "sample_hash": "sample"}
 # A key in a location (see PassageEntry): the hash of the passage's text in that document, if it is not the stored text.
 OWN_HASH_KEY = "own"

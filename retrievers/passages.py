@@ -28,9 +28,10 @@ def make_document(passage: Passage) -> Document:
 
 
 def read_document(document: Document) -> Passage:
-    """The passage that a document holds, of any LangChain retriever.
+    """Convert a document, which may come from any LangChain retriever, to a passage.
 
-    A missing id is made from the content. A score that is not a finite number and places in another form are left out.
+    A missing id is made from the content. The score is left out if it is not a finite number, and the places are left
+    out unless they are a list of objects with the key "file".
     """
     title, text = str(document.metadata.get("title") or ""), document.page_content
     id_ = document.id or document.metadata.get("id") or hash_content(title, text)

@@ -43,14 +43,14 @@ class TokenScores:
         k1, b: the parameters of BM25.
         """
         tokens, text_numbers, counts = count_tokens(token_numbers, lengths)
-        text_counts = np.bincount(tokens, minlength=len(vocabulary))
-        rarity = np.log(1 + (len(lengths) - text_counts + 0.5) / (text_counts + 0.5)).astype(np.float32)
+        document_frequencies = np.bincount(tokens, minlength=len(vocabulary))
+        idf = np.log(1 + (len(lengths) - document_frequencies + 0.5) / (document_frequencies + 0.5)).astype(np.float32)
         length_norm = k1 * ((1 - b) + b * lengths / lengths.mean())
         return cls(
             vocabulary,
-            (rarity[tokens] * (counts / (length_norm[text_numbers] + counts))).astype(np.float32),
+            (idf[tokens] * (counts / (length_norm[text_numbers] + counts))).astype(np.float32),
             text_numbers.astype(np.int32),
-            np.concatenate([[0], np.cumsum(text_counts)]).astype(np.int64),
+            np.concatenate([[0], np.cumsum(document_frequencies)]).astype(np.int64),
             len(lengths),
         )
 
@@ -87,18 +87,20 @@ def count_tokens(token_numbers: Integers, lengths: Integers) -> tuple[Integers, 
     Returns three arrays of equal length: token numbers, text numbers and counts, ordered by token and then by text.
     """
     text_count, ends = len(lengths), np.cumsum(lengths)
-    keys, counts, begin = [], [], 0
+    # The key of a pair of a token and a text: token number * text_count + text number.
+    keys, counts, text_begin = [], [], 0
     # Some texts at a time: np.unique sorts, which needs several times the memory of the tokens.
-    while begin < text_count:
-        first = ends[begin - 1] if begin else 0
-        end = max(begin + 1, int(np.searchsorted(ends, first + TOKENS_AT_ONCE, side="right")))
-        text_numbers = np.repeat(np.arange(begin, end), lengths[begin:end])
-        key, count = np.unique(
-            token_numbers[first : ends[end - 1]].astype(np.int64) * text_count + text_numbers, return_counts=True
+    while text_begin < text_count:
+        token_begin = ends[text_begin - 1] if text_begin else 0
+        text_end = max(text_begin + 1, int(np.searchsorted(ends, token_begin + TOKENS_AT_ONCE, side="right")))
+        text_numbers = np.repeat(np.arange(text_begin, text_end), lengths[text_begin:text_end])
+        some_keys, some_counts = np.unique(
+            token_numbers[token_begin : ends[text_end - 1]].astype(np.int64) * text_count + text_numbers,
+            return_counts=True,
         )
-        keys.append(key)
-        counts.append(count)
-        begin = end
+        keys.append(some_keys)
+        counts.append(some_counts)
+        text_begin = text_end
     all_keys, all_counts = np.concatenate(keys), np.concatenate(counts)
     if len(keys) > 1:
         order = np.argsort(all_keys, kind="stable")

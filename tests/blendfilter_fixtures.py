@@ -32,8 +32,9 @@ EXTERNAL_REPLY = "SuperMansion has the voice of Jillian Bell. So the answer is U
 INTERNAL_REPLY = "The comedy Workaholics is about three friends; Jillian Bell played a colleague."
 REASONING_REPLY = "SuperMansion starred Jillian Bell. Jillian Bell played Jillian Belk. So the answer is Jillian Belk."
 
-# Call -> its reply. A call is a prompt's name, in some cases with the query that it is about: q is the question, ex the
-# query with external knowledge, in the query with internal knowledge.
+# The name of a call -> its reply. "judge" and "choose" are called for each query: q is the question, ex the query with
+# external knowledge, in the query with internal knowledge. "reason: external" writes the external knowledge, "internal"
+# the internal knowledge, and "reason" the reasoning for the answer.
 REPLIES = {
     "reason: external": EXTERNAL_REPLY,
     "internal": INTERNAL_REPLY,
@@ -55,11 +56,11 @@ def make_blend_model(replaced_replies: dict[str, str] | None = None) -> Scripted
     Of the two passages that each query finds, it keeps the first for the question and for the query with internal
     knowledge, and both for the query with external knowledge.
 
-    replaced_replies: {call: its reply instead of the one in `REPLIES`}.
+    replaced_replies: {name of a call: its reply instead of the one in `REPLIES`}.
     """
     model = ScriptedModel()
-    for name, reply in (REPLIES | (replaced_replies or {})).items():
-        model.on(name, reply)
+    for call_name, reply in (REPLIES | (replaced_replies or {})).items():
+        model.on(call_name, reply)
     return model
 
 

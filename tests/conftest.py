@@ -23,7 +23,7 @@ gc.set_threshold(100_000, 20, 50)  # collect seldom: saves a tenth of the proces
 
 # Environment variables with these prefixes, and those of proxies, are removed for every test.
 ISOLATED_PREFIXES = ("OPENAI_", "AZURE_OPENAI_", "ANTHROPIC_", "LANGSMITH_", "LANGCHAIN_", "QUORUM_", "CHROMA_")
-ROOM_FOR_TEST_FOLDERS = 1_000_000_000  # bytes; a run takes a tenth
+ROOM_FOR_TEST_FOLDERS = 1_000_000_000  # bytes; a test run needs about a tenth of them
 PROXY_VARIABLES = ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY")
 
 

@@ -19,17 +19,17 @@ def write_results(
     *,
     questions: int = 240,
     seed: int = 1,
-    unknown_share_of_not_right: float = 0.5,
+    unknown_probability_if_not_right: float = 0.5,
     context: Context | None = None,
     shared_difficulty_probability: float = 0.85,
     **config_fields: Any,
 ) -> Path:
     """Write a folder of results as `quorum compare` does, and return it.
 
-    accuracies: each method's share of right answers; unknown_share_of_not_right: how many of the answers that are not
-    right are "unknown"; shared_difficulty_probability: the probability that an answer is decided by its question's
-    difficulty, which all methods share; any other answer is decided by a random number of its own; config_fields:
-    fields of config.json. A right answer has a confidence of 0.5 or more, a wrong one of less than 0.7.
+    accuracies: each method's share of right answers; unknown_probability_if_not_right: the probability that an
+    answer that is not right is "unknown"; shared_difficulty_probability: the probability that an answer is decided by
+    its question's difficulty, which all methods share; any other answer is decided by a random number of its own;
+    config_fields: fields of config.json. A right answer has a confidence of 0.5 or more, a wrong one of less than 0.7.
     The answers of concat and the answers "unknown" have no confidence.
     """
     rng = random.Random(seed)
@@ -51,7 +51,7 @@ def write_results(
             difficulty = rng.random()
             for method, accuracy in accuracies.items():
                 is_right = (difficulty if rng.random() < shared_difficulty_probability else rng.random()) < accuracy
-                says_unknown = not is_right and rng.random() < unknown_share_of_not_right
+                says_unknown = not is_right and rng.random() < unknown_probability_if_not_right
                 row = make_row(number, method, is_right, says_unknown, rng)
                 results.write(json.dumps(row) + "\n")
                 details.write(json.dumps(make_detail(number, method, row["answer"])) + "\n")

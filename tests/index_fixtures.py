@@ -16,7 +16,7 @@ from quorum.retrievers.index import index_documents
 from quorum.retrievers.index_report import IndexReport
 
 VECTORS = WordVectors()
-Index = Callable[..., IndexReport]
+IndexFunction = Callable[..., IndexReport]
 
 
 class Counts(NamedTuple):
@@ -41,7 +41,7 @@ def docs(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def index(docs: Path, tmp_path: Path) -> Index:
+def index(docs: Path, tmp_path: Path) -> IndexFunction:
     """A function that indexes the folder `docs`, or the paths that it gets, into the collection "docs".
 
     The options of the function are those of `index_documents`.

@@ -157,21 +157,23 @@ class Workspace(Collector):
         """Store what a POST or PATCH sent; returns the reply's JSON."""
         if path.endswith("/multipart") or content_type.startswith("multipart"):
             return self.store_parts(path, split_form(body, content_type))
-        sent = json.loads(body)
+        payload = json.loads(body)
         if path == "/datasets":
-            return self.datasets.setdefault(sent["name"], self.make_dataset(sent["name"]) | sent)
+            return self.datasets.setdefault(payload["name"], self.make_dataset(payload["name"]) | payload)
         if path == "/sessions":
-            return self.sessions.setdefault(sent["id"], {"start_time": self.TIME, "tenant_id": self.ANY_ID} | sent)
+            return self.sessions.setdefault(
+                payload["id"], {"start_time": self.TIME, "tenant_id": self.ANY_ID} | payload
+            )
         if path.startswith("/sessions/"):
-            self.sessions[path.split("/")[2]].update({name: value for name, value in sent.items() if value})
+            self.sessions[path.split("/")[2]].update({name: value for name, value in payload.items() if value})
             return self.sessions[path.split("/")[2]]
         if path == "/runs/batch":
-            for run in sent.get("post") or []:
+            for run in payload.get("post") or []:
                 self.merge_run(run["id"], run)
         if path == "/feedback":
-            self.feedback[sent["id"]] = sent
+            self.feedback[payload["id"]] = payload
         if path == "/examples/bulk":
-            self.examples |= {item["id"]: item | {"dataset_id": self.ANY_ID} for item in sent}
+            self.examples |= {item["id"]: item | {"dataset_id": self.ANY_ID} for item in payload}
         return {}
 
     def make_dataset(self, name: str) -> dict[str, Any]:

@@ -21,8 +21,9 @@ PASSAGES = [
     Passage(id="p5", title="1931", text="A year with several new towers."),
 ]
 STATE = State(question=QUESTION, passages=PASSAGES[:3])
-# The first steps of most methods, and part of the update of their last step, in the form of `trace_method`.
+# The first steps of most methods, as `trace_method` returns them.
 FIRST_STEPS: list[tuple[str, dict[str, Any]]] = [("begin", {}), ("retrieve", {"passages": "p1 p2 p3"})]
+# Part of the shortened update of a method's last step: the answer is 1931, and the passages p1 and p3 contain it.
 KNOWN_ANSWER = {"answer": "1931", "unknown": False, "evidence": ["p1 32-36", "p3 33-37"]}
 
 

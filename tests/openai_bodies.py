@@ -51,7 +51,7 @@ def make_too_long_error(prompt_tokens: int = 9000, limit: int = 8192) -> Respons
 
 
 def count_usage(response: Response, request_body: dict[str, Any]) -> dict[str, Any] | None:
-    """The `usage` to send: the one that the test set, or an estimate of four bytes a token; None: send none."""
+    """The `usage` to send: the one that the test has given, or an estimate of four bytes a token; None: send none."""
     if response.usage != "auto":
         return response.usage  # type: ignore[return-value]
     prompt_tokens = sum(len(str(message["content"]).encode()) for message in request_body["messages"]) // 4
@@ -78,7 +78,9 @@ def make_completion(response: Response, request_body: dict[str, Any]) -> Respons
 
 
 def make_chunks(response: Response, request_body: dict[str, Any]) -> Iterator[dict[str, Any] | str]:
-    """The events of a streamed completion: one for each word, then the finish reason, the usage and "[DONE]"."""
+    """The events of a streamed completion: one for each word, then the finish reason, the usage (if the
+    request asks for it) and "[DONE]".
+    """
     base = {"id": "chatcmpl-1", "object": "chat.completion.chunk", "created": 0, "model": request_body["model"]}
     if response.message:
         yield base | {"choices": [{"index": 0, "delta": {"role": "assistant"} | response.message}]}

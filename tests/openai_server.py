@@ -1,5 +1,5 @@
-"""A loopback server that speaks the OpenAI protocol: chat completions (also streamed), completions that echo
-log-probabilities, embeddings, models.
+"""A loopback server that speaks the OpenAI protocol: chat completions (also streamed), completions that echo the
+prompt with log-probabilities, embeddings, models.
 
 `server.reply(...)` sets its replies, `server.requests` records the requests. It runs in threads of its own, and the
 code under test talks to it through real sockets.

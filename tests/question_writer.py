@@ -22,8 +22,8 @@ ReplaceReply = Callable[[str, int, str], str | None]
 
 
 def write_corpus(path: Path, count: int) -> str:
-    """Write a corpus of `count` towns: a document for each town's tower (t1, t2, ...) and for its lamp (l1, l2, ...);
-    and one more document, too short to ask about. Returns the path.
+    """Write a corpus of `count` towns. Each town has one document about its tower (t1, t2, ...) and one about its lamp
+    (l1, l2, ...). One more document is too short to ask about. Returns the path.
     """
     lines = [{"id": f"t{n}", "title": f"Tower {n}", "text": TOWER_TEXT.format(n=n)} for n in range(1, count + 1)]
     lines += [{"id": f"l{n}", "title": f"Lamp {n}", "text": LAMP_TEXT.format(n=n)} for n in range(1, count + 1)]
@@ -46,11 +46,12 @@ def make_question_writer(replace_reply: ReplaceReply | None = None) -> Callable[
 
     def reply(request: Request) -> str:
         text, prompt = request.text, find_prompt(request.text)
-        filled_slots = text[len(PROMPT_BEGINNINGS.get(prompt, "")) :] if prompt != "answer" else text
-        text_with_number = filled_slots if prompt.startswith("question") else filled_slots.rpartition("Question: ")[2]
+        after_beginning = text[len(PROMPT_BEGINNINGS.get(prompt, "")) :]
+        asks_for_question = prompt.startswith("question")
+        text_with_number = after_beginning if asks_for_question else after_beginning.rpartition("Question: ")[2]
         number = int(re.findall(r"[a-z](\d+)", text_with_number)[0])
         replacement = replace_reply(prompt, number, text) if replace_reply else None
-        return write_correct_reply(prompt, number, filled_slots) if replacement is None else replacement
+        return write_correct_reply(prompt, number, after_beginning) if replacement is None else replacement
 
     return reply
 

@@ -30,8 +30,10 @@ async def trace_method(method: str, model: ScriptedModel, **settings: Any) -> li
 
 
 def shorten_state_update(update: State) -> dict[str, Any]:
-    """The update without `usage` and empty values; steps as "query -> ids of its passages: answer", passages and
-    evidence as ids, and malformed replies as {prompt: replies}.
+    """The update without `usage`, without values that are {} or None, and without a `dropped` of 0.
+
+    Steps become "query -> ids of its passages: answer", passages and evidence become ids, and malformed replies become
+    {prompt: replies}.
     """
     if "given_passages" in update:  # the update of `begin`, which sets every state key
         return {}

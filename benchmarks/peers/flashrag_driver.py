@@ -1,10 +1,10 @@
-"""Times FlashRAG's SuRe over given passages; `benchmarks.peers.flashrag_sure` runs it in FlashRAG's own environment.
+"""Times FlashRAG's SuRe over given passages; `benchmarks.peers.flashrag_sure` runs this file in FlashRAG's environment.
 
 Reads {"url", "slots", "questions": [{"id", "question", "passages": [{"title", "text"}]}]} from stdin and writes
-{"seconds", "version", "answers"} as the last line of stdout. url: the server's; slots: how many calls the server
-answers at once; seconds: the time for all questions but the first; version: FlashRAG's; answers: those to the timed
-questions. FlashRAG takes the passages from its retrieval cache. Its wheel has no default configuration, so this file
-gives the settings that this run needs; FlashRAG reads all others as null.
+{"seconds", "version", "answers"} as the last line of stdout. url: the address of the model's server; slots: how many
+calls the server answers at once; seconds: the time for all questions but the first; version: FlashRAG's; answers: those
+to the timed questions. FlashRAG takes the passages from its retrieval cache. Its wheel has no default configuration, so
+this file gives the settings that this run needs; FlashRAG reads all others as null.
 """
 
 import asyncio
@@ -88,8 +88,8 @@ def prepare_tokenizer() -> None:
 def make_pipeline(configuration: Settings) -> Any:
     """FlashRAG's SuRe.
 
-    For a single prompt, FlashRAG's generator sends the messages in one list too many, which servers refuse; we remove
-    this list.
+    For a single prompt, FlashRAG's generator wraps the list of messages in another list, which servers refuse; we
+    remove the outer list.
     """
     from flashrag.generator import OpenaiGenerator  # type: ignore[import-not-found]
     from flashrag.pipeline import SuRePipeline  # type: ignore[import-not-found]

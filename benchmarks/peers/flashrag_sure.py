@@ -37,8 +37,8 @@ OUR_PROMPT_OF_WORDS = {
 }
 
 
-def is_installed(python: str) -> bool:
-    """Whether the interpreter `python` finds the package. It does not import the package, because that is slow."""
+def is_flashrag_installed(python: str) -> bool:
+    """Whether the interpreter `python` finds FlashRAG. FlashRAG is not imported, because that is slow."""
     check_code = "import importlib.util, sys; sys.exit(importlib.util.find_spec('flashrag') is None)"
     try:
         return subprocess.run([python, "-c", check_code], capture_output=True).returncode == 0
@@ -86,7 +86,7 @@ def main() -> None:
     parser.add_argument("--slots", type=int, default=16)
     parser.add_argument("--latency", type=float, default=0.2, help="seconds")
     options = parser.parse_args()
-    if not is_installed(options.python):
+    if not is_flashrag_installed(options.python):
         raise SystemExit(INSTALL.format(python=options.python))
     questions = list(make_questions(options.questions + 1, 10))
     behaviour = {"latency": options.latency, "slots": options.slots, "foreign": OUR_PROMPT_OF_WORDS}

@@ -1,5 +1,5 @@
 """Finds the passages that a method reads if it searches once: retrieves them, then reranks and filters them if the
-settings say so. No model answers.
+settings say so. The question is not answered here.
 
 begin -> retrieve -> refine (if the setting reranker or context_filter is set)
 """

@@ -1,4 +1,5 @@
-"""The subgraph that is the node `verify` of self_verification. It verifies one candidate, and waits for no other one.
+"""The subgraph that is the node `verify` of self_verification. It verifies one candidate without waiting
+for the others.
 
 mask_condition -> a masked statement: recover_condition (ten samples) | no statement: end
 """
@@ -24,7 +25,7 @@ class VerificationInput(TypedDict, total=False):
 
 
 class VerificationOutput(Counters, total=False):
-    """verified_candidates: one item, for this candidate."""
+    """verified_candidates: one item, for this candidate; none if there is no masked statement."""
 
     verified_candidates: Annotated[list[VerifiedCandidate], append_items]
 

@@ -114,7 +114,8 @@ def explain_no_threshold(
 def count_answers_needed(share: float, at_most: float, error: float, most: int = MOST_ANSWERS) -> int | None:
     """How many answers would be enough if this share of them is wrong; None if no number up to `most` is enough.
 
-    One answer fewer is not enough. A still smaller number may be, because the number of wrong answers is rounded up.
+    One answer fewer is not enough. A still smaller number may be enough, because the number of wrong answers is
+    rounded up.
 
     >>> count_answers_needed(0.0, 0.05, 0.05), count_answers_needed(0.06, 0.05, 0.05)
     (59, None)

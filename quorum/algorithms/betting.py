@@ -110,6 +110,9 @@ def compute_interval(values: ArrayLike, *, level: float = 0.95, population: int 
 def compute_share_interval(
     values: ArrayLike, *, level: float = 0.95, population: int | None = None
 ) -> tuple[float, float]:
-    """`compute_interval` of values in [0, 1], such as exact match: stretched to [-1, 1] and back."""
+    """`compute_interval` for values in [0, 1], such as exact match.
+
+    The values are scaled to [-1, 1], and the ends of the interval are scaled back to [0, 1].
+    """
     low, high = compute_interval(2 * np.asarray(values, dtype=np.float64) - 1, level=level, population=population)
     return (1 + low) / 2, (1 + high) / 2

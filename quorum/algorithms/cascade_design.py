@@ -33,10 +33,12 @@ def split_questions(question_groups: NDArray[np.int64], seed: int) -> tuple[NDAr
     return np.flatnonzero(is_for_design), np.flatnonzero(~is_for_design)
 
 
-def list_acceptance_tests(recorded_answers: RecordedAnswers, method: int, *, first: bool) -> list[AcceptanceTest]:
+def list_acceptance_tests(
+    recorded_answers: RecordedAnswers, method: int, *, is_first_stage: bool
+) -> list[AcceptanceTest]:
     """The acceptance tests to try for a stage that asks this method, chosen by the method's recorded answers.
 
-    first: whether the stage is the cascade's first. The test "same" needs an earlier stage.
+    is_first_stage: whether the stage is the cascade's first. The test "same" needs an earlier stage.
     """
     tests = [AcceptanceTest("known")]
     is_known = recorded_answers.is_known[method]
@@ -47,7 +49,7 @@ def list_acceptance_tests(recorded_answers: RecordedAnswers, method: int, *, fir
     tests += [AcceptanceTest("confidence", float(threshold)) for threshold in thresholds]
     if recorded_answers.is_certified[method].any():
         tests.append(AcceptanceTest("certified"))
-    if not first:
+    if not is_first_stage:
         tests.append(AcceptanceTest("same"))
     return tests
 
@@ -56,8 +58,9 @@ def list_acceptance_tests(recorded_answers: RecordedAnswers, method: int, *, fir
 class CascadeCandidate:
     """A cascade with its score and its cost on the design questions.
 
-    If a stage failed on a question, the cost includes no later stage. `replay_cascade` includes later stages, so with
-    failed calls its cost can be higher.
+    score: the mean lower bound of its answers' worth; cost: the mean cost of a question. If a stage failed on a
+    question, the cost includes no later stage. `replay_cascade` includes later stages, so with failed calls its cost
+    can be higher.
     """
 
     cascade: Cascade
@@ -97,8 +100,8 @@ def list_cascades(recorded_answers: RecordedAnswers) -> Iterator[CascadeCandidat
     lowest = float(recorded_answers.lowest_worth.min()) if recorded_answers.lowest_worth.size else 0.0
     worth = np.where(recorded_answers.has_failed, lowest, recorded_answers.lowest_worth)
     for first_method in range(method_count):
-        for accept in list_acceptance_tests(recorded_answers, first_method, first=True):
-            is_accepted = (
+        for accept in list_acceptance_tests(recorded_answers, first_method, is_first_stage=True):
+            is_accepted = (  # a question on which the stage failed ends here, too
                 find_accepted_questions(recorded_answers, first_method, accept, ())
                 | recorded_answers.has_failed[first_method]
             )
@@ -147,9 +150,9 @@ def list_three_stage_cascades(
     third_methods = [method for method in range(len(names)) if method not in first_two_methods]
     if not third_methods:
         return
-    accepts = list_acceptance_tests(recorded_answers, second_method, first=False)
+    accepts = list_acceptance_tests(recorded_answers, second_method, is_first_stage=False)
     has_failed = recorded_answers.has_failed[second_method]
-    is_accepted = (
+    is_accepted = (  # also the questions on which the second stage failed; a row per test
         np.array(
             [
                 find_accepted_questions(recorded_answers, second_method, accept, (first_method,)) | has_failed

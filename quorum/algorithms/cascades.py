@@ -30,7 +30,7 @@ class AcceptanceTest:
     at_least: float | None = None
 
     def describe(self) -> str:
-        """'known', 'confidence 0.6 or more', 'same as an earlier answer', 'certified'."""
+        """The test in words: 'known', 'confidence 0.6 or more', 'same as an earlier answer', 'certified'."""
         if self.test == "confidence":
             return f"confidence {self.at_least:g} or more"
         return {"known": "known", "same": "same as an earlier answer", "certified": "certified"}[self.test]
@@ -38,7 +38,7 @@ class AcceptanceTest:
 
 @dataclass(frozen=True)
 class Stage:
-    """A method and the test of its answer; None for the last stage, whose answer is always accepted."""
+    """A method, and `accept`, the test of its answer: None for the last stage, whose answer is always accepted."""
 
     method: str
     accept: AcceptanceTest | None
@@ -49,14 +49,15 @@ Cascade = tuple[Stage, ...]
 
 @dataclass(frozen=True)
 class RecordedAnswers:
-    """The answers of several methods to the same questions, as arrays of methods by questions.
+    """The answers of several methods to the same questions, as arrays of methods by questions, with two exceptions:
+    `shared_cost` and `question_groups`.
 
     lowest_worth, highest_worth: the bounds of an answer's worth, which is its score less the cost of a wrong answer
     (`quorum.algorithms.race.compute_worth`). The bounds differ only if the method failed. is_known: whether there is an
     answer that is not unknown; has_failed: whether there is no answer; key: a number, the same for equal answers to a
-    question; confidence: NaN if there is none; is_certified: see `AcceptanceTest`. cost: of all calls that the answer
-    took; shared_cost [A, B]: the cost of those calls of B that A makes as well. question_groups: a number for each
-    question, the same for questions of the same document or conversation.
+    question; confidence: NaN if there is none; is_certified: see `AcceptanceTest`. cost: the cost of all calls that
+    the answer took; shared_cost[A, B, question]: the cost of those calls of method B that method A makes as well.
+    question_groups: a number for each question, the same for questions of the same document or conversation.
     """
 
     methods: tuple[str, ...]

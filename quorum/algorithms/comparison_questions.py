@@ -124,7 +124,9 @@ def parse_comparison(question: str) -> Comparison | None:
 
 
 def tidy_option(text: str) -> str:
-    """The option without article, quotation marks and commas."""
+    """The option without quotation marks and commas around it, and without "the", "a", "either", "film" and the like
+    before it.
+    """
     return LEADING_WORD.sub("", text.strip(" ,;:\"“”'")).strip(' ,"“”')
 
 
@@ -169,8 +171,8 @@ def answer_comparison(question: str, passages: Sequence[tuple[str, str]]) -> str
 def read_value(comparison: Comparison, option: str, passages: Sequence[tuple[str, str]]) -> tuple[float, ...] | None:
     """What the passages give for an option: (year, month, day), or a tuple of one number; None if they give nothing.
 
-    If the question names a role, as in "Which film has the director who was born first?", it is the value of the person
-    who has this role in the option.
+    If the question names a role, as in "Which film has the director who was born first, A or B?", it is the value of
+    the person in this role: for the option A, the birth date of A's director.
     """
     text = find_text_about(option, passages)
     if text is not None and (role := ROLE.search(comparison.criterion)):
@@ -235,7 +237,9 @@ def read_date(question_part: str, text: str) -> tuple[float, ...] | None:
 
 
 def read_age(text: str) -> tuple[float, ...] | None:
-    """The years between birth and death, as a tuple of one number; None if the text does not give both dates."""
+    """The years between birth and death, as a tuple of one number; None if the text does not give both dates,
+    or gives a death that is not after the birth.
+    """
     born, died = read_date("born", text), read_date("died", text)
     if born is None or died is None or died <= born:
         return None
@@ -244,10 +248,10 @@ def read_age(text: str) -> tuple[float, ...] | None:
 
 
 def read_death(text: str, dates: Sequence[tuple[int, tuple[float, ...]]]) -> tuple[float, ...] | None:
-    """The last date of the first life span in brackets, "(1815 – 1852)"; if there is none with two dates or more, the
-    first date after "died" or "death".
+    """The date of death: the last date in the first brackets that look like a life span, "(1815 – 1852)".
 
-    dates: (position in the text, date) of each date.
+    If there are no such brackets, or they hold fewer than two dates, it is the first date after "died" or "death"; None
+    if there is none. text: as `rewrite_dates` returns it. dates: (position in the text, date) of each date.
     """
     span = re.search(r"\([^)]*?\d[^)]*?\s?[–—-]\s?[^)]*?\d{3}[^)]*\)", text)
     if span is not None:

@@ -73,15 +73,15 @@ def score_lexical(candidates: Sequence[Piece], references: Sequence[str], tokens
     if tokens == "words":
         return [f1(piece.text, references) for piece in candidates]
     return [
-        max((count_character_f1(piece.text, reference) for reference in references), default=0.0)
+        max((compute_character_f1(piece.text, reference) for reference in references), default=0.0)
         for piece in candidates
     ]
 
 
-def count_character_f1(text: str, reference: str) -> float:
+def compute_character_f1(text: str, reference: str) -> float:
     """F1 of the characters of two normalised texts, each counted as often as it occurs, in 0..1.
 
-    >>> count_character_f1("abc", "cab")
+    >>> compute_character_f1("abc", "cab")
     1.0
     """
     text_counts, reference_counts = Counter(normalize(text)), Counter(normalize(reference))

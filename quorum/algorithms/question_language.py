@@ -21,7 +21,7 @@ LANGUAGE_OF_SCRIPT = {  # by the first word of the Unicode names of the script's
     "GEORGIAN": "Georgian",
     "ARMENIAN": "Armenian",
 }
-WORDS_OF_LANGUAGE = {  # AMBIGUOUS_WORDS lists those that are English words, too
+WORDS_OF_LANGUAGE = {  # AMBIGUOUS_WORDS lists those that do not count, because they are also English
     "German": make_word_set(
         """wer wie wo wann warum welche welcher welches welchen wem wen wieviel viele ist sind der das den dem des ein
         eine einen einer eines und oder nicht von mit für auf bei aus nach zu zum zur im vom wird werden wurde wurden
@@ -69,7 +69,8 @@ WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)?")
 
 
 def find_foreign_language(question: str) -> str | None:
-    """The language of a question that is not English; None for English and for questions that are too short to decide.
+    """The language of a question that is not English. None for English, for a language without an entry in this module,
+    and for a question that is too short to decide.
 
     >>> find_foreign_language("Wie lange dauert der Elternurlaub?"), find_foreign_language("Сколько дней отпуска?")
     ('German', 'Russian or another language in Cyrillic')

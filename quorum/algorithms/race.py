@@ -75,10 +75,10 @@ class Race:
     def add_step(self, lowest_worth: ArrayLike, highest_worth: ArrayLike | None = None) -> list[int]:
         """Bet on one more step and drop the methods that have lost. Returns the numbers of the methods dropped now.
 
-        lowest_worth, highest_worth: bounds of the worth of each method's answer; for a unit of questions, of its mean
-        worth. All values lie in one interval of length 1. The two bounds differ only if an answer is missing, because
-        its call failed; without `highest_worth`, no answer is missing. The values of methods that were dropped earlier
-        are ignored.
+        lowest_worth, highest_worth: bounds of the worth of each method's answer; for a unit of questions, bounds of the
+        mean worth of the method's answers. All values lie in one interval of length 1. The two bounds differ only if an
+        answer is missing, because its call failed; without `highest_worth`, no answer is missing. The values of methods
+        that were dropped earlier are ignored.
         """
         low = np.asarray(lowest_worth, dtype=np.float64)
         high = low if highest_worth is None else np.asarray(highest_worth, dtype=np.float64)

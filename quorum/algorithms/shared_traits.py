@@ -82,7 +82,8 @@ COUNTRIES = {  # lower-case word -> the country that it stands for
     }.items()
     for name in names.split()
 }
-OPENING_LENGTH = 260  # countries are read only from so many characters, because the opening names the country of origin
+# Countries are read only from the first 260 characters of a text, because its opening names the country of origin.
+OPENING_LENGTH = 260
 # In "Are A and B both X?", these words do not belong to the trait X.
 COMMON_WORDS = make_word_set(
     """are were is was do did does can could have has both the a an of in on to and or by for from with considered be

@@ -113,8 +113,8 @@ def fold_characters(text: str) -> str:
 
 
 SOURCE_NOUN = r"(?:passages?|contexts?|texts?|documents?|sources?|articles?|search results?|information)"
-# An explanation that follows an answer: a clause in lower case, the name of a source, or a sentence. A name contains
-# none of these.
+# An explanation that follows an answer: a clause in lower case, the name of a source, or a sentence. The patterns are
+# meant not to match inside an answer that is a name, such as "Paris, Texas".
 EXPLANATION = re.compile(
     rf" ?[(\[](?:{SOURCE_NOUN}|source:|see|ref)?[ #]{{0,2}}\d{{1,3}}(?:, ?\d{{1,3}}){{0,9}}[)\]]\W*$"
     r"|, (?:which|who|whose|whom|because|since it|as it|as he|as she|as they) "
@@ -212,7 +212,7 @@ def drop_repetition_and_honorific(words: list[str], text: str) -> list[str]:
 def drop_preposition(words: list[str]) -> list[str]:
     """ "in Paris" -> "Paris", "On 1776m07d04" -> "1776m07d04", "from 1939 to 1945" -> "1939 to 1945".
 
-    "In Bruges" stays, because it may be a title.
+    A capital "In" before a place stays, because "In Bruges" may be a title.
     """
     if words[:1] == ["from"] and "to" in words and re.match(r"\d|m\d\d", words[1]):
         return words[1:]

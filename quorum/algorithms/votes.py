@@ -55,7 +55,7 @@ def count_votes(votes: Iterable[Vote]) -> Tally:
 def is_decided(votes: Iterable[Vote], remaining_votes: float) -> bool:
     """Whether the votes that are still to come cannot change the winner any more.
 
-    remaining_votes: how many they are. They must come from passages that rank after those that have voted.
+    remaining_votes: how many votes are still to come. Their passages must rank after those that have voted.
     """
     counts = [sum_weights(group) for group in group_votes(votes).values()]
     if not counts:
@@ -79,7 +79,7 @@ def size_next_stage(votes: Sequence[Vote], remaining_passages: int, samples: int
     if is_decided(votes, remaining_passages * samples):
         return 0
     next_rank = max((vote["rank"] for vote in votes), default=-1) + 1
-    # Without a known answer so far, any answer could win: one stands for all.
+    # If all votes so far are unknown, any answer could win: "any" stands for the one that does.
     answers = [group[0]["answer"] for group in group_votes(votes).values()] or ["any"]
 
     def could_decide(count: int) -> bool:

@@ -109,12 +109,12 @@ def compare(
     all questions. data, context, limit, out, baseline, judge, skip_bad, concurrency, progress: as for `evaluate`.
     methods: as for `evaluate`; by default five common ones. models, retrievers, k: every combination of a method, a
     model, a retriever and a k is compared. budget: the most that a method may use per question, such as "calls=3" or
-    "cost=0.01"; calls, tokens and cost are compared by their means, seconds by their 95th percentile. wrong_cost: what
-    a wrong answer costs, where a right one is worth 1; "unknown" costs nothing. max_cost: the dollars that this call
-    may spend; prices: a file with your own prices (docs/compare.md). race: stop asking methods that cannot win. "exact"
-    drops a method that can no longer win on these questions; "questions", one that is unlikely to be the best on them;
-    "future", one that is unlikely to be the best on new questions (docs/decisions.md). engine: "local", or "ray" for
-    many processes (docs/scale.md).
+    "cost=0.01"; it limits the mean of a method's calls, tokens or cost, and the 95th percentile of its seconds.
+    wrong_cost: what a wrong answer costs, where a right one is worth 1; "unknown" costs nothing. max_cost: the dollars
+    that this call may spend; prices: a file with your own prices (docs/compare.md). race: stop asking methods that
+    cannot win. "exact" drops a method that can no longer win on these questions; "questions", one that is unlikely to
+    be the best on them; "future", one that is unlikely to be the best on new questions (docs/decisions.md). engine:
+    "local", or "ray" for many processes (docs/scale.md).
 
     Works in a script and inside a running event loop. It blocks the loop; `await compare_async(...)` does not.
 

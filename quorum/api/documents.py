@@ -24,9 +24,9 @@ def index(
 
     paths: one path or several, of folders and of files of the types in docs/documents.md, such as JSON lines of {"id",
     "title", "text"}. collection: the collection's name, by default the context's. context: its store and embeddings are
-    used. words: the largest number of words in a passage. prune: remove documents under the paths that no longer exist,
-    or that a .gitignore now leaves out. progress: called with (done, total, path), where done and total count files; a
-    file of JSON lines counts as many times as it has lines.
+    used. words: the largest number of words in a passage. prune: remove documents whose files under the paths no longer
+    exist or are now left out by a .gitignore. progress: called with (done, total, path), where done and total count
+    files; a file of JSON lines counts as many times as it has lines.
 
     Returns an IndexReport: the numbers of files `added`, `unchanged`, `replaced` and `removed`, the files `skipped`
     (path and reason), and `passages`, the number of passages in the collection. Raises SetupError for a path that does

@@ -81,13 +81,13 @@ def evaluate(
 
     The same call continues an interrupted evaluation.
 
-    data: a file of questions (docs/data.md), or records {"question", "answers"}, if possible with "id" and "passages";
-    empty `answers` mean that "unknown" is the right answer. methods: names as for `quorum eval --methods`, such as
-    "concat,concat[k=10]"; or a compiled graph of your own; or a list of names and graphs. context: the settings of all
-    methods. limit: ask only the first `limit` questions. out: the folder of the results; by default a folder under
-    results/, named after the configuration. corpus: a folder or file to retrieve from, or "pool", the passages of all
-    questions; collection: an indexed collection to retrieve from. Without corpus and collection, each question's own
-    passages are read. baseline: the method to compare with, by default the first. judge: a chat model that decides
+    data: a file of questions (docs/data.md), or records with the keys "question" and "answers", and optionally "id" and
+    "passages"; empty `answers` mean that "unknown" is the right answer. methods: names as for `quorum eval --methods`,
+    such as "concat,concat[k=10]"; or a compiled graph of your own; or a list of names and graphs. context: the settings
+    of all methods. limit: ask only the first `limit` questions. out: the folder of the results; by default a folder
+    under results/, named after the configuration. corpus: a folder or file to retrieve from, or "pool", the passages of
+    all questions; collection: an indexed collection to retrieve from. Without corpus and collection, each question's
+    own passages are read. baseline: the method to compare with, by default the first. judge: a chat model that decides
     whether an answer that is not an exact match is right. skip_bad: skip broken records. concurrency: how many
     questions are asked at the same time. progress: called with (stage, steps done, steps in total).
 

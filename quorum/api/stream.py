@@ -161,9 +161,9 @@ async def stream(
     settings, reader, inputs = context or Context(), AnswerReader(question), cast("Any", state)
     modes = ["updates", "values", *(["messages"] if is_shown_while_written(graph, settings) else [])]
     if history:
-        from quorum.graphs.conversation import continue_conversation
+        from quorum.graphs.conversation import prepare_conversation
 
-        graph, inputs = continue_conversation(graph, state, history)
+        graph, inputs = prepare_conversation(graph, state, history)
     final_state: dict[str, Any] = {}
     chunks: AsyncIterator[Any] = graph.astream(inputs, config, context=settings, stream_mode=modes, subgraphs=True)
     async for namespace, mode, chunk in chunks:

@@ -36,7 +36,10 @@ def calibrate(
     measure: Annotated[
         str | None,
         typer.Option(
-            "--measure", metavar="NAME", help="Measure that decides which answers are wrong: em, accuracy or judged."
+            "--measure",
+            metavar="NAME",
+            help="Measure that decides which answers are wrong: em, accuracy or judged. By default judged if RESULTS "
+            "holds a judge's verdicts, else the measure of the questions' task.",
         ),
     ] = None,
     out: Annotated[

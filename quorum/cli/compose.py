@@ -32,7 +32,7 @@ def compose(
             "--seed",
             metavar="N",
             help="Seed of the random choice of the questions for the design; the others are for the certificate. "
-            "Choose it before you see a result.",
+            "Choose the seed before you see a result.",
         ),
     ] = 0,
     measure: Annotated[

@@ -68,14 +68,14 @@ class Conversation:
     is_over: bool = False
 
     def __post_init__(self) -> None:
-        # Raises `SetupError` if a composed method needs a system that the user did not name.
+        # The property `graph` raises `SetupError` if a composed method needs a system that the user did not name.
         self.graph = self.method.graph
 
     async def ask(self, question: str) -> None:
         """Answer a question, print the answer, and add the exchange to the conversation.
 
-        Prints how a follow-up question was understood, the answer as it arrives, and then its note, how certain it is,
-        and its sources.
+        Prints how a follow-up question was understood, and the answer as it arrives. Then come, if there are any, a
+        note about the question, the sentence that supports the answer, and the answer's sources.
         """
         from quorum.api.stream import answer_and_report
         from quorum.evaluation.support import add_support_and_note
@@ -211,7 +211,8 @@ class AnswerPrinter:
         """Print how a follow-up question was understood, and each piece of the answer."""
         from quorum.api.stream import AnswerText, NodeFinished
 
-        # The node stand_alone rewrites a follow-up question so that it can be understood without the conversation.
+        # The node stand_alone rewrites a follow-up question so that it can be understood without the conversation. An
+        # empty `inside` means that the node belongs to no subgraph.
         if isinstance(event, NodeFinished) and (event.node, event.inside) == ("stand_alone", ()):
             understood = event.update.get("question", self.question)
             if understood != self.question:

@@ -142,8 +142,8 @@ def print_tables(tables: "Iterable[RenderableType]") -> None:
 
 
 def describe_common_failure(scores: "Scores") -> str:
-    """The most frequent error message of the failed answers, in brackets, and how many of them have it, unless all do;
-    "" if no answer failed.
+    """The most frequent error message of the failed answers: " (3 of them: MESSAGE)", or " (MESSAGE)" if all of them
+    have it; "" if no answer failed.
     """
     from collections import Counter
 
@@ -183,7 +183,7 @@ def print_spending(scores: "Scores") -> None:
         cause = describe_common_failure(scores)
         typer.echo(
             f"quorum: {format_count(error_count, 'answer')} failed{cause}; "
-            "run the same command again to ask only those.",
+            "run the same command again to ask only the questions that failed.",
             err=True,
         )
     if unjudged_count:

@@ -29,7 +29,8 @@ if TYPE_CHECKING:
     from quorum.evaluation.experiments.run_experiment import Outcome
 
 Name: TypeAlias = Annotated[
-    str | None, typer.Argument(metavar="[NAME]", help="Experiment; without it, the list.", show_default=False)
+    str | None,
+    typer.Argument(metavar="[NAME]", help="Name of an experiment; without it, all are listed.", show_default=False),
 ]
 Data: TypeAlias = Annotated[
     Path | None, typer.Argument(metavar="[DATA]", help="Questions, as for eval.", show_default=False)

@@ -78,9 +78,9 @@ def train_filter(
     """Train a filter. Use it as --set context_filter=transformers:DIR. To continue an interrupted training, run the
     command again.
 
-    --base embedded trains a sentence filter on the embedded model; use it as --set context_filter=embedded:DIR. It
-    writes no checkpoints, so an interrupted training begins anew. --limit N then takes N questions at random. --mode,
-    --at-once, --length, --output and --lora have no effect.
+    --base embedded trains a sentence filter on the embedded model; use it as --set context_filter=embedded:DIR. With
+    --base embedded, no checkpoints are written, so an interrupted training begins anew; --limit N takes N questions at
+    random, not the first N; and --mode, --at-once, --length, --output and --lora have no effect.
     """
     if base == "embedded":
         train_embedded_filter(silver, out, epochs, 5e-4 if rate is None else rate, batch, limit, seed)

@@ -14,7 +14,9 @@ NOTE_ON_CALLS = (
 
 
 def methods(
-    name: Annotated[str | None, typer.Argument(metavar="[NAME]", help="One method.", show_default=False)] = None,
+    name: Annotated[
+        str | None, typer.Argument(metavar="[NAME]", help="The method to list or draw.", show_default=False)
+    ] = None,
     diagram: Annotated[bool, typer.Option("--diagram", help="Print the graph of NAME in Mermaid.")] = False,
     json: AsJson = False,
 ) -> None:

@@ -65,8 +65,8 @@ def make_stage_callback(bars: Progress) -> ProgressCallback:
 
 
 class TimeLeft:
-    """Estimates the seconds until the done share of a task reaches 1, from its speed in about the last 20 seconds. The
-    estimate is None in the first five seconds, and while there is no progress.
+    """Estimates the seconds until a task is done, from its speed in about the last 20 seconds. The estimate is None in
+    the first five seconds, and while there is no progress.
 
     >>> time_left = TimeLeft(now=0.0)
     >>> time_left.update(0.1, now=2.0), time_left.update(0.5, now=10.0)

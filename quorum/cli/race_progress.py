@@ -1,4 +1,4 @@
-"""Shows a running race: a live table on a terminal; lines of JSON with --json; without both, a line for each dropped
+"""Shows a running race: on a terminal, a live table; with --json, lines of JSON; with neither, a line for each dropped
 method.
 """
 
@@ -75,16 +75,19 @@ class ShownState:
         self.last_twentieth = -1
 
     def find_newly_dropped(self, race: "RunningRace") -> list[str]:
-        """The methods that were dropped since `watch` last ran. Each run of `watch` calls this once."""
+        """The methods that were dropped since `watch` last ran.
+
+        Updates `dropped`, so each run of `watch` calls it once.
+        """
         newly_dropped = [name for name in race.asked_when_dropped if name not in self.dropped]
         # If a method exceeded the budget, `quorum compare` runs the race again. A method that was dropped in the first
-        # race may then not be dropped.
+        # race can stay in the second.
         self.dropped = set(race.asked_when_dropped)
         return newly_dropped
 
     def is_due(self, race: "RunningRace") -> bool:
         """Whether another twentieth of the questions has been settled since `watch` last ran, or `watch` never ran.
-        Each run of `watch` calls this once.
+        Updates `last_twentieth`, so each run of `watch` calls it once.
         """
         current_twentieth = race.settled_count * REPORTED_PARTS // max(1, race.question_count)
         is_due_now, self.last_twentieth = current_twentieth != self.last_twentieth, current_twentieth

@@ -96,6 +96,4 @@ def read_trace(file: Path) -> "Step":
             f"The trace {file} cannot be read ({error.strerror}); give a file that --save-trace wrote."
         ) from None
     except ValueError as error:
-        raise SetupError(
-            f"{file} holds no trace ({error}); make one with: quorum ask QUESTION --save-trace {file}"
-        ) from None
+        raise SetupError(f"{file} holds no trace ({error}); give a file that --save-trace wrote.") from None

@@ -30,7 +30,7 @@ def make_stderr_console() -> Console:
 
 
 def format_result(result: ShownResult, method: str, *, colours: bool, shows_scores: bool = False) -> RenderableType:
-    """The answer on the first line; the method and what the answer took on the second; then the rationale, if there is
+    """The answer on the first line; the method with its calls and tokens on the second; then the rationale, if there is
     one, the sentence that supports the answer, and the passages.
 
     If the answer is unsure, the first line says so, and the sentence is only the closest one. colours: mark text by

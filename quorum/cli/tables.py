@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 
 
 class TableColumn(NamedTuple):
-    """A column of a table. measure: the key of its values in the summary; scale: the factor by which a value is shown;
-    digits: its decimals; has_interval: whether to show its 95% interval, too.
+    """A column of a table. measure: the key of its values in the summary; scale: by what a value is multiplied before
+    it is shown; digits: its decimals; has_interval: whether to show its 95% interval, too.
     """
 
     title: str
@@ -122,7 +122,7 @@ def keep_columns_with_values(summary: Summary, columns: Iterable[TableColumn]) -
 
 
 def make_measure_table(summary: Summary, columns: Sequence[TableColumn], *, counts: bool = False) -> Table:
-    """One row per method. With `counts`, also the number of questions and the failures, for each kind that occurred."""
+    """One row per method. With `counts`, also the number of questions, and of failures of each kind that occurred."""
     failures = [name for name in FAILURE_COUNTS if counts and any(row.get(name) for row in summary.values())]
     titles = [name.replace("_", " ") for name in failures]
     table = make_plain_table(

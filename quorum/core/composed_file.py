@@ -38,8 +38,8 @@ class ComposedStage:
     name: the stage's column in the results. method: the name of the method or system. accept: the test that the answer
     must pass; None for the last stage, whose answer is final. settings: the settings with which the stage was measured,
     as the evaluation's config.json describes them. prompts: the versions of the prompts that the stage sent.
-    own_system_hash: a hash of the address of a user's own system, such as http://HOST/v1#MODEL; None if the stage is a
-    method. The file holds this hash under the key `system`.
+    own_system_hash: if the stage is a user's own system, a hash of the text that says where the system is, for example
+    "http://HOST/v1#MODEL"; None if the stage is a method. The file holds this hash under the key `system`.
     """
 
     name: str

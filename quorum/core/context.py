@@ -39,7 +39,10 @@ def read_environment(name: str, default: Any) -> Any:
 
 
 def describe(text: str, default: Any = None, **bounds: Any) -> Any:
-    """What Studio's form shows for a setting: its description, its default and its bounds."""
+    """What Studio's form shows for a setting: its description, its default and its bounds.
+
+    `check_setting` refuses values outside the bounds.
+    """
     extra = {} if default is None else {"default": default}
     return Field(description=text, json_schema_extra=extra, **bounds)
 

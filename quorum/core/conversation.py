@@ -81,7 +81,7 @@ def read_history(history: Sequence[Mapping[str, Any]]) -> list[Turn]:
 
 
 def remove_served_additions(text: str) -> str:
-    """An assistant's message without what `quorum serve` adds to an answer. Clients send it back as history.
+    """An assistant's message, which a client sends back as history, without what `quorum serve` added to the answer.
 
     >>> remove_served_additions('Not sure. Perhaps: 1931\\n\\n> Built in **1931**.\\n\\nSources:\\n1. Towers: "Built"')
     '1931'

@@ -101,7 +101,10 @@ def explain_failed_start(address: str, error: Exception) -> SetupError:
 
 
 def check_address(address: str) -> None:
-    """Raise a `SetupError` at once if nothing answers at the address: Ray itself would wait for minutes."""
+    """Raise a `SetupError` if the address has another scheme than gcs, such as ray://, or if nothing answers there.
+
+    If nothing answers, Ray itself would wait for minutes.
+    """
     if address in ("auto", "local"):
         return
     parts = urlsplit(address if "://" in address else f"gcs://{address}")

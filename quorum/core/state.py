@@ -10,9 +10,9 @@ T = TypeVar("T")
 class Place(TypedDict):
     """Where a passage stands. `file` is a path; the other keys are optional.
 
-    page: from 1; a slide's number in presentations. headings: from the highest down. start, end: characters of the
-    document's text as it was read. line: from 1, in files of JSON lines. modified: the file's time, ISO 8601. metadata:
-    the file's own metadata, such as its author.
+    page: from 1; a slide's number in presentations. headings: from the highest down. start, end: the passage's position
+    in the document's text as it was read, in characters. line: from 1, in files of JSON lines. modified: the file's
+    time, ISO 8601. metadata: the file's own metadata, such as its author.
     """
 
     file: str

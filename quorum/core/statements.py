@@ -6,10 +6,10 @@ WRAPPED_LINE_LENGTH = 60  # characters: a longer line of prose may continue on t
 
 
 def find_statements(text: str, *, may_wrap: bool = True) -> list[tuple[int, int]]:
-    """(start, end) of each statement, in order: of each sentence, and of each line that is no sentence.
+    """(start, end) of each statement, in order. A statement is a sentence, or a line that is no sentence.
 
     A statement ends at the end of its line, unless a sentence continues in the next line (see `is_wrapped`). may_wrap:
-    whether sentences may continue so; False for passages of indexed files, because their readers join such lines.
+    whether sentences may do so; False for passages of indexed files, whose lines were unwrapped as the files were read.
 
     >>> text = "Opening hours\\nMonday: 9 to 5; Sunday: closed\\nDr. Li answers. Ask her."
     >>> [text[start:end] for start, end in find_statements(text)]
@@ -35,18 +35,21 @@ def find_blocks(text: str, may_wrap: bool) -> list[tuple[int, int]]:
 
 def is_wrapped(line: str, next_character: str) -> bool:
     """Whether a sentence continues in the next line: the line is long and does not end like a sentence, and the next
-    line begins with a lower-case letter. next_character: the first one of the next line, empty after the last line.
+    line begins with a lower-case letter.
+
+    next_character: the first character of the next line; empty after the last line.
     """
     stripped_line = line.rstrip()
     return len(stripped_line) >= WRAPPED_LINE_LENGTH and stripped_line[-1] not in ".!?:;" and next_character.islower()
 
 
 def find_statement(text: str, start: int, end: int, *, may_wrap: bool = True) -> tuple[int, int] | None:
-    """(start, end) of the statement that holds most of the characters [start, end); None if no statement holds any.
+    """(start, end) of the statement that holds the most characters of [start, end); None if no statement holds any.
 
     may_wrap: as for `find_statements`.
     """
-    # (number of shared characters, -begin, end). By -begin, max() takes the first statement of those that share most.
+    # (number of shared characters, -begin, end). If several statements share the most characters, -begin makes max()
+    # take the first of these statements.
     overlaps = [
         (min(end, stop) - max(start, begin), -begin, stop) for begin, stop in find_statements(text, may_wrap=may_wrap)
     ]

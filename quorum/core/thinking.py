@@ -43,6 +43,8 @@ TURN_ENDS = re.compile(r"</s>|<eos>|<(?:end|start)_of_turn>|\[/?INST\]|<\|(?!(?:
 def extract_first_turn(text: str) -> str:
     """The reply up to the token that ends its turn (`</s>`, `<|im_end|>` ...), without tokens that begin the turn.
 
+    If the text contains FINAL_CHANNEL, everything up to it is left out, too.
+
     >>> extract_first_turn("Paris<|im_end|><|im_start|>user")
     'Paris'
     """

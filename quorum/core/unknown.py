@@ -37,7 +37,8 @@ def is_unknown(answer: str) -> bool:
     >>> quorum.is_unknown("I cannot tell from the passages."), quorum.is_unknown("Unknown Pleasures")
     (True, False)
     """
-    # The first cut bounds the work; it is generous because tokens that begin a turn, and marks, are removed after it.
+    # The text is cut twice. The first cut only bounds the work: it leaves nine times the length that is compared,
+    # because the tokens and marks before the answer are removed after it.
     answer_text = extract_first_turn(answer[: 9 * LONGEST_READ_ANSWER]).lstrip(WRAPPING_MARKS + PUNCTUATION_MARKS)[
         :LONGEST_READ_ANSWER
     ]
@@ -79,8 +80,8 @@ def is_name(line: str, text: str) -> bool:
 def has_late_answer(text: str) -> bool:
     """Whether an answer follows a refusal: "I do not have recent data. However, it was released in 2018".
 
-    It must follow a contrast word, either in the sentence of the refusal or at the beginning of the next sentence. The
-    text must come from `spell_out`. A text that begins with "unknown" never has a late answer.
+    The answer must follow a contrast word, either in the sentence of the refusal or at the beginning of the next
+    sentence. The text must come from `spell_out`. A text that begins with "unknown" never has a late answer.
     """
     text = remove_lead_ins(text)
     refusal = UNKNOWN_STATEMENT.match(text) or REFUSAL.match(text)

@@ -16,9 +16,8 @@ THOUGHT_BEGINNINGS = (
     *("we need to ", "we are asked ", "the user asks ", "the user is ", "the user wants ", "so the user ", "so, the "),
 )
 LONGEST_BEGINNING = max(map(len, THOUGHT_BEGINNINGS))
-MODELS_WITHOUT_OPENING_TAG: set[str] = (
-    set()
-)  # models that have sent a closing tag without an opening tag to this process
+# Models that have sent a closing tag without an opening tag to this process.
+MODELS_WITHOUT_OPENING_TAG: set[str] = set()
 
 
 def find_visible(text: str, *, is_whole: bool) -> str:

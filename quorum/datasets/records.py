@@ -21,7 +21,7 @@ class Record(TypedDict):
     gold_passages: gold passages that are not among `passages`. Experiments on the rank of gold passages insert a gold
     passage if none is retrieved. They take the first gold passage in `passages`; if there is none, the first in
     `gold_passages`. source: where the question comes from; unless the data state it, the name of the data file.
-    meta: what else the data say about the question, for example its task, as `answer_type` (docs/data.md).
+    meta: what else the data say about the question, for example its task under the key `answer_type` (docs/data.md).
     """
 
     id: str
@@ -105,8 +105,10 @@ def preview_value(value: Any) -> str:
 
 
 def get_list(record: dict[str, Any], key: str, where: str) -> list[Any]:
-    """The list under a key of a record; an empty list if the key is missing or null. where: the record's place in its
-    file, for the message of the `SetupError` that any other value raises.
+    """The list under a key of a record; an empty list if the key is missing or null. Raises `SetupError` for any other
+    value.
+
+    where: the record's place in its file, for the message of the error.
     """
     content = record.get(key)
     if content is not None and not isinstance(content, list):

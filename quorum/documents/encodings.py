@@ -1,4 +1,7 @@
-"""Decodes bytes by their byte order mark, as UTF-8, by the declared encoding, or by a detector, in this order."""
+"""Decodes bytes by their byte order mark, as UTF-8, by the declared encoding, or by a detector, in this order.
+
+Data with NUL bytes but without a byte order mark are read as UTF-16 or refused.
+"""
 
 import codecs
 from typing import NamedTuple
@@ -41,9 +44,9 @@ def decode_text(data: bytes, declared_encoding: str = "") -> DecodedText:
     >>> decode_text("Köln liegt am Rhein.".encode("cp1252"), "ascii").note.partition(": ")[2]
     "the text is not UTF-8, and the encoding that it names, 'ascii', does not fit"
     """
-    for mark, name in BYTE_ORDER_MARKS:
+    for mark, encoding in BYTE_ORDER_MARKS:
         if data.startswith(mark):
-            return DecodedText(unify_line_ends(decode_strictly(data, name)))
+            return DecodedText(unify_line_ends(decode_strictly(data, encoding)))
     if b"\0" in data:
         return decode_without_mark(data)
     try:
@@ -58,21 +61,21 @@ def decode_text(data: bytes, declared_encoding: str = "") -> DecodedText:
             reason = f"the text is not UTF-8, and the encoding that it names, {declared_encoding!r}, is unknown"
         except UnicodeDecodeError:
             reason = f"the text is not UTF-8, and the encoding that it names, {declared_encoding!r}, does not fit"
-    name = detect_encoding(data)
-    return DecodedText(unify_line_ends(data.decode(name, "replace")), describe_assumption(name, reason))
+    encoding = detect_encoding(data)
+    return DecodedText(unify_line_ends(data.decode(encoding, "replace")), describe_assumption(encoding, reason))
 
 
 def unify_line_ends(text: str) -> str:
     return text.replace("\r\n", "\n").replace("\r", "\n")
 
 
-def decode_strictly(data: bytes, name: str) -> str:
+def decode_strictly(data: bytes, encoding: str) -> str:
     """Decode by the encoding that the byte order mark says. Raises `Unreadable` if the bytes do not fit it."""
     try:
-        return data.decode(name)
+        return data.decode(encoding)
     except UnicodeDecodeError as error:
         raise Unreadable(
-            f"its byte order mark says {name.upper()}, but the bytes from {error.start} on are not {name.upper()}"
+            f"its byte order mark says {encoding.upper()}, but the bytes from {error.start} on are not {encoding.upper()}"
         ) from None
 
 
@@ -81,15 +84,15 @@ def decode_without_mark(data: bytes) -> DecodedText:
 
     In UTF-16, the high byte of every ASCII or Latin-1 character is NUL. More than 70% of the high bytes must be.
     """
-    name = "utf-16-le" if data[1::2].count(0) >= data[::2].count(0) else "utf-16-be"
-    high_bytes = data[1::2] if name == "utf-16-le" else data[::2]
+    encoding = "utf-16-le" if data[1::2].count(0) >= data[::2].count(0) else "utf-16-be"
+    high_bytes = data[1::2] if encoding == "utf-16-le" else data[::2]
     if len(data) % 2 == 0 and high_bytes.count(0) > len(high_bytes) * 0.7:
         try:
-            text = data.decode(name)
+            text = data.decode(encoding)
         except UnicodeDecodeError:
             text = "\0"  # so that it is refused below
         if "\0" not in text:
-            note = describe_assumption(name, "the text has NUL bytes but no byte order mark")
+            note = describe_assumption(encoding, "the text has NUL bytes but no byte order mark")
             return DecodedText(unify_line_ends(text), note)
     raise Unreadable("NUL bytes in it: not a text file")
 
@@ -116,8 +119,9 @@ def detect_encoding(data: bytes) -> str:
     return best.encoding
 
 
-def describe_assumption(name: str, reason: str) -> str:
+def describe_assumption(encoding: str, reason: str) -> str:
     """The note for the user that this encoding was assumed, and why."""
     for python_beginning, usual_beginning in USUAL_BEGINNINGS.items():
-        name = name.replace(python_beginning, usual_beginning) if name.startswith(python_beginning) else name
-    return f"read as {name}, which was assumed: {reason}"
+        if encoding.startswith(python_beginning):
+            encoding = encoding.replace(python_beginning, usual_beginning)
+    return f"read as {encoding}, which was assumed: {reason}"

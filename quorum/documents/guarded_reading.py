@@ -72,7 +72,7 @@ class GuardedReader:
     def get_process(self) -> subprocess.Popen[bytes]:
         """The running worker process. Starts one if there is none, or if it has ended.
 
-        Also starts one if this process is a fork, because the worker then belongs to the process that was forked.
+        Also starts one if this process is a fork, because the worker then belongs to the parent process.
         """
         if self.process is None or self.owner_pid != os.getpid() or self.process.poll() is not None:
             if self.process is not None:

@@ -159,7 +159,7 @@ class BlockWalk:
         """Make a block of the inline text that was collected since the last block."""
         text = join_lines("".join(self.inline_parts))
         self.inline_parts.clear()
-        if text and text not in ("-", ":"):  # the marks of an empty list item and an empty term
+        if text and text not in ("-", ":"):  # what remains of an empty bullet item or an empty term
             self.blocks.append(Block(text))
 
     def add(self, block: Block) -> None:
@@ -175,7 +175,7 @@ class BlockWalk:
 
 def get_first_number(element: Any) -> int:
     start = element.get("start") or "1"
-    return int(start) if start.isdigit() and len(start) < 7 else 1
+    return int(start) if start.isdecimal() and len(start) < 7 else 1
 
 
 def format_inline(element: Any) -> str:
@@ -299,4 +299,4 @@ def insert_spanning_cells(line: list[str], open_spans: dict[int, tuple[str, int]
 
 def read_span(cell: Any, name: str) -> int:
     number = (cell.get(name) or "1").strip()
-    return max(1, min(int(number), MAX_CELL_SPAN)) if number.isdigit() and len(number) < 9 else 1
+    return max(1, min(int(number), MAX_CELL_SPAN)) if number.isdecimal() and len(number) < 9 else 1

@@ -81,10 +81,10 @@ def read_passage_lines(path: Path) -> Iterator[tuple[int, Passage | str]]:
         with open_unpacked(path) as file:
             for number, line in enumerate(read_bounded_lines(file), start=1):
                 if line.strip():
-                    passage = parse_line(line)
-                    if not isinstance(passage, str):
-                        passage["places"] = [Place(file=str(path), line=number, modified=modified_at)]
-                    yield number, passage
+                    passage_or_reason = parse_line(line)
+                    if not isinstance(passage_or_reason, str):
+                        passage_or_reason["places"] = [Place(file=str(path), line=number, modified=modified_at)]
+                    yield number, passage_or_reason
     except (OSError, EOFError, zlib.error) as error:
         reason = str(error.strerror if isinstance(error, OSError) and error.strerror else error)
         raise Unreadable(f"cannot be read after line {number} ({reason})" if number else reason) from None
@@ -120,7 +120,7 @@ def parse_line(line: bytes) -> Passage | str:
 
 
 def make_record_passage(value: dict[str, object]) -> Passage | str:
-    """The passage of a record without a field "text", or the reason why there is none.
+    """The passage of a record, an object whose "text" is missing or no string; or the reason why there is none.
 
     The passage's text is "name: value; name: value". An "id" stands first in it; the passage's id is a hash of the
     text.

@@ -27,8 +27,8 @@ class Request(NamedTuple):
 class Reply(NamedTuple):
     """The passages of a file, or why there are none.
 
-    notes: (path, note for the user); reason: why the file cannot be read, "" if it was read; bug: an unexpected
-    exception of the code that reads it.
+    notes: (path, note for the user); reason: why the file cannot be read, "" if it was read or if `bug` is set; bug: an
+    unexpected exception of the code that reads the file.
     """
 
     passages: list[Passage]

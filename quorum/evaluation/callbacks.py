@@ -1,4 +1,4 @@
-"""Reads LangChain's callback events: which node begins with an event; a reply's message, its tokens, and whether it is
+"""Reads LangChain's callback events: which node a run executes; a reply's message and tokens, and whether the reply is
 reused.
 """
 
@@ -10,9 +10,9 @@ from langchain_core.outputs import LLMResult
 
 
 def get_node_name(run_name: object, parent_run_id: UUID | None, metadata: Mapping[str, Any] | None) -> str | None:
-    """The node that begins with the start of this run.
+    """The name of the node that a LangChain run executes. The arguments come from the callback for the run's start.
 
-    None if the run is no node: the graph itself, a router between nodes, or a run that LangGraph adds.
+    None if the run executes no node: it is the graph itself, a router between nodes, or a run that LangGraph adds.
     """
     node = str(run_name or "")
     if parent_run_id is None or node == "__start__" or node != (metadata or {}).get("langgraph_node"):

@@ -34,7 +34,7 @@ from quorum.models.tracing import TraceClient, copy_without_secrets, hides_passa
 
 ROWS_PER_REQUEST = 100  # rows that one request sends, or examples that it looks up
 LONGEST_MESSAGE = 200  # characters of LangSmith's error message
-URL_QUERY = re.compile(r"\?[^\s'\"]+")  # the query of a URL holds ids that tell the reader nothing
+URL_QUERY = re.compile(r"\?[^\s'\"]+")  # the query of a URL holds ids that say nothing to the user
 PLAIN_TYPES = (str, int, float)  # the types of settings that an experiment's metadata show
 T = TypeVar("T")
 UPLOAD_ERRORS = (LangSmithError, RequestException, ValidationError)
@@ -42,8 +42,8 @@ UPLOAD_ERRORS = (LangSmithError, RequestException, ValidationError)
 
 @dataclass(frozen=True)
 class UploadSummary:
-    """The result of an upload. url: the address of the dataset, if LangSmith reports it; experiments: their names;
-    answer_count: how many answers this upload sent; LangSmith shows each as a run.
+    """The result of an upload. url: the address of the dataset, if LangSmith reports it; experiments: the titles of the
+    experiments; answer_count: how many answers this upload sent; LangSmith shows each as a run.
     """
 
     url: str | None
@@ -52,7 +52,7 @@ class UploadSummary:
 
 
 def check_access(name: str) -> None:
-    """Raises `SetupError` if `name`, the dataset's, is empty, if no account is set, or if LangSmith refuses access.
+    """Raise a `SetupError` if the dataset's name is empty, if no account is set, or if LangSmith refuses access.
 
     Call it before any question is asked.
     """

@@ -66,7 +66,8 @@ class AnswerWatcher(AsyncCallbackHandler):
         self.step_of_run: dict[UUID, int | None] = {}  # LangChain's run -> the number of the step that it belongs to
         self.start_times: dict[UUID, float] = {}
         self.open_calls: dict[UUID, Call] = {}
-        self.spans: list[tuple[int | None, float, float, float]] = []  # calls and searches: step, start, end, seconds
+        # (step, start, end, seconds) of each call and search; seconds of a reused reply or search: its original time
+        self.spans: list[tuple[int | None, float, float, float]] = []
         self.open_searches: dict[UUID, tuple[int | None, str, float]] = {}  # run -> step, query, start
         self.search_seconds: dict[str, float] = {}
         self.started_at = time.perf_counter()

@@ -69,7 +69,7 @@ class SentenceEncoder:
 
 
 def load_configured_encoder(location: str, options: EncoderOptions) -> Any:
-    """Load the model and apply the options. EncoderOptions that are None keep the values in the model's files."""
+    """Load the model and apply the options. For an option that is None, the value in the model's files holds."""
     from quorum.core.errors import SetupError
 
     prefixes = {"query": options.query, "document": options.passage}

@@ -137,7 +137,10 @@ def classify_status(
 
 
 def find_parameter(message: str, causes: list[BaseException]) -> str | None:
-    """The refused parameter: the one in the server's error field, else the first one in its message."""
+    """The refused decoding parameter: the one that the error's field `param` names, else the first one in its message.
+
+    None if neither names one that PARAMETER_NAME matches.
+    """
     parameter_name = next((str(name) for cause in causes if (name := getattr(cause, "param", None))), "")
     match = PARAMETER_NAME.search(parameter_name) or PARAMETER_NAME.search(message)
     return match[0] if match else None

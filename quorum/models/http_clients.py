@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 
 
 def make_http_clients(timeout: float | None, loop_cache: LoopCache | None) -> dict[str, Any]:
-    """The clients of one model, as langchain-openai's options. timeout: in seconds; None: the default of the package
-    openai.
+    """An asynchronous and a synchronous client for one model, by the names of the options of langchain-openai that take
+    them. timeout: in seconds; None: the default of the package openai.
 
     The asynchronous client serves one event loop. `loop_cache` closes it with the loop; without a cache nothing closes
     it. The client that langchain-openai would make is shared between loops, and fails once one of them is closed.

@@ -41,9 +41,9 @@ class Record:
     """One raw reply: its text, its cost, and the prompt that asked for it.
 
     prompt_name, prompt_version: the prompt's name and the hash of its text; the table's columns are prompt and version.
-    left_out: parameters that the model refused, separated by commas: decoding parameters, and response_format (the JSON
-    schema), which also stands there if the model ignored it. reasoning: the reasoning that the server sent in a field
-    of its own.
+    left_out: the names of the parameters that the model refused, separated by commas. They are decoding parameters and
+    response_format (the JSON schema), which is also listed if the model ignored it. reasoning: the reasoning that the
+    server sent in a field of its own.
     """
 
     text: str
@@ -93,7 +93,10 @@ def open_database(path: str) -> sqlite3.Connection:
 
 
 def retry_while_locked(work: Callable[[], object]) -> None:
-    """Try again while another process opens the file: SQLite's busy timeout does not cover the change to WAL."""
+    """Call `work`, and call it again while another process has locked the file, for up to BUSY_SECONDS.
+
+    SQLite's own busy timeout does not cover the change to WAL.
+    """
     deadline = time.monotonic() + BUSY_SECONDS
     while True:
         try:

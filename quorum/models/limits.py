@@ -52,7 +52,7 @@ class LocalRateLimit:
     """Lets its callers take together at most `limit` tokens or requests in any sixty seconds, in the order in which
     they call.
 
-    A caller that wants more than `limit` waits until nothing has been taken for sixty seconds.
+    A caller that wants more than `limit` waits until nothing has been taken for sixty seconds, and then takes it all.
     """
 
     def __init__(self, limit: float) -> None:

@@ -110,7 +110,7 @@ def load_dpr_modules(location: str, config: Any) -> list[Any]:
 
 
 def load_multi_vector_encoder(location: str) -> Any:
-    """A `MultiVectorEncoder`: a late-interaction model, in its own, PyLate's or Stanford's format.
+    """A `MultiVectorEncoder`: a late-interaction model in Sentence Transformers', PyLate's or Stanford's format.
 
     Any other encoder raises a `SetupError`: Sentence Transformers would add a random projection to it, and the passages
     found would be random.

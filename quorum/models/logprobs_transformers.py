@@ -16,7 +16,7 @@ class TransformersScorer:
 
     The encoder of a seq2seq model reads the prompt; a causal model reads the prompt and then the continuation.
 
-    The end-of-sequence token is not part of a continuation. The model is loaded with the first batch.
+    The end-of-sequence token is not part of a continuation. The model is loaded when the first texts are scored.
     """
 
     def __init__(self, folder: str) -> None:
@@ -52,7 +52,7 @@ class TransformersScorer:
         if limit and longest > limit:
             raise SetupError(
                 f"A text of {longest} tokens does not fit the scorer 'transformers:{self.folder}', which reads "
-                f"{limit}; split the passages, or choose a scorer with a longer window."
+                f"at most {limit}; split the passages, or choose a scorer with a longer window."
             )
 
 

@@ -51,7 +51,8 @@ class OpenAIChat(ChatOpenAI):
     def _create_chat_result(self, response: Any, generation_info: dict[str, Any] | None = None) -> ChatResult:
         body = response.model_dump(warnings=False) if isinstance(response, openai.BaseModel) else response
         if not isinstance(body, dict) or body.get("error"):
-            # This raises the server's error. If the body is no object, it fails, and the reply counts as garbled.
+            # LangChain's method raises the server's error. If the body is no object, the method fails with another
+            # exception, and the reply counts as garbled.
             return super()._create_chat_result(body, generation_info)
         choice = check_choice(body)
         result = super()._create_chat_result(

@@ -55,7 +55,7 @@ def record_refusal(request: Request, name: str, message: str = "does not take {}
 
 
 def list_parameters(request: Request) -> set[str]:
-    """The names of a request's parameters, refused or not: those of the request itself and those of its model object.
+    """The names of the decoding parameters, refused or not, of a request itself and of its model object.
 
     If the model object has a token limit, both names of the limit are in the set.
     """
@@ -67,7 +67,7 @@ def list_parameters(request: Request) -> set[str]:
 
 
 def list_refused_parameters(request: Request) -> str:
-    """The parameters that are not sent because the model refuses them, separated by commas."""
+    """The names of the decoding parameters that are not sent because the model refuses them, separated by commas."""
     return ",".join(sorted(list_parameters(request) & get_refusals(request)))
 
 

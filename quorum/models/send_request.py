@@ -18,9 +18,7 @@ from quorum.models.journal_database import Record
 from quorum.models.limits import wait_for_limits
 from quorum.models.loops import get_loop_cache
 from quorum.models.parameters import (
-    SCHEMA_PARAMETER,
     apply_parameters,
-    get_refusals,
     list_parameters,
     list_refused_parameters,
     record_refusal,
@@ -76,7 +74,7 @@ async def send_request(request: Request) -> Record:
 
 
 async def send_once(request: Request, estimate: int) -> Record:
-    """Send the request once, when the limits allow it. estimate: its tokens, estimated."""
+    """Send the request once, when the limits allow it. estimate: the estimated tokens of the prompt."""
     context = request.context
     async with wait_for_limits(context, request.model_label, estimate, request.clock) as taken_amounts:
         started_at = request.clock.now()
@@ -91,8 +89,12 @@ async def send_once(request: Request, estimate: int) -> Record:
 
 
 def is_schema_refusal(request: Request, failure: Failure) -> bool:
-    """Whether the JSON schema may have caused a failure: the server refused the request and named no other cause."""
-    if request.schema is None or SCHEMA_PARAMETER in get_refusals(request) or failure.parameter is not None:
+    """Whether the JSON schema of the request may have caused a failure.
+
+    The server must have blamed no decoding parameter. Besides, it refused the request with status 400, 415 or 422, or
+    the failure is retryable and has status 501 or a message that mentions schemas.
+    """
+    if request.schema is None or failure.parameter is not None:
         return False
     if failure.status in (400, 415, 422):
         return failure.kind == "refused"
@@ -102,8 +104,8 @@ def is_schema_refusal(request: Request, failure: Failure) -> bool:
 def make_record(message: AIMessage, estimate: int, seconds: float) -> Record:
     """A reply's text and cost. If the server counts no tokens, they are estimated: one for every three bytes.
 
-    estimate: the estimated tokens of the prompt. Raises GarbledReply for a reply that only calls tools, and for one of
-    an OpenAI server that has neither a text nor a finish reason.
+    estimate: the estimated tokens of the prompt. Raises GarbledReply if the reply only calls tools, or if it comes
+    from an OpenAI server and has neither a text nor a finish reason.
     """
     text, details = replace_lone_surrogates(str(message.text)), message.response_metadata
     if not text and (message.tool_calls or message.invalid_tool_calls):

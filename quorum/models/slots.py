@@ -37,7 +37,8 @@ class Slots:
 
     def __init__(self, count: int) -> None:
         self.free_count = count
-        # A heap of (the calls that its question asked for before it, its number by arrival, set when it may run).
+        # A heap with an entry for each waiting call: how many calls its question asked for before it, its arrival
+        # number, and a future that gets a result when the call may run.
         self.waiting_calls: list[tuple[int, int, asyncio.Future[None]]] = []
         self.arrival_numbers = itertools.count()
 

@@ -140,7 +140,9 @@ class ChatServer:
 
 @dataclass(frozen=True)
 class Assistant:
-    """An assistant of a LangGraph server. Its input holds the question as `question` and as a user's message."""
+    """An assistant of a LangGraph server. Its input holds the question as `question` and as a user's message, and the
+    passages that come with the question, if any, as `given`.
+    """
 
     name: str
     url: str

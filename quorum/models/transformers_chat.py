@@ -24,7 +24,7 @@ class TransformersModel(BaseChatModel):
     It generates one reply at a time, so replies never depend on a batch.
 
     A filter or generator that Quorum trained accepts only the prompts of its training, in the same wording; any other
-    prompt raises SetupError. A prompt that is longer than the model takes, or than it was in training, raises TooLong.
+    prompt raises SetupError. A prompt that is longer than the model takes, or than training allowed, raises TooLong.
     The caller then drops the last passage, as training did.
     """
 
@@ -82,7 +82,8 @@ class TransformersModel(BaseChatModel):
         text, card = "\n\n".join(message.text for message in messages), self._pretrained.card
         if card is not None and metadata.get("prompt"):
             check_prompt(self.folder, card, metadata["prompt"], metadata.get("prompt_version"))
-        # The limit of a trained model counts the prompt alone. Else the window of a causal model also holds the reply.
+        # If Quorum trained the model, only the prompt counts against the limit. Otherwise a causal model's window must
+        # hold the reply as well.
         limit = card.length if card else getattr(self._pretrained.model.config, "max_position_embeddings", None)
         length = len(self._pretrained.codec.encode_prompt(text)) + (
             0 if card or self._pretrained.codec.seq2seq else REPLY_TOKENS

@@ -117,8 +117,8 @@ PROMPT_LABEL = re.compile(
 def cut_invented_question(text: str, question: str) -> tuple[str, re.Match[str] | None]:
     """(the text before a question that the model invents, the match of the last "Answer:" in this text or None).
 
-    The text is whole if no question is invented. A question at the beginning, or one that repeats `question`, is not
-    an invented one.
+    A question at the beginning, or one that repeats `question`, is not an invented one. The text is whole if no
+    question is invented, except that passages or a ruled line (---) after the last "Answer:" are cut off in any case.
     """
     answer_label: re.Match[str] | None = None
     # Where passages or a ruled line (---) begin. The text is cut at this place if an invented question follows it, or

@@ -37,8 +37,8 @@ def parse_candidates(reply: str, limit: int) -> Parsed[list[str]]:
 
 
 def find_distinct_candidates(items: Iterable[str]) -> list[str]:
-    """The cleaned items, of at most MAX_ITEMS items, without unknown ones and without repetitions (those with an equal
-    vote key).
+    """The first MAX_ITEMS items, cleaned, without those that say "unknown" or have no letter or digit, and without
+    repetitions (items with an equal vote key).
     """
     distinct: dict[str, str] = {}
     for item in map(clean_item, islice(items, MAX_ITEMS)):

@@ -69,11 +69,11 @@ def parse_choice(reply: str, candidates: Sequence[str], question: str = "") -> P
     return Parsed(text_after_letter or short_answer.value, malformed=True)
 
 
-# Where a reason, or another clause that is not part of the list, begins.
+# Where a list of letters ends, because a reason or another clause begins.
 CLAUSE_BREAK = re.compile(
     r"\b(?:because|since|as|due|for|given|so|but|not|while|whereas|rather|than)\b|[.;]\s", re.IGNORECASE
 )
-# A letter at the beginning of a text, or after a comma or "and", as a list has it.
+# A letter in a list of letters: at the beginning of the text, or after a comma, "and" or "or".
 LISTED_LETTER = re.compile(
     r"(?:\A|[,;/]\s*(?:and|or)?\s*|\b(?:and|or|&)\s+)[*_]{0,2}[(\[]?([A-Z])[)\]]?[*_]{0,2}(?=\W|\Z)"
 )
@@ -88,8 +88,9 @@ def has_several_letters(text: str) -> bool:
 def find_leading_choice(text: str, candidates: Sequence[str]) -> str | None:
     """The candidate that a text begins with; None if it begins with none.
 
-    The text is the candidate's words or its letter, or it begins with the letter, and the candidate's words or a reason
-    follow ("C because ...").
+    A text begins with a candidate if it is only the candidate's words or letter, or if after the letter come the
+    candidate's words or a reason ("C because ..."). If exactly the words of another candidate follow the letter, that
+    candidate is returned.
     """
     letter = LEADING_LETTER.match(text)
     text_after = clean_answer(text[letter.end() :]) if letter else ""
@@ -124,7 +125,7 @@ def is_candidate_with_explanation(text: str, candidate: str) -> bool:
 
 # The group "said" is a letter after words such as "the answer is", "so" or "it is"; the group "closing" is a letter in
 # brackets at the end of the text: "tin (C)".
-LAST_CHOICE = re.compile(
+CONCLUDING_CHOICE = re.compile(
     r"(?:\b(?:answer|option|choice)\s+(?:is|would be|must be|should be)\s*:?\s*|\b(?:so|therefore|thus|hence),?\s+"
     r"|\b(?:it|that)(?:\s+is|['’]s)\s+)(?:(?:option|choice|most likely|probably|likely)\s+)?"
     r"[*_\"'(\[]{0,3}(?P<said>[A-Z])[*_\"')\]]{0,3}\s*(?:[.,:;!(]|\Z)"
@@ -139,7 +140,7 @@ def find_concluding_choice(text: str, candidates: Sequence[str]) -> str | None:
     None if different letters stand there. If a letter in brackets ends the text, every other letter in brackets counts,
     too.
     """
-    matches = list(LAST_CHOICE.finditer(text))
+    matches = list(CONCLUDING_CHOICE.finditer(text))
     letters = {str(match["said"] or match["closing"]).lower() for match in matches}
     if any(match["closing"] for match in matches):
         letters |= {letter.lower() for letter in BRACKETED_LETTER.findall(text)}

@@ -24,10 +24,14 @@ ASKED_VERDICT = re.compile(
 def parse_correctness(reply: str) -> Parsed[bool]:
     """Whether a reply says that the answer is correct.
 
-    Three sources are tried in this order: a sentence that begins with "correct" or "incorrect", the words the prompt
-    asks for; "true", "yes" or their negations, as in `parse_validity`; the last word of the reply. In "Incorrect. The
-    accepted answer is yes." the first source decides. A reply without a verdict, or with two that disagree, is
-    malformed, and the value is False.
+    Three sources are tried in this order, and the first that gives a verdict decides:
+
+    1. sentences that begin with "correct" or "incorrect" (the words that the prompt asks for), "Verdict: correct" or
+       "It is correct"; if two of them disagree, the reply is malformed;
+    2. "true", "yes" or their negations, as in `parse_validity`;
+    3. the last word of the reply.
+
+    A reply without a verdict is malformed. The value of a malformed reply is False.
 
     >>> parse_correctness("Incorrect. The accepted answer is yes.").value
     False
@@ -51,7 +55,7 @@ def parse_correctness(reply: str) -> Parsed[bool]:
 
 
 def read_asked_verdicts(text: str) -> set[bool]:
-    """The verdicts of the sentences that begin with "correct" or "incorrect"."""
+    """The verdicts (True: correct) of the sentences that begin as `ASKED_VERDICT` says."""
     matches = ((sentence, ASKED_VERDICT.match(sentence)) for sentence in SENTENCE_BREAK.split(text))
     return {
         match["word"].lower() == "correct"

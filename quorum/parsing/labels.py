@@ -65,8 +65,8 @@ def parse_label(reply: str, question: str = "") -> Parsed[str]:
     3. the beginning of the reply, and the clause after its last "so", "therefore" or "I will assume";
     4. the last line with label words, unless the reply names two of the labels in capital letters.
 
-    The reply is malformed, and the value is "unknown", if no source has a label. The same holds if the beginning and
-    the clause of 3 have different labels, or if the words of the line of 4 disagree.
+    The reply is malformed, and the value is "unknown", if no source has a label. The same holds if the two parts of
+    source 3 have different labels, or if the line of source 4 has words of different labels.
     """
     text = remove_wrapping(reply)
     value = read_object(text.strip())
@@ -84,9 +84,9 @@ def parse_label(reply: str, question: str = "") -> Parsed[str]:
 
 
 def find_concluding_label(text: str) -> str | None:
-    """The label that the last concluding sentence gives.
+    """The label that the text concludes: that of the last sentence with a label after a conclusion word such as "so".
 
-    It is read from the clause after the sentence's last conclusion word, such as "so" or "therefore".
+    Only the clause after the sentence's last conclusion word is read.
     """
     for sentence in reversed(SENTENCE_BREAK.split(text)):
         ends = [match.end() for match in CONCLUSION_WORDS.finditer(sentence)]
@@ -111,7 +111,7 @@ def find_leading_label(text: str) -> str | None:
 
 
 def is_end_of_label(text_after: str) -> bool:
-    """Whether a label is followed by nothing, punctuation, a new line, or a word such as "because" (of a reason).
+    """Whether a label is followed by nothing, punctuation, a new line, or a word of a reason ("because", "by").
 
     Any other word after it shows that it is only a word of a sentence.
     """
@@ -154,7 +154,7 @@ DOUBTED_VERDICT = re.compile(
 
 
 def find_clause_label(text: str) -> str | None:
-    """The label that the words of a clause or line state; None if they disagree or say "partly true".
+    """The label that the words of a clause or line state; None if they state none, disagree or say "partly true".
 
     Doubt about the truth ("I do not think that it is true") is REFUTES; doubt about the judgement ("I am not sure") is
     NOT ENOUGH INFO.

@@ -14,7 +14,7 @@ from quorum.parsing.answers import Parsed
 from quorum.parsing.number_words import COUNT_WORD, PASSAGE_NOUN, replace_number_words
 from quorum.parsing.wrapping import remove_wrapping
 
-# Of a longer reply only so many characters at its end are read, because a long reply gives its numbers there.
+# How many characters at the end of a reply are read: a longer reply gives its numbers there.
 LONGEST_READ_REPLY = 6000
 
 RANGE = r"\s?(?:-|–|—|\.\.\.?|to|through|until)\s?"
@@ -22,7 +22,7 @@ NUMBER_OR_RANGE = rf"[\[(#]{{0,2}} ?\d{{1,3}}(?:{RANGE}[\[(#]{{0,2}}\d{{1,3}})? 
 SEPARATOR = rf"\s{{0,3}}(?:,\s?and|,|;|&|/|\+|and|or|、|as well as)\s{{0,3}}(?:{PASSAGE_NOUN}\s?)?"
 # Atomic groups: without them a long list could be matched in very many ways.
 NUMBER_LIST = rf"(?>{NUMBER_OR_RANGE})(?>{SEPARATOR}{NUMBER_OR_RANGE})*"
-# Numbers that clearly mean passages: "passages 1 and 3", "p1", "k 2", "#5", "[1, 4]".
+# Numbers that clearly mean passages: "passages 1 and 3", "p1", "k 2" (k for "knowledge"), "#5", "[1, 4]".
 LABELLED_NUMBERS = re.compile(
     rf"(?:\b{PASSAGE_NOUN}[ \t_:#*-]{{0,3}}(?:{PASSAGE_NOUN}[ \t_:#*-]{{0,3}})?|(?<!\w)[pk][ _]?(?=\d)"
     rf"|#)(?P<list>{NUMBER_LIST})"
@@ -80,7 +80,8 @@ BUT_EXCEPTION = re.compile(
     rf"(\b(?:all|every\w*|each|none|nothing|no {PASSAGE_NOUN})\b[^.;\n]{{0,40}}?)\bbut\b(?! {PASSAGE_NOUN} \d+ (?!"
     rf"(?:is|are)\b)\w)"
 )
-# A label before the result, such as "Relevant passages:"; `negative` matches in one such as "Irrelevant passages:".
+# A label before a result, such as "Relevant passages:". The group `negative` matches only if the label introduces the
+# passages that are not chosen, such as "Irrelevant passages:".
 CONCLUSION_LABEL = re.compile(
     rf"(?:(?P<negative>{NEGATIVE_WORDS}[^:\n]{{0,30}})|relevan\w+|answer|helpful|useful|final)[^:\n\d]{{0,40}}:(?=\W*\w)"
 )
@@ -229,8 +230,8 @@ def normalize_result(text: str, count: int) -> str:
     # "all five" -> "all"; "nos. 1 and 2" -> "passage 1 and 2"
     text = re.sub(rf"\ball (?:of )?(?:the |these |those )?(?:\d+|{COUNT_WORD})\b", "all", text)
     text = find_result_part(OTHER_NUMBERS.sub(" ", re.sub(r"\bnos?\. ?(?=\d)", "passage ", text)))
-    # "not all of them are relevant: 1 and 2 are" must not read as "not"; in "none (passage 1 is about tea)" the bracket
-    # only explains
+    # The "not" in "not all of them are relevant: 1 and 2 are" is no verdict on passages 1 and 2. In "none (passage 1 is
+    # about tea)" the bracket only explains, so it becomes a clause of its own.
     text = re.sub(r"\bnot (?:all|irrelevant|unrelated)\b", "relevant", text)
     text = re.sub(r"\bnone\b\W{0,3}\(", "none; ", text)
     # "[1; 3]" -> "[1, 3]", because ";" ends a clause
@@ -266,7 +267,7 @@ def record_clause(clause: str, named_passages: NamedPassages, pattern: re.Patter
 
     pattern: LABELLED_NUMBERS or BARE_NUMBER, whichever matches the passages' numbers in this reply.
     """
-    rule, *exceptions = EXCEPTION_WORDS.split(clause, maxsplit=1)  # "all", "except", "2"
+    rule, *exceptions = EXCEPTION_WORDS.split(clause, maxsplit=1)  # "all except 2" -> "all ", " 2"
     if exceptions and (NONE_WORDS.search(rule) or ALL_WORDS.search(rule)):
         excepted_ids = find_ids(exceptions[0], pattern, count)
         named_passages.names_none = bool(NONE_WORDS.search(rule))

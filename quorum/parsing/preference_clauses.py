@@ -85,8 +85,8 @@ class Clause:
 
 
 def split_judged_clauses(sentences: Sequence[str]) -> Iterator[list[Clause]]:
-    """Yield for each sentence those of its clauses that are about exactly one passage; a passage that is only compared
-    with does not count. At the beginning of a clause, "it" means the passage of the previous clause.
+    """Yield for each sentence those of its clauses that are about exactly one passage: "① is better than ②" is about ①
+    only. At the beginning of a clause, "it" means the passage of the previous clause.
 
     sentences: with signs in place of the mentions of passages (see `mark_passages`).
     """

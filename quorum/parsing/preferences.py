@@ -120,11 +120,13 @@ def find_concluding_preferences(text: str) -> set[int]:
 
 
 def find_preferences(text: str) -> set[int]:
-    """The places (0, 1 or `TIE`) that a text prefers, by the first rule that gives any.
+    """The places (0, 1 or `TIE`) that a text prefers, by the first rule that gives any. Sentences that decide nothing,
+    such as questions and "it depends", are not read.
 
-    The rules: the text is only a passage's name; a sentence begins with a passage's name, and no verb follows ("Passage
-    2, because ..."); "1 > 2"; a clause calls one passage better as a whole; the comparisons favour one passage; only
-    one passage is named (if the text criticises it, the other is preferred); the text calls both equal (`TIE`).
+    The rules: the text is only a passage's number or letter ("2", "second", "B"); a sentence begins with a passage's
+    name, and no verb follows ("Passage 2, because ..."); "1 > 2"; a clause calls one passage better as a whole; the
+    comparisons favour one passage; only one passage is named (if the text criticises it, the other is preferred); the
+    text calls both equal (`TIE`).
     """
     if number_match := NUMBER_ALONE.fullmatch(text):
         return {0 if number_match[1] else 1}
@@ -172,8 +174,8 @@ def find_decision(clause: Clause) -> int | None:
 def find_favoured_passages(clauses: Sequence[Clause]) -> set[int]:
     """The places of the passages that the comparisons of a sentence favour.
 
-    Clauses that praise or criticise count. If a sentence has none, its clauses count if they compare the passages.
-    Conceded clauses count only if there are no others.
+    Clauses that call both passages equal do not count. Of the others, those that praise or criticise count; if there
+    are none, those that compare the passages. Conceded clauses (see `Clause`) count only if no other clause counts.
     """
     unequal_clauses = [clause for clause in clauses if not BOTH_EQUAL.search(clause.text)]
     rating_clauses = [

@@ -23,9 +23,9 @@ NUMBERED_LINE = re.compile(r"^\W{0,4}(\d{1,4})[.):]\s+(.*)$")
 def parse_ranking(reply: str, count: int) -> Parsed[list[int]]:
     """The order in which a reply ranks `count` passages, best first, as positions in the prompt, counted from 0.
 
-    The reply numbers passages from 1: "[2] > [3] > [1]". It may also consist of bare numbers, "Passage 2, Passage 1", a
-    numbered list, JSON, or prose that names each passage in turn. Repeated numbers and numbers that no
-    passage has are ignored.
+    The reply numbers passages from 1: "[2] > [3] > [1]". It may also consist of bare numbers ("2, 3, 1"), named
+    passages ("Passage 2, Passage 1"), a numbered list, JSON, or prose that names each passage in turn. Repeated numbers
+    and numbers that no passage has are ignored.
 
     Passages that the reply does not name follow in their original order. A reply that leaves out passages is malformed,
     with one exception: it names at least two passages and leaves out only the last ones of the original order, because

@@ -67,7 +67,9 @@ def is_nothing(hidden_words: str) -> bool:
 
 
 def split_parts(text: str) -> tuple[str, str]:
-    """(statement, hidden words). A part that the reply lacks is empty; without a label for hidden words, both are."""
+    """(statement, hidden words). A part that the reply lacks is empty. In a reply that is not JSON and has no label for
+    hidden words, both are empty.
+    """
     if json_object := read_object(text[text.find("{") : text.rfind("}") + 1]):
         hidden_words = next(
             (json_object[key] for key in ("hidden", "hidden words", "condition", "masked") if key in json_object), ""

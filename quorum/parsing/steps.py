@@ -158,8 +158,8 @@ def clean_query(text: str) -> str:
 
 
 def make_finish(thought: str, argument: str, *, is_well_formed: bool) -> Parsed[Action]:
-    """The action that finishes with the answer in the first line of `argument`. No answer becomes "unknown", and is
-    malformed.
+    """The action that finishes with the answer in the first line of `argument`. An empty answer becomes "unknown",
+    and is malformed.
     """
     answer = clean_answer(NAMED_ARGUMENT.sub("", get_first_line(argument)))
     return Parsed(Action(thought, answer=answer or UNKNOWN), malformed=not (is_well_formed and answer))
@@ -176,7 +176,7 @@ def clean_thought(text: str) -> str:
 
 
 def read_json_action(reply: str) -> Parsed[Action] | None:
-    """The thought and the action of a reply that is a JSON object; None if it is none.
+    """The thought and the action of a reply that is a JSON object; None for any other reply.
 
     The action is read from {"action": "Search[x]"}, {"action": "search", "input": "x"}, {"search": "x"} and the like.
     """
@@ -199,7 +199,7 @@ def read_json_action(reply: str) -> Parsed[Action] | None:
 
 
 def get_text(value: dict[str, Any], *names: str) -> str:
-    """The first text or number under one of the names, or an empty text."""
+    """The text or number under the first of `names` that has one; an empty text if none has."""
     texts = (format_value(value[name]).strip() for name in names if value.get(name) is not None)
     return next(filter(None, texts), "")
 
@@ -258,7 +258,7 @@ def read_unlabelled_reply(text: str) -> Parsed[SelfAskStep]:
 
 
 def read_json_self_ask_step(reply: str) -> Parsed[SelfAskStep] | None:
-    """The question, or else the answer, of a reply that is a JSON object; None if it is none."""
+    """The question, or else the answer, of a reply that is a JSON object; None for any other reply."""
     value = read_json_reply(reply)
     if value is None:
         return None
@@ -275,5 +275,5 @@ def parse_final_answer(reply: str, question: str = "") -> Parsed[SelfAskStep]:
         if stated_answer := parse_self_ask_step(reply).value.answer:
             return Parsed(SelfAskStep(answer=stated_answer))
         reply = FOLLOW_UP_LABEL.sub("", remove_wrapping(reply))
-    short = parse_short_answer(reply, question)
-    return Parsed(SelfAskStep(answer=short.value), short.malformed)
+    short_answer = parse_short_answer(reply, question)
+    return Parsed(SelfAskStep(answer=short_answer.value), short_answer.malformed)

@@ -5,7 +5,7 @@ import re
 from quorum.parsing.answers import Parsed, read_object
 from quorum.parsing.wrapping import LONGEST_READ_TEXT, remove_wrapping
 
-# The end marker, [DONE] or [END], anywhere; only at the reply's end also DONE without brackets, or a cut-off [DONE].
+# The end marker: [DONE] or [END] anywhere in the reply; at its end also DONE without brackets, or a cut-off [DONE].
 DONE_MARK = re.compile(
     r"[*_`\"'(]{0,3}\[\s?(?i:DONE|END)\s?\][*_`\"').]{0,3}|(?<=\s)[*_`]{0,3}DONE[*_`]{0,3}[.!]?\s{0,9}\Z|\[D?O?N?E?\Z"
 )

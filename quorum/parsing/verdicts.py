@@ -118,8 +118,8 @@ def find_leading_verdict(sentence: str) -> set[bool]:
 def find_asserted_verdicts(text: str) -> set[bool]:
     """The verdicts inside sentences.
 
-    An odd number of negations earlier in the clause reverses a verdict. A clause that leaves the verdict open ("whether
-    it is true") gives none.
+    An odd number of negations earlier in the clause reverses a verdict. A verdict that is hedged ("partly true") or
+    left open ("whether it is true") does not count.
     """
     verdicts = set()
     for match in ASSERTED_VERDICT.finditer(text):
@@ -133,7 +133,11 @@ def find_asserted_verdicts(text: str) -> set[bool]:
 
 
 def read_object_verdicts(text: str) -> set[bool]:
-    """The verdicts in a JSON or Python object. A key such as "is_false" reverses its value."""
+    """The verdicts in a JSON or Python object.
+
+    They are read from the value of its only key, or of each key with a word of VERDICT_KEYS. A key such as "is_false"
+    reverses its value.
+    """
     piece = text[text.find("{") : text.rfind("}") + 1]
     as_json = piece.replace("'", '"').replace("True", "true").replace("False", "false")
     value = read_object(piece) or read_object(as_json) or {}

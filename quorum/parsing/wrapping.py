@@ -13,7 +13,7 @@ from quorum.core.thinking import extract_first_turn
 LONGEST_READ_REPLY = 24_000
 # The same limit for parsers of longer texts: summaries, free text, long answers, turns of a dialogue, copied sentences.
 LONGEST_READ_TEXT = 100_000
-MAX_BOXES, LONGEST_BOX = 3, 400  # at most so many boxes are read, the last ones, and so many characters of each
+MAX_BOXES, LONGEST_BOX = 3, 400  # only the last MAX_BOXES boxes are read, at most LONGEST_BOX characters of each
 
 ANSWER_NOUN = r"(?:answer|ans|result|response|output|label|verdict|choice)"
 OPENING_TAG = re.compile(
@@ -29,18 +29,19 @@ AFTER_BOX = re.compile(r"(?:\$|\\\]|\\\)|[*_ \t.])*")
 LATEX_STYLE_COMMAND = re.compile(r"\\(?:text(?:bf|it|rm)?|math(?:rm|bf|it)|emph|mbox)\s?\{([^{}]{0,400})\}")
 
 
-def remove_wrapping(reply: str, longest: int = LONGEST_READ_REPLY) -> str:
+def remove_wrapping(reply: str, max_length: int = LONGEST_READ_REPLY) -> str:
     """The reply without chat-template tokens and without a code fence or tags around the whole of it.
 
     If only a part is in tags (`<answer>`) or in a box (`\\boxed{}`), that part becomes a line "Answer: ...".
+    A reply of more than `max_length` characters is shortened first (`shorten_reply`).
     """
-    text = remove_fence(extract_first_turn(shorten_reply(reply, longest)))
+    text = remove_fence(extract_first_turn(shorten_reply(reply, max_length)))
     return replace_tags(text) if "<" in text or "[/" in text or BOX_COMMAND in text else text
 
 
-def shorten_reply(reply: str, longest: int = LONGEST_READ_REPLY) -> str:
-    """The reply if it has at most `longest` characters, else its first and its last `longest` / 2 characters."""
-    return reply if len(reply) <= longest else f"{reply[: longest // 2]}\n{reply[-longest // 2 :]}"
+def shorten_reply(reply: str, max_length: int = LONGEST_READ_REPLY) -> str:
+    """The reply if it has at most `max_length` characters, else its first and its last `max_length` / 2 characters."""
+    return reply if len(reply) <= max_length else f"{reply[: max_length // 2]}\n{reply[-max_length // 2 :]}"
 
 
 def remove_fence(reply: str) -> str:

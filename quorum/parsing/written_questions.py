@@ -18,8 +18,9 @@ ANSWER_LABEL = r"(?:the[ \t]+)?(?:short[ \t]+)?answer(?:[ \t]+is)?"
 ALSO_LABEL = (
     r"also(?:[ \t]+(?:accepted|correct|right))?|(?:other|alternative)[ \t]+(?:answers|forms)|alternatives|aliases"
 )
-# A label is one of these: at the start of a line, with a colon; alone in its line; a capitalised "Answer:" or "Also:"
-# within a line. (Two groups of a pattern cannot have one name, hence question2, answer2 and so on.)
+# A label stands in one of three places: at the start of a line, with a colon; alone in a line, even without a colon;
+# or within a line, but there only as a capitalised "Answer:" or "Also:". (Two groups of a pattern cannot have the same
+# name, hence question2, answer2 and so on.)
 LABEL = re.compile(
     rf"{NUMBERED_LINE_START}(?:(?P<question>question|(?-i:Q))|(?P<answer>{ANSWER_LABEL}|(?-i:A))|(?P<also>{ALSO_LABEL})){COLON}"
     rf"|{NUMBERED_LINE_START}(?:(?P<question2>question)|(?P<answer2>answer))[^\w\n]{{0,9}}$"
@@ -61,8 +62,9 @@ def parse_written_question(reply: str) -> Parsed[WrittenQuestion | None]:
 
 
 def split_parts(text: str) -> list[tuple[str, str]]:
-    """(kind, line after the label) of every label, in order. The kinds are "question", "answer" and "also".
+    """(kind, first line of the text after it) of every label that has such a text, in order.
 
+    The kinds are "question", "answer" and "also".
     Without a label "Question:", the question is read before the first label, because the prompt ends in "Question:".
     """
     labels = list(LABEL.finditer(text))
@@ -107,11 +109,11 @@ def read_json_question(text: str) -> Parsed[WrittenQuestion | None]:
         decoded_value = replace_surrogates_in_strings(json.JSONDecoder().raw_decode(text)[0])
     except (ValueError, RecursionError):
         return Parsed(None, malformed=True)
-    value: dict[str, Any] = {name.lower(): content for name, content in decoded_value.items()}
-    question = clean_answer(get_first_line(format_value(value.get("question"))))
-    if value.get("question") is None or is_declined(question):
-        return Parsed(None, malformed="question" not in value)
-    answer_fields = [value.get(name) for name in ("answer", "answers", "also")]
+    fields: dict[str, Any] = {name.lower(): content for name, content in decoded_value.items()}
+    question = clean_answer(get_first_line(format_value(fields.get("question"))))
+    if fields.get("question") is None or is_declined(question):
+        return Parsed(None, malformed="question" not in fields)
+    answer_fields = [fields.get(name) for name in ("answer", "answers", "also")]
     answers = [answer for content in answer_fields for answer in (content if isinstance(content, list) else [content])]
     return make_question(
         question, [format_value(answer) for answer in answers if answer is not None], is_well_formed=True

@@ -2,7 +2,7 @@
 
 import re
 
-from quorum.core.text import UNKNOWN, is_unknown
+from quorum.core.unknown import UNKNOWN, is_empty, is_unknown
 from quorum.parsing.answers import Parsed, parse_short_answer
 from quorum.parsing.wrapping import remove_wrapping
 
@@ -34,7 +34,7 @@ def parse_yes_no(reply: str, question: str = "") -> Parsed[str]:
     short_answer = parse_short_answer(reply, question).value
     whole_reply = remove_wrapping(reply)
     verdict = find_verdict(short_answer) or find_verdict(whole_reply)
-    return Parsed(verdict or UNKNOWN, malformed=verdict is None or not whole_reply.strip())
+    return Parsed(verdict or UNKNOWN, malformed=verdict is None or is_empty(whole_reply))
 
 
 def find_verdict(text: str) -> str | None:

@@ -73,8 +73,8 @@ class AccessControl:
         matching_tokens = [token for token in self.tokens if hmac.compare_digest(given_token.encode(), token.encode())]
         if not matching_tokens:
             message = (
-                "The key in the header Authorization is not a key of this server; send a token that the server was "
-                "started with."
+                "The key in the header Authorization is not a key of this server; send one of the keys that the server "
+                "was started with (--token)."
                 if given_token
                 else "This server asks for a key; send it in the header Authorization: Bearer KEY."
             )
@@ -136,7 +136,10 @@ def limit_body(receive: Receive) -> Receive:
 
 
 def split_paths(api: App, other_app: App | None) -> App:
-    """Combine two applications: the API's paths go to the API, all others to the other application, if there is one."""
+    """Combine two applications: HTTP requests for API_PATHS go to the API, everything else goes to the other one.
+
+    If there is no other application, everything goes to the API.
+    """
 
     async def app(scope: Scope, receive: Receive, send: Send) -> None:
         path = scope.get("path", "")

@@ -122,7 +122,10 @@ class EventQueue:
         self.answer = ""
 
     def add(self, event: Event) -> None:
-        """Queue a piece of the answer as a delta, and votes as Quorum's own field."""
+        """Queue a piece of the answer as a delta, and the votes of a node as Quorum's own field.
+
+        Votes of a node that also gives the answer are not queued: they come with the whole result at the end.
+        """
         if isinstance(event, AnswerText):
             text = f"\n\nCorrected answer: {event.text}" if event.replaces else event.text
             self.answer += text
@@ -159,9 +162,9 @@ async def stream_completion(
     """The completion as events, then [DONE]. An error is an event, too. If the client leaves, the run is cancelled."""
     head = make_head(job.served_model.id, "chat.completion.chunk")
     wants_usage = job.chat.wants_usage
+    usage_field: dict[str, Any] = {"usage": None} if wants_usage else {}  # only the last chunk gives numbers
     try:
-        yield format_chunk(head, {"role": "assistant", "content": ""}, **({"usage": None} if wants_usage else {}))
-        usage_field: dict[str, Any] = {"usage": None} if wants_usage else {}
+        yield format_chunk(head, {"role": "assistant", "content": ""}, **usage_field)
         task.add_done_callback(lambda _: event_queue.end())
         async for delta, quorum_fields in event_queue.read():
             yield ": still at work\n\n" if delta is None else format_chunk(head, delta, **quorum_fields, **usage_field)

@@ -25,8 +25,8 @@ def read_question(messages: Sequence[Message]) -> str:
             400, "The messages hold no question; add a user message (the last one is the question).", param="messages"
         )
     if len(question) > LONGEST_QUESTION:
-        message_text = f"The question has more than {LONGEST_QUESTION:,} characters; shorten it."
-        raise Refusal(400, message_text, "string_above_max_length", param="messages")
+        refusal_text = f"The question has more than {LONGEST_QUESTION:,} characters; shorten it."
+        raise Refusal(400, refusal_text, "string_above_max_length", param="messages")
     return question
 
 

@@ -59,13 +59,15 @@ class Limits:
             and account.dollars + account.requests_in_progress * account.highest_cost >= self.dollars_per_day
         ):
             message = (
-                f"This key may spend {self.dollars_per_day:g} dollars a day, which are spent, or may be spent by the "
-                "requests in progress; ask again when these requests have ended, or tomorrow (UTC)."
+                f"{describe_account_holder(client)} may spend {self.dollars_per_day:g} dollars a day, which are "
+                "spent, or may be spent by the requests in progress; ask again when these requests have ended, or "
+                "tomorrow (UTC)."
             )
             raise Refusal(429, message, "insufficient_quota", "insufficient_quota", headers=NO_RETRY_HEADERS)
         if self.questions_per_minute is not None:
             most_per_minute = self.questions_per_minute * (SIDE_TASKS_PER_QUESTION if is_side_task else 1)
-            admit_request(account.side_task_times if is_side_task else account.question_times, most_per_minute, now)
+            times = account.side_task_times if is_side_task else account.question_times
+            admit_request(client, times, most_per_minute, now)
         account.requests_in_progress += 1
 
     def end(self, client: str, dollars: float | None) -> None:
@@ -76,12 +78,18 @@ class Limits:
         account.highest_cost = max(account.highest_cost, dollars or 0.0)
 
 
-def admit_request(times: deque[float], most_per_minute: int, now: float) -> None:
+def describe_account_holder(client: str) -> str:
+    """The subject of a refusal: all clients if the server has no keys (client "local"), else the key."""
+    return "All clients together" if client == "local" else "This key"
+
+
+def admit_request(client: str, times: deque[float], most_per_minute: int, now: float) -> None:
     """Record a request if fewer than `most_per_minute` came in the last minute; else raise `Refusal`."""
     while times and times[0] <= now - MINUTE:
         times.popleft()
     if len(times) >= most_per_minute:
         wait = max(1, ceil(times[0] + MINUTE - now))
-        message = f"This key may ask {format_count(most_per_minute, 'time')} a minute; ask again in {wait} s."
+        count = format_count(most_per_minute, "time")
+        message = f"{describe_account_holder(client)} may ask {count} a minute; ask again in {wait} s."
         raise Refusal(429, message, "rate_limit_exceeded", "rate_limit_error", headers={"retry-after": str(wait)})
     times.append(now)

@@ -22,7 +22,7 @@ from quorum.serving.conversation import Message, read_question
 from quorum.serving.describe_collections import describe_collection
 from quorum.serving.errors import Refusal, explain_failure
 from quorum.serving.permissions import Permissions
-from quorum.serving.replies import publish_passage
+from quorum.serving.replies import make_public_passage
 from quorum.serving.service import Service, end_task
 
 READ_ONLY = ToolAnnotations(read_only_hint=True, open_world_hint=False)
@@ -38,7 +38,7 @@ Count = Annotated[int, Field(description="How many passages at most", ge=1, le=5
 def make_mcp(service: Service) -> Any:
     """The MCP server. The descriptions of its tools say what the collections contain when this function is called.
 
-    It reads the store and blocks meanwhile, so async callers call it in a thread.
+    This function reads the store and blocks meanwhile, so async callers call it in a thread.
     """
     from quorum import __version__
 
@@ -133,7 +133,7 @@ class Tools:
             try:
                 passages = await search(query, context)
             finally:
-                self.service.limits.end(client, None)
+                self.service.limits.end(client, dollars=None)
         except Exception as error:  # noqa: BLE001  every failure is reported to the agent
             raise make_tool_error(error, context, call) from None
         texts = [
@@ -142,7 +142,7 @@ class Tools:
         ]
         return CallToolResult(
             content=[TextContent(type="text", text="\n\n".join(texts) or "Nothing was found.")],
-            structured_content={"passages": [publish_passage(passage) for passage in passages]},
+            structured_content={"passages": [make_public_passage(passage) for passage in passages]},
         )
 
     async def collections(self) -> dict[str, str]:

@@ -21,8 +21,8 @@ class Metrics:
 
     def __init__(self) -> None:
         self.counts: dict[str, dict[str, float]] = {name: defaultdict(float) for name in DESCRIPTION_OF_COUNTER}
-        # Method -> histogram: for each bucket, how many questions took at most so many seconds; then the number of all
-        # questions; then the sum of their seconds.
+        # Method -> histogram: for each bucket, how many questions took at most the bucket's upper bound; then the
+        # number of all questions; then the sum of their seconds.
         self.seconds: dict[str, list[float]] = {}
         self.questions_in_progress = 0  # with those that wait, and with side tasks
 
@@ -58,7 +58,7 @@ class Metrics:
             lines += [f"# HELP {name} {description}", f"# TYPE {name} counter"]
             lines += [f"{name}{{{label}}} {value:.10g}" for label, value in sorted(self.counts[name].items())]
         name = "quorum_seconds"
-        lines += [f"# HELP {name} Seconds until a question was answered", f"# TYPE {name} histogram"]
+        lines += [f"# HELP {name} Seconds until a question or side task ended", f"# TYPE {name} histogram"]
         for method, histogram in sorted(self.seconds.items()):
             upper_bounds = [*(f"{item:g}" for item in SECONDS_BUCKETS), "+Inf"]
             pairs = zip(upper_bounds, histogram, strict=False)

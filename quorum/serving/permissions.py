@@ -89,9 +89,10 @@ class Permissions:
         ]
 
     def find_model(self, id_: Any) -> ServedModel:
-        """The method with that name. Any other name raises a `Refusal` (404), which does not reveal other collections.
+        """The model with this id; for any other id, a `Refusal` (404) is raised.
 
-        It reads the store, so async callers run it in a thread.
+        The refusal is the same whether the collection is forbidden or missing. This reads the store, so async callers
+        run it in a thread.
         """
         method, _, collection = str(id_).partition("@")
         if method in self.list_methods() and (not collection or collection in self.list_collections()):
@@ -109,7 +110,7 @@ class Permissions:
             raise Refusal(400, str(error), "invalid_setting", param="quorum") from None
 
     def read_setting(self, name: str, value: Any) -> Any:
-        """The value of one setting from a client. Raises `SetupError` if the client may not choose it."""
+        """The value of one setting from a client. Raises `SetupError` if the setting or the value is not allowed."""
         if not (value is None or isinstance(value, str | int | float)):
             raise SetupError(f"Setting {name[:40]!r} is not a text, a number, true or false; give one of these.")
         if name in MODEL_SETTINGS:

@@ -37,12 +37,12 @@ def make_served_answer(result: ShownResult, *, wants_sources: bool) -> ServedAns
     """
     answer = "unknown" if result["unknown"] else result["answer"]
     if not wants_sources:
-        return ServedAnswer(answer, "", publish_result(result), result.get("usage") or {})
+        return ServedAnswer(answer, "", make_public_result(result), result.get("usage") or {})
     if is_unsure(result):
         answer = UNSURE_PREFIX + answer
     note = f"\n\n{result['note']}" if result.get("note") else ""  # a remark, such as that the reader reads only English
     sources = note + format_quote(result) + format_sources(result)
-    return ServedAnswer(answer, sources, publish_result(result), result.get("usage") or {})
+    return ServedAnswer(answer, sources, make_public_result(result), result.get("usage") or {})
 
 
 def format_quote(result: ShownResult) -> str:
@@ -72,12 +72,12 @@ def escape_markup(text: str) -> str:
     return re.sub(r"[\\\[<]", r"\\\g<0>", text)
 
 
-def publish_result(result: ShownResult) -> dict[str, Any]:
+def make_public_result(result: ShownResult) -> dict[str, Any]:
     """The whole result as a client gets it."""
-    return {**result, "passages": [publish_passage(passage) for passage in result.get("passages") or []]}
+    return {**result, "passages": [make_public_passage(passage) for passage in result.get("passages") or []]}
 
 
-def publish_passage(passage: Passage) -> dict[str, Any]:
+def make_public_passage(passage: Passage) -> dict[str, Any]:
     """A passage as a client gets it. place: the file's name (without folders), the page or line, and the headings."""
     public = {name: passage[name] for name in PUBLIC_FIELDS if name in passage}  # type: ignore[literal-required]
     place = describe_place(passage)

@@ -109,7 +109,7 @@ def check_options_and_get_prices(server_context: Context, options: Options) -> P
     """
     prices = Prices(options.prices)
     check_collections(server_context, options.collections)
-    check_models(server_context, options.models)
+    check_models(options.models)
     if options.dollars_per_day is not None:
         check_prices(server_context, options.models, prices)
     return prices
@@ -133,7 +133,7 @@ def check_collections(server_context: Context, allowed_names: Sequence[str] | No
         )
 
 
-def check_models(server_context: Context, models: Sequence[str]) -> None:
+def check_models(models: Sequence[str]) -> None:
     """Raise `SetupError` if an allowed model is not a valid spec."""
     from quorum.models.model_spec import read_spec
 

@@ -1,4 +1,7 @@
-"""Answers the questions and side tasks of requests, and records their cost and time."""
+"""Answers the questions and side tasks of requests, and records their cost and time.
+
+A side task asks for a chat's title, tags and the like (see `side_tasks.py`).
+"""
 
 import asyncio
 import time
@@ -108,7 +111,7 @@ class Service:
         else:
             usage, result = finished_task.result().usage, finished_task.result().result
             outcome = "unknown" if result is not None and result.get("unknown") else "answered"
-        # The cascade whose stages may have models of their own; None for another method or a side task.
+        # A cascade computes its cost itself, because its stages may have models of their own.
         cascade = None if job.side_task_kind is not None else self.permissions.cascades.get(job.served_model.method)
         if cascade is None:
             dollars = self.prices.compute_cost(job.context, usage)

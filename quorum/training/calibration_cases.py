@@ -10,7 +10,7 @@ from pathlib import Path
 from quorum.core.state import Passage
 from quorum.training.examples import CALIBRATION_PERCENT, Example, is_held_out, read_records
 
-WRONG_PASSAGES = 4  # wrong passages in addition to the gold one
+WRONG_PASSAGE_COUNT = 4  # in a case of several passages, the wrong ones beside the gold one
 # The name of a data source ends with this text if its examples pair an answerable question with a wrong passage. No
 # case is made of such an example.
 WRONG_PASSAGE_SOURCE_ENDING = "xneg"
@@ -47,7 +47,7 @@ def make_cases(
             one_passage_cases.append(Case(example.question, (), (make_passage(example.context),)))
             continue
         wrong_passages = wrong_passages_by_question.get(example.question, [])
-        if not example.spans or len(wrong_passages) <= WRONG_PASSAGES:
+        if not example.spans or len(wrong_passages) <= WRONG_PASSAGE_COUNT:
             continue
         seen_questions.add(example.question)
         answers = tuple(dict.fromkeys(example.context[start:end] for start, end in example.spans))
@@ -56,11 +56,11 @@ def make_cases(
             Case(example.question, answers, (gold,)),
             Case(example.question, (), (wrong_passages[0],)),
         ]
-        mixed_passages = [gold, *wrong_passages[:WRONG_PASSAGES]]
+        mixed_passages = [gold, *wrong_passages[:WRONG_PASSAGE_COUNT]]
         rng.shuffle(mixed_passages)
         several_passage_cases += [
             Case(example.question, answers, tuple(mixed_passages)),
-            Case(example.question, (), tuple(wrong_passages[: WRONG_PASSAGES + 1])),
+            Case(example.question, (), tuple(wrong_passages[: WRONG_PASSAGE_COUNT + 1])),
         ]
     return one_passage_cases, several_passage_cases
 

@@ -2,9 +2,9 @@
 
 Takes questions held out of the reader's training, with and without their gold passage. Ranks the statements in their
 passages (a statement is a sentence or the like), as `quorum.models.embedded.statements` does, and fits a logistic
-regression: does the best statement hold the answer? Writes the weights of the regression, and the lowest certainty
-without a warning, to reader.json. The reader's name in journals does not change, because no answer depends on these
-numbers.
+regression: does the best statement hold the answer? Writes to reader.json the weights of the regression, and the
+certainty below which an answer is shown with a warning. The reader's name in journals does not change, because no
+answer depends on these numbers.
 """
 
 import argparse
@@ -36,9 +36,9 @@ LEAST_SHARE_RIGHT = 0.75  # the least share of the statements without a warning 
 
 @dataclass(frozen=True)
 class MeasuredCase:
-    """One case with its best statement. signals: of that statement, in the order of SIGNALS; is_right: it holds a gold
-    answer; is_answerable: the case has a gold answer; agrees: the statement holds the reader's own answer. A statement
-    that does not agree gets a warning at every threshold.
+    """One case with its best statement. signals: the statement's values of SIGNALS, in that order; is_right: the
+    statement holds a gold answer; is_answerable: the case has a gold answer; agrees: the statement holds the reader's
+    own answer. A statement that does not agree gets a warning at every threshold.
     """
 
     question: str
@@ -65,7 +65,7 @@ def measure_case(case: Case, calibration: Calibration) -> MeasuredCase | None:
 
 
 def compute_certainties(weights: NDArray[np.float64], signals: NDArray[np.float64]) -> NDArray[np.float64]:
-    """(n,) probabilities from (n, signals) and the weights, bias last."""
+    """The certainty of each of n cases, a probability. signals: (n, signals); weights: the signals', then the bias."""
     return np.asarray(1 / (1 + np.exp(-(signals @ weights[:-1] + weights[-1]))))
 
 
@@ -87,7 +87,7 @@ def cross_validate(
 def choose_warning_threshold(certainties: NDArray[np.float64], cases: Sequence[MeasuredCase]) -> float:
     """The lowest certainty without a warning: the lowest of THRESHOLDS at which at least LEAST_SHARE_WARNED of the
     questions without an answer get a warning, and at least LEAST_SHARE_RIGHT of the statements without a warning are
-    right. The highest of THRESHOLDS if none is such.
+    right. If there is no such threshold, the highest of THRESHOLDS.
     """
     agrees = np.array([case.agrees for case in cases])
     is_unanswerable = np.array([not case.is_answerable for case in cases])

@@ -222,7 +222,7 @@ def read_export(model: TwoTowers, file: Path) -> dict[str, Tensor]:
         "answerable.weight": stored_tensors.read("answerable.weight")[None],
         "answerable.bias": stored_tensors.read("answerable.bias").reshape(1),
     }
-    for number in range(model.low):
+    for number in range(model.low):  # the file holds each B already multiplied by ADAPTER_SCALE
         for stored_name, names in linear_names.items():
             for index, name in enumerate(names):
                 adapter = f"base.{number}.{stored_name}.{index}"
@@ -243,9 +243,9 @@ def read_export(model: TwoTowers, file: Path) -> dict[str, Tensor]:
 def load_reader_weights(model: TwoTowers, file: Path) -> TwoTowers:
     """Load the reader's own weights from `file` (.safetensors, or an exported .onnx) into `model`, and return it.
 
-    A .safetensors file may also hold low-rank adapters (A, B) of all layers. The adapters of the low layers are copied;
-    those of the other layers are merged into the weights of the reader's own layers. Such a file has no
-    answerability head, so this head is made from the span head.
+    Instead of these weights, a .safetensors file can hold low-rank adapters (A, B) of all layers and a span head. The
+    adapters of the low layers are copied; those of the other layers are merged into the weights of the reader's own
+    layers. Such a file has no answerability head, so this head is made from the span head.
     """
     weights = read_export(model, file) if file.suffix == ".onnx" else load_file(file)
     if any(name.endswith(".A.weight") for name in weights):

@@ -106,15 +106,16 @@ def compute_recall(
 
 
 def evaluate_embeddings(
-    model: Encoder, reference: Encoder, corpus: Path, questions: Path, sample: int
+    model: Encoder, reference: Encoder, corpus: Path, questions: Path, min_sample_size: int
 ) -> dict[str, Any]:
     """Compare the vectors of the int8 model with those of the float model, and return the figures.
 
-    They are: recall@5 of each model over the whole corpus, and the mean and the lowest cosine between the two vectors
-    of a passage, over a sample of the passages.
+    They are: the number of passages, and of questions whose first gold passage is in the corpus; recall@5 of each model
+    on these questions over the whole corpus; the mean and the lowest cosine between the two vectors of a passage, over
+    a sample of the passages; and the size of this sample (cosine_n).
 
-    reference: the float model. sample: the smallest size of the sample. Its passages are evenly spread over the corpus,
-    so it can be almost twice as large. If the corpus has fewer passages, the sample is the whole corpus.
+    reference: the float model. min_sample_size: the sample is every n-th passage of the corpus, where n is the number
+    of passages divided by min_sample_size, rounded down, but at least 1.
     """
     passages = list(read_records(corpus))
     row_of_id = {p["id"]: number for number, p in enumerate(passages)}
@@ -128,7 +129,7 @@ def evaluate_embeddings(
         figures[f"recall@5 {name}"] = compute_recall(
             vectors[name], encoder.embed([r["question"] for r in questions_with_gold]), gold_rows
         )
-    step = max(1, len(texts) // sample)
+    step = max(1, len(texts) // min_sample_size)
     cosines = (vectors["int8"] * vectors["fp32"]).sum(1)[::step]
     return figures | {"cosine": float(cosines.mean()), "cosine_lowest": float(cosines.min()), "cosine_n": len(cosines)}
 

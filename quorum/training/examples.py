@@ -12,7 +12,9 @@ from typing import Any
 
 from tokenizers import Tokenizer
 
-CALIBRATION_PERCENT = 4  # percent of the questions, used only to fit the reader's confidence, never for training
+# This percentage of the questions is never used for training: they fit the reader's confidence, and choose and test
+# the threshold of the sentence filter.
+CALIBRATION_PERCENT = 4
 SEPARATOR = ": "  # between a passage's title and its text, in training and at run time
 
 
@@ -97,7 +99,7 @@ def read_negatives(path: Path) -> list[Example]:
 
 def is_held_out(example: Example, percent: int) -> bool:
     """Whether an example belongs to the calibration part: about `percent` of all questions, chosen by a hash of their
-    text, so that no question is in both parts.
+    text, so that all examples of one question are in the same part.
     """
     return int(hashlib.sha256(example.question.strip().lower().encode()).hexdigest()[:8], 16) % 100 < percent
 
@@ -151,7 +153,7 @@ def encode_example(
 
 
 def get_weight(example: Example, weights: dict[str, float]) -> float:
-    """The example's weight: `weights` at the longest of its keys that fits the example's source, or 1 if none fits.
+    """The example's weight: the value of the longest key in `weights` that fits its source, or 1 if no key fits.
 
     A key fits if the source begins with it; a key "*END" fits if the source ends with END. For an example without an
     answer, "/none" is first added to the source.

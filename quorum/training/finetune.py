@@ -29,7 +29,7 @@ from quorum.models.pretrained import (
     write_card,
 )
 from quorum.prompts import get_text
-from quorum.training.finetune_card import write_card_text
+from quorum.training.finetune_card import make_card_text
 from quorum.training.pairs import Task, name_measures
 
 if TYPE_CHECKING:  # PyTorch is an extra
@@ -239,9 +239,9 @@ def open_working_folder(out: Path, run_description: dict[str, Any]) -> Path:
             )
         return working_folder
     working_folder.mkdir(parents=True, exist_ok=True)
-    part = working_folder / "run.json.part"
-    part.write_text(json.dumps(run_description, indent=2), encoding="utf-8")
-    part.replace(description_file)
+    unfinished_file = working_folder / "run.json.part"
+    unfinished_file.write_text(json.dumps(run_description, indent=2), encoding="utf-8")
+    unfinished_file.replace(description_file)
     return working_folder
 
 
@@ -268,20 +268,20 @@ def write_model_folder(
     out: Path, model: Any, tokenizer: Any, card: ModelCard, run_description: dict[str, Any], report: Report
 ) -> None:
     """Write weights, tokenizer, `quorum.json`, prompts and model card. The folder appears when it is complete."""
-    part = out.with_name(out.name + ".part")
-    shutil.rmtree(part, ignore_errors=True)
+    unfinished_folder = out.with_name(out.name + ".part")
+    shutil.rmtree(unfinished_folder, ignore_errors=True)
     with silence_transformers():
-        model.save_pretrained(part)
-    tokenizer.save_pretrained(part)
-    card = replace(card, weights=hash_files(*sorted(part.glob("*.safetensors"))))
-    write_card(part, card)
-    (part / "prompts").mkdir()
+        model.save_pretrained(unfinished_folder)
+    tokenizer.save_pretrained(unfinished_folder)
+    card = replace(card, weights=hash_files(*sorted(unfinished_folder.glob("*.safetensors"))))
+    write_card(unfinished_folder, card)
+    (unfinished_folder / "prompts").mkdir()
     for name in card.prompts:
-        (part / "prompts" / f"{name}.md").write_text(get_text(name) + "\n", encoding="utf-8")
+        (unfinished_folder / "prompts" / f"{name}.md").write_text(get_text(name) + "\n", encoding="utf-8")
     versions = {name: metadata.version(name) for name in ("torch", "transformers")} | {
         "python": platform.python_version()
     }
     record = {"run": run_description, "report": asdict(report), "versions": versions}
-    (part / "quorum.training.json").write_text(json.dumps(record, indent=2) + "\n", encoding="utf-8")
-    (part / "README.md").write_text(write_card_text(card, record, out.name), encoding="utf-8")
-    part.replace(out)
+    (unfinished_folder / "quorum.training.json").write_text(json.dumps(record, indent=2) + "\n", encoding="utf-8")
+    (unfinished_folder / "README.md").write_text(make_card_text(card, record, out.name), encoding="utf-8")
+    unfinished_folder.replace(out)

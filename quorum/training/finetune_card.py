@@ -23,7 +23,7 @@ LEARNED_TASKS = {  # what a filter learned, by the prompt that it was trained on
 }
 
 
-def write_card_text(card: ModelCard, record: dict[str, Any], folder: str) -> str:
+def make_card_text(card: ModelCard, record: dict[str, Any], folder: str) -> str:
     """The text of the model card.
 
     card: the content of `quorum.json`, which describes the model; record: that of `quorum.training.json`, which

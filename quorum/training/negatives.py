@@ -2,8 +2,9 @@
 
 Run it: python -m quorum.training.negatives --help.
 
-Searches every question with Quorum's own BM25. Results without a gold answer, except the question's own passages,
-become examples without an answer, because a real search returns such passages along with the right one.
+Searches the corpus for every question with Quorum's own BM25. Results without a gold answer, except
+the question's own passages, become examples without an answer, because a real search returns such passages along with
+the right one.
 """
 
 import argparse
@@ -89,8 +90,11 @@ def collect_documents(paths: Iterable[Path], excluded_keys: set[str], sources: S
 def read_questions(
     path: Path, negatives_per_question: int | None, sources: Sequence[str] = ()
 ) -> Iterator[SearchedQuestion]:
-    """The questions of a file that have answers: of reading data ({context, answers: [{text}]}) or question answering
-    data ({question, answers: [text]}).
+    """The questions of a file, except those without answers. The file holds reading data ({context, question, answers:
+    [{text}]}) or question answering data ({question, answers: [text]}).
+
+    negatives_per_question: how many negatives to find; None for QA_NEGATIVES or READING_NEGATIVES. sources: as in
+    `read_passages`.
     """
     for number, record in read_json_lines(path):
         location = f"{path}, line {number}"
@@ -233,9 +237,11 @@ def parse_options(arguments: list[str] | None) -> argparse.Namespace:
         "--limit",
         type=parse_count,
         default=MAX_QUESTIONS_OF_FILE,
-        help="the most questions of each file; if it has more, they are drawn (default: %(default)s)",
+        help="at most this many questions of each file; if it has more, chosen at random (default: %(default)s)",
     )
-    parser.add_argument("--seed", type=int, default=1, help="of the draw of the questions (default: %(default)s)")
+    parser.add_argument(
+        "--seed", type=int, default=1, help="seed of the random choice of questions (default: %(default)s)"
+    )
     parser.add_argument("--out", type=Path, required=True, help="the file to write: .jsonl or .jsonl.gz")
     return parser.parse_args(arguments)
 

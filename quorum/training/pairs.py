@@ -37,7 +37,8 @@ class Task:
     """What a model is trained to do.
 
     kind: whether it becomes a filter or a generator. mode: what a filter learns to choose, sentences (filco) or whole
-    passages (psg); context: what a generator reads, only the silver sentences or passages, or the full passages.
+    passages (psg); context: what a generator reads, only the silver parts of the passages (silver) or the
+    whole passages (full).
     """
 
     kind: Kind

@@ -32,7 +32,7 @@ from quorum.training.groups import Batch, Groups
 from quorum.training.reader_loss import compute_loss
 
 MULTI_PASSAGE_SHARE = 0.15  # share of the examples whose context is joined with that of another example
-MULTI_PASSAGE_LENGTH = 1.4  # the window of such an example, in the lengths of a window for one passage
+MULTI_PASSAGE_LENGTH = 1.4  # how many times as long such an example may be as an example with one passage
 
 
 class Mixture:
@@ -59,7 +59,7 @@ class Mixture:
         return batches
 
     def encode_example(self, example: Example) -> EncodedExample:
-        """Encode the example, after joining a random share of the examples with another context."""
+        """Encode the example. With probability MULTI_PASSAGE_SHARE its context is first joined with another."""
         length = self.length
         if self.other_contexts and self.rng.random() < MULTI_PASSAGE_SHARE:
             example, length = (
@@ -244,7 +244,7 @@ def main(arguments: list[str] | None = None) -> None:
     if groups and not groups.right_examples:
         parser.error(
             "--group-share needs questions with a passage that answers and one that does not, and there are none; "
-            "add --negatives, as quorum.training.negatives mines them"
+            "add --negatives with a file that quorum.training.negatives has written"
         )
     totals = train_reader(
         model,

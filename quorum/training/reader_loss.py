@@ -1,5 +1,5 @@
-"""The loss of the embedded reader, in three parts: it shall find the gold spans in a passage, tell whether the passage
-answers the question, and rank the gold spans above all other spans of the passages in a group.
+"""The loss of the embedded reader. Its three parts train the reader to find the gold spans in a passage, to tell
+whether the passage answers the question, and to rank the gold spans above all other spans of the passages in a group.
 """
 
 from collections.abc import Sequence
@@ -37,17 +37,18 @@ def compute_loss(
     levels: int = 0,
     bf16: bool = False,
 ) -> Tensor:
-    """The negative log likelihood of all gold spans ([CLS] if there is none) and of answerability.
+    """Half the mean negative log likelihood of the gold spans ([CLS] for an example without any), plus
+    `answerable_weight` times the cross-entropy of answerability.
 
     `group_sizes`: the batch consists of consecutive groups of these sizes, each with passages for one question. If some
-    group has two or more passages, the mean of `compute_group_losses` is added.
+    group has two or more passages, half the mean of `compute_group_losses` is added.
 
     `levels`: round weights and activations as in an exported file whose weights are integers from -levels to levels
     (0: do not round). `bf16`: multiply in bfloat16, which a CPU with AVX-512 BF16 or AMX does twice as fast.
     """
     ids, types, mask = (part.to(model.words.weight.device) for part in pad_batch(batch))
     with torch.autocast(ids.device.type, torch.bfloat16, enabled=bf16):
-        span_logits, answerable = model.read(ids, types, mask, levels)
+        span_logits, answerability_logits = model.read(ids, types, mask, levels)
     span_logits = span_logits.float().masked_fill(~mark_allowed_positions(types, mask)[..., None], -1e4)
     starts, ends = F.log_softmax(span_logits[..., 0], dim=1), F.log_softmax(span_logits[..., 1], dim=1)
     losses = []
@@ -55,7 +56,7 @@ def compute_loss(
         gold = torch.tensor(item.spans or [(0, 0)], device=ids.device)
         losses.append(-torch.logsumexp(starts[row, gold[:, 0]] + ends[row, gold[:, 1]], dim=0))
     has_answer = torch.tensor([float(bool(item.spans)) for item in batch], device=ids.device)
-    answerable_loss = F.binary_cross_entropy_with_logits(answerable.float(), has_answer)
+    answerable_loss = F.binary_cross_entropy_with_logits(answerability_logits.float(), has_answer)
     loss = torch.stack(losses).mean() / 2 + answerable_weight * answerable_loss
     group_losses = compute_group_losses(span_logits, batch, group_sizes)
     return loss + torch.stack(group_losses).mean() / 2 if group_losses else loss
@@ -67,7 +68,8 @@ def compute_group_losses(span_logits: Tensor, batch: list[EncodedExample], group
     the reader ranks: the logits of its start and end, less those of [CLS]. The score of "no answer" is 0.
     """
     no_answer = span_logits[:, 0].sum(-1)
-    all_spans = torch.logsumexp(span_logits[:, 1:], 1).sum(-1) - no_answer  # of all pairs of a start and an end
+    # For each passage, the logsumexp of the scores of all its spans: all pairs of a start and an end.
+    all_spans = torch.logsumexp(span_logits[:, 1:], 1).sum(-1) - no_answer
     losses, begin = [], 0
     for size in group_sizes:
         rows = range(begin, begin + size)

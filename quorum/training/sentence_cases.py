@@ -43,8 +43,8 @@ class LabelledWindow:
 def read_cases(paths: Sequence[Path]) -> Iterator[SilverCase]:
     """Yield a case for each line of silver files ({question, answers, passages, silver: [{passage, start, end}]}).
 
-    A sentence is labelled 1 if a silver span has exactly its start and end, so the silver must be of sentences: a whole
-    passage that was chosen (--unit passage) labels none of its sentences 1, unless it is a single sentence.
+    A sentence is labelled 1 if a silver span has exactly its start and end. So the silver spans must be sentences: if a
+    whole passage was chosen as silver (--unit passage), none of its sentences is labelled 1, unless it has only one.
     """
     for path in paths:
         for number, record in read_json_lines(path):

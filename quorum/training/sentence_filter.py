@@ -56,8 +56,9 @@ class Head(nn.Module):
 def collate_windows(batch: Sequence[LabelledWindow]) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     """Pad the windows to one length: (states, mask, members, labels).
 
-    mask: true where a token is; members: (batch, sentences, length), 1 where a token is in the sentence; labels: of the
-    sentences, IGNORED for a sentence without a token in the window.
+    mask: true where a token is; members: (batch, sentences, length), 1 where a token is in the sentence; labels:
+    (batch, sentences), the label of each sentence, but IGNORED for a sentence without a token in the window and for
+    padding.
     """
     length, max_sentences = max(len(item.states) for item in batch), max(1, *(len(item.labels) for item in batch))
     states = torch.zeros(len(batch), length, batch[0].states.shape[1])

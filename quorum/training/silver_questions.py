@@ -34,11 +34,16 @@ def make_questions_from_reading(reading: Path, negatives: Path, sources: Sequenc
 def main(arguments: list[str] | None = None) -> None:
     parser = argparse.ArgumentParser(prog="python -m quorum.training.silver_questions", description=__doc__)
     parser.add_argument("--reading", type=Path, required=True, help="reading comprehension data")
-    parser.add_argument("--negatives", type=Path, required=True, help="mined by quorum.training.negatives")
     parser.add_argument(
-        "--sources", nargs="*", default=[""], help="take only records whose source begins with one of these"
+        "--negatives", type=Path, required=True, help="wrong passages mined by quorum.training.negatives"
     )
-    parser.add_argument("--out", type=Path, required=True)
+    parser.add_argument(
+        "--sources",
+        nargs="*",
+        default=[""],
+        help="take only records whose source begins with one of these (default: all)",
+    )
+    parser.add_argument("--out", type=Path, required=True, help="the file of questions to write: .jsonl")
     options = parser.parse_args(arguments)
     with options.out.open("w", encoding="utf-8") as file:
         for record in make_questions_from_reading(options.reading, options.negatives, options.sources):

@@ -61,8 +61,9 @@ def get_answer(record: Record) -> str:
 
 
 def compute_features(model: Encoder, examples: Sequence[tuple[str, list[Passage], int]]) -> Floats:
-    """(n, features): the pooled states of each question read with its passages, in windows of the installed reader's
-    size.
+    """(examples, features): a row for each example, the pooled states of its question read with its passages.
+
+    The passages are read in windows of the installed reader's size.
     """
     size, rows = read_manifest()["calibration"]["window"], []
     for question, passages, _ in examples:
@@ -85,7 +86,7 @@ def fit_softmax_regression(
     with_bias = np.hstack([x, np.ones((len(x), 1))])
     truth = np.eye(len(VERDICT_CLASSES))[labels]
     weights = np.zeros((len(VERDICT_CLASSES), with_bias.shape[1]))
-    # The rate is the inverse of a bound on the gradient's slope.
+    # The rate is the inverse of an estimate of the gradient's Lipschitz constant.
     velocity, rate = np.zeros_like(weights), 1.0 / (0.25 * np.linalg.norm(with_bias, 2) ** 2 / len(with_bias) + ridge)
     for _ in range(steps):
         scores = with_bias @ weights.T
@@ -129,7 +130,7 @@ def choose_ridge_and_fit(
 
 
 def train_head(data: Sequence[Path], out: Path, folder: Path = FOLDER) -> dict[str, float]:
-    """Fit on the yes/no questions of the files and write verdict.json to the folder `out`.
+    """Fit the head on the yes/no questions of the files and write verdict.json to the folder `out`.
 
     `folder` holds the reader whose states are used. The window size, and the hash of the weights that verdict.json
     stores as "reader", are always those of the installed reader. Returns the numbers that the command prints;

@@ -190,7 +190,7 @@ def make_page_app(server_context: Context) -> FastAPI:
     ui.add_head_html(PAGE_HEAD, shared=True)
 
     @ui.page("/", response_timeout=STORE_TIMEOUT_SECONDS)
-    async def index(request: Request) -> None:
+    async def show_start_page(request: Request) -> None:
         page = Page(shared_state)
         try:
             query, asks_immediately = parse_link(request.url.query, server_context)
@@ -204,7 +204,7 @@ def make_page_app(server_context: Context) -> FastAPI:
                 page.form.submit()
 
     @ui.page("/run/{id_}", response_timeout=STORE_TIMEOUT_SECONDS)
-    async def past_run(id_: str) -> None:
+    async def show_run(id_: str) -> None:
         try:
             run = await shared_state.find_run(id_)
         except SetupError as error:

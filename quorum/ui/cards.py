@@ -40,7 +40,7 @@ def render_mermaid(method: str) -> str | None:
 
 
 class Card:
-    """The card of one method's answer. `refresh` updates it, and draws the details below the answer at the end."""
+    """The card of one method's answer. `refresh` updates it and, when the method has ended, draws the details."""
 
     def __init__(self, answer: Answer, question: str) -> None:
         self.answer, self.question, self.drawn_version = answer, question, -1
@@ -185,7 +185,7 @@ def describe_follow_up(answer: Answer, question: str) -> str:
 
 
 def list_facts(answer: Answer) -> list[str]:
-    """Confidence, calls, tokens, seconds and problems of the run.
+    """Confidence, calls, tokens, seconds and problems of a method's run; empty while the method runs.
 
     First comes `note`, if there is one: it warns that the question is not English, and the built-in reader reads
     English only.

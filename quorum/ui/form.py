@@ -1,4 +1,4 @@
-"""The form in the left column: question, collection, methods, model, passages and all settings."""
+"""The form in the left column: question, collection, methods, model, number of passages and all settings."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -36,7 +36,8 @@ class Form:
             self.draw_main_settings(collections)
             self.draw_methods([column.name for column in parse_columns(query.methods, server_context)])
             self.draw_settings()
-        for modifier in ("ctrl", "meta"):  # runs before the focused field's own handler of Enter
+        for modifier in ("ctrl", "meta"):
+            # `capture`: these handlers run before the focused field's own handler of Enter.
             self.root.on(f"keydown.capture.{modifier}.enter.stop.prevent", self.submit, args=[])
             self.root.on(f"keyup.capture.{modifier}.enter.stop.prevent", js_handler="() => {}")
         self.root.on("submit.prevent", self.submit, args=[])

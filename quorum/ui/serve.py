@@ -9,7 +9,7 @@ REQUEST_OVERHEAD = 10_000_000  # bytes that a request may have besides the files
 
 
 def make_page(service: Service, tokens: Sequence[str], port: int) -> App:
-    """The page, which only requests with access reach (see `Guard`). port: the server's.
+    """The page behind a `Guard`, which lets only permitted requests through. port: the server's port.
 
     Every visitor needs the first of `tokens`; if there are none, only this machine has access.
     """

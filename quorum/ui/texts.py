@@ -29,7 +29,7 @@ def draw_table(headers: Sequence[str], lines: Iterable[Sequence[Any]], css_class
 
 
 def format_cell(value: Any) -> str:
-    """A cell's text: numbers with separators, None as a dash."""
+    """A cell's text: numbers with separators, a boolean as yes or no, None and the empty string as a dash."""
     if value is None or value == "":
         return "–"
     if isinstance(value, bool):

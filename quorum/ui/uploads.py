@@ -149,7 +149,7 @@ def record_outcomes(job: IndexingJob, report: IndexReport) -> None:
             job.outcomes[Path(path_or_line).name] = f"indexed; {note}"
     problems_by_file: dict[str, list[str]] = {}
     for path_or_line, reason in report.skipped:
-        is_uploaded_file = Path(path_or_line).name in job.outcomes  # its own name may be "part, line 4"
+        is_uploaded_file = Path(path_or_line).name in job.outcomes  # a file may be named "part, line 4"
         line = None if is_uploaded_file else LINE_OF_FILE.fullmatch(path_or_line)
         path, problem = (path_or_line, reason) if line is None else (line[1], f"line {line[2]}: {reason}")
         problems_by_file.setdefault(Path(path).name, []).append(problem)

@@ -15,7 +15,7 @@ from quorum.algorithms.cascades import AcceptanceTest, RecordedAnswers, Stage, c
 def make_recorded_answers(right: np.ndarray, cost: list[float], is_known: np.ndarray | None = None) -> RecordedAnswers:
     """Answers that are right (1) or wrong (0). All right answers are equal, and no wrong answer equals another.
 
-    right, is_known: methods by questions. cost: of one answer of each method.
+    right, is_known: a row for each method, a column for each question. cost: for each method, what one answer costs.
     """
     count, n = right.shape
     wrong = 2 + np.arange(count * n).reshape(count, n)
@@ -82,6 +82,7 @@ def test_calls_that_an_earlier_stage_made_are_not_paid_again() -> None:
     shared_cost[0, 1], shared_cost[1, 2], shared_cost[0, 2] = 1.0, 2.0, 1.0
     table = replace(THREE_METHODS, shared_cost=shared_cost, is_known=np.zeros((3, 4), dtype=bool))
     cascade = (Stage("a", AcceptanceTest("known")), Stage("b", AcceptanceTest("known")), Stage("c", None))
+    # a costs 1; b costs 2 less 1; c costs 5 less 2, the larger of its costs that are shared with a and with b.
     assert replay_cascade(table, cascade).cost.tolist() == [1 + 1 + 3] * 4
 
 
@@ -106,9 +107,9 @@ def draw_answers(seed: int, n: int = 90) -> RecordedAnswers:
 def test_the_design_computes_the_same_scores_and_costs_as_a_replay() -> None:
     table = draw_answers(4)
     cascade_forms = set()  # (number of stages, the kinds of their acceptance tests)
-    for candidate in list_cascades(table):
+    for number, candidate in enumerate(list_cascades(table)):
         cascade_forms.add((len(candidate.cascade), *(stage.accept.test for stage in candidate.cascade if stage.accept)))
-        if len(cascade_forms) % 7 == 0 or candidate.cascade[0].method == "a":  # replaying all would take too long
+        if number % 7 == 0:  # replaying all 5,000 would take too long
             replay = replay_cascade(table, candidate.cascade)
             assert candidate.score == pytest.approx(replay.lowest_worth.mean())
             assert candidate.cost == pytest.approx(replay.cost.mean())

@@ -1,4 +1,6 @@
-"""The certificate of a vote: all possible votes of a few passages show that it is sound and cannot be larger. Further
+"""The certificate of a vote: how many passages could be replaced without changing the winner.
+
+One test goes through all possible votes of a few passages: the certified number is sound and cannot be larger. Further
 tests show which results have a certificate.
 """
 

@@ -11,8 +11,8 @@ from quorum.algorithms.filco_measures import (
     Piece,
     choose_best_pieces,
     choose_silver_pieces,
+    compute_character_f1,
     compute_unigram_precision,
-    count_character_f1,
     format_scoring_prompt,
     score_cxmi,
     score_lexical,
@@ -101,10 +101,10 @@ async def test_lexical_must_exceed_one_half() -> None:
 
 def test_the_authors_code_counts_characters() -> None:
     """ "red blue" has 8 characters, "blur deed" has 9; they share 8: the letters r e d b l u e and the space."""
-    assert count_character_f1("red blue", "blur deed") == pytest.approx(2 * 8 / 17)
+    assert compute_character_f1("red blue", "blur deed") == pytest.approx(2 * 8 / 17)
     assert score_lexical([Piece(0, 0, 8, "", "red blue")], ["blur deed"], "characters")[0] > 0.9
     assert score_lexical([Piece(0, 0, 8, "", "red blue")], ["blur deed"]) == [0]
-    assert count_character_f1("", "x") == 0
+    assert compute_character_f1("", "x") == 0
 
 
 @pytest.mark.parametrize("verdict", ["SUPPORTS", "REFUTES", "NOT ENOUGH INFO", "yes", "No."])

@@ -8,7 +8,7 @@ import pytest
 from quorum.algorithms.race import RACE_MODES, Race, RaceMode, compute_worth, run_race
 
 REPETITIONS = 120
-# of the share of races that drop the best method, if the true share is 0.05
+# Three standard errors of the share of races that drop the best method, if its true value is 0.05.
 THREE_STANDARD_ERRORS = 3 * math.sqrt(0.05 * 0.95 / REPETITIONS)
 
 

@@ -208,7 +208,7 @@ async def test_graph_runs_agree_with_the_definition_on_sampled_outcomes_of_three
 
 async def test_sure_nodes_give_the_expected_updates() -> None:
     model = ScriptedModel().on("ranking: candidates 3 and 1", "Passage 1").on("ranking: candidates 1 and 3", "Both")
-    state = State(question=QUESTION, pair=[2, 0], summaries=["late", "early"])
+    state = State(question=QUESTION, pair=[2, 0], summaries=["late", "early"])  # only the summaries of this pair
     update = await rank_pair(state, make_runtime(model))
     assert update["preferences"] == [Preference(first=2, second=0, preferred=2)]
     update = await rank_pair({**state, "pair": [0, 2]}, make_runtime(model))

@@ -66,11 +66,11 @@ def test_the_same_call_repeated_continues_in_the_same_folder(tmp_path: Path, mon
 
 
 async def test_an_evaluation_works_inside_a_running_loop(tmp_path: Path) -> None:
-    blocking = evaluate(RECORDS, "concat", out=tmp_path / "one")
-    awaited_result = await evaluate_async(
+    sync_evaluation = evaluate(RECORDS, "concat", out=tmp_path / "one")
+    async_evaluation = await evaluate_async(
         write_records(tmp_path / "questions.jsonl"), "concat", out=tmp_path / "two", limit=1
     )
-    assert [item.table[0]["n"] for item in (blocking, awaited_result)] == [2, 1]
+    assert [item.table[0]["n"] for item in (sync_evaluation, async_evaluation)] == [2, 1]
 
 
 def test_every_method_uses_the_settings_of_the_context(tmp_path: Path, openai_server: OpenAIServer) -> None:

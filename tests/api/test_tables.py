@@ -100,7 +100,7 @@ def test_the_html_of_a_comparison_is_escaped(tmp_path: Path) -> None:
     )
     page = HtmlContent(comparison._repr_html_())
     assert "script" not in page.tags
-    assert page.texts.count(HTML_WITH_SCRIPT) == 3
+    assert page.texts.count(HTML_WITH_SCRIPT) == 3  # a sentence, and the method in each of the two tables
     assert HTML_WITH_SCRIPT in str(comparison)
 
 

@@ -139,7 +139,7 @@ async def test_a_gullible_model_believes_a_poisoned_passage_and_otherwise_reads(
 
 
 @pytest.mark.parametrize(("broken_count", "exit_code"), [(0, 0), (1, 1)])
-def test_a_certified_answer_that_one_of_two_models_changes_fails_the_benchmark(
+def test_the_benchmark_fails_if_poison_changes_a_certified_answer_of_one_of_two_models(
     broken_count: int, exit_code: int, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """broken_1, broken_2: how many certified answers one or two poisoned passages changed. The last printed line is

@@ -27,7 +27,7 @@ def passages_file(tmp_path: Path) -> str:
 
 
 def reply_as_reader(request: Request) -> str:
-    """Answer if the passage about the tower is the only passage; reply "unknown" to both passages together."""
+    """Answer if the prompt shows the passage about the tower and not the one about Rome; else reply "unknown"."""
     return "1889" if TOWER_TEXT in request.text and "Rome has no" not in request.text else "unknown"
 
 
@@ -164,7 +164,7 @@ def test_failed_questions_are_counted_with_their_cause_and_make_exit_code_1(
     assert run.code == 1
     assert "errors" in run.out.splitlines()[0]
     assert "1 answer failed (" in run.err
-    assert "not today); run the same command again to ask only those." in run.err
+    assert "not today); run the same command again to ask only the questions that failed." in run.err
 
 
 def test_the_commonest_cause_of_failures_is_named(quorum: Quorum, tmp_path: Path, openai_server: OpenAIServer) -> None:

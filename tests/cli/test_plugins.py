@@ -51,6 +51,7 @@ def test_a_plugins_method_and_metric_are_columns_of_an_evaluation(
     run = quorum("eval", str(questions_file), "--methods", "concat,shout", "--out", str(tmp_path / "out"))
     assert run.code == 0
     assert "brevity" in run.out
+    # brevity is 1 divided by the number of words: "Ada Korn" and "Per Lund" have two.
     assert {row["method"]: row["brevity"] for row in read_rows(tmp_path / "out")} == {"concat": 0.5, "shout": 0.5}
     summary = json.loads((tmp_path / "out" / "summary.json").read_text())
     assert [summary[name]["brevity"] for name in ("concat", "shout")] == [0.5, 0.5]

@@ -66,6 +66,7 @@ def test_a_file_without_a_trace_is_refused_in_one_sentence(text: str, capsys: py
     assert run_quorum("trace", "run.json") == 2
     output = capsys.readouterr().err
     assert output.startswith("quorum: run.json holds no trace")
+    assert output.endswith("; give a file that --save-trace wrote.\n")
     assert output.count("\n") == 1
 
 

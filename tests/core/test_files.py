@@ -12,7 +12,7 @@ from quorum.core.files import escape_name, open_regular, open_unpacked, read_bou
 
 @pytest.fixture
 def odd_files(tmp_path: Path) -> Path:
-    """A folder with a pipe, links to devices and a folder."""
+    """A folder that contains a pipe, links to two devices, and another folder."""
     os.mkfifo(tmp_path / "pipe")
     (tmp_path / "zero").symlink_to("/dev/zero")
     (tmp_path / "null").symlink_to("/dev/null")

@@ -1,4 +1,4 @@
-"""Replies that arrive piece by piece: thoughts are never shown, and everything else is shown."""
+"""Replies that arrive piece by piece: thoughts between tags are never shown, and everything else is."""
 
 from itertools import pairwise
 

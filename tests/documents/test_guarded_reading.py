@@ -1,4 +1,6 @@
-"""Reading in a worker process gives the same passages as reading here; only a file that takes too long is skipped."""
+"""Reading a file in a worker process gives the same passages as reading it in this process. A file that takes too long
+is skipped, and the next files are read.
+"""
 
 import os
 import zipfile
@@ -34,7 +36,7 @@ def docs(tmp_path: Path) -> Path:
 
 
 def write_slow_file(path: Path) -> None:
-    """A small Word file whose many paragraphs take minutes to read."""
+    """Write a Word file that is small, because it is compressed, but whose many paragraphs take minutes to read."""
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as file:
         body = "<w:p><w:r><w:t>The gate.</w:t></w:r></w:p>" * 400_000
         file.writestr(

@@ -73,7 +73,8 @@ def test_an_unreadable_document_is_refused_with_its_reason(name: str, text: str,
 def test_millions_of_characters_in_one_line_are_split_into_passages(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("x" * 3_000_000)
     (tmp_path / "b.md").write_text("*a* [b](c) " * 100_000)
-    assert len(list(read_file_passages(tmp_path / "a.txt"))) == 750
+    # A passage has 100 words; in a text without spaces, every 40 characters count as a word.
+    assert len(list(read_file_passages(tmp_path / "a.txt"))) == 3_000_000 // (100 * 40)
     notes: list[tuple[str, str]] = []
     assert len(list(read_file_passages(tmp_path / "b.md", notes=notes))) > 1000
     assert [note for _, note in notes] == ["very large: read as plain text"]

@@ -62,7 +62,8 @@ async def test_the_embedded_reader_finds_rows_and_sentences(question: str, sente
     support = (await add_support_and_note(question, result, Context()))["support"]
     assert support is not None
     assert support["sentence"] == sentence
-    assert 0 <= (support["certainty"] or 0) <= 1
+    assert support["certainty"] is not None
+    assert 0 <= support["certainty"] <= 1
 
 
 async def test_a_question_without_an_answer_gets_unknown_or_an_unsure_answer() -> None:

@@ -35,8 +35,9 @@ async def test_requests_show_passages_before_the_question(openai_server: OpenAIS
 async def test_samples_and_guesses_of_masked_words_have_their_own_temperature_and_seeds(
     openai_server: OpenAIServer,
 ) -> None:
-    """Self-verification samples five answers. If they differ, it asks for each distinct answer once for a statement in
-    which words of the question are masked, and ten times for these words. The score is the number of right guesses.
+    """Self-verification samples five answers. If they differ, the model writes for each distinct answer a statement in
+    which words of the question are masked, and then guesses these words ten times. The score of an answer is the number
+    of right guesses.
     """
 
     def reply(request: Request) -> str:

@@ -90,17 +90,15 @@ async def test_with_one_turn_judging_and_choosing_are_one_call() -> None:
     model.on("judge_and_choose: ex", "Relevant passages: 1, 2").on("judge_and_choose: in", "Relevant passages: 1")
     trace = await trace_blendfilter(model, filter_turns=1)
     assert [node for node, _ in trace] == [
-        *(
-            "begin",
-            "retrieve",
-            "write_external_knowledge",
-            "write_internal_knowledge",
-            "blend_queries",
-            "search_and_filter",
-            "search_and_filter",
-            "search_and_filter",
-            "merge_passages",
-        ),
+        "begin",
+        "retrieve",
+        "write_external_knowledge",
+        "write_internal_knowledge",
+        "blend_queries",
+        "search_and_filter",
+        "search_and_filter",
+        "search_and_filter",
+        "merge_passages",
         "cot_answer",
     ]
     assert [update["passages_by_query"] for node, update in trace if node == "search_and_filter"] == PASSAGES_OF_QUERIES
@@ -112,7 +110,9 @@ async def test_filter_union_merges_the_passages_of_the_queries_and_then_filters_
     model = make_blend_model().on("judge", "Passages 1 and 3 help.").on("choose", "1, 3")
     trace = await trace_blendfilter(model, filter_union=True)
     assert [update["passages_by_query"] for node, update in trace if node == "search_and_filter"] == [
-        *("0: mansion jones -> mansion jones", "1: mansion bell -> mansion bell", "2: bell office -> bell office")
+        "0: mansion jones -> mansion jones",
+        "1: mansion bell -> mansion bell",
+        "2: bell office -> bell office",
     ]
     assert trace[-4:] == [
         ("merge_passages", {"passages": "mansion jones bell office", "retrieved": RETRIEVED_IDS}),

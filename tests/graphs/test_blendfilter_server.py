@@ -32,7 +32,7 @@ def reply(request: Request) -> str:
 
 
 def reply_in_rounds(calls_per_round: list[int]) -> Callable[[Request], str | Response]:
-    """Make a script of the server that holds each reply until all calls of its round have arrived.
+    """Make a function that replies as `reply` does, but holds each reply until all calls of its round have arrived.
 
     calls_per_round: how many calls belong to the first round, to the second, and so on. If a call of a round does not
     arrive, the other calls of the round get an error after 50 seconds. A call after the last round gets an error at

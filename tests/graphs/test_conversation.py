@@ -185,12 +185,14 @@ async def test_sources_that_a_server_appended_are_cut_from_the_history(openai_se
     assert "strike" not in openai_server.chats()[0].text
 
 
-async def test_a_served_note_and_quote_are_cut_from_the_history(openai_server: OpenAIServer) -> None:
+async def test_a_note_and_a_quote_that_a_server_appended_are_cut_from_the_history(openai_server: OpenAIServer) -> None:
     openai_server.reply(rewrite_or_answer)
-    served = "Not sure. Perhaps: Ada Moreau"
+    served_answer = "Not sure. Perhaps: Ada Moreau"
     note = "\n\nThe question looks like Dutch, and the built-in reader reads English only; ask in English."
     quote = "\n\nThe closest sentence:\n> **Ada Moreau** went on strike."
-    await ask(history=[HISTORY[0], {"role": "assistant", "content": f"{served}{note}{quote}\n\nSources:\n1. Towers"}])
+    await ask(
+        history=[HISTORY[0], {"role": "assistant", "content": f"{served_answer}{note}{quote}\n\nSources:\n1. Towers"}]
+    )
     assert "Assistant: Ada Moreau\n" in openai_server.chats()[0].text
     for words in ("Not sure", "built-in reader", "strike", "Towers"):
         assert words not in openai_server.chats()[0].text

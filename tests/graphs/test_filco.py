@@ -96,7 +96,7 @@ async def test_filter_mode_full_asks_no_filter() -> None:
 
 
 async def choose_silver_passages(gold: list[str] | None, passages: list[Passage], **settings: Any) -> list[Passage]:
-    """What filter_mode="silver" keeps of the passages. No prompt may show the gold answer "golden"."""
+    """What filter_mode="silver" keeps of the passages. Checks that the prompt does not show the gold answer golden."""
     prompt_name = {"label": "answer_label", "long": "answer_long"}.get(settings.get("answer_type", ""), "answer")
     model = ScriptedModel().on(prompt_name, "SUPPORTS")
     context = Context(model=model, filter_mode="silver", **settings)
@@ -109,7 +109,7 @@ async def test_silver_takes_the_sentence_with_the_gold_answer() -> None:
     assert [p["text"] for p in await choose_silver_passages(["1931"], [PASSAGES[1], LONG_PASSAGE])] == [
         "It was finished in 1931."
     ]
-    # No sentence holds the gold answer, or there is none: the first passage is kept.
+    # If no sentence holds the gold answer, or no gold answer is given, the first passage is kept.
     assert await choose_silver_passages(["golden"], [LONG_PASSAGE, PASSAGES[0]]) == [LONG_PASSAGE]
     assert await choose_silver_passages([], [LONG_PASSAGE, PASSAGES[0]]) == [LONG_PASSAGE]
 

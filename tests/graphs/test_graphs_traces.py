@@ -20,7 +20,7 @@ KNOWN_ANSWER = {"answer": "1931", "unknown": False, "confidence": None, "evidenc
 
 
 def make_evidence_keys(evidence: str, voter_without_evidence: str) -> dict[str, list[str]]:
-    """The keys of a vote's update about one piece of evidence and one passage that voted without evidence."""
+    """The part of a vote's update that names its evidence, and the passage that voted for the answer but lacks it."""
     return {"evidence": [evidence], "voters_without_evidence": [voter_without_evidence]}
 
 

@@ -31,7 +31,7 @@ async def test_iter_retgen_searches_again_with_its_reasoning() -> None:
                 "passages": "jan work",
             },
         ),
-        # A step is written as "query -> ids of the passages: answer". The first query is None: the question itself.
+        # A step is written as "query -> ids of the passages: answer". The query None stands for the question itself.
         ("next_query", {"query": query, "steps": ["None -> jan work: Jillian Bell"]}),
         ("retrieve", {"passages": "mansion bell"}),
         (

@@ -1,4 +1,7 @@
-"""ReAct: golden traces, steps without a readable action, passages that do not fit, routes."""
+"""ReAct: golden traces, steps without a readable action, passages that do not fit, routes.
+
+In a golden trace, a step is written as "query -> ids of its passages: answer".
+"""
 
 from itertools import pairwise
 

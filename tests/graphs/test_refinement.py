@@ -48,8 +48,9 @@ async def test_refinement_is_entered_only_with_a_reranker_or_a_filter(method: st
 def list_expected_subgraphs(method: str, refine_subgraphs: set[str]) -> set[str]:
     """The subgraphs that a reranker or a filter adds to the method's own.
 
-    refine_subgraphs: FILTER_SUBGRAPHS or RERANKER_SUBGRAPHS, which it adds to most methods.
-    `blendfilter` also refines the passages of each query. `filco` has its own filter, and adds only the reranker.
+    refine_subgraphs: FILTER_SUBGRAPHS for a filter, RERANKER_SUBGRAPHS for a reranker; most methods enter just these.
+    `blendfilter` also refines the passages of each query. `filco` has a filter of its own: there a filter adds no
+    subgraph, and a reranker adds the subgraph `rerank`.
     """
     if method == "filco":
         return {"rerank"} if refine_subgraphs == RERANKER_SUBGRAPHS else set()

@@ -231,6 +231,7 @@ async def test_the_embedded_filter_may_keep_nothing() -> None:
 
 async def test_the_embedded_filter_keeps_the_same_when_asked_directly_or_by_a_prompt() -> None:
     without_prompt = await answer(BIRTH_QUESTION, "filco", Context(context_filter="embedded"), given=HAYDN_PASSAGES)
+    # "llm" sends the filter's prompt to the method's model, which is the embedded reader by default.
     with_prompt = await answer(BIRTH_QUESTION, "filco", Context(context_filter="llm"), given=HAYDN_PASSAGES)
     assert with_prompt["passages"] == without_prompt["passages"]
     assert with_prompt["malformed"] == {}

@@ -89,7 +89,7 @@ def test_a_later_event_loop_does_not_send_a_refused_parameter_again(openai_serve
 
 
 async def test_an_invalid_value_is_an_error_and_is_not_dropped(openai_server: OpenAIServer) -> None:
-    openai_server.reply(make_error(400, "temperature must be at most 1", None))
+    openai_server.reply(make_error(400, "temperature must be at most 1"))
     with pytest.raises(CallError, match="temperature must be at most 1"):
         await ask(context=Context(model="openai:test", temperature=1.5))
     assert len(openai_server.chats()) == 1

@@ -1,6 +1,8 @@
 """JSON schemas are sent to servers that support them; servers that refuse or ignore them are remembered."""
 
+import asyncio
 import json
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -150,7 +152,7 @@ async def test_an_error_that_also_comes_without_a_schema_does_not_count_as_a_ref
     for _ in range(2):
         with pytest.raises(CallError, match="no such model"):
             await ask_about_claim()
-    assert list_schema_use(openai_server) == [True, False, True, False]  # each question is asked with and without
+    assert list_schema_use(openai_server) == [True, False, True, False]  # each time with a schema, then without
     openai_server.reply(make_error(400, "maximum context length is 10 tokens"))
     with pytest.raises(TooLong):  # the error says that the prompt is too long, so the schema is not to blame
         await call("answer_label", "x", context=Context(model="openai:test"), schema=SCHEMA, clock=FakeClock())
@@ -223,3 +225,24 @@ def test_a_json_reply_is_rewritten_in_the_words_that_the_prompt_asks_for(prompt:
     assert form is not None
     assert form.write_in_words(reply) == TEXT_OF_REPLY[prompt, reply]
     json.dumps(form.schema)  # raises if the schema cannot be sent
+
+
+async def test_a_call_is_repeated_without_its_schema_if_another_call_was_refused_first(
+    openai_server: OpenAIServer,
+) -> None:
+    """Both calls send a schema. The server refuses the slow call's schema after it has answered the other call."""
+    slow_question, may_refuse_slow_request, has_slow_request = f"{CLAIM} Slow.", threading.Event(), threading.Event()
+
+    def refuse_schema_when_allowed(request: Request) -> str | Response:
+        if "response_format" in request.body and slow_question in request.text:
+            has_slow_request.set()
+            may_refuse_slow_request.wait(10)
+        return refuse_schema(request)
+
+    openai_server.reply(refuse_schema_when_allowed)
+    slow_call = asyncio.create_task(ask_about_claim(slow_question))
+    assert await asyncio.to_thread(has_slow_request.wait, 10)
+    assert (await ask_about_claim())["answer"] == "SUPPORTS"
+    may_refuse_slow_request.set()
+    assert (await slow_call)["answer"] == "SUPPORTS"
+    assert list_schema_use(openai_server) == [True, True, False, False]

@@ -43,7 +43,7 @@ async def test_a_passage_that_does_not_fit_alone_is_an_error() -> None:
         await concat_answer(state, make_runtime())
 
 
-async def test_a_passage_that_does_not_fit_alone_is_dropped_from_the_vote() -> None:
+async def test_in_a_vote_a_passage_that_does_not_fit_alone_is_dropped_and_votes_unknown() -> None:
     state = State(question=QUESTION, rank=2, passages=[Passage(id="tome", title="", text="word " * 9000)])
     update = await passage_answer(state, make_runtime(samples=2))
     assert (update["dropped"], [vote["unknown"] for vote in update["votes"]]) == (1, [True, True])

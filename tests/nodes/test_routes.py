@@ -43,6 +43,7 @@ def test_routes_of_the_fallback() -> None:
     unknown_state = State(question=QUESTION, passages=PASSAGES[:3], unknown=True)
     assert fall_back_if_unknown({**unknown_state, "unknown": False}, make_runtime()) == "__end__"
     assert list_ranks(fall_back_if_unknown(unknown_state, make_runtime())) == [0, 1, 2]
+    # All passages have voted already, as they have if `speculative` is set: no passage is left to ask about.
     assert fall_back_if_unknown({**unknown_state, "votes": make_votes("?", "?", "?")}, make_runtime()) == "vote"
     assert start_one_or_both_rounds(unknown_state, make_runtime()) == ["concat_answer"]
     sends = start_one_or_both_rounds(unknown_state, make_runtime(speculative=True))

@@ -30,7 +30,7 @@ class NavigationError(AssertionError):
 class Page:
     """One tab. errors: uncaught exceptions, and errors in the console; requested_urls: every address that it requested.
 
-    Both begin anew with each page that is loaded.
+    Both lists are emptied before each page that `open` or `visit` loads.
     """
 
     def __init__(self, socket: ClientConnection) -> None:

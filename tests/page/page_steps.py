@@ -24,7 +24,7 @@ def reset_page_and_check_errors(page: Page, served_page: ServedPage) -> Iterator
     """
     page.set_size(1200)
     page.set_color_scheme("light")
-    served_page.model.release_event.clear()
+    served_page.model.release_event.clear()  # replies with `hold` wait again until they are released
     served_page.model.reply("Stephen Sauvestre")
     yield
     served_page.model.release_held_replies()

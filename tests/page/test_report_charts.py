@@ -77,12 +77,12 @@ def test_no_label_lies_on_another(page: Page, tmp_path: Path, seed: int, count: 
     page.open(write_charts_page(tmp_path, seed, count))
     boxes: list[LabelBox] = page.run(BOXES)
     assert list_overlaps(boxes) == []
-    labelled_names = {text for *_, text, kind in boxes if kind == "name"}
+    label_texts = {text for *_, text, kind in boxes if kind == "name"}
     best = max(make_crowded_figures(seed, count), key=lambda figure: figure.quality).name
-    assert best in labelled_names or width == 390
+    assert best in label_texts or width == 390
     # Where a name does not fit, the label is the method's number in the list below the chart.
     numbers = {str(number) for number in range(1, count + 1)}
-    assert labelled_names <= numbers | set(METHOD_NAMES)
+    assert label_texts <= numbers | set(METHOD_NAMES)
     # Points at the same place may leave no room for two of the labels.
     assert len([box for box in boxes if box[5] == "name"]) >= count - 2
     assert all(box[0] >= 0 and box[2] <= width for box in boxes)
@@ -105,9 +105,9 @@ def test_a_chosen_point_shows_its_name_and_numbers(page: Page, tmp_path: Path, s
     ]
     page.send("Emulation.setFocusEmulationEnabled", enabled=True)
     page.run("document.querySelectorAll('.broad .marker')[10].focus()")
-    (texts,) = page.run(f"{visible_tips}.map((one) => one.textContent)")
-    assert texts.startswith(METHOD_NAMES[10])
-    assert texts.endswith(" tokens")
+    (tip,) = page.run(f"{visible_tips}.map((one) => one.textContent)")
+    assert tip.startswith(METHOD_NAMES[10])
+    assert tip.endswith(" tokens")
     assert page.run("[...document.querySelectorAll('.broad .names li')][10].textContent") == METHOD_NAMES[10]
 
 

@@ -144,7 +144,7 @@ def test_an_empty_question_and_a_setting_out_of_bounds_are_refused(page: Page, s
     assert "Setting k=0 does not fit" in read_texts(page, ".runs > .error")[0]
 
 
-def test_a_link_reproduces_a_view_and_may_start_its_question(page: Page, served_page: ServedPage) -> None:
+def test_a_link_reproduces_a_view_and_with_run_1_asks_its_question(page: Page, served_page: ServedPage) -> None:
     settings = "&collection=sample&k=3&set=temperature%3D0.5&set=seed%3D7"
     page.visit(make_link(served_page, methods="concat,sure[ranking=lazy]", more_parameters=settings), PAGE_READY)
     assert page.run("document.querySelector('textarea').value") == QUESTION

@@ -117,7 +117,7 @@ LIST_REPLIES = [
     ("(a) N/A (b) N/A", []),
 ]
 
-# The same for replies that do not have the form of a list.
+# Malformed replies, and the first two candidates that the parser nevertheless reads in them.
 MALFORMED_REPLIES = [
     ("Paris", ["Paris"]),
     ("Paris.", ["Paris"]),

@@ -108,7 +108,7 @@ def test_one_letter_or_text_is_a_choice(reply: str) -> None:
 
 
 @pytest.mark.parametrize("reply", CHOOSE_NONE)
-def test_a_reply_with_several_letters_or_none_is_no_choice(reply: str) -> None:
+def test_a_reply_that_chooses_several_candidates_or_none_is_no_choice(reply: str) -> None:
     parsed_choice = parse_choice(reply, METALS)
     assert parsed_choice.malformed or is_unknown(parsed_choice.value)
     assert parsed_choice.value not in METALS

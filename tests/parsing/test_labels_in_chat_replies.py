@@ -77,7 +77,7 @@ UNDECIDED_REPLIES = [
     "The evidence neither supports nor refutes the claim.",
 ]
 
-# Replies that need more than the label's own words: reasons, doubt, negation. "unknown": the reply gives no label.
+# Replies with reasons, doubt or negation around the words of the label. "unknown": the reply gives no label.
 LABEL_OF_REPLY = {
     (
         "The passage says that the film was shot in Spain. The claim says Italy. This contradicts "

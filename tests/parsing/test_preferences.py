@@ -1,6 +1,6 @@
 """Parsing a judge's reply: which of two passages is better?
 
-The parsed value is the place of the better passage (0 or 1), or None.
+The parsed value is the place of the better passage (0 or 1), or None if the reply prefers neither or is malformed.
 """
 
 import re

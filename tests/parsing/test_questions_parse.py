@@ -218,9 +218,11 @@ def test_a_partner_mentions_the_same_name() -> None:
         make_passage("e", "Ida Brenn, too short.", "E"),
     ]
     allowed_ids = {"a", "b", "c", "d"}
+    # `or passage`: find_partner may return None, and the type checker must not complain
     assert (find_partner(passage, neighbours, allowed_ids, {}) or passage)["id"] == "d"
     assert (find_partner(passage, neighbours[:2], allowed_ids, {}) or passage)["id"] == "c"
     assert find_partner(passage, neighbours[:1], allowed_ids, {}) is None
+    # a passage without names gets the nearest neighbour
     nameless_passage = make_passage("f", "the lighthouse was dark")
     assert (find_partner(nameless_passage, neighbours, allowed_ids, {}) or passage)["id"] == "b"
 
@@ -239,7 +241,7 @@ def test_a_pair_is_drawn_once() -> None:
 
 
 def make_queue(passage_count: int, finished_ids: set[str], most_draws: dict[Kind, int]) -> DrawQueue:
-    """A queue of draws from one document of so many passages; a search finds no partner for any of them."""
+    """A queue of draws from one document of `passage_count` passages, none of which has a partner."""
     passages = make_passages_of_documents([passage_count])
     return DrawQueue(passages, 0, lambda text, k: [], finished_ids, most_draws)
 

@@ -144,6 +144,8 @@ UNKNOWN_REPLIES = [
 UNCLEAR_REPLIES = [
     "",
     "  ",
+    "...",
+    "**",
     "Vienna",
     "Norway",
     "Yes and no.",

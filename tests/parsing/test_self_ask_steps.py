@@ -115,9 +115,9 @@ NAMES = st.from_regex(r"[A-Z][a-z]{2,8}( [A-Z][a-z]{2,8}){0,2}", fullmatch=True)
 
 
 @given(NAMES, NAMES)
-def test_text_after_a_follow_up_question_is_ignored(name: str, other_name: str) -> None:
-    run_on = f"\nIntermediate answer: {other_name}\nFollow up: {other_name}?\nSo the final answer is: {other_name}"
-    assert parse_self_ask_step(f"Yes.\nFollow up: Who is {name}?{run_on}") == Parsed(
+def test_text_after_the_first_step_is_ignored(name: str, other_name: str) -> None:
+    later_text = f"\nIntermediate answer: {other_name}\nFollow up: {other_name}?\nSo the final answer is: {other_name}"
+    assert parse_self_ask_step(f"Yes.\nFollow up: Who is {name}?{later_text}") == Parsed(
         SelfAskStep(question=f"Who is {name}?")
     )
-    assert parse_self_ask_step(f"So the final answer is: {name}{run_on}") == Parsed(SelfAskStep(answer=name))
+    assert parse_self_ask_step(f"So the final answer is: {name}{later_text}") == Parsed(SelfAskStep(answer=name))

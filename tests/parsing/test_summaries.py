@@ -113,6 +113,6 @@ def test_a_reply_that_repeats_itself_is_read(reply: str) -> None:
 
 
 def test_the_middle_of_a_long_summary_is_read() -> None:
-    """A summary may be as long as the passages that it was made from: longer than other replies that are read."""
+    """A summary may be as long as its passages, so `parse_summary` must not shorten it as parsers of answers do."""
     sentences = [f"Sentence {number} is in the summary." for number in range(1200)]
     assert parse_summary(" ".join(sentences)).value == " ".join(sentences)

@@ -74,12 +74,12 @@ REPLIES_WITH_PARIS = [
 ]
 ANSWERS_WITH_SYMBOLS = ["$5", "$5 and $7", "US$300", "x < 5", "<3", "The <b> tag", "$5 million", "A$AP Rocky"]
 OTHER_WRAPPED_ANSWERS = {  # reply -> answer
-    "I <answer> you": "you",
+    "I <answer> you": "you",  # the answer begins after the tag, even if no tag closes it
     "$\\boxed{42}$": "42",
     "$42$": "42",
     "\\boxed{\\frac{1}{2}}": "\\frac{1}{2}",
     "\\boxed{1,000}": "1,000",
-    "<answer>\n- Paris\n- Lyon\n</answer>": "Paris",
+    "<answer>\n- Paris\n- Lyon\n</answer>": "Paris",  # the first item of a list is the answer
 }
 
 
@@ -102,7 +102,7 @@ def test_symbols_that_belong_to_an_answer_stay(reply: str) -> None:
 
 
 @pytest.mark.parametrize(("reply", "answer"), OTHER_WRAPPED_ANSWERS.items())
-def test_only_the_wrapping_of_an_answer_is_taken_off(reply: str, answer: str) -> None:
+def test_the_answer_inside_a_wrapping_is_read(reply: str, answer: str) -> None:
     assert parse_short_answer(reply).value == answer
 
 

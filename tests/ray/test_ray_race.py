@@ -45,7 +45,10 @@ def reply_as_reader(request: Request) -> Response:
 
 
 async def run_comparison(data: Path, out: str, engine: str = "ray", **options: Any) -> Decision:
-    """Compare METHODS in a race, with a journal and a folder named `out`."""
+    """Compare METHODS in a race, unless `options` say otherwise.
+
+    out: the name of the folder of results, and of the journal.
+    """
     context = Context(model="openai:test", attempts=1, journal=str(data.parent / f"{out}.sqlite"))
     all_options = {"methods": METHODS, "corpus": "given", "out": data.parent / out, "race": "questions", **options}
     plan = await plan_comparison(Options(data=data, context=context, engine=engine, concurrency=2, **all_options))

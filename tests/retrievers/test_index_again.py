@@ -4,7 +4,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from index_fixtures import VECTORS, Counts, Index, docs, get_counts, index, list_collection, make_sentence
+from index_fixtures import VECTORS, Counts, IndexFunction, docs, get_counts, index, list_collection, make_sentence
 
 from quorum.core.errors import SetupError
 from quorum.core.state import Passage
@@ -15,12 +15,12 @@ __all__ = ["docs", "index", "list_collection"]
 
 
 def list_texts(passages: list[Passage]) -> list[tuple[str, str, str]]:
-    """The texts of passages, without their files and times."""
+    """The id, title and text of each passage, without its files and times."""
     return [(passage["id"], passage["title"], passage["text"]) for passage in passages]
 
 
 def test_indexing_again_adds_nothing_twice(
-    docs: Path, index: Index, list_collection: Callable[[], list[Passage]]
+    docs: Path, index: IndexFunction, list_collection: Callable[[], list[Passage]]
 ) -> None:
     for name in "abc":
         (docs / f"{name}.txt").write_text(" ".join(f"{name} {make_sentence(i)}" for i in range(30)))
@@ -34,7 +34,9 @@ def test_indexing_again_adds_nothing_twice(
     assert open_store(docs.parent / "store").fetch_info("docs").revision == revision
 
 
-def test_a_changed_document_is_replaced(docs: Path, index: Index, list_collection: Callable[[], list[Passage]]) -> None:
+def test_a_changed_document_is_replaced(
+    docs: Path, index: IndexFunction, list_collection: Callable[[], list[Passage]]
+) -> None:
     (docs / "a.txt").write_text("\n\n".join(make_sentence(i) for i in range(30)))
     (docs / "b.txt").write_text("Another one.")
     index()
@@ -55,7 +57,7 @@ def test_a_changed_document_is_replaced(docs: Path, index: Index, list_collectio
 
 
 def test_prune_removes_deleted_documents(
-    docs: Path, index: Index, list_collection: Callable[[], list[Passage]], tmp_path: Path
+    docs: Path, index: IndexFunction, list_collection: Callable[[], list[Passage]], tmp_path: Path
 ) -> None:
     other_folder = tmp_path / "other"
     other_folder.mkdir()
@@ -65,7 +67,7 @@ def test_prune_removes_deleted_documents(
     index(docs, other_folder)
     (docs / "a.txt").unlink()
     assert get_counts(index()) == Counts(unchanged=1, passages=3)
-    assert get_counts(index(prune=True)) == Counts(unchanged=1, removed=1, passages=2)  # not c.txt
+    assert get_counts(index(prune=True)) == Counts(unchanged=1, removed=1, passages=2)  # c.txt is not in docs
     assert [passage["title"] for passage in list_collection()] == ["b", "c"]
     (docs / "b.txt").write_bytes(b"\0")
     assert get_counts(index(prune=True)) == Counts(passages=2)  # b.txt is there, but cannot be read
@@ -79,7 +81,7 @@ def test_prune_removes_deleted_documents(
         index(other_folder, prune=True)
 
 
-def test_a_renamed_document_is_not_embedded_again(docs: Path, index: Index) -> None:
+def test_a_renamed_document_is_not_embedded_again(docs: Path, index: IndexFunction) -> None:
     (docs / "a.md").write_text("# Title\n\nThe text.")
     index()
     (docs / "a.md").rename(docs / "z.md")
@@ -89,7 +91,7 @@ def test_a_renamed_document_is_not_embedded_again(docs: Path, index: Index) -> N
 
 
 def test_a_passage_of_two_documents_is_kept_until_both_are_gone(
-    docs: Path, index: Index, list_collection: Callable[[], list[Passage]], tmp_path: Path
+    docs: Path, index: IndexFunction, list_collection: Callable[[], list[Passage]], tmp_path: Path
 ) -> None:
     for name in "ab":
         (docs / f"{name}.md").write_text("# Same\n\nThe same text.")
@@ -105,7 +107,7 @@ def test_a_passage_of_two_documents_is_kept_until_both_are_gone(
     assert [passage["text"] for passage in list_collection()] == ["Another text."]
 
 
-def test_a_collection_can_be_removed(docs: Path, index: Index, tmp_path: Path) -> None:
+def test_a_collection_can_be_removed(docs: Path, index: IndexFunction, tmp_path: Path) -> None:
     (docs / "a.txt").write_text("One.")
     index()
     collections.delete_collection("docs", tmp_path / "store")

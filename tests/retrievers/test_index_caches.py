@@ -37,7 +37,7 @@ async def test_a_bm25_index_that_was_truncated_between_lines_is_built_again(
     path.write_text("".join(path.read_text("utf-8").splitlines(keepends=True)[:kept_lines]), "utf-8")
     bm25_cache.LOADED_INDEXES.clear()
     assert await search("opera", context) == expected
-    bm25_cache.LOADED_INDEXES.clear()
+    bm25_cache.LOADED_INDEXES.clear()  # so that the next search reads the rebuilt index from the disk
     assert await search("opera", context) == expected
 
 

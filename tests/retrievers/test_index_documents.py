@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from index_fixtures import VECTORS, Counts, Index, docs, get_counts, index, list_collection, make_sentence
+from index_fixtures import VECTORS, Counts, IndexFunction, docs, get_counts, index, list_collection, make_sentence
 from wordvectors import WordVectors
 
 from quorum.core.context import Context
@@ -70,7 +70,7 @@ def write_docx(path: Path, heading: str, text: str) -> None:
 
 
 def test_every_type_is_read_with_its_title(
-    docs: Path, index: Index, list_collection: Callable[[], list[Passage]]
+    docs: Path, index: IndexFunction, list_collection: Callable[[], list[Passage]]
 ) -> None:
     (docs / "plain.txt").write_bytes("\ufeffThe Rhine\r\nis long.".encode())
     (docs / "marked.md").write_text("# The [Danube](http://x.org/a_(b))\n\nIt is **long** and [wide](http://x.org).")
@@ -114,14 +114,14 @@ def test_every_type_is_read_with_its_title(
     ("heading", "title"), [("# C#", "C#"), ("# Ends ##", "Ends"), ("#  Wide  ", "Wide"), ("## Second", "note")]
 )
 def test_a_first_level_heading_is_the_title_of_markdown(
-    heading: str, title: str, docs: Path, index: Index, list_collection: Callable[[], list[Passage]]
+    heading: str, title: str, docs: Path, index: IndexFunction, list_collection: Callable[[], list[Passage]]
 ) -> None:
     (docs / "note.md").write_text(f"{heading}\n\nText.")
     index()
     assert [passage["title"] for passage in list_collection()] == [title]
 
 
-def test_unreadable_files_are_named_and_others_are_indexed(docs: Path, index: Index) -> None:
+def test_unreadable_files_are_named_and_others_are_indexed(docs: Path, index: IndexFunction) -> None:
     (docs / "good.txt").write_text("A good file.")
     (docs / "broken.txt").write_bytes(b"\xff\xfeab\x00")
     (docs / "nul.md").write_bytes(b"# Title\n\nab\0cd")
@@ -147,13 +147,14 @@ def test_unreadable_files_are_named_and_others_are_indexed(docs: Path, index: In
         "empty.txt": "empty",
         "blank.txt": "empty",
         "bare.md": "no text in it",
-        "cut.pdf": reasons["cut.pdf"],  # these three reasons contain a library's message; only their begin is tested
+        # These three reasons contain a library's message, so only their first words are tested, below.
+        "cut.pdf": reasons["cut.pdf"],
         "not.pdf": reasons["not.pdf"],
+        "cut.jsonl.gz": reasons["cut.jsonl.gz"],
         "cut.docx": "damaged, or not in the docx format (BadZipFile)",
         "image.png": "files of type '.png' are not read",
         "Makefile": "a file without a type is not read",
         "gone.txt": "a broken link",
-        "cut.jsonl.gz": reasons["cut.jsonl.gz"],
         "lines.jsonl, line 2": "not JSON",
         "lines.jsonl, line 3": 'not a passage {"id", "title", "text"}',
         "lines.jsonl, line 4": 'not a passage {"id", "title", "text"}',
@@ -169,7 +170,7 @@ def test_unreadable_files_are_named_and_others_are_indexed(docs: Path, index: In
 
 
 def test_the_option_words_sets_the_passage_length(
-    docs: Path, index: Index, list_collection: Callable[[], list[Passage]]
+    docs: Path, index: IndexFunction, list_collection: Callable[[], list[Passage]]
 ) -> None:
     (docs / "a.txt").write_text(" ".join(make_sentence(i) for i in range(30)))
     assert get_counts(index(words=50)) == Counts(added=1, passages=8)
@@ -180,8 +181,10 @@ def test_the_option_words_sets_the_passage_length(
 
 
 def test_json_lines_keep_their_ids_and_only_long_ones_are_split(
-    docs: Path, index: Index, list_collection: Callable[[], list[Passage]]
+    docs: Path, index: IndexFunction, list_collection: Callable[[], list[Passage]]
 ) -> None:
+    # A text of at most 300 words, three times the passage length, is not split. A sentence has 11 words, so p27 has 297
+    # words and p40 has 440.
     lines = [{"id": f"p{n}", "title": "T", "text": " ".join(make_sentence(i) for i in range(n))} for n in (1, 27, 40)]
     (docs / "lines.jsonl").write_text("\n".join(map(json.dumps, lines)))
     assert get_counts(index()) == Counts(added=1, passages=7)
@@ -202,7 +205,7 @@ def test_json_lines_keep_their_ids_and_only_long_ones_are_split(
 
 
 def test_of_two_texts_with_one_id_the_first_stays(
-    docs: Path, index: Index, list_collection: Callable[[], list[Passage]]
+    docs: Path, index: IndexFunction, list_collection: Callable[[], list[Passage]]
 ) -> None:
     (docs / "a.jsonl").write_text('{"id": "1", "text": "first"}')
     (docs / "b.jsonl").write_text('{"id": "1", "text": "second"}\n{"id": "2", "text": "third"}')
@@ -213,7 +216,7 @@ def test_of_two_texts_with_one_id_the_first_stays(
     assert [passage["text"] for passage in list_collection()] == ["first", "third"]
 
 
-def test_progress_counts_files_and_json_lines(docs: Path, index: Index) -> None:
+def test_progress_counts_files_and_json_lines(docs: Path, index: IndexFunction) -> None:
     (docs / "a.txt").write_text("One.")
     (docs / "b.jsonl").write_text('{"id": "1", "text": "x"}\n{"id": "2", "text": "y"}\nbroken\n')
     (docs / "c.bin").write_text("?")
@@ -222,7 +225,7 @@ def test_progress_counts_files_and_json_lines(docs: Path, index: Index) -> None:
     assert events == [(1, 5, "a.txt"), (2, 5, "b.jsonl"), (3, 5, "b.jsonl"), (4, 5, "b.jsonl"), (5, 5, "c.bin")]
 
 
-def test_a_folder_with_nothing_to_index_makes_no_collection(docs: Path, index: Index, tmp_path: Path) -> None:
+def test_a_folder_with_nothing_to_index_makes_no_collection(docs: Path, index: IndexFunction, tmp_path: Path) -> None:
     assert get_counts(index()) == Counts()
     (docs / "x.bin").write_text("?")
     assert len(index().skipped) == 1
@@ -231,24 +234,24 @@ def test_a_folder_with_nothing_to_index_makes_no_collection(docs: Path, index: I
         index_documents([], collection="docs", store=tmp_path / "store", embeddings=VECTORS)
 
 
-def test_the_store_itself_is_not_indexed(docs: Path, index: Index) -> None:
+def test_the_store_itself_is_not_indexed(docs: Path, index: IndexFunction) -> None:
     (docs / "a.txt").write_text("One.")
     assert index(store=docs / "store").skipped == []
     assert get_counts(index(store=docs / "store")) == Counts(unchanged=1, passages=1)
 
 
 @pytest.mark.parametrize("name", ["ab", "a/b", "10.0.0.1"])
-def test_invalid_collection_names_are_errors(name: str, index: Index) -> None:
+def test_invalid_collection_names_are_errors(name: str, index: IndexFunction) -> None:
     with pytest.raises(SetupError, match="cannot name a collection"):
         index(collection=name)
 
 
-def test_the_sample_cannot_be_written_to(index: Index) -> None:
+def test_the_sample_cannot_be_written_to(index: IndexFunction) -> None:
     with pytest.raises(SetupError, match="'sample' is reserved for the sample documents"):
         index(collection="sample")
 
 
-def test_different_embeddings_are_an_error(docs: Path, index: Index) -> None:
+def test_different_embeddings_are_an_error(docs: Path, index: IndexFunction) -> None:
     (docs / "a.txt").write_text("One.")
     index()
     with pytest.raises(SetupError, match="'docs' was made with the embeddings"):

@@ -236,7 +236,7 @@ def test_a_collection_that_was_deleted_and_made_again_is_checked_again(store_fol
     first_store.delete(COLLECTION_NAME)
     for leftover_index in store_folder.glob("chroma/*/"):  # Chroma leaves the files of the deleted index in the store
         shutil.rmtree(leftover_index)
-    get_cached_store.cache_clear()  # another process makes the collection again, and crashes
+    get_cached_store.cache_clear()  # as if another process made the collection again and crashed
     index(store_folder, NumberEmbeddings())
     truncate_file(store_folder, "data_level0.bin")
     with pytest.raises(SetupError, match="is damaged"):

@@ -34,10 +34,13 @@ def test_a_wrong_name_of_an_encoder_is_reported_even_where_the_packages_are_miss
         embeddings("huggingface:a|b|c")
     with pytest.raises(SetupError, match="'pool=cls' is not an option"):
         embeddings("huggingface:a?pool=cls")
+
+
+def test_the_name_of_an_encoder_is_stripped_and_its_provider_is_lower_case() -> None:
     assert get_embedding_name(" HuggingFace:a|b?similarity=dot ") == "huggingface:a|b?similarity=dot"
 
 
 @pytest.mark.parametrize("name", ["colbert", "colbert:", "dpr"])
-async def test_a_retriever_without_a_model_is_refused(name: str) -> None:
+async def test_an_unknown_retriever_or_one_without_its_model_is_refused(name: str) -> None:
     with pytest.raises(SetupError, match=r"choose one of: hybrid, chroma, bm25, colbert:MODEL"):
         await search("Who?", Context(retriever=name))

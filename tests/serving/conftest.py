@@ -11,6 +11,7 @@ from openai_server import OpenAIServer
 
 from quorum import Context, index
 
+# With a Markdown link, because a test checks that the server escapes it.
 TOWER_TEXT = "The Lumen Tower was finished in 1931. It stands in the harbour of Vell [map](http://elsewhere.example/x)."
 SECRET_TEXT = "The safe of the Iron Mast opens with the number 4471."
 

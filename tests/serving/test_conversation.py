@@ -50,7 +50,7 @@ def test_a_stream_of_a_follow_up_gives_the_same_answer(serve: Serve, openai_serv
     assert text == ask(api).choices[0].message.content
 
 
-def test_a_client_may_leave_earlier_messages_out(serve: Serve, openai_server: OpenAIServer) -> None:
+def test_a_client_may_ask_to_ignore_the_earlier_messages(serve: Serve, openai_server: OpenAIServer) -> None:
     openai_server.reply(rewrite_or_answer)
     completion = ask(serve(), extra_body={"quorum": {"history": False}})
     assert completion.quorum["answer"] == "unknown"

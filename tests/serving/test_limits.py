@@ -101,6 +101,16 @@ def test_a_refused_client_is_not_told_to_come_back_too_early() -> None:
     limits.begin("a")
 
 
+def test_a_refusal_names_the_key_or_all_clients_of_a_server_without_keys() -> None:
+    for client, subject in (("a", "This key"), ("local", "All clients together")):
+        with pytest.raises(Refusal, match=f"{subject} may spend 0 dollars a day"):
+            Limits(dollars_per_day=0.0).begin(client)
+        limits = Limits(questions_per_minute=1)
+        limits.begin(client)
+        with pytest.raises(Refusal, match=f"{subject} may ask 1 time a minute"):
+            limits.begin(client)
+
+
 def test_the_dollar_limit_counts_what_questions_under_way_may_cost() -> None:
     clock = Clock()
     limits = Limits(dollars_per_day=1.0, clock=clock)

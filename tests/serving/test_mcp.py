@@ -98,7 +98,7 @@ async def test_an_agent_uses_the_tools_over_stdio(store: Path, openai_server: Op
         await use_tools(client, openai_server)
 
 
-@pytest.mark.parametrize("mode", ["auto", "legacy"])  # legacy: as clients connect that do not know `server/discover`
+@pytest.mark.parametrize("mode", ["auto", "legacy"])  # legacy: a client that does not know `server/discover`
 async def test_an_agent_uses_the_tools_over_http(mode: str, serve: Serve, openai_server: OpenAIServer) -> None:
     api = serve(access_tokens=(TOKEN,), make_other_app=make_mcp_app)
     async with open_http_client(api.url, mode) as client:

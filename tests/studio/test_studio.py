@@ -157,8 +157,8 @@ async def test_a_mistake_is_reported_in_one_sentence(client: LangGraphClient) ->
 
 async def test_a_run_stops_before_the_vote_and_goes_on_with_edited_votes(client: LangGraphClient) -> None:
     thread = (await client.threads.create())["thread_id"]
-    inputs: dict[str, Any] = {"input": {"question": QUESTION}, "context": {"k": 3}}
-    nodes, _ = await stream_method(client, thread, "post_fusion", **inputs, interrupt_before=["vote"])
+    run_arguments: dict[str, Any] = {"input": {"question": QUESTION}, "context": {"k": 3}}
+    nodes, _ = await stream_method(client, thread, "post_fusion", **run_arguments, interrupt_before=["vote"])
     assert "vote" not in nodes
     state: Any = await client.threads.get_state(thread)
     assert state["next"] == ["vote"]

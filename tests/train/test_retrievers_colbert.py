@@ -18,7 +18,7 @@ from quorum.core.state import Passage
 from quorum.models.token_embeddings import TokenEncoder, get_token_encoder
 from quorum.retrievers import search
 from quorum.retrievers.colbert import TokenIndex
-from quorum.retrievers.colbert_cache import LOADED_INDEXES, load_token_index
+from quorum.retrievers.colbert_cache import FORMAT_VERSION, LOADED_INDEXES, load_token_index
 from quorum.retrievers.index import index_passages
 from quorum.retrievers.store import Store, open_store
 
@@ -91,7 +91,7 @@ def test_scores_follow_the_definition_with_any_number_of_tokens_at_once(
             assert all(score < other_score for other_score, length in zip(scores, lengths, strict=True) if length)
 
 
-def test_the_index_is_made_once_and_only_new_passages_are_computed(store: Store, model: Path) -> None:
+def test_the_index_is_made_once_and_only_new_passages_are_encoded(store: Store, model: Path) -> None:
     encoder = RecordingEncoder(str(model))
     first_index = load_token_index(store, "rivers", encoder)
     assert len(encoder.encoded_texts) == 3
@@ -104,7 +104,7 @@ def test_the_index_is_made_once_and_only_new_passages_are_computed(store: Store,
     assert {passage["id"] for passage in new_index.passages} == {"danube", "tiger", "volga"}
     (folder,) = (store.folder / "colbert").iterdir()
     assert sorted(path.name for path in folder.iterdir()) == sorted(
-        ["lock", f"{store.fetch_info('rivers').revision}.1"]
+        ["lock", f"{store.fetch_info('rivers').revision}.{FORMAT_VERSION}"]
     )
 
 
@@ -113,7 +113,7 @@ def test_files_left_by_a_killed_process_are_not_read(store: Store, model: Path) 
     expected = load_token_index(store, "rivers", encoder).find_best(QUESTION, 3, encoder)
     (folder,) = (store.folder / "colbert").glob("rivers-*")
     (folder / "new-left").mkdir()
-    vectors = folder / f"{store.fetch_info('rivers').revision}.1" / "vectors.npy"
+    vectors = folder / f"{store.fetch_info('rivers').revision}.{FORMAT_VERSION}" / "vectors.npy"
     vectors.write_bytes(vectors.read_bytes()[:-40])  # an incomplete file
     LOADED_INDEXES.clear()
     assert load_token_index(store, "rivers", encoder).find_best(QUESTION, 3, encoder) == expected

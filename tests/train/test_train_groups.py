@@ -57,7 +57,8 @@ def test_the_weight_of_a_source_decides_how_often_its_questions_are_drawn(
 ) -> None:
     weighted_example = Example("Where does Ada live?", "Ada lives in Rome.", ((13, 17),), "chosen")
     wrong = Example(weighted_example.question, "Ada lives a boat.", (), "wrong")
-    # The key "" fits all other sources, so only the source "chosen" has a weight. Its question has one wrong passage.
+    # The key "" stands for all other sources, so only questions of the source "chosen" are drawn. There is one such
+    # question, and it has one wrong passage, so all groups have two passages.
     groups = Groups(
         [*examples_with_wrong_passages, weighted_example, wrong], {"chosen": 1.0, "": 0.0}, tokenizer, 60, seed=0
     )
@@ -72,7 +73,7 @@ def test_the_loss_of_a_group_takes_the_share_of_its_gold_spans_among_all_its_spa
     total, gold = 1.0, 0.0  # "no answer" has the score 0, so it adds exp(0) = 1
     for row, last in ((0, 6), (1, 5)):
         no_answer = span_logits[row, 0].sum()
-        # of all pairs of a start and an end among the tokens of the passage, which begins at token 3
+        # the scores of all pairs of a start and an end, from the passage's first token (3) to the last [SEP]
         scores = span_logits[row, 3 : last + 1, 0, None] + span_logits[row, None, 3 : last + 1, 1] - no_answer
         total += scores.exp().sum().item()
         if row == 0:

@@ -55,12 +55,12 @@ async def test_the_score_is_the_models_own_loss(kind: str, models: dict[str, Pat
 
 
 async def test_a_text_that_does_not_fit_is_refused(models: dict[str, Path]) -> None:
-    with pytest.raises(SetupError, match=r"does not fit the scorer .*which reads 128; split the passages"):
+    with pytest.raises(SetupError, match=r"does not fit the scorer .*which reads at most 128; split the passages"):
         await make_scorer(f"transformers:{models['gpt2']}").log_probabilities([("word " * 200, "x")])
     assert await make_scorer(f"transformers:{models['gpt2']}").log_probabilities([]) == []
 
 
-def test_batches_hold_texts_of_similar_length() -> None:
+def test_padded_batches_stay_within_the_token_limit() -> None:
     lengths = [5, 900, 3, 1000, TOKENS_AT_ONCE + 1, *[40] * 500]
     batches = make_batches(lengths)
     assert sorted(index for batch in batches for index in batch) == list(range(len(lengths)))

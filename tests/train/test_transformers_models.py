@@ -35,7 +35,7 @@ def test_folders_without_a_usable_model_are_refused(base_models: dict[str, Path]
     larger_tokenizer = tiny.make_tokenizer(adds_end=True)
     larger_tokenizer.add_tokens([f"word{number}" for number in range(99)])
     tiny.save_model(mixed_folder, load_pretrained(str(base_models["gpt2"])).model, larger_tokenizer)
-    with pytest.raises(SetupError, match="they belong to different models"):
+    with pytest.raises(SetupError, match="the two belong to different models"):
         load_pretrained(str(mixed_folder))
     (mixed_folder / "quorum.json").write_text("{}", encoding="utf-8")
     with pytest.raises(SetupError, match=r"quorum\.json cannot be read"):

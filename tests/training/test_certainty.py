@@ -74,7 +74,7 @@ def test_no_case_is_scored_by_weights_fitted_on_its_own_question() -> None:
     right = np.array([0.0, 1.0] * 20 + [0.0] * 10)
     certainties_of_one_question = cross_validate(signals, right, [f"q{number}" for number in range(40)] + ["same"] * 10)
     certainties_of_ten_questions = cross_validate(signals, right, [f"q{number}" for number in range(50)])
-    assert certainties_of_one_question[40:].min() > 0.9  # without them, a high signal only means right
+    assert certainties_of_one_question[40:].min() > 0.9  # without these ten, every case with a high signal is right
     assert certainties_of_ten_questions[40:].max() < 0.5
 
 

@@ -16,7 +16,7 @@ from quorum.models.pretrained import ModelCard
 from quorum.models.scripted import ScriptedModel
 from quorum.prompts import get_version
 from quorum.training.finetune import Settings
-from quorum.training.finetune_card import write_card_text
+from quorum.training.finetune_card import make_card_text
 from quorum.training.finetune_jsonl import check_file, export_examples
 from quorum.training.pairs import Task, name_measures, read_lines
 
@@ -59,7 +59,7 @@ def write_and_read_silver(path: Path, *lines: dict[str, Any]) -> list[SilverLine
 
 
 async def get_sent_prompt(method: str, silver: SilverLine, prompt_name: str, **settings: Any) -> str:
-    """The text of this prompt as the method's graph sends it for the question of the silver line."""
+    """The text of the prompt `prompt_name`, as the method's graph sends it for the question of the silver line."""
     model = ScriptedModel().on("filter_sentences", SENTENCE).on("filter_passages", "1").on("answer", "1931")
     context = Context(model=model, **settings)
     await answer(silver["question"], method, context, given=silver["passages"], gold_answers=silver["answers"])
@@ -195,7 +195,7 @@ def run_command(*arguments: str) -> int:
     return int(command_exit.value.code or 0)
 
 
-def test_the_commands_write_and_check_training_data(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_commands_write_and_check_training_data(capsys: pytest.CaptureFixture[str]) -> None:
     write_lines(Path("silver.jsonl"), *(make_silver_line(number) for number in range(10)))
     assert run_command("filter", "export", "silver.jsonl", "--out", "filter.jsonl") == 0
     assert "10 examples for a filter in filter.jsonl" in capsys.readouterr().out
@@ -262,6 +262,6 @@ def test_the_card_of_a_generator_names_the_method_that_sends_what_it_was_trained
         "settings": settings,
     }
     report = {"examples": 1, "left_out": 0, "shortened": 0, "losses": [0.5]}
-    text = write_card_text(card, {"run": run, "report": report, "versions": {}}, "my-reader")
+    text = make_card_text(card, {"run": run, "report": report, "versions": {}}, "my-reader")
     assert f"--method {method} --model transformers:my-reader" in text
     assert ("context_filter" in text) == (method == "filco")

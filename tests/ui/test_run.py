@@ -144,7 +144,8 @@ async def test_a_bug_is_one_sentence_on_the_page_and_a_traceback_on_the_terminal
 ) -> None:
     query = AskRequest(QUESTION, "concat")
     (column,) = query.make_columns(Context(**SETTINGS, store=store))
-    # Put an object that is not a graph in the place of the method's graph. The column is a frozen dataclass.
+    # Replace the method's graph by an object that is not a graph. A frozen dataclass such as the column can only be
+    # changed by object.__setattr__.
     object.__setattr__(column, "method", "no_such_graph")
     object.__setattr__(column, "own_graph", object())
     run = start_run(query, [column], save_in_folder)

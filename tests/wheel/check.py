@@ -63,6 +63,7 @@ def build_wheel_in_three_ways(folder: Path) -> Path:
         check_contents(wheel)
     with report_step("the same wheel from the checkout"):
         assert read_contents(build_wheel(ROOT, folder / "direct", "--wheel")) == read_contents(wheel)
+    # Windows and some unzip tools write a text file in place of a symbolic link.
     with report_step("the same wheel from a checkout whose links are text files"):
         [sdist] = (folder / "dist").glob("*.tar.gz")
         checkout = unpack_without_links(sdist, folder / "unlinked")
@@ -103,6 +104,8 @@ def check_commands(application: Path) -> None:
     ):
         with report_step(" ".join(command)):
             run_command(application, expected_text, *command)
+    # The application has packages with the names of Quorum's folders, such as `graphs`. Quorum must import its own even
+    # if Python searches the application's folder first.
     with report_step("PYTHONPATH=. quorum ask"):
         run_command(application, "Gustave Eiffel", "quorum", "ask", "Who designed the Eiffel Tower?", PYTHONPATH=".")
     report = (application / "compared" / "report.html").read_text(encoding="utf-8")

@@ -9,7 +9,7 @@ from typing import Any
 
 from quorum.core.errors import SetupError
 from quorum.datasets.formats.convert import Format, UnusableRecord
-from quorum.datasets.formats.files import read_values
+from quorum.datasets.formats.files import read_numbered_records
 from quorum.datasets.formats.open_domain import DPR, FLASHRAG, KILT, NQ, OWN_FORMAT, TRIVIAQA, WEBQUESTIONS
 from quorum.datasets.formats.reading_comprehension import ASQA, FEVER, HOTPOTQA, SQUAD, STRATEGYQA
 from quorum.datasets.records import Record, preview_value
@@ -23,7 +23,7 @@ def read_records(path: Path, problems: list[str] | None = None) -> Iterator[Reco
     Raises `SetupError` for a bad record. With a list `problems`, the message is added to that list instead.
     """
     chosen_format: Format | None = None
-    for number, where, value in read_values(path, problems):
+    for number, where, value in read_numbered_records(path, problems):
         chosen_format = chosen_format or next(
             (data_format for data_format in FORMATS if isinstance(value, dict) and data_format.fits(value)), None
         )

@@ -17,10 +17,11 @@ Layout = Literal["lines", "document", "table"]
 NumberedRecord = tuple[int, str, Any]  # the line or record number from 1, the place for messages, the record
 
 
-def read_values(path: Path, problems: list[str] | None) -> Iterator[NumberedRecord]:
+def read_numbered_records(path: Path, problems: list[str] | None) -> Iterator[NumberedRecord]:
     """Yield the records of a file. JSON lines and CSV are read one by one, a JSON document as a whole.
 
-    problems: as in `read_json_lines`, for broken lines; any other file that cannot be read raises a `SetupError`.
+    problems: takes the messages about broken JSON lines, as in `read_json_lines`. A JSON document or a CSV file that
+    cannot be read always raises a `SetupError`.
     """
     layout = detect_layout(path)
     if layout == "lines":
@@ -148,7 +149,8 @@ def read_rows(path: Path) -> Iterator[NumberedRecord]:
 def convert_row(row: dict[str, str]) -> dict[str, Any]:
     """A row as our record. row: its cells by the header's names in lower case.
 
-    The answers in a cell are a JSON list, or separated by "|". Columns with other names go to `meta`.
+    The answers in a cell are a JSON list, or separated by "|". `meta` gets all columns except id, question and
+    answer(s).
     """
     cell = row.get("answers", row.get("answer"))
     answers: Any = cell

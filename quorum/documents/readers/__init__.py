@@ -49,8 +49,8 @@ def add_reader(suffix: str, reader: Reader) -> None:
     """
     if not has_one_dot_at_beginning(suffix):
         raise SetupError(
-            f"A reader is found by the last part of a file's name, which has one dot, at its beginning, but {suffix!r} "
-            "was given; give for example '.abc'."
+            f"A reader's suffix must begin with a dot and have no other dot, but {suffix!r} was given; give for "
+            "example '.abc'."
         )
     READERS[suffix.lower()] = reader
 
@@ -75,8 +75,8 @@ def check_reader(name: str, value: object) -> str | Reader:
     """
     if not has_one_dot_at_beginning(name) or name != name.lower():
         raise TypeError(
-            "a reader is registered under the end of a file's name, which is in lower case and has one dot, at its "
-            "beginning: .abc"
+            f"a reader's suffix must be in lower case, begin with a dot and have no other dot, such as .abc, but it is "
+            f"{name!r}"
         )
     if not callable(value):
         raise TypeError(f"expected a function of a file's bytes and its name, found {value!r}")

@@ -60,8 +60,8 @@ def read_first_rows(text: str, delimiter: str) -> list[list[str]]:
 def has_column_names(grid: list[list[str]]) -> bool | None:
     """Whether the first row names the columns. None if there are fewer than two rows with content.
 
-    It does if all its values that are not empty have letters and differ from each other, or if `looks_like_header`,
-    which also allows years, says so.
+    The first row does so if all its values that are not empty have letters and differ from each other, or if
+    `looks_like_header`, which also allows years, says so.
     """
     rows = [row for row in grid if any(value.strip() for value in row)]
     if len(rows) < 2:

@@ -40,7 +40,9 @@ def read_cell(cell: dict[str, Any]) -> list[Block]:
 
 
 def get_output_text(output: Any) -> str:
-    """The plain text of an output; empty if it has none, as an error. A picture may have one: "<Figure size ...>"."""
+    """The first LONGEST_OUTPUT characters of an output's plain text. Empty if the output has no plain text, as is the
+    case for an error. A picture may have one, such as "<Figure size ...>".
+    """
     if not isinstance(output, dict):
         return ""
     data = output.get("data")

@@ -51,8 +51,8 @@ def read(data: bytes, name: str) -> Document:
     """The text of the pages. Raises `Unreadable` for a file with a password, without any text (scanned pages), or with
     more than MAX_PAGES pages.
 
-    The title is the one in the file's metadata. If the metadata has none, or the text of the first block, and if the
-    first block is the only heading of level 1, this heading becomes the title and is left out of the blocks.
+    The title is the one in the file's metadata. If the first block is the only heading of level 1, and the metadata has
+    no title or the same one, this heading becomes the title and is left out of the blocks.
     """
     with convert_parser_errors("pdf"):
         pages, picture_pages, properties = read_pages(data)
@@ -171,19 +171,18 @@ def insert_tables(lines: list[Line], tables: list[Any], height: float) -> list[L
     tables: what `find_tables` returns for the page; height: the page's height in points.
     """
     for (left, top, right, bottom), rows in tables:
-        inside = [
+        indexes_inside = {
             index
             for index, line in enumerate(lines)
             if top <= height - (line.top + line.bottom) / 2 <= bottom and left - 5 <= line.left <= right
-        ]
-        if inside and rows:
+        }
+        if indexes_inside and rows:
             table_lines = [Line(row, 0, height - top, height - bottom, left, is_row=True) for row in rows]
-            replaced_lines = set(inside)
-            before = [line for index, line in enumerate(lines) if index < inside[0]]
+            first = min(indexes_inside)
             lines = (
-                before
+                lines[:first]
                 + table_lines
-                + [line for index, line in enumerate(lines) if index > inside[0] and index not in replaced_lines]
+                + [line for index, line in enumerate(lines) if index > first and index not in indexes_inside]
             )
     return lines
 

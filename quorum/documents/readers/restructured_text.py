@@ -16,7 +16,7 @@ DOCUTILS_SETTINGS = {
     "file_insertion_enabled": False,  # include:: and csv-table:: :file: would read any file
     "raw_enabled": False,
     "halt_level": 6,  # above the highest level: no error stops docutils
-    "report_level": 6,  # nor is written into the HTML
+    "report_level": 6,  # the same level: no error is written into the HTML
     "embed_stylesheet": False,
     "stylesheet_path": "",
     "doctitle_xform": False,

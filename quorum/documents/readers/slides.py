@@ -45,7 +45,7 @@ def read_slide(slide: Any, number: int) -> Iterator[Block]:
             continue
         if getattr(shape, "has_table", False) and shape.has_table:
             grid = [[cell.text for cell in row.cells] for row in shape.table.rows]
-            header_is_on_top = True if shape.table.first_row else None
+            header_is_on_top = True if shape.table.first_row else None  # None: format_rows guesses
             yield from (
                 Block(remove_unstorable(row), "row", page=number)
                 for row in format_rows(grid, header_is_on_top=header_is_on_top)

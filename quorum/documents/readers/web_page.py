@@ -23,7 +23,7 @@ def read(data: bytes, name: str) -> Document:
 
 def split_title(page: Page) -> tuple[str, list[Block]]:
     """(title, blocks). If the page begins with a heading of level 1, and its <title> is empty or equal to this heading,
-    the heading is the title and is removed from the blocks.
+    the heading is the title and is removed from the blocks. Otherwise the title is the text of <title>.
     """
     first = page.blocks[0] if page.blocks else None
     if first and first.kind == "heading" and first.level == 1 and page.title in ("", first.text):

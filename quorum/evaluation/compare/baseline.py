@@ -47,8 +47,9 @@ class Comparison(TypedDict):
     """Methods against the baseline, over the `n` questions that all of them answered.
 
     A method with the test "race" need not have answered these questions: it is compared over the questions that it and
-    the baseline answered. left_out: how many questions only some of the other methods answered; methods: for each
-    method, by name, its difference in each measure, by the measure's name, over the questions that have the measure.
+    the baseline answered. left_out: how many questions were answered by the baseline or a method without the test
+    "race", but not by all of them; methods: for each method, by name, its difference in each measure, by the measure's
+    name, over the questions that have the measure.
     """
 
     baseline: str
@@ -66,14 +67,16 @@ def compare_with_baseline(
     not ended. The p-values are adjusted for all methods in `names`, including those with the test "race".
     """
     untested_names = [] if race is None else [name for name in names if is_untestable(race, name, baseline)]
-    tested_names = [name for name in names if name not in untested_names]  # with the baseline
+    tested_names = [name for name in names if name not in untested_names]  # including the baseline
     id_sets = [set(scores[name].ids) for name in tested_names]
     common_ids = sorted(set.intersection(*id_sets))
     compared_names = [name for name in tested_names if name != baseline]
-    compared_methods: dict[str, dict[str, Difference]] = {name: {} for name in names if name != baseline}
+    differences_by_method: dict[str, dict[str, Difference]] = {name: {} for name in names if name != baseline}
     if race is not None:
         for name in untested_names:
-            compared_methods[name] = compute_race_differences(scores[name], scores[baseline], race, (name, baseline))
+            differences_by_method[name] = compute_race_differences(
+                scores[name], scores[baseline], race, (name, baseline)
+            )
     for measure in list_compared_measures():
         if any(measure not in scores[name].values for name in tested_names):
             continue
@@ -89,12 +92,12 @@ def compare_with_baseline(
             largest_difference=1 + scores[baseline].wrong_cost if measure == WORTH_MEASURE else 1.0,
         )
         for name, difference in zip(compared_names, differences, strict=True):
-            compared_methods[name][measure] = difference
+            differences_by_method[name][measure] = difference
     return Comparison(
         baseline=baseline,
         n=len(common_ids),
         left_out=len(set.union(*id_sets)) - len(common_ids),
-        methods=compared_methods,
+        methods=differences_by_method,
     )
 
 

@@ -43,9 +43,10 @@ async def compare(
 ) -> Decision:
     """Plan -> outcome -> scores -> decision -> report. Questions that were answered before are not asked again.
 
-    watch_race: called whenever the race has counted a question that all its remaining methods answered. Raises
-    `SetupError` once the models have cost more than `max_cost`; the answers are kept. A race raises nothing then: it
-    ends and names the methods that are left.
+    watch_race: called at the start of a race, and whenever the race has settled a question.
+
+    Raises `SetupError` once the models have cost more than `max_cost`; the answers are kept. A race raises nothing
+    then: it ends and names the methods that are left.
     """
     scores, spent = await measure_columns(estimated_plan, progress, watch_race)
     decision = await asyncio.to_thread(decide, scores, spent)

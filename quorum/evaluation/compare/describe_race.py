@@ -13,7 +13,8 @@ QUESTIONS_OF_MODE: Mapping[RaceMode, str] = {"questions": "on these questions", 
 def describe_race(race: RaceResult, best: str | None) -> list[str]:
     """Sentences that say when the race dropped which method, what this saved, and what the race guarantees.
 
-    Empty if the race is not finished and has dropped no method. best: the recommended method; None: there is none.
+    Empty if the race is not finished and has dropped no method. best: the method with the highest quality, or None if
+    it is not known.
     """
     if not race.dropped_standings:
         return ["The race dropped no method."] if race.finished else []

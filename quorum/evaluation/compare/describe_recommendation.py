@@ -16,7 +16,7 @@ from quorum.evaluation.compare.recommendation import ALPHA, MethodFigures, Recom
 
 
 def describe_baseline(recommendation: Recommendation, comparisons: Sequence[Comparison]) -> list[str]:
-    """A list with one sentence, the difference between the best method and the baseline; empty if there is none."""
+    """A list with one sentence, the best method's difference from the baseline; empty if it was not computed."""
     for comparison in comparisons:
         difference = comparison["methods"].get(str(recommendation.best), {}).get(recommendation.measure)
         if difference is not None:
@@ -41,8 +41,8 @@ def describe_recommendation(
     """The recommendation as sentences.
 
     figures: of all methods; within_budget: of those that the recommendation may choose; differences: {name: difference
-    from the best method}, without differences that were not tested; dropped_methods: the names of the methods that a
-    race dropped.
+    from the best method}, only those tested on a fixed set of questions; dropped_methods: the names of the methods that
+    a race dropped.
     """
     figures_by_name = {method.name: method for method in figures}
     best = figures_by_name[str(recommendation.best)]
@@ -56,7 +56,7 @@ def describe_recommendation(
     if recommendation.budget and len(within_budget) == 1 and not dropped_methods:
         sentences.append("No other method keeps within the limit.")
     sentences += describe_worse(differences)
-    # A dropped method may be within the budget, and its mean is over fewer questions.
+    # A dropped method is left out: it may be within the budget, and its mean over fewer questions cannot be compared.
     comparable_methods = [method for method in figures if method.name not in dropped_methods]
     sentences += describe_beyond_budget(best, comparable_methods, within_budget)
     return sentences + describe_failures(figures)

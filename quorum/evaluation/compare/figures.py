@@ -109,7 +109,7 @@ def compute_mean_costs(plan: Plan, scores_by_column: Mapping[str, ColumnScores])
 
 
 def compute_costs(column: Column, ids: Sequence[str], details: LineIndex) -> Iterator[float | None]:
-    """Dollars for each of these questions that has details; None for a question whose price is missing."""
+    """The dollars for each question of `ids` that has details; None if the price of one of its calls is missing."""
     for id_ in ids:
         detail = details.get(column.name, id_)
         if detail is not None:
@@ -118,7 +118,7 @@ def compute_costs(column: Column, ids: Sequence[str], details: LineIndex) -> Ite
 
 def calibrate_column(scores: ColumnScores, measure: str) -> Calibration | None:
     """The calibration of a column: how well its confidence predicts right answers. Unknown answers are left out.
-    None if none of the others has a confidence.
+    None if no other answer has a confidence.
     """
     confidence, right, unknown = (np.array(scores.values[name]) for name in ("confidence", measure, "unknown"))
     is_answered = unknown == 0

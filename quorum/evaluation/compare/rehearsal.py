@@ -42,8 +42,8 @@ PROMPTS_WITH_SHORT_REPLIES = (  # how the names of these prompts begin
 class RehearsedCall:
     """One call of a rehearsal, as the comparison would make it.
 
-    key: equal for calls that the comparison would send only once. input_tokens, output_tokens: what the comparison's
-    model would use.
+    key: of several calls with the same key, the comparison would send only the first. input_tokens, output_tokens: what
+    the comparison's model would use.
     """
 
     prompt_name: str
@@ -120,8 +120,9 @@ async def rehearse_method(
 ) -> list[RehearsedCall]:
     """The calls that a column makes for a question, with the embedded reader in place of a chat model.
 
-    spending: a callback that counts the calls if the column uses no chat model but the embedded reader: these calls are
-    real, and the evaluation later finds their replies in the journal.
+    If the answer fails, the calls made so far are completed by `add_missing_calls`. spending: a callback that counts
+    calls. It is used only if the embedded reader is the column's only chat model: then the calls are those of the
+    comparison, which later finds their replies in the journal.
     """
     context = column.make_context(task)
     recorder = CallRecorder(context)

@@ -109,11 +109,11 @@ def compose(results: RecordedResults, guarantee: Guarantee, prices: Path | None 
     """
     check_guarantee(guarantee)
     recorded_answers = make_answer_table(results, guarantee.unit, wrong_cost=guarantee.wrong_cost, prices=prices)
-    fewest, groups = count_questions_to_compose(guarantee), len(np.unique(recorded_answers.question_groups))
-    if groups < fewest:
+    fewest, group_count = count_questions_to_compose(guarantee), len(np.unique(recorded_answers.question_groups))
+    if group_count < fewest:
         raise SetupError(
-            f"{format_question_groups(groups, recorded_answers.question_count)} are too few to certify a loss of at "
-            f"most {guarantee.lose_at_most:g}: at least {fewest} are needed; compare on more questions, or give a "
+            f"{format_question_groups(group_count, recorded_answers.question_count)} are too few to certify a loss of "
+            f"at most {guarantee.lose_at_most:g}: at least {fewest} are needed; compare on more questions, or give a "
             "larger --lose-at-most."
         )
     return choose_cascade(recorded_answers, guarantee)
@@ -189,10 +189,11 @@ def estimate_questions_needed(
         estimate_questions_to_certify(losses, margin, guarantee.error)
         for losses in compute_losses(certifying_answers, cascade, guarantee.wrong_cost).values()
     ]
-    known_estimates = [groups for groups in estimates if groups is not None]
+    known_estimates = [estimate for estimate in estimates if estimate is not None]
     if len(known_estimates) < len(estimates) or not known_estimates:
         return None
-    # Of all groups, only those that the design leaves are certified on. The test failed here, so it needs more groups.
+    # The test uses only the groups that the design does not use, so more groups are needed in all. And because it
+    # failed with the groups recorded here, more than these are needed.
     groups_needed = max(
         -(-max(known_estimates) * DESIGN_DIVISOR // (DESIGN_DIVISOR - 1)),
         len(np.unique(certifying_answers.question_groups)) * DESIGN_DIVISOR // (DESIGN_DIVISOR - 1) + 1,

@@ -57,14 +57,14 @@ class RecordedResults:
         return self.find_asked_questions(method) & ~has_score
 
     def get_vote_keys(self, method: str) -> list[str]:
-        """The answer to each question, normalised as in a vote; empty if there is none."""
+        """The answer to each question, normalised as in a vote; "" for a question without an answer."""
         return [vote_key(str((self.rows.get((method, id_)) or {}).get("answer") or "")) for id_ in self.ids]
 
     def bound_worth(self, method: str, wrong_cost: float = 0.0) -> tuple[Floats, Floats]:
         """The lowest and the highest worth of each answer.
 
         An answer is worth its measure minus `wrong_cost` times (1 - measure); an unknown answer costs nothing. The
-        lowest and the highest worth differ only if the answer failed.
+        lowest and the highest worth differ only if the method gave no answer that could be scored.
         """
         score, unknown = self.get_numbers(method, self.measure), self.get_numbers(method, "unknown") == 1
         value = np.where(unknown, score, score - wrong_cost * (1 - score))
@@ -78,7 +78,7 @@ class RecordedResults:
 
     @cached_property
     def complete_methods(self) -> tuple[str, ...]:
-        """The methods that were asked every question; a race does not ask all of them."""
+        """The methods that were asked every question; in a race, some methods are not asked all questions."""
         return tuple(method for method in self.methods if self.find_asked_questions(method).all())
 
     @cached_property
@@ -107,7 +107,7 @@ def read_results(folder: Path, measure: str | None = None) -> RecordedResults:
     """The results in a folder that `quorum eval` or `quorum compare` wrote.
 
     measure: the deciding measure; by default a judge's verdicts if there are any, else the task's measure. Raises
-    `SetupError` if the folder holds no such results, or if they have no such measure or one that is not from 0 to 1.
+    `SetupError` if the folder holds no such results, or if the measure is missing or is not always from 0 to 1.
     """
     config_file, results = folder / "config.json", folder / "results.jsonl"
     if not config_file.exists() or not results.exists():
@@ -156,7 +156,7 @@ def read_verdicts(folder: Path) -> dict[tuple[str, str], float | None]:
 
 
 def read_verdict(line: Mapping[str, Any], path: Path) -> float | None:
-    """The verdict of a line of judged.jsonl."""
+    """The verdict of a line of judged.jsonl; None if the judge's reply could not be read."""
     verdict = line.get("judged")
     if verdict is not None and not has_type(verdict, float):
         raise SetupError(f"{path} has a verdict that is no number; remove the file, and run the judge again.")

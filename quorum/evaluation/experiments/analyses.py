@@ -57,8 +57,9 @@ def make_support_split_table(
 ) -> list[AnalysisTable]:
     """Split the results by whether the top passage supported the answer (FILCO, figure 5).
 
-    The top passage is the one that the first column of the group read; this column does not filter passages. Each row
-    also states the tokens of its context (the passages that were read) as a share of the first column's (figure 6).
+    The top passage is the first of those that the first column of the group read; this column does not filter passages.
+    Each row also states the tokens of its context (the passages that were read) as a share of the first column's
+    (figure 6).
     """
     rows = []
     for names in column_groups:

@@ -17,14 +17,14 @@ for path in EXPERIMENTS_FOLDER.glob("*.toml"):
     ALIASES.update(aliases)
 
 
-def get_list_position(experiment: Experiment) -> tuple[int, bool, int, str]:
-    """The key for sorting: by paper, tables before other items, by number; items without a number come last."""
+def make_sort_key(experiment: Experiment) -> tuple[int, bool, int, str]:
+    """The key that sorts by paper, then tables before other items, then by number; items without one come last."""
     kind, _, number_text = experiment.item.partition(" ")
     number = "".join(character for character in number_text if character.isdigit())
     return PAPERS.index(experiment.paper), kind != "table", int(number or 99), experiment.name
 
 
-EXPERIMENTS = {item.name: item for item in sorted(EXPERIMENTS.values(), key=get_list_position)}
+EXPERIMENTS = {item.name: item for item in sorted(EXPERIMENTS.values(), key=make_sort_key)}
 
 
 def find_experiment(name: str) -> Experiment:

@@ -45,8 +45,8 @@ def describe_changes(experiment: Experiment, context: Context) -> list[str]:
 
 
 def parse_variants(texts: Sequence[str]) -> dict[str, str]:
-    """{name of a variant: its settings} of the values of --variant, such as
-    'psg[filter=transformers:PATH;model=transformers:PATH]'. In them, `filter` is short for `context_filter`.
+    """Parse the values of --variant, such as 'psg[filter=transformers:PATH;model=transformers:PATH]', in which `filter`
+    is short for `context_filter`. Returns {name of a variant: its settings}.
 
     >>> parse_variants(["psg[filter=llm;k=3]"])
     {'psg': 'context_filter=llm;k=3'}
@@ -126,8 +126,9 @@ def list_variants(
 ) -> Iterator[str]:
     """The settings of each variant, such as "k=5;reranker=question".
 
-    The user's verifier and filters replace "{verifier}" and "{filter}", and the settings that the user gave for a
-    variant are added to it. Names in `variant_settings` that the experiment does not have are further variants.
+    The user's verifier replaces "{verifier}"; without a verifier, variants with "{verifier}" are left out. A variant
+    with "{filter}" is repeated for each of the user's filters. The settings that the user gave for a variant are added
+    to it or replace its own. Names in `variant_settings` that the experiment does not have are further variants.
     """
     name_of_variant = dict(zip(experiment.variants, experiment.variant_names, strict=False))
     for variant in list_runnable_variants(experiment, most_passages):

@@ -20,7 +20,7 @@ from quorum.evaluation.report.csv_files import escape_formula
 
 SHEET_FILE, KEY_FILE = "preference.csv", "preference.key.json"
 SHEET_HEADER = ("number", "question", "answer", "summary 1", "summary 2", "choice")
-# What a person writes as a choice -> the place in the line of the preferred summary; None for a tie.
+# What a person writes as a choice -> 0 if the first summary of the line is preferred, 1 if the second, None for a tie.
 PREFERRED_PLACE = {"1": 0, "summary 1": 0, "2": 1, "summary 2": 1, "tie": None, "0": None}
 
 
@@ -112,7 +112,7 @@ def count_choices(folder: Path) -> AnalysisTable:
     """The shares of the choices that prefer each method's summary or neither, with intervals over the choices."""
     choices = list(read_choices(folder))
     key = json.loads((folder / KEY_FILE).read_text(encoding="utf-8"))
-    choice_of_row = (*((name, number) for number, name in enumerate(key["methods"])), ("neither", None))
+    names_and_choices = (*((name, number) for number, name in enumerate(key["methods"])), ("neither", None))
     rows: list[dict[str, Any]] = [
         {
             "summaries of": name,
@@ -120,7 +120,7 @@ def count_choices(folder: Path) -> AnalysisTable:
             if choices
             else None,
         }
-        for name, wanted_choice in choice_of_row
+        for name, wanted_choice in names_and_choices
     ]
     title = (
         f"{len(choices)} of {len(key['pairs'])} pairs decided in {SHEET_FILE}: write 1, 2 or tie under 'choice', "

@@ -15,7 +15,7 @@ from quorum.evaluation.metrics.registry import list_metrics
 from quorum.evaluation.metrics.statistics import compute_bootstrap_interval
 from quorum.evaluation.run.column_scores import ColumnScores
 
-TABLE_TITLES = {  # measure -> its name in the tables of the papers
+TABLE_TITLES = {  # measure -> its name in the title of a table, mostly the papers' own name
     **MEASURE_TITLES,
     "accuracy": "Accuracy",
     "judged": "Accuracy by the judge",
@@ -84,7 +84,9 @@ def choose_paper_numbers(
         ]
         if not chosen_blocks:
             block_names = "; ".join(dict.fromkeys(f"{block.data} {block.model}".rstrip() for block in blocks))
-            choices = f"choose words of: {block_names}" if block_names else "it has none at all; leave --beside out"
+            choices = (
+                f"choose words from one of: {block_names}" if block_names else "it has none at all; leave --beside out"
+            )
             raise SetupError(
                 f"Experiment {experiment.name} has no numbers of the paper for --beside {wanted_words!r}; {choices}."
             )
@@ -167,11 +169,13 @@ def format_number(value: float | None) -> str | None:
 
 
 def describe_our_value(scores: ColumnScores, measure: str, values_over_all_answers: Mapping[str, Any] | None) -> Any:
-    """A column's value of the measure: its mean with its interval, as numbers, or, if the measure is in
-    `PLAIN_MEAN_MEASURES`, its mean as text; None without a value.
+    """A column's value of the measure, or None without a value.
 
-    values_over_all_answers: {measure: value} of the measures that are computed from all answers of the column at once;
-    read if no answer has a value of its own.
+    It is the mean of the answers' values with its interval, as numbers, or, if the measure is in `PLAIN_MEAN_MEASURES`,
+    the mean as text. If single answers have no value of this measure, it is the value in `values_over_all_answers`, as
+    text.
+
+    values_over_all_answers: {measure: value} of the measures that are computed from all answers of the column at once.
     """
     if measure not in scores.values:
         value = (values_over_all_answers or {}).get(measure)

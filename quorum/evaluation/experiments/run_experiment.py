@@ -61,7 +61,7 @@ TASK_MEASURES = {"em", "f1", "accuracy", "rouge_l", "str_em"}
 class Outcome:
     """The outcome of an experiment.
 
-    changes: sentences, each of which says what differs from the paper's experiment.
+    changes: phrases such as "k=5, not 10", each of which says what differs from the paper's experiment.
     """
 
     scores: Scores
@@ -117,7 +117,7 @@ async def run_experiment(
 def apply_paper_settings(
     experiment: Experiment, options: Options, choices: ExperimentOptions
 ) -> tuple[Experiment, Options, list[str]]:
-    """The experiment, the options with the paper's settings, and a sentence for each difference from the paper.
+    """The experiment, the options with the paper's settings, and a phrase for each difference from the paper.
 
     A setting that the user states replaces the paper's. With --quick, the experiment and the options are made smaller.
     """

@@ -167,6 +167,7 @@ async def ask_judge(row: Row, judge: Judge) -> JudgedLine | None:
     """The judge's verdict; None if its call failed permanently."""
     config: RunnableConfig = {"callbacks": [judge.spending]}
     try:
+        # A runnable passes its callbacks on to the calls of the model inside it, so `spending` counts them.
         line: JudgedLine = await RunnableLambda(partial(ask_verdict, context=judge.context)).ainvoke(row, config)
     except CallError:
         return None
@@ -174,7 +175,7 @@ async def ask_judge(row: Row, judge: Judge) -> JudgedLine | None:
 
 
 async def ask_verdict(row: Row, context: Context) -> JudgedLine:
-    """The judge's verdict on an answer."""
+    """The judge's verdict on an answer. Raises `CallError` if the call failed permanently."""
     replies = await ask(
         JUDGE_PROMPT,
         Runtime(context=context),
@@ -210,6 +211,6 @@ def add_verdicts_to_scores(
             "judge_errors": sum(method == name for method, _ in failures),
         }
         for key in COUNT_KEYS:
-            counts_of_calls = [item["usage"][key] for item in verdicts_of_method.values()]
-            counts[f"judge_{key}"] = round(sum(counts_of_calls) / len(counts_of_calls), 6) if counts_of_calls else None
+            usage_counts = [item["usage"][key] for item in verdicts_of_method.values()]
+            counts[f"judge_{key}"] = round(sum(usage_counts) / len(usage_counts), 6) if usage_counts else None
         scores.add_verdicts({id_: item["judged"] for id_, item in verdicts_of_method.items()}, counts)

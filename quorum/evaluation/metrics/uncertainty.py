@@ -27,7 +27,7 @@ WEIGHED_METHODS = ("sure", "self_verification")
 
 @dataclass(frozen=True)
 class Bin:
-    """Answers of similar confidence. count: how many; confidence: their mean; right: the share that is right."""
+    """`count` answers of similar confidence. confidence: their mean confidence; right: the share of right ones."""
 
     count: int
     confidence: float

@@ -39,6 +39,7 @@ FAULT_DESCRIPTIONS = {  # fault -> how it is reported after the number of its dr
     "answered_elsewhere": "answered by retrieved passages but meant to be unanswerable",
     "failed": "where a call failed",
 }
+# Words that point at a passage, such as "the second passage", "according to the text" or "Passage 2".
 POINTING_PHRASE = re.compile(
     r"\b(?i:the|this|that|these|those|both|first|second|given|provided|above)\s+(?:\w+\s+)?"
     r"(?:passages?|excerpts?|paragraphs?|snippets?)\b"
@@ -104,7 +105,7 @@ def find_fault_in_text(draft: Draft, earlier_questions: EarlierQuestions) -> str
 
 
 def find_fault_of_answer(draft: Draft) -> str | None:
-    """The fault of a draft's answer: it cannot be scored, or the question gives it away.
+    """The fault of a draft's answer: it is missing, yes or no, too long, or given away by the question.
 
     Only a question about two passages may contain its answer ("A or B?").
     """

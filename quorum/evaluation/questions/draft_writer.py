@@ -25,8 +25,9 @@ R = TypeVar("R")
 class DraftWriter:
     """Writes and checks drafts, many at once.
 
-    lowest_f1: the token F1 from which the verifier's answer counts as right. questions_in_file: the questions that were
-    written before; a draft that repeats one of them is a duplicate. config: for all calls, with their callbacks.
+    lowest_f1: the lowest token F1 with which the verifier's answer counts as right. questions_in_file: the questions
+    that were written before; a draft that repeats one of them is a duplicate. config: LangChain's config of all calls,
+    for example with callbacks.
     """
 
     def __init__(
@@ -72,7 +73,7 @@ class DraftWriter:
         return [results[place] for place in range(len(items))]
 
     async def write_draft(self, draw: Draw) -> Draft:
-        """Write the question and the answers of one draft, with one call. If there are none, the draft's fault says
+        """Write the question and the answers of one draft, with one call. If this fails, the draft's fault says
         why.
         """
         draft = Draft(draw)

@@ -1,4 +1,7 @@
-"""The file of written questions: JSON lines to review and edit. Every command with an argument DATA can read it."""
+"""The file of questions that `quorum questions` writes: JSON lines to review and edit.
+
+Every command with an argument DATA can read it.
+"""
 
 import json
 import os
@@ -20,8 +23,8 @@ from quorum.evaluation.run.result_files import explain_write_errors
 
 
 class QuestionFile:
-    """The file of written questions. Existing lines stay unchanged, even if a reviewer has edited them; new lines
-    follow. Each addition replaces the whole file, so no other process finds it half-written.
+    """The file that `quorum questions` writes. Existing lines stay unchanged, even if a reviewer has edited them;
+    new lines follow. Each addition replaces the whole file, so no other process finds it half-written.
     """
 
     def __init__(self, path: Path) -> None:
@@ -68,7 +71,7 @@ class QuestionFile:
         """
         corpus_ids = {passage["id"] for passage in passages}
         for line in self.lines:
-            missing_ids = [id_ for id_ in list_evidence(line) if id_ not in corpus_ids]
+            missing_ids = [id_ for id_ in list_evidence_ids(line) if id_ not in corpus_ids]
             if get_kind(line) is not None and missing_ids:
                 raise SetupError(
                     f"{self.path} holds question {line.get('id')!r} about the passage {missing_ids[0]!r}, which "
@@ -115,8 +118,8 @@ class QuestionFile:
 
 def make_line(draft: Draft, origin: Mapping[str, Any]) -> dict[str, Any]:
     """A question's line in the data format. It has no passages, so that an evaluation searches the corpus. `meta` holds
-    what a reviewer needs: `why` is the fault of a rejected question, and `read` maps what
-    the verifier was shown to its answer. origin: the models and the prompt that wrote the question, also for `meta`.
+    what a reviewer needs: `why` is the fault of a rejected question; `read` is {what the verifier was shown: the
+    verifier's answer}. origin: the models and the prompt that wrote the question, also for `meta`.
     """
     draw = draft.draw
     evidence = [
@@ -140,7 +143,7 @@ def get_kind(line: Mapping[str, Any]) -> Kind | None:
     return next((kind for kind in QUESTION_KINDS if kind == named_kind), None)
 
 
-def list_evidence(line: Mapping[str, Any]) -> list[str]:
+def list_evidence_ids(line: Mapping[str, Any]) -> list[str]:
     """The ids of the passages that a question was written about."""
     evidence = get_meta(line).get("evidence")
     items = evidence if isinstance(evidence, list) else []

@@ -162,7 +162,7 @@ async def plan_questions(
 
 
 async def check_writer(context: Context) -> None:
-    """Raises SetupError if the model cannot be used or cannot write questions."""
+    """Raises SetupError if answer_type is not "short", or if the model cannot be used or cannot write questions."""
     if context.answer_type != "short":
         raise SetupError(
             f"Questions are written only with short answers, but answer_type={context.answer_type!r} is set; leave "

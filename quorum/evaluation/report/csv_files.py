@@ -36,7 +36,7 @@ def write_methods_csv(path: Path, summary: Summary, costs: dict[str, float | Non
 
 
 def write_questions_csv(path: Path, ids: Sequence[str], methods: Sequence[str], results: LineIndex) -> None:
-    """Write questions.csv: a line for each question and method. results: the lines of results.jsonl."""
+    """Write questions.csv: a line for each question and method with a result. results: the lines of results.jsonl."""
     with open_private_text(path, newline="") as file:
         writer = csv.writer(file)
         writer.writerow(QUESTION_FIELDS)

@@ -26,6 +26,7 @@ def render_table(decision: "Decision") -> str:
     recommendation = decision.recommendation
     label = "recommended" if recommendation.equal_methods else "best"
     # One method gets the label: the cheapest among the best method and those that do not differ significantly from it.
+    # If every other method differs significantly, that is the best method itself, and the label is "best".
     lines = "".join(
         render_table_line(
             [row[title] for title in shown_titles],

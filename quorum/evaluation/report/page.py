@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from quorum.evaluation.compare.decide import Decision
 
 FRAMES = {"broad": WIDE_FRAME, "narrow": NARROW_FRAME}  # the width of the screen decides which of the two is visible
-SHARES_KEY = (
+SHARES_LEGEND = (
     '<p class="key"><span><i class="right"></i>right</span><span><i class="wrong"></i>wrong</span>'
     '<span><i class="unknown"></i>unknown</span></p>'
 )
@@ -141,7 +141,7 @@ def render_bar_section(decision: "Decision") -> str:
     outvoted_shares = [
         (name, 100 * (row["right_answer_outvoted"] or 0.0)) for name, row in decision.scores.summary.items()
     ]
-    panels = {"Right, wrong, unknown": f"{SHARES_KEY}{draw_share_bars(decision.figures)}"}
+    panels = {"Right, wrong, unknown": f"{SHARES_LEGEND}{draw_share_bars(decision.figures)}"}
     if any(share for _, share in outvoted_shares):
         panels["Right answers outvoted, %"] = draw_single_bars(outvoted_shares, 1, 100.0)
     panels["Calls for a question"] = draw_single_bars([(figure.name, figure.calls) for figure in decision.figures], 1)
@@ -184,7 +184,7 @@ def render_confidence_section(decision: "Decision") -> str:
     if not calibrations:
         note = "None of these methods states a confidence; methods that vote or weigh candidates do."
         return f'<section><h2>Confidence</h2><p class="note">{note}</p></section>'
-    key = "".join(
+    legend = "".join(
         f'<span class="{get_colour_class(number)}" data-method="{number}"><i></i>{escape(name)}</span>'
         for name, number in ((name, names.index(name)) for name in calibrations)
     )
@@ -206,7 +206,7 @@ def render_confidence_section(decision: "Decision") -> str:
         "from left to right it answers more questions. "
         "The lower the curve, the more the method's confidence is worth. A curve ends where "
         f"the method says unknown. {escape(CONFIDENCE_EXPLANATION)}</p>"
-        f'<p class="key lines">{key}</p><div class="figure">{charts}</div>'
+        f'<p class="key lines">{legend}</p><div class="figure">{charts}</div>'
         f'<div class="scroll"><table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table></div></section>'
     )
 

@@ -1,4 +1,4 @@
-"""The questions of report.html: a row for each in an index, and the details that the page shows of an opened one."""
+"""The questions of report.html: an index with a row for each, and the details that the page shows of an opened one."""
 
 import base64
 import gzip

@@ -1,4 +1,4 @@
-"""Writes report.md, and the sentences that it shares with the page."""
+"""Writes report.md, and the sentences that report.html also shows."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
@@ -289,7 +289,7 @@ def render_methods_table(decision: "Decision") -> Iterator[str]:
 def format_judged(row: Mapping[str, float | int | None]) -> str:
     """'71.0 [62.0, 80.0]': the share that the judge found right, in percent, with its interval.
 
-    The share is that of the answers for which the judge's reply was readable; '-' if there are none.
+    Only answers for which the judge's reply was readable count; '-' if there are none.
     """
     mean_and_ends = [row.get(name) for name in ("judged", "judged_low", "judged_high")]
     mean, low, high = (None if share is None else f"{100 * share:.1f}" for share in mean_and_ends)

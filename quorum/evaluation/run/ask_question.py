@@ -141,9 +141,9 @@ async def answer_question(
 
 
 def select_passages_to_read(passages: list[Passage], record: Record, column: Column, context: Context) -> list[Passage]:
-    """The passages that the method reads, in reading order: the column's `passages_read` first passages (None: all), after
-    gold
-    passages have been placed among the retrieved ones (only if the column has a `gold_position`).
+    """The passages that the method reads, in reading order: the first `passages_read` of the column (None: all).
+
+    If the column has a `gold_position`, gold passages are first placed among the retrieved ones.
     """
     if column.gold_position is not None:
         passages = place_gold(passages, record, context.answer_type, context, column.gold_position)

@@ -104,7 +104,10 @@ class ColumnScores:
         self.wrong_cost = 0.0
 
     def add(self, row: Row) -> None:
-        """Add a row of results.jsonl. A row with an error adds only the error message, until a later row answers it."""
+        """Add a row of results.jsonl.
+
+        A row with an error adds only its error message. A later row that answers the question removes the message.
+        """
         if row["error"] is not None:
             self.error_messages[row["id"]] = row["error"]
             return

@@ -99,7 +99,7 @@ class Column:
         return sum(costs) if len(costs) == len(priced_counts) else None
 
     def list_sending_contexts(self, prompt: str) -> list[Context]:
-        """The contexts in which a prompt is sent: the column's context, or, in a cascade, one for each stage that sends
+        """The contexts in which a prompt is sent: `priced_context`, or, in a cascade, one for each stage that sends
         the prompt (all stages if none lists the prompt), with the models of that stage.
         """
         from quorum.graphs.composed import get_composed_cascade

@@ -15,7 +15,7 @@ def write_or_check_config(folder: Path, config: dict[str, Any]) -> None:
     """Write config.json, or check that the existing one is the same.
 
     If it differs and the folder has results, raises a `SetupError` that names the differences. If it differs and the
-    folder has no results, it is replaced.
+    folder has no results, it is replaced. Results without a config.json raise a `SetupError`, too.
     """
     config_path, results_path = folder / "config.json", folder / "results.jsonl"
     if config_path.exists():

@@ -16,10 +16,12 @@ def draw_shots(
 ) -> list[tuple[str, str]]:
     """Write random sets of examples to `folder`: for each size in `shots`, `draws` sets of this size.
 
-    Returns (label, file) for each set. examples_file: JSON lines with a `question`, and with an `answer` or a list of
-    `answers`, whose first item is used. Examples whose question is in the data set are left out; raises `SetupError` if
-    too few remain. The draws are repeatable: the same arguments always give the same sets. A smaller set is the
-    beginning of each larger set of the same draw.
+    Returns (label, file) for each set; a label is such as "shots=4;draw=0".
+
+    examples_file: JSON lines with a `question`, and with an `answer` or a list of `answers`, whose first item is used.
+    Examples whose question is in the data set are left out; raises `SetupError` if too few remain. The draws are
+    repeatable: the same arguments always give the same sets. A smaller set is the beginning of each larger set of the
+    same draw.
     """
     asked_questions = {normalize(record["question"]) for record in dataset.read_records()}
     pairs = [pair for pair in read_examples(examples_file) if normalize(pair["question"]) not in asked_questions]

@@ -129,7 +129,7 @@ class LineIndex:
         return rename_old_keys(cast(dict[str, Any], parse_json(self.file.readline())))
 
     def list_by_method(self, id_: str, methods: Sequence[str]) -> Iterable[tuple[str, dict[str, Any] | None]]:
-        """(method, what `get` returns for it) for each of the methods, for one question's id."""
+        """(method, what `get` returns for this method and the question's id) for each of the methods."""
         return ((method, self.get(method, id_)) for method in methods)
 
     def __enter__(self) -> Self:

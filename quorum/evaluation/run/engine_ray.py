@@ -76,7 +76,7 @@ class AnswerWriter:
         missing_names = {id_: missing for id_, missing in missing_names.items() if missing}
         return RemainingReader(self.asked_round.dataset.read_records, names, finished_ids, missing_names)
 
-    def find_dropped(self) -> frozenset[str]:
+    def find_dropped_methods(self) -> frozenset[str]:
         """The methods that a race has dropped."""
         return frozenset(
             column.name for column in self.asked_round.columns if not self.asked_round.is_asked(column.name)
@@ -120,8 +120,8 @@ async def ask_on_ray(asked_round: QuestionRound, recorder: Recorder, questioner:
                     lambda: map_items(read_remaining, Asker, (job, services), worker_pool)  # noqa: B023
                 ):
                     writer.write_answers(answers)
-                    if dropped_names != (dropped_names := writer.find_dropped()):
-                        services.set_dropped.remote(dropped_names)
+                    if dropped_names != (dropped_names := writer.find_dropped_methods()):
+                        services.set_dropped_methods.remote(dropped_names)
     for row in writer.make_worker_exit_rows(questioner):
         writer.write_row(row)
 
@@ -142,8 +142,8 @@ def find_needed_files(columns: Sequence[Column]) -> list[str]:
 
 
 def size_worker_pool(columns: Sequence[Column], concurrency: int, cores: int) -> WorkerPool:
-    """The pool has a worker for each core, but no more workers than the concurrent questions and calls can occupy. All
-    workers together ask at most `concurrency` questions at once, and make no more calls than the contexts allow.
+    """The pool has a worker for each core, but at most `concurrency` workers, and at most as many as the model calls
+    that each column's context allows at once. So each worker may ask at least one question and make one call at a time.
     """
     workers = min(concurrency, cores, *(column.context.concurrency for column in columns))
     return WorkerPool(workers=workers, at_once=concurrency // workers, tries=TRIES_TOGETHER)

@@ -74,7 +74,7 @@ class Services:
         self.amount_numbers = count()
         self.reported_warnings: dict[str, None] = {}
         self.unread_warnings: asyncio.Queue[str] = asyncio.Queue()
-        self.dropped: frozenset[str] = frozenset()
+        self.dropped_methods: frozenset[str] = frozenset()
 
     async def get_reply(self, path: str, key: str) -> Reply | None:
         return await open_journal(resolve_path(path)).get(key)
@@ -106,12 +106,12 @@ class Services:
             self.reported_warnings[text] = None
             self.unread_warnings.put_nowait(text)
 
-    async def set_dropped(self, names: frozenset[str]) -> None:
+    async def set_dropped_methods(self, names: frozenset[str]) -> None:
         """Set the methods that a race has dropped."""
-        self.dropped = names
+        self.dropped_methods = names
 
-    async def get_dropped(self) -> frozenset[str]:
-        return self.dropped
+    async def get_dropped_methods(self) -> frozenset[str]:
+        return self.dropped_methods
 
     async def wait_for_warning(self) -> str:
         """Wait for the next warning."""
@@ -209,7 +209,7 @@ class Asker:
 
     async def is_dropped(self, name: str) -> bool:
         """Whether a race has dropped the method by now."""
-        return self.job.is_race and name in await self.services.get_dropped.remote()
+        return self.job.is_race and name in await self.services.get_dropped_methods.remote()
 
 
 @dataclass(frozen=True)

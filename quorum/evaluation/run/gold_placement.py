@@ -77,14 +77,14 @@ def place_gold(
 async def add_gold(
     dataset: DataSet, columns: Sequence[Column], *, retrieves: bool, gold_file: Path | None, task: str | None
 ) -> DataSet:
-    """The data set with the gold passages that its questions do not bring, without the questions that have none.
+    """The data set with gold passages for the questions that bring none, without those for which none are found.
 
-    A question that brings none of its gold passages gets them from the corpus or from `gold_file`, a file of passages.
-    If the data list no gold passages for the question, it gets the first passage found in the corpus that contains an
-    answer. A question whose gold passages are still unknown is left out.
+    If the data list gold passages for such a question, they are taken from the corpus or from `gold_file`, a file of
+    passages. If the data list none, the question gets the first passage found in the corpus that contains an answer.
 
-    retrieves: whether there is a corpus, which the columns (methods with their settings) search; their collections must
-    be filled. task: the task of every question; None: each question has its own.
+    The corpus is the collection that the first column (a method with its settings) searches; it must be filled.
+    retrieves: False if the columns search nothing, so that there is no corpus. task: the task of every question; None:
+    each question has its own.
     """
     tasks = {record["id"]: task or dataset.get_task(record) for record in dataset.read_records()}
     records_without_gold = [
@@ -132,8 +132,8 @@ def find_passages_by_id(wanted_ids: set[str], context: Context | None, gold_file
 
 
 async def search_gold(records: Sequence[Record], tasks: Mapping[str, str], column: Column) -> dict[str, list[Passage]]:
-    """By question id: a list of the first passage that contains an answer among the SEARCH_DEPTH best; empty if none
-    of them does.
+    """{question id: passages}: a list with the first of the SEARCH_DEPTH best passages that contains an answer, or an
+    empty list if none does.
     """
     if not records:
         return {}

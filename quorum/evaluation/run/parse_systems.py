@@ -1,4 +1,4 @@
-"""Reads the question-answering systems of the user's own that a command's options name.
+"""Reads the user's own question-answering systems from a command's options.
 
 A user names a system as NAME=SPEC: `mine=http://localhost:8000/v1#llama`.
 """

@@ -71,13 +71,14 @@ async def plan(options: Options, columns: Sequence[Column] | None = None) -> Pla
     """Make the plan of a run, and check everything that can be wrong in the options. columns: used instead of those
     that `options` names.
 
-    Raises `SetupError` for data, columns, models, a source or a baseline that does not fit.
+    Raises `SetupError` if the data, a column, a model, the judge, the passages' source or the baseline cannot be used.
     """
     all_columns = list_columns(options) if columns is None else list(columns)
     check_names(all_columns)
     check_baseline(list_names_by_group(all_columns), options.baseline)
     dataset = await asyncio.to_thread(read_data, options.data, options.limit, skip_bad=options.skip_bad)
     if options.race is not None:
+        # A race asks the questions in a random order. The race "future" keeps the questions of a group together.
         dataset = replace(dataset, seed=SEED, by_group=options.race == "future")
     judge = None if options.judge is None else make_judge(options.judge, options.context)
     if judge is not None:

@@ -1,4 +1,4 @@
-"""The standings and the result of a race: questions asked of each method, and intervals that hold at every moment."""
+"""The result of a race, and each method's standing: how many questions it was asked, and an interval for its mean."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -11,8 +11,8 @@ from quorum.algorithms.race import RaceMode
 
 SEED = 0  # of the random order of the questions
 Units = tuple[tuple[str, ...], ...]
-"""The ids of all questions, in units; a unit is one step of the race. In the mode "future", the questions of one
-document or conversation are one unit. Any other question is a unit by itself."""
+"""The ids of all questions, in units; a unit is one step of the race. In the mode "future" (see `Race`), the
+questions of one document or conversation are one unit. Any other question is a unit by itself."""
 
 
 @dataclass(frozen=True)
@@ -83,9 +83,9 @@ class RaceResult:
         return name in self.standings and self.standings[name].dropped
 
     def compute_anytime_interval(self, values: Mapping[str, float], asked_count: int) -> tuple[float, float]:
-        """The interval for a mean in [-1, 1] after `asked_count` questions; it holds whenever the race stops.
+        """The 95% interval for the mean of `values` after `asked_count` questions; it holds whenever the race stops.
 
-        values: by the question's id; questions without a value are left out.
+        values: numbers in [-1, 1], by the question's id; questions without a value are left out.
         """
         asked_units = take_units(self.units, asked_count)
         means = [

@@ -43,7 +43,10 @@ def read_objects(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
                     return
                 yield number, parse_object(line, f"{path}, line {number}")
     except OSError as error:
-        raise SetupError(f"{path} cannot be read after line {number} ({error.strerror or error}).") from None
+        raise SetupError(
+            f"{path} cannot be read after line {number} ({error.strerror or error}); make the file readable, or give "
+            "another folder of results."
+        ) from None
 
 
 def parse_object(line: bytes, location: str) -> dict[str, Any]:

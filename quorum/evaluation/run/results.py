@@ -49,8 +49,8 @@ class Results:
                 ) from None
 
     def recount(self, is_counted: Callable[[str, str], bool]) -> None:
-        """Count the lines again, but only those for which `is_counted(method, question)` is true. Append
-        nothing afterwards: `answered_pairs` no longer holds the answers of the other lines.
+        """Count the lines again, but only those for which `is_counted(method, id)` is true. Append nothing afterwards:
+        `answered_pairs` no longer holds the pairs of the other lines, although their questions were answered.
         """
         self.scores = {name: ColumnScores() for name in self.scores}
         self.screened_out_ids, self.answered_pairs, self.is_counted = set(), set(), is_counted

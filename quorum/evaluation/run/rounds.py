@@ -37,8 +37,8 @@ class QuestionRound:
 
 @dataclass(frozen=True)
 class Recorder:
-    """Where answers go. details: receives the details of each answer; None: no details are requested; spending: counts
-    the calls; report_progress: called after each row; race: receives each row.
+    """Where answers go. details: receives the details of each answer, None if no details are requested; spending:
+    counts the calls; report_progress: called after each row; race: receives each row.
     """
 
     results: Results
@@ -58,13 +58,13 @@ class Recorder:
 def split_into_rounds(
     columns: Sequence[Column], dataset: DataSet, results: Results, race: RunningRace | None = None
 ) -> Iterator[QuestionRound]:
-    """The rounds of an evaluation. Ask all questions of a round before you take the next one from the iterator: its
-    questions may depend on the answers.
+    """The rounds of an evaluation. Ask all questions of a round before you take the next round from the iterator,
+    because the questions of the next round may depend on the answers.
 
     Without a screening column (`Options.screening_column`), there is one round: all columns are asked all questions (in
-    a race, until they are dropped). With a screening column, there are two: it is asked all questions first, and then
-    the other columns are asked only the questions that it did not answer correctly. If the screening column failed on a
-    question, the other columns are not asked it in this run.
+    a race, until they are dropped). With a screening column, there are two: in the first round, this column is asked
+    all questions; in the second, the other columns are asked only the questions that it did not answer correctly. If
+    the screening column failed on a question, the other columns are not asked it in this run.
     """
     screening_columns = [column for column in columns if column.name == results.screening_method]
     if screening_columns:

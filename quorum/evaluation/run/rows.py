@@ -25,7 +25,7 @@ def make_answered_row(
     """The line for a question that was answered. method: the name of the column.
 
     all_votes_known: whether the result holds every vote, so that measures of the vote can be computed. reused_calls:
-    the calls that needed no request, because the journal or another method's equal call already had the reply.
+    how many calls needed no request, because the journal or another method's equal call already had the reply.
     extra_keys: keys of the result to add to the line.
     """
     reference = Reference(answers=record["answers"], gold=record["gold"], groups=read_answer_groups(record), task=task)

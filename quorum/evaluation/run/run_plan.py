@@ -75,7 +75,8 @@ async def run(
                     await ask_all(plan, results, spending, progress, race)
             new_answer_count = len(results.answered_pairs) - earlier_answer_count
             race_result = await asyncio.to_thread(race.make_result)
-            results.recount(race.is_counted)  # count only questions settled while their method was in the race
+            # Count an answer only if its question was settled while its method was still in the race.
+            results.recount(race.is_counted)
             return RunOutcome(plan, results, new_answer_count, spending, race=race_result)
         if earlier_answer_count < dataset.count * len(plan.columns):
             dataset = await ask_all(plan, results, spending, progress)
@@ -145,7 +146,7 @@ def order_by_cost(plan: Plan, columns: Sequence[Column]) -> Sequence[Column]:
 
 
 async def prepare_questions(plan: Plan, progress: ProgressCallback) -> tuple[Sequence[Column], DataSet]:
-    """The columns, which now share retrieval, and the questions. Before, fills the collections and loads the models.
+    """Fill the collections and load the models. Returns the columns, which now share retrieval, and the questions.
 
     If a column has a `gold_position`, each question gets its gold passages, and questions without a known gold passage
     are left out.
@@ -170,7 +171,7 @@ async def ask_round(round_of_questions: QuestionRound, recorder: Recorder, quest
 
         await ask_on_ray(round_of_questions, recorder, questioner, concurrency)
         return
-    questions = round_of_questions.dataset.read_records()
+    questions = round_of_questions.dataset.read_records()  # one iterator for all workers: each question is taken once
 
     async def work() -> None:
         for record in questions:

@@ -17,7 +17,7 @@ from quorum.evaluation.watch import SEARCH_SECONDS
 
 
 class CachingRetriever(BaseRetriever):
-    """Caches the results of the `size` queries of `inner` that were used last.
+    """Sends queries to the retriever `inner`, and caches the results of the `size` queries that were used last.
 
     A query that equals one in progress waits for the result of that one. Failures are not cached, nor are the results
     of synchronous calls.

@@ -42,8 +42,8 @@ class Source:
     """Where passages come from. Without a corpus and a collection, every question brings its own passages.
 
     corpus: a path, or "pool" for the passages of all questions together; sha256: identifies the content of the corpus;
-    revision: identifies the content of the collection. Each is None if there is no such source. skip_bad: leave broken
-    questions out of the pool.
+    both are None without a corpus. collection: the name of a collection; revision: identifies its content; both are
+    None without a collection. skip_bad: leave broken questions out of the pool.
     """
 
     corpus: str | None
@@ -164,7 +164,7 @@ async def fill_collections(
 
 
 async def fill_collection(source: Source, data: Path | None, context: Context, progress: ProgressCallback) -> None:
-    """Index the corpus into the context's collection; `data` holds the questions of a pool."""
+    """Index the corpus into the context's collection. data: if the corpus is the pool, the file of its questions."""
     await run_on_thread(index_corpus, source, data, context, context.collection, progress=progress)
 
 

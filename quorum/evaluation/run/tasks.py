@@ -62,8 +62,8 @@ def read_document_group(record: Record) -> str | None:
     `meta.document`; None if the data name none.
     """
     meta = record.get("meta") or {}
-    named_groups = (meta.get(name) for name in ("group", "conversation", "document"))
-    return next((str(name) for name in named_groups if isinstance(name, str | int) and str(name).strip()), None)
+    groups = (meta.get(key) for key in ("group", "conversation", "document"))
+    return next((str(group) for group in groups if isinstance(group, str | int) and str(group).strip()), None)
 
 
 def read_answer_groups(record: Record) -> list[list[str]]:

@@ -51,9 +51,10 @@ def get_encoder_name() -> str:
 
 
 def make_reader_name(manifest: Mapping[str, Any], code_and_heads: bytes) -> str:
-    """The reader's name in journals: the name of its weights, then a hash of everything else.
+    """The reader's name in journals: the name of its weights, then 8 hex digits of a hash.
 
-    The hash is over the sha256 of reader.onnx, the calibration, and `code_and_heads` (the bytes of these files).
+    The hash is over the sha256 of reader.onnx, the calibration, and `code_and_heads`: the bytes of the files that hold
+    the reader's code and its heads.
     """
     manifest_bytes = json.dumps([manifest["sha256"], manifest["calibration"]], sort_keys=True).encode()
     return f"{name_weights(manifest)}-{sha256(manifest_bytes + code_and_heads).hexdigest()[:8]}"

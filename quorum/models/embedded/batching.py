@@ -207,11 +207,11 @@ class Batcher:
             for _, future in [*batch, *self.waiting_jobs]:
                 future.cancel()  # if this task was cancelled: cancel the jobs without a result
             self.waiting_jobs = []
-            self.task = None  # a task refers to its event loop, which could then not be garbage-collected
+            self.task = None  # a task that is kept keeps its event loop from being garbage-collected
 
 
 def set_result(future: asyncio.Future[JobResult], result: JobResult | Exception) -> None:
-    """Set a future's result, unless the future is done or cancelled."""
+    """Set the result or the exception of a future, unless the future is done or cancelled."""
     if future.done():
         return
     if isinstance(result, JobResult):

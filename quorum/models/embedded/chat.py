@@ -44,7 +44,8 @@ class EmbeddedReader(BaseChatModel):
 
     def model_post_init(self, context: Any) -> None:
         super().model_post_init(context)
-        read_manifest()  # cached; here, because models are created on a thread, where the disk blocks no event loop
+        # Read and cache the file now: models are created on a worker thread, where reading blocks no event loop.
+        read_manifest()
 
     @property
     def _llm_type(self) -> str:

@@ -1,5 +1,5 @@
-"""The encoder in ONNX Runtime: it turns token ids into sentence embeddings, or into the logits and states by which the
-reader chooses answers.
+"""The encoder in ONNX Runtime: it turns token ids into sentence embeddings, or into the reader's logits and
+last-layer states.
 """
 
 import threading
@@ -27,9 +27,10 @@ RowKey = tuple[tuple[int, ...], tuple[int, ...]]  # token ids and segment types
 
 # Rows are padded to a multiple of this many tokens, so that a text's result does not depend on its batch.
 BUCKET = 16
-# The most tokens of an embedded text, with [CLS] and [SEP], as the base model's authors set it.
+# How many tokens of a text are embedded at most, [CLS] and [SEP] included: the limit that the base model's authors set.
 MAX_EMBEDDED_TOKENS = 256
-# Rows of which the last-layer states are remembered (0.4 MB each), because a filter uses those of the reader's rows.
+# How many rows have their last-layer states remembered (0.4 MB a row): the sentence filter and the yes/no head need the
+# states of rows that the reader may just have read.
 REMEMBERED_STATES = 64
 LONG_LINE = 30  # characters; `Encoder.count` counts and remembers each longer line by itself
 LONGEST_REMEMBERED_TEXT = 4_000  # characters: the counts of 4,096 such texts take 16 MB

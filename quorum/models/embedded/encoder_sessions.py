@@ -54,8 +54,8 @@ class EncoderSessions:
         return self.core_count > 1 and (row_count >= MANY_ROWS or are_many_questions_expected())
 
     def count_rows_per_run(self, row_count: int) -> int:
-        """The most rows that one run may have if there are `row_count` rows in all. If the rows are split, it is so few
-        that every core gets rows.
+        """The most rows that one run may have if there are `row_count` rows in all. If each core computes rows of its
+        own, a run has no more rows than an equal share of all rows for each core, rounded up.
         """
         if not self.are_rows_split(row_count):
             return ROWS_PER_RUN

@@ -1,4 +1,4 @@
-"""Judgements of the embedded model: which sentences help to answer a question, and yes or no."""
+"""Judgements of the embedded model: which sentences help to answer a question, and whether its answer is yes or no."""
 
 import asyncio
 from collections.abc import Sequence
@@ -91,7 +91,7 @@ def find_sentence_tokens(window: Window, sentences: Sequence[tuple[int, int]]) -
 
 
 def judge_yes_no_blocking(question: str, passages: Sequence[Passage], model: Encoder) -> Verdict:
-    """Like `judge_yes_no`, but blocking. Unknown if the question is blank, or if there are no passages."""
+    """Like `judge_yes_no`, but blocking. The verdict is unknown if the question is blank or there are no passages."""
     windows = make_windows(model, question, passages, read_manifest()["calibration"]["window"], packed=True)
     if not windows or not passages:
         return Verdict(0.0, 0.0, 1.0)

@@ -94,7 +94,7 @@ def get_threshold(passages: list[Passage]) -> float:
 
 
 async def answer(inputs: Inputs, sampler: Sampler) -> str:
-    """The best span over all passages, read together."""
+    """The best span over all passages, read together, or "Unknown" if it is not certain enough."""
     passages = inputs["passages"]
     return sampler.choose((await read_passages(inputs["question"], passages)).reading, get_threshold(passages))
 

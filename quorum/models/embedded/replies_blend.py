@@ -47,7 +47,10 @@ async def reason(inputs: Inputs, sampler: Sampler) -> str:
 
 
 async def reason_yes_no(inputs: Inputs, sampler: Sampler) -> str:
-    """The sentence that holds the best span, then yes or no; without a span or a verdict, unknown as the verdict."""
+    """The sentence that holds the best span, then the verdict: yes, no or unknown.
+
+    If there is no span, or if the verdict is unknown, "The passages do not settle it." replaces the sentence.
+    """
     question, passages = inputs["question"], inputs["passages"]
     spans = (await read_passages(question, passages)).reading.spans
     verdict = await choose_verdict(question, passages)
@@ -66,7 +69,7 @@ def write_conclusion(thought: str, answer_text: str) -> str:
 
 
 async def choose_verdict(question: str, passages: list[Passage]) -> str:
-    """The likeliest of yes, no and unknown, by the passages read together."""
+    """The likeliest of yes, no and unknown, judged by all passages together."""
     probabilities = await judging.judge_yes_no(question, passages)
     return max((probabilities.unknown, UNKNOWN), (probabilities.yes, "Yes"), (probabilities.no, "No"))[1]
 
@@ -105,7 +108,7 @@ async def extract_answer_yes_no(inputs: Inputs, sampler: Sampler) -> str:
 
 
 async def write_topic(inputs: Inputs, sampler: Sampler) -> str:
-    """The first eight content words of the question; if it has none, its first eight words."""
+    """The first eight content words of the question; if it has none, its first eight words; else "anything"."""
     words = re.findall(r"[^\W_]+(?:[-'’][^\W_]+)*", inputs["question"])
     content_words = [word for word in words if word.lower() not in FUNCTION_WORDS]
     return " ".join(content_words[:8] or words[:8]) or "anything"
@@ -134,7 +137,7 @@ async def judge_passages(inputs: Inputs, sampler: Sampler) -> str:
 
 
 async def choose_passages(inputs: Inputs, sampler: Sampler) -> str:
-    """The numbers of the relevant passages, or none."""
+    """The numbers of the relevant passages, or the word "none"."""
     return ", ".join(str(n) for n, _ in await find_relevant_passages(inputs)) or "none"
 
 

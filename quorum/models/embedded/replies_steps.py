@@ -69,7 +69,9 @@ async def self_ask(inputs: Inputs, sampler: Sampler) -> str:
 
 
 async def self_ask_final(inputs: Inputs, sampler: Sampler) -> str:
-    """The best span over the passages; for a yes/no question the likeliest of yes, no and unknown."""
+    """The best span over the passages, or "Unknown" if it is not certain enough; for a yes/no question the likeliest
+    of yes, no and unknown.
+    """
     if is_yes_no_question(inputs):
         return await choose_verdict(inputs["question"], inputs["passages"])
     return await answer(inputs, sampler)

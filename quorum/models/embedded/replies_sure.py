@@ -60,7 +60,9 @@ def remove_overlaps(spans: Sequence[Span]) -> list[Span]:
 
 
 def choose_spans(spans: list[Span], count: int, sampler: Sampler) -> list[Span]:
-    """The first `count` spans at temperature 0. Above, `count` spans drawn at random by their scores, none twice."""
+    """At temperature 0, the first `count` spans. At a higher temperature, `count` spans drawn at random by their
+    scores, none twice.
+    """
     if sampler.temperature <= 0:
         return spans[:count]
     remaining_spans, rng = {str(number): span for number, span in enumerate(spans)}, random.Random(sampler.seed)
@@ -89,7 +91,7 @@ async def conditional_summary(inputs: Inputs, sampler: Sampler) -> str:
 
 
 async def generic_summary(inputs: Inputs, sampler: Sampler) -> str:
-    """For each of the MAX_SENTENCES passages with the most certain best spans: the sentence that contains this span."""
+    """For each of the MAX_SENTENCES passages with the most certain best spans: the sentence with the best span."""
     question, passages = inputs["question"], inputs["passages"]
     sentences = []  # (minus the score, the passage's number, start, end)
     for number, (passage, reading) in enumerate(zip(passages, await read_each(question, passages), strict=True)):
@@ -161,13 +163,13 @@ async def answer_choices(inputs: Inputs, sampler: Sampler) -> str:
 
 
 async def answer_summaries(inputs: Inputs, sampler: Sampler) -> str:
-    """The best short span of the summaries, read together."""
+    """The best short span of the summaries, read together, or "Unknown" if it is not certain enough."""
     reading = keep_short_spans(await read_texts(inputs["question"], *inputs["summaries"]))
     return sampler.choose(reading, get_threshold(inputs["passages"]))
 
 
 async def answer_summary(inputs: Inputs, sampler: Sampler) -> str:
-    """The best short span of the summary."""
+    """The best short span of the summary, or "Unknown" if it is not certain enough."""
     return sampler.choose(
         keep_short_spans(await read_texts(inputs["question"], inputs["summary"])),
         get_calibration().threshold_one_passage,

@@ -13,7 +13,7 @@ __all__ = ["data"]  # a fixture, used by name
 
 @pytest.fixture
 def data_with_passages(tmp_path: Path) -> Path:
-    """The file of six questions, each of which brings one passage, which holds its answer."""
+    """A file of six questions. Each question brings one passage, which holds the answer."""
     lines = [
         {
             "id": f"q{n}",
@@ -28,6 +28,7 @@ def data_with_passages(tmp_path: Path) -> Path:
     return path
 
 
+# Each question brings one passage; from the pool, run_comparison retrieves two (k=2).
 @pytest.mark.parametrize(("corpus", "passage_count", "source"), [("given", 1, "given"), ("pool", 2, "corpus")])
 async def test_the_questions_own_passages_are_a_corpus(
     corpus: str, passage_count: int, source: str, data_with_passages: Path, openai_server: OpenAIServer
@@ -83,6 +84,7 @@ def test_the_choice_of_all_methods_leaves_out_those_that_cannot_serve_the_questi
         "concat ",
         "post_fusion ",
     ]
+    # A method given by its name is not left out.
     by_name = quorum(*command, "concat,react")
     assert (by_name.code, "react " in by_name.out, by_name.err) == (0, True, "")
     embedded = quorum("compare", "given", str(data_with_passages), "--dry-run", "--methods", "all[k=1]")

@@ -136,7 +136,7 @@ def test_a_method_that_a_race_dropped_is_not_beyond_a_limit() -> None:
         compute_figures(name, method_scores, "em", None, set(method_scores.ids))
         for name, method_scores in scores.items()
     ]
-    units = tuple((f"q{number}",) for number in range(400))
+    units = tuple((f"q{number}",) for number in range(400))  # each question is a group of its own
     standings = {
         "winner": Standing("winner", asked_count=400, mean=0.6, low=0.5, high=0.7, dropped=False),
         "dropped": Standing("dropped", asked_count=20, mean=1.0, low=0.5, high=1.0, dropped=True),

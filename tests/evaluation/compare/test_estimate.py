@@ -32,7 +32,9 @@ async def test_the_estimate_counts_the_prompts_of_the_filter(
 async def test_the_estimate_sends_nothing_to_the_chat_model_of_a_filter(
     corpus: str, data: Path, openai_server: OpenAIServer
 ) -> None:
-    """Not even if the model itself is the embedded reader, whose rehearsals are real calls."""
+    """This also holds if the model is the embedded reader. Without such a filter, the estimate would make real calls of
+    this model.
+    """
     context = Context(model="embedded", context_filter="llm:openai:test", journal="off")
     plan = await plan_comparison(Options(data=data, corpus=corpus, methods="filco", context=context))
     assert plan.estimate is not None
@@ -108,6 +110,7 @@ def test_prices_are_found_and_applied(tmp_path: Path) -> None:
     )
     assert prices.find_price("openai:somebody/model") is None
     assert prices.find_price("embedded") == Price(0, 0, 0)
+    # Half of the million input tokens are cached: 0.5 for the uncached half, 0.25 for the cached one, 1 for the output.
     assert Price(1, 10, 0.5).compute_cost(1_000_000, 100_000, 500_000) == 0.5 + 0.25 + 1
     table = tmp_path / "own.json"
     table.write_text('{"openai:gpt-4o-mini": {"input": 9, "output": 9}}')

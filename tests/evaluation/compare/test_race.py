@@ -53,7 +53,8 @@ async def test_methods_that_cannot_win_are_no_longer_asked(data: Path, openai_se
     assert concat_asked_count < k2_asked_count < QUESTION_COUNT
     asked_counts = Counter(row["method"] for row in read_rows(decision.scores.folder))
     assert asked_counts["concat[k=3]"] == QUESTION_COUNT
-    # With 4 questions at once, a method is asked a few questions beyond the settled ones before its drop is decided.
+    # Before its drop is decided, a method is asked some questions beyond the settled ones: with 4 questions at once,
+    # fewer than 3 * 4 (see AHEAD_FACTOR in race.py).
     assert concat_asked_count <= asked_counts["concat"] <= concat_asked_count + 3 * 4
     assert decision.scores.summary["concat"]["n"] == concat_asked_count
     assert decision.recommendation.best == "concat[k=3]"
@@ -128,7 +129,8 @@ async def test_an_interrupted_race_ends_like_an_uninterrupted_one(data: Path, op
         shutil.copytree(full_folder, folder)
         (folder / "results.jsonl").write_bytes(results[:byte_count])
         continued_run = await run_race(data, folder.name, concurrency=3)
-        # Without the last byte, only the last answer is lost; if its method was dropped, it is not asked again.
+        # Without the last byte, only the last answer is lost. If a dropped method gave it, there is no new answer,
+        # because this method is not asked again.
         assert continued_run.scores.new_answers > 0 or byte_count == len(results) - 1
         assert read_outcome(folder) == read_outcome(full_folder)
     request_count = len(openai_server.requests)

@@ -68,13 +68,13 @@ def test_the_sentence_names_the_cost_at_which_the_recommendation_changes() -> No
     )
     assert words is not None
     assert "bold at 0, cautious from 0.5 on" in words
-    one_always_better = {"good": make_scores(70, 30, 0), "poor": make_scores(10, 90, 0)}
+    one_always_better = {"concat": make_scores(70, 30, 0), "base": make_scores(10, 90, 0)}
     words = describe_choices(
         choose_at_wrong_costs(
-            one_always_better, "em", method_costs={"good": 1, "poor": 1}, shared_ids=one_always_better["good"].ids
+            one_always_better, "em", method_costs={"concat": 1, "base": 1}, shared_ids=one_always_better["concat"].ids
         )
     )
-    assert words == "The recommendation stays good even if a wrong answer costs as much as 10 right ones."
+    assert words == "The recommendation stays concat even if a wrong answer costs as much as 10 right ones."
     assert describe_choices([]) is None
 
 

@@ -29,7 +29,7 @@ CONTEXT = {"model": "openai:test", "k": 2, "journal": "off"}
 
 @pytest.fixture
 def results(tmp_path: Path, openai_server: OpenAIServer) -> Path:
-    """A folder of results: 240 questions, three methods, and each method's share of right answers."""
+    """A folder with three methods' answers to 240 questions. The numbers are each method's share of right answers."""
     return write_results(tmp_path / "out", {"concat": 0.5, "post_fusion": 0.6, "sure": 0.6})
 
 
@@ -91,14 +91,14 @@ def test_impossible_promises_are_refused_in_one_sentence(
 
 
 def test_a_method_that_is_too_often_wrong_promises_nothing(quorum: Quorum, tmp_path: Path) -> None:
-    folder = write_results(tmp_path / "bad", {"sure": 0.05}, unknown_share_of_not_right=0.0)
+    folder = write_results(tmp_path / "bad", {"sure": 0.05}, unknown_probability_if_not_right=0.0)
     run = quorum("calibrate", str(folder), "--wrong-at-most", "2%", "--confidence", "0.9")
     assert run.code == 2
     assert "sure cannot promise 2% wrong at most" in run.err
 
 
 def test_a_method_with_only_unknown_answers_promises_nothing(quorum: Quorum, tmp_path: Path) -> None:
-    folder = write_results(tmp_path / "unknown", {"concat": 0.0}, unknown_share_of_not_right=1.0)
+    folder = write_results(tmp_path / "unknown", {"concat": 0.0}, unknown_probability_if_not_right=1.0)
     file = folder / "results.jsonl"
     rows = [json.loads(line) | {"confidence": 1.0} for line in file.read_text().splitlines()]  # all samples agree
     file.write_text("".join(json.dumps(row) + "\n" for row in rows))

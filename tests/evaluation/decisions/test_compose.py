@@ -21,7 +21,11 @@ SHARE_RIGHT = {"concat": 0.5, "concat_pf": 0.55, "sure": 0.62}
 @pytest.fixture
 def results(tmp_path: Path) -> Path:
     return write_results(
-        tmp_path / "out", SHARE_RIGHT, questions=400, unknown_share_of_not_right=0.9, shared_difficulty_probability=0.97
+        tmp_path / "out",
+        SHARE_RIGHT,
+        questions=400,
+        unknown_probability_if_not_right=0.9,
+        shared_difficulty_probability=0.97,
     )
 
 
@@ -68,7 +72,7 @@ def test_without_a_certificate_the_best_single_method_is_used(quorum: Quorum, tm
         tmp_path / "out",
         {"concat": 0.6, "sure": 0.65},
         questions=150,
-        unknown_share_of_not_right=0.0,
+        unknown_probability_if_not_right=0.0,
         shared_difficulty_probability=0.8,
     )
     run = quorum("compose", str(folder))
@@ -81,7 +85,7 @@ def test_without_a_certificate_the_best_single_method_is_used(quorum: Quorum, tm
 
 
 def test_a_group_of_questions_counts_as_one_question_when_the_needed_number_is_estimated(tmp_path: Path) -> None:
-    results = write_results(tmp_path / "out", SHARE_RIGHT, questions=100, unknown_share_of_not_right=0.9)
+    results = write_results(tmp_path / "out", SHARE_RIGHT, questions=100, unknown_probability_if_not_right=0.9)
     table = make_answer_table(read_results(results), "tokens")
     # Each question three times: the copies are in the same group, because np.repeat copies the group numbers, too.
     repeated_arrays = {name: np.repeat(getattr(table, name), 3, axis=-1) for name in vars(table) if name != "methods"}

@@ -60,7 +60,7 @@ def test_a_wrong_answer_may_cost_more_than_an_unknown_one(quorum: Quorum, baseli
         {"sure": 0.6},
         seed=1,
         questions=300,
-        unknown_share_of_not_right=0.0,
+        unknown_probability_if_not_right=0.0,
         shared_difficulty_probability=1.0,
     )
     assert quorum("gate", str(baseline), str(new), "--margin", "0.15").code == 0

@@ -165,9 +165,9 @@ def answer_or_rank(request: Request) -> str:
 async def test_the_top_passage_alone_is_read_after_reranking(data: Path, openai_server: OpenAIServer) -> None:
     openai_server.reply(answer_or_rank)
     experiment = find_experiment("rerank")
-    run_variants = tuple(variant for variant in experiment.variants if variant in ("", "reranker=listwise"))
+    tested_variants = tuple(variant for variant in experiment.variants if variant in ("", "reranker=listwise"))
     report, _ = await run_experiment_over(
-        replace(experiment, variants=run_variants),
+        replace(experiment, variants=tested_variants),
         data,
         CONTEXT,
         {},
@@ -302,11 +302,11 @@ def test_an_experiment_runs_and_continues_from_the_command_line(
         (("rerank", "missing.jsonl"), "missing.jsonl"),
         (  # --beside chooses which of the paper's numbers stand beside ours; NQ* is SuRe's sample of NQ
             ("rerank", "missing.jsonl", "--beside", "Latin"),
-            "has no numbers of the paper for --beside 'Latin'; choose words of: NQ*; WebQ*;",
+            "has no numbers of the paper for --beside 'Latin'; choose words from one of: NQ*; WebQ*;",
         ),
         (
             ("queries", "missing.jsonl", "--beside", "NQ"),
-            "has no numbers of the paper for --beside 'NQ'; choose words of: HotpotQA.",
+            "has no numbers of the paper for --beside 'NQ'; choose words from one of: HotpotQA.",
         ),
     ],
 )

@@ -30,13 +30,13 @@ def data(tmp_path: Path) -> Path:
     rank 1 and lists it under "gold"; q1 has g at rank 3 and lists nothing; q2 does not have g.
     """
     lines: list[dict[str, Any]] = []
-    for number, own_ids in enumerate((("g", "a", "b"), ("a", "b", "g"), ("a", "b", "c"))):
+    for number, passage_ids in enumerate((("g", "a", "b"), ("a", "b", "g"), ("a", "b", "c"))):
         gold = ["g"] if number == 0 else []
         lines.append(
             {
                 "question": f"Which town is {number}?",
                 "answers": ["Basel"],
-                "passages": make_passages_with_answer_in_g(*own_ids),
+                "passages": make_passages_with_answer_in_g(*passage_ids),
             }
         )
         lines[-1] |= {"id": f"q{number}", "gold": gold}

@@ -225,7 +225,7 @@ async def test_a_comparison_with_a_judge_reports_its_verdicts_and_spending(
     repeated_decision = await compare(await plan_comparison(options))
     assert repeated_decision.spent["judge"] == decision.spent["judge"]
     without_judge = await compare(await plan_comparison(make_options(data, methods="concat,concat_pf", prices=prices)))
-    assert without_judge.spent["judge"] == decision.spent["judge"]
+    assert without_judge.spent["judge"] == decision.spent["judge"]  # what the judge spent in earlier runs stays
     assert "judged" not in without_judge.scores.measures
 
 
@@ -266,7 +266,7 @@ async def test_the_judge_ignores_the_methods_own_settings(
 
 @pytest.fixture
 def quorum(capsys: pytest.CaptureFixture[str]) -> Callable[..., tuple[int, str, str]]:
-    """Runs the command `quorum` with these arguments; returns its exit code, stdout and stderr."""
+    """Runs the command `quorum` with the arguments that it gets; returns its exit code, stdout and stderr."""
 
     def command(*args: str) -> tuple[int, str, str]:
         try:

@@ -23,7 +23,8 @@ def run_questions(quorum: Quorum, *args: str) -> CommandOutcome:
 def test_the_command_writes_questions_that_an_evaluation_reads(
     corpus: str, openai_server: OpenAIServer, quorum: Quorum, caplog: pytest.LogCaptureFixture
 ) -> None:
-    # The model knows the answers about even towers and lamps without a passage, so these questions are rejected.
+    # Without a passage, the model knows the answers about towers and lamps with an even number, so the questions about
+    # them are rejected.
     openai_server.reply(make_question_writer(reply_to_even_numbers("answer_base_closed", "Orm{n} Ida{n}")))
     # --all also writes the questions that were rejected
     run = run_questions(

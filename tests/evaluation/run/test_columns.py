@@ -28,7 +28,7 @@ def test_columns_of_one_method_need_different_settings() -> None:
         parse_columns("concat[k=3],concat[k=3]", Context())
 
 
-def test_settings_after_all_apply_to_every_method() -> None:
+def test_settings_of_the_word_all_apply_to_every_method() -> None:
     columns = parse_columns("all[k=3;vote=staged],concat", Context())
     assert columns[0].name == "concat[k=3;vote=staged]"
     assert columns[-1] == Column("concat", "concat", {}, Context())
@@ -70,7 +70,9 @@ def test_a_retrained_filter_is_another_configuration(data_file: Path, tmp_path: 
 
 
 def test_the_configuration_names_the_filter(data_file: Path) -> None:
-    """By its model. If the setting names no model, or an unknown filter, config.json holds the setting itself."""
+    """config.json names the filter by its model. If the setting names no model, or an unknown filter, config.json holds
+    the setting itself.
+    """
     assert describe_filter(data_file, "llm:openai:ft:own")["model"] == "ft:own"
     for context_filter in (None, "llm", "odd"):
         assert describe_filter(data_file, context_filter) == context_filter

@@ -67,7 +67,7 @@ def test_seconds_leave_out_answers_with_a_stored_or_shared_call(tmp_path: Path) 
     assert (summary["concat_pf"]["seconds_p50"], summary["concat_pf"]["answers_not_timed"]) == (None, 1)
 
 
-def test_questions_without_a_vote_count_as_not_outvoted(tmp_path: Path) -> None:
+def test_a_question_without_a_vote_counts_as_not_outvoted(tmp_path: Path) -> None:
     with Results(tmp_path / "results.jsonl", ["concat_pf"]) as results:
         results.append(make_row("1", "concat_pf", right_answer_outvoted=True, right_answer_among_votes=True))
         results.append(make_row("2", "concat_pf", right_answer_outvoted=None, right_answer_among_votes=None))
@@ -88,7 +88,7 @@ def test_a_method_that_answered_nothing_has_no_means(tmp_path: Path) -> None:
     }
 
 
-def test_a_line_that_a_kill_cut_is_dropped(tmp_path: Path) -> None:
+def test_an_incomplete_line_that_a_killed_run_left_is_dropped(tmp_path: Path) -> None:
     path = tmp_path / "results.jsonl"
     complete_line = json.dumps(make_row("1", em=1.0)) + "\n"
     path.write_text(complete_line + '{"id": "2", "method": "conc', encoding="utf-8")

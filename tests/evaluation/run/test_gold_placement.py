@@ -66,12 +66,14 @@ def test_gold_passages_are_put_at_the_chosen_rank(
 ) -> None:
     """A gold passage that was not retrieved replaces the passage at rank k."""
     context = Context(k=3)
-    late, early = make_passages_with_answer_in_g("a", "b", "c", "g"), make_passages_with_answer_in_g("a", "g", "b", "c")
+    gold_at_4 = make_passages_with_answer_in_g("a", "b", "c", "g")
+    gold_at_2 = make_passages_with_answer_in_g("a", "g", "b", "c")
     assert (
-        list_ids(place_gold(late[:3], make_record(late, ("g",)), "short", context, placement)) == ids_if_gold_was_fourth
+        list_ids(place_gold(gold_at_4[:3], make_record(gold_at_4, ("g",)), "short", context, placement))
+        == ids_if_gold_was_fourth
     )
     assert (
-        list_ids(place_gold(early[:3], make_record(early, ("g",)), "short", context, placement))
+        list_ids(place_gold(gold_at_2[:3], make_record(gold_at_2, ("g",)), "short", context, placement))
         == ids_if_gold_was_second
     )
 

@@ -53,10 +53,12 @@ async def test_other_claims_are_offered_three_labels_and_a_users_prompt_is_not_c
     claim = {"id": 1, "claim": "Vell has no tower.", "label": "NOT ENOUGH INFO", "evidence": []}
     await evaluate_line(tmp_path, "fever.jsonl", claim)
     assert "NOT ENOUGH INFO" in openai_server.chats()[-1].text
-    own_prompt = Context(model="openai:test", attempts=1, prompts={"answer_label": "$passages $question mine"})
+    context_with_own_prompt = Context(
+        model="openai:test", attempts=1, prompts={"answer_label": "$passages $question mine"}
+    )
     (tmp_path / "own").mkdir()
-    claim_without_evidence = {"id": "f", "input": "Vell has no tower.", "output": [{"answer": "REFUTES"}]}
-    await evaluate_line(tmp_path / "own", "fever.jsonl", claim_without_evidence, own_prompt)
+    kilt_claim = {"id": "f", "input": "Vell has no tower.", "output": [{"answer": "REFUTES"}]}
+    await evaluate_line(tmp_path / "own", "fever.jsonl", kilt_claim, context_with_own_prompt)
     assert openai_server.chats()[-1].text.endswith("mine")
 
 

@@ -1,7 +1,7 @@
 """Reading a results.jsonl or details.jsonl that perhaps no evaluation wrote.
 
 A bad line is refused by an error of one sentence. The error names the line's number in results.jsonl, or the method and
-the question of a line of details.jsonl. A line of details.jsonl that cannot be parsed is skipped.
+the question of a line of details.jsonl. A line of details.jsonl from which no method and id can be read is skipped.
 """
 
 import json
@@ -83,7 +83,7 @@ def test_details_with_calls_of_another_form_are_refused_in_one_sentence(fields: 
         read_calls_and_certificates(read_results(folder), ["concat"])
 
 
-def test_details_that_cannot_be_parsed_are_skipped(tmp_path: Path) -> None:
+def test_lines_of_details_without_a_readable_method_and_id_are_skipped(tmp_path: Path) -> None:
     deeply_nested_line = b'{"method": "concat", "id": "1", "calls": ' + b"[" * 100_000
     line_with_wrong_types = b'{"method": {}, "id": 1}'
     (tmp_path / "details.jsonl").write_bytes(

@@ -38,7 +38,8 @@ def read(question: str, *passages: Passage) -> JobResult:
     return read_jobs([Job(question, passages)])[0]
 
 
-# Each passage is made from (words of the title, number of words in the text, random seed that chooses these words).
+# Each passage is made from three drawn values: the words of its title, the number of words of its text, and the random
+# seed that chooses the words of its text.
 PASSAGES = st.lists(
     st.tuples(st.lists(st.sampled_from(WORDS), max_size=3), st.integers(0, 160), st.integers(0, 9)).map(
         lambda draw: make_passage(" ".join(random.Random(draw[2]).choices(WORDS, k=draw[1])), " ".join(draw[0]))
@@ -75,7 +76,7 @@ def test_windows_hold_all_tokens_in_order(
     if not all(passage["text"] for passage in passages):
         return  # below, a window's passages are read off its text tokens: a passage without text has none
     passage_sizes = [len(encode_passage(get_encoder(), number, passage)[0]) for number, passage in enumerate(passages)]
-    room = size - windows[0].first - 1 if windows else 0  # tokens of passages that fit into a window
+    room = size - windows[0].first - 1 if windows else 0  # how many tokens of passages fit into a window
     numbers_of_windows = [{token.passage for token in window.tokens if token} for window in windows]
     for numbers, next_numbers in pairwise(numbers_of_windows):
         added_numbers = next_numbers - numbers

@@ -61,8 +61,8 @@ ODD_TEXTS = st.lists(st.sampled_from(PIECES), max_size=30).map("".join)
 @settings(max_examples=25, deadline=None)
 def test_replies_to_odd_passages_keep_their_contract(text: str, title: str, prompt: str, temperature: float) -> None:
     passages = [Passage(id="o", title=title, text=text), PASSAGES[2]]
-    sent = make_message(prompt, "Where is a?", passages)
-    received_reply = EmbeddedReader().invoke([sent], temperature=temperature, seed=3).text
+    message = make_message(prompt, "Where is a?", passages)
+    received_reply = EmbeddedReader().invoke([message], temperature=temperature, seed=3).text
     assert not parse_reply(prompt, received_reply)[1], received_reply
 
 

@@ -28,7 +28,7 @@ async def reply(prompt: str, sampler: Sampler | None = None, **inputs: Any) -> s
 
 
 async def propose_candidates(count: int, sampler: Sampler | None = None) -> list[str]:
-    parsed_reply = parse_candidates(await reply("candidates", sampler, count=str(count)), 26)
+    parsed_reply = parse_candidates(await reply("candidates", sampler, count=str(count)), limit=26)
     assert not parsed_reply.malformed
     return parsed_reply.value
 

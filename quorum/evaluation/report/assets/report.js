@@ -1,6 +1,6 @@
 "use strict";
 // The table of questions. The page holds an index of all questions; their details are compressed
-// (gzip, then base64), 25 questions at a time.
+// (gzip, then base64) in chunks of `questions_per_chunk` questions.
 // Everything that comes from questions, passages and models is set as text, never as markup.
 (() => {
   const data = JSON.parse(document.getElementById("index").textContent);
@@ -11,11 +11,11 @@
   const MARK_SIGNS = { r: "✓", w: "✗", u: "?", e: "!", "": "–" };
   const MEASURE_NAMES = { em: "EM", f1: "F1", rouge_l: "ROUGE-L", str_em: "STR-EM" };
   const MARK_NAMES = { r: "right", w: "wrong", p: "partly right", u: "unknown", e: "failed", "": "not asked" };
-  // kind: a key of ROW_TESTS, or "" for every question; method: the index of the method chosen beside it, -1 for any;
+  // kind: a key of ROW_TESTS, or "" for every question; method: the index of the method chosen in the other menu, -1 for any;
   // sort: what the rows are sorted by: -1 their order in the data, 0 the question, 1 the first method, ...;
   // open: the numbers of the rows whose details are shown.
   const state = { text: "", kind: "", method: -1, sort: -1, descending: false, page: 0, open: new Set() };
-  const unpacked = new Map(); // number of a chunk -> promise of the details of its questions
+  const detailsOfChunks = new Map(); // number of a chunk -> promise of the details of its questions
 
   const makeElement = (name, className, text) => {
     const node = document.createElement(name);
@@ -27,12 +27,12 @@
   const byId = (id) => document.getElementById(id);
 
   async function unpack(number) {
-    if (!unpacked.has(number)) {
+    if (!detailsOfChunks.has(number)) {
       const packed = Uint8Array.from(atob(byId("c" + number).textContent), (character) => character.charCodeAt(0));
       const stream = new Blob([packed]).stream().pipeThrough(new DecompressionStream("gzip"));
-      unpacked.set(number, new Response(stream).json());
+      detailsOfChunks.set(number, new Response(stream).json());
     }
-    return unpacked.get(number);
+    return detailsOfChunks.get(number);
   }
 
   const getCells = (row) => row.slice(FIRST_CELL);
@@ -193,12 +193,12 @@
 
   function makeVoteTable(answer) {
     if (!answer.votes || !answer.votes.length) return null;
-    const counted = new Map();
+    const votesOfAnswers = new Map(); // answer -> [number of votes, ranks of the passages that voted for it, from 1]
     for (const vote of answer.votes) {
-      const name = vote.unknown ? "unknown" : vote.answer, [count, ranks] = counted.get(name) || [0, []];
-      counted.set(name, [count + 1, [...ranks, vote.rank + 1]]);
+      const name = vote.unknown ? "unknown" : vote.answer, [count, ranks] = votesOfAnswers.get(name) || [0, []];
+      votesOfAnswers.set(name, [count + 1, [...ranks, vote.rank + 1]]);
     }
-    const lines = [...counted].sort((first, second) => second[1][0] - first[1][0]).map(([name, [count, ranks]]) => [name, count, [...new Set(ranks)].join(", ")]);
+    const lines = [...votesOfAnswers].sort((first, second) => second[1][0] - first[1][0]).map(([name, [count, ranks]]) => [name, count, [...new Set(ranks)].join(", ")]);
     return makeTable(["voted", "votes", "by passage"], lines);
   }
 
