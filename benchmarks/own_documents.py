@@ -24,7 +24,7 @@ from quorum.algorithms.binomial import clopper_pearson_upper
 from quorum.api.documents import index
 from quorum.core.context import Context
 from quorum.core.text import normalize
-from quorum.evaluation.support import ShownResult, add_support_and_note
+from quorum.evaluation.support import ShownResult, add_support_and_language_note
 from quorum.graphs import DEFAULT_METHOD, answer
 
 FOLDER = Path(__file__).parent.parent / "data" / "own_documents"
@@ -59,7 +59,9 @@ async def ask_all(method: str, context: Context) -> list[Outcome]:
     outcomes = []
     for question in read_questions():
         result = await answer(question["question"], method, context)
-        outcomes.append(judge_answer(question, await add_support_and_note(question["question"], result, context)))
+        outcomes.append(
+            judge_answer(question, await add_support_and_language_note(question["question"], result, context))
+        )
     return outcomes
 
 

@@ -6,7 +6,7 @@ lazy ranking           the method sure
 staged votes           post_fusion, with one sample and with several
 staged fallback        concat_pf, with one sample and with several
 both rounds at once    concat_pf; saves rounds, not calls
-equal passages         a prompt for a passage that a question repeats is sent once
+equal passages         if a question has the same passage several times, its prompt is sent once
 equal calls            a prompt that several methods share is sent once
 
 For the first four savings, both runs use one journal, so that a prompt that both send gets the same reply, and the

@@ -1,6 +1,7 @@
 """Post-fusion (Liu et al. 2024, section 3.2.1, equation 2, figure 1b): every passage answers alone, the majority wins.
 
-retrieve -> passage_answer x k -> vote (vote=staged: passage_answer for a few passages at a time, until the vote is decided)
+retrieve -> passage_answer x k -> vote
+(vote=staged: passage_answer for a few passages at a time, until the vote is decided)
 """
 
 from quorum.core.context import Context

@@ -9,7 +9,7 @@ from quorum.datasets.examples import read_examples
 
 
 async def format_example_pairs(runtime: Runtime[Context]) -> str:
-    """The examples without their reasoning (Kim et al. 2024, figures 13 and 14), a blank line after each.
+    """The examples without their reasoning (Kim et al. 2024, listings 13 and 14), a blank line after each.
 
     The text is empty if the setting `examples` is not set.
     """

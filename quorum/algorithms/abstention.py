@@ -108,6 +108,7 @@ def explain_no_threshold(
                 best = (questions_needed, answer_count, mistakes)
     if best is None:
         return NoThreshold(len(confidences), int(is_wrong.sum()), None)
+    # The recorded questions were not enough, so at least one more is needed.
     return NoThreshold(best[1], best[2], int(max(best[0], questions + 1)))
 
 

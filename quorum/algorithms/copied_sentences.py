@@ -131,7 +131,7 @@ def match_part(part: str, normalized_pieces: Sequence[tuple[str, Piece]]) -> lis
     A text that is only contained in the other must have at least four words.
     """
     match = next((piece for text, piece in normalized_pieces if text == part), None)
-    if match is None and part.count(" ") > SHORTEST_COPY:
+    if match is None and part.count(" ") > SHORTEST_COPY:  # a normalized text of n words has n + 1 spaces
         match = next((piece for text, piece in normalized_pieces if part in text), None)
     if match is not None:
         return [match]

@@ -29,8 +29,9 @@ def index(
     files; a file of JSON lines counts as many times as it has lines.
 
     Returns an IndexReport: the numbers of files `added`, `unchanged`, `replaced` and `removed`, the files `skipped`
-    (path and reason), and `passages`, the number of passages in the collection. Raises SetupError for a path that does
-    not exist, a bad or reserved collection name, and a collection that was made with other embeddings.
+    (path and reason), and `passages`, the number of passages in the collection. The docstring of `IndexReport` explains
+    the other fields. Raises SetupError for a path that does not exist, a bad or reserved collection name, and a
+    collection that was made with other embeddings.
 
     >>> import pathlib, quorum
     >>> _ = pathlib.Path("travel.md").write_text("Train tickets are booked by Mira Oduya.")

@@ -44,6 +44,7 @@ async def find_passages(method: str, question: str, context: Context) -> list[Pa
     context = replace(context, calibration=None)
     if method in REPEATED_SEARCH_METHODS or "retrieve" not in find_method(method).graph.nodes:
         return list((await answer(question, method, context)).get("passages") or [])
-    settings = replace(context, context_filter=get_filter_spec(context)) if method == "filco" else context
-    result: Any = await passages_to_read.ainvoke({"question": question}, context=settings)
+    if method == "filco":  # it filters even if the setting context_filter is not set
+        context = replace(context, context_filter=get_filter_spec(context))
+    result: Any = await passages_to_read.ainvoke({"question": question}, context=context)
     return list(result["passages"])

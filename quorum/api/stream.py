@@ -109,7 +109,11 @@ class AnswerReader:
         self.is_withdrawn, self.shown_answer = self.is_withdrawn or bool(self.shown_answer), ""
 
     def finish(self, answer: str) -> AnswerText:
-        """The last piece of `answer`, the whole answer; it replaces earlier pieces that do not begin the answer."""
+        """The last piece of an answer.
+
+        answer: the whole answer; if it does not begin with the shown text, the piece is all of it, and replaces that
+        text.
+        """
         if answer.startswith(self.shown_answer):
             return self.show(answer) or AnswerText("", replaces=self.is_withdrawn)
         return AnswerText(answer, replaces=True)

@@ -37,8 +37,8 @@ def is_unknown(answer: str) -> bool:
     >>> quorum.is_unknown("I cannot tell from the passages."), quorum.is_unknown("Unknown Pleasures")
     (True, False)
     """
-    # The text is cut twice. The first cut only bounds the work: it leaves nine times the length that is compared,
-    # because the tokens and marks before the answer are removed after it.
+    # The text is cut twice. The first cut only limits the work. It leaves nine times the length that is compared,
+    # because the tokens that begin the model's turn, and marks before the answer, are removed only afterwards.
     answer_text = extract_first_turn(answer[: 9 * LONGEST_READ_ANSWER]).lstrip(WRAPPING_MARKS + PUNCTUATION_MARKS)[
         :LONGEST_READ_ANSWER
     ]

@@ -74,8 +74,9 @@ def decode_strictly(data: bytes, encoding: str) -> str:
     try:
         return data.decode(encoding)
     except UnicodeDecodeError as error:
+        shown_name = encoding.upper()
         raise Unreadable(
-            f"its byte order mark says {encoding.upper()}, but the bytes from {error.start} on are not {encoding.upper()}"
+            f"its byte order mark says {shown_name}, but the bytes from {error.start} on are not {shown_name}"
         ) from None
 
 

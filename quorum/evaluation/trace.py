@@ -181,6 +181,7 @@ def describe_changes(node: str, update: dict[str, Any]) -> list[str]:
         for key, format_value in VALUE_FORMATS.items()
         if (value := changed_values.get(key)) not in (None, [], 0, "") or (key == "confidence" and value == 0)
     ]
+    # The key "answer" makes a short line count as an answer, which is shown even if passages must be hidden.
     return [str(copy_without_secrets({"answer": line}, hides_passages())["answer"]) for line in lines]
 
 

@@ -47,8 +47,8 @@ class System(Protocol):
 
     @property
     def pricing_model(self) -> str:
-        """The name of the system's line in `--prices`: openai:MODEL for a chat server, else openai: and the system's
-        own name.
+        """The name under which the file of `--prices` gives the system's price: openai:MODEL for a chat server,
+        openai:NAME for any other system.
         """
         ...
 
@@ -254,10 +254,12 @@ def read_content(message: Any) -> Any:
 def read_passage(value: Any, rank: int) -> Passage:
     """A passage that a system reports.
 
-    value: a text, or a dictionary with id, title and text. rank: the id of a passage without an id.
+    value: a text, or a dictionary with id, title and text; None counts as missing. rank: the id of a passage without an
+    id.
     """
     fields = value if isinstance(value, Mapping) else {"text": str(value)}
-    return Passage(id=str(fields.get("id", rank)), title=str(fields.get("title", "")), text=str(fields.get("text", "")))
+    present = {name: str(fields[name]) for name in ("id", "title", "text") if fields.get(name) is not None}
+    return Passage(id=present.get("id", str(rank)), title=present.get("title", ""), text=present.get("text", ""))
 
 
 def read_usage(value: Any) -> Usage:

@@ -17,8 +17,8 @@ ENCODER_TENSOR = re.compile(
 def replace_encoder(model: onnx.ModelProto, source: onnx.ModelProto) -> None:
     """Replace the tensors of the sentence encoder in `model` by those of `source`.
 
-    The weights of the layers must be equal already. Other tensors may differ, such as the activation scales, which every
-    export measures anew.
+    The weights of the layers must be equal already. Other tensors may differ, such as the scales of the activations,
+    which every export measures anew.
 
     Raises ValueError if the two encoders have tensors of different names or shapes, or if the weights of their layers
     differ.

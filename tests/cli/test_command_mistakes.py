@@ -1,5 +1,6 @@
 """Mistakes on the command line: one sentence and exit code 2 for each."""
 
+import json
 from pathlib import Path
 
 import pytest
@@ -66,6 +67,7 @@ COMMANDS_WITH_MISTAKES: list[tuple[tuple[str, ...], str]] = [
     ((*EVAL_COMMAND, "concat", "--corpus", "pool"), "no passages to pool"),
     ((*EVAL_COMMAND, "concat", "--corpus", "missing.jsonl"), "missing.jsonl"),
     ((*EVAL_COMMAND, "concat", "--corpus", "passages.jsonl", "--collection", "sample"), "give one of them"),
+    (("eval", "given.jsonl", "--methods", "concat", "--corpus", "given", "--collection", "sample"), "give one of them"),
     ((*EVAL_COMMAND, "concat", "--collection", "sample", "--out", "passages.jsonl"), "passages.jsonl"),
     ((*EVAL_COMMAND, "concat", "--collection", "sample", "--model", "openai:x"), "OPENAI_API_KEY"),
 ]
@@ -84,6 +86,9 @@ def files(tmp_path: Path, passages_file: str) -> None:
     (tmp_path / "empty.jsonl").write_text("", encoding="utf-8")
     (tmp_path / "broken.jsonl").write_text("{\n", encoding="utf-8")
     (tmp_path / "folder").mkdir()
+    passage = {"id": "1", "title": "", "text": "It is me."}
+    question = {"id": "1", "question": "Who?", "answers": ["me"], "passages": [passage]}
+    (tmp_path / "given.jsonl").write_text(json.dumps(question), encoding="utf-8")
     (tmp_path / "questions.jsonl").write_text('{"id": "1", "question": "Who?", "answers": ["me"]}\n', encoding="utf-8")
 
 

@@ -20,7 +20,9 @@ KNOWN_ANSWER = {"answer": "1931", "unknown": False, "confidence": None, "evidenc
 
 
 def make_evidence_keys(evidence: str, voter_without_evidence: str) -> dict[str, list[str]]:
-    """The part of a vote's update that names its evidence, and the passage that voted for the answer but lacks it."""
+    """The keys of the update of the node `vote` that name the evidence, and the passage that voted for the answer but
+    does not contain it.
+    """
     return {"evidence": [evidence], "voters_without_evidence": [voter_without_evidence]}
 
 

@@ -98,6 +98,8 @@ def test_passages_and_tokens_are_read_if_a_system_returns_them() -> None:
     usage = {"answer": {"calls": 2, "input_tokens": 5, "output_tokens": 1}, "vote": {"calls": 1, "input_tokens": 3}}
     result = read_system_reply("mine", {"answer": "a", "passages": ["text", dict(PASSAGE)], "usage": usage})
     assert [passage["text"] for passage in result.passages] == ["text", "Ada Korn built it."]
+    untitled = read_system_reply("mine", {"answer": "a", "passages": [{"id": None, "title": None, "text": "t"}] * 2})
+    assert [(passage["id"], passage["title"]) for passage in untitled.passages] == [("1", ""), ("2", "")]
     assert (result.usage["calls"], result.usage["input_tokens"], result.usage["output_tokens"]) == (3, 8, 1)
 
 

@@ -28,5 +28,5 @@ def describe_exact_match_gap(summary: Mapping[str, Mapping[str, Any]]) -> str | 
         return None
     return (
         f"{'; '.join(gaps)}. The model answers in sentences, which exact match counts as wrong: "
-        "cut its answers with --set shorten=auto, or let a model judge them with --judge MODEL."
+        "let a model judge them with --judge MODEL, or, if the run had shorten=off, run it with --set shorten=auto."
     )

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from quorum.evaluation.compare.decide import Decision
 
 QUESTIONS_PER_PAGE = 50  # report.html shows so many rows of its table of questions at once
+PLACE_OF_QUESTIONS = "<!--write.py inserts the packed questions here-->"  # a line of report.html
 
 
 def write_report(decision: "Decision", progress: ProgressCallback = ignore_progress) -> Path:
@@ -53,7 +54,7 @@ def write_report(decision: "Decision", progress: ProgressCallback = ignore_progr
             "questions_per_page": QUESTIONS_PER_PAGE,
             "rows": rows,
         }
-        page_start, page_end = make_page(decision, escape_script_json(index)).split("<!--packed questions-->\n")
+        page_start, page_end = make_page(decision, escape_script_json(index)).split(f"{PLACE_OF_QUESTIONS}\n")
         draft = folder / "report.html.tmp"
         with explain_write_errors(draft), open_private_text(draft) as file:
             file.write(page_start)
@@ -72,7 +73,7 @@ def write_report(decision: "Decision", progress: ProgressCallback = ignore_progr
 
 
 def make_page(decision: "Decision", index: str) -> str:
-    """The text of report.html, with the line <!--packed questions--> where `write_report` inserts the packed questions.
+    """The text of report.html, with the line PLACE_OF_QUESTIONS, where `write_report` inserts the packed questions.
 
     index: the index of the questions, as JSON.
     """

@@ -11,8 +11,9 @@ from quorum.algorithms.race import RaceMode
 
 SEED = 0  # of the random order of the questions
 Units = tuple[tuple[str, ...], ...]
-"""The ids of all questions, in units; a unit is one step of the race. In the mode "future" (see `Race`), the
-questions of one document or conversation are one unit. Any other question is a unit by itself."""
+"""The ids of all questions, in units; a unit is one step of the race. In the mode "future" (see
+`quorum.algorithms.race.Race`), the questions of one document or conversation are one unit. Any other question is a unit
+by itself."""
 
 
 @dataclass(frozen=True)

@@ -26,7 +26,7 @@ def make_answered_row(
 
     all_votes_known: whether the result holds every vote, so that measures of the vote can be computed. reused_calls:
     how many calls needed no request, because the journal or another method's equal call already had the reply.
-    extra_keys: keys of the result to add to the line.
+    extra_keys: keys of the result to add to the line; keys that `Row` does not have are left out.
     """
     reference = Reference(answers=record["answers"], gold=record["gold"], groups=read_answer_groups(record), task=task)
     if articles := list_articles(record):

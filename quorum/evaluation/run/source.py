@@ -75,9 +75,10 @@ def find_passage_source(dataset: DataSet, options: Options) -> Source:
     corpus, collection = options.corpus, options.collection
     if corpus == GIVEN_SOURCE:
         check_given_passages(dataset, options)
-        corpus = None
     if corpus is not None and collection is not None:
         raise SetupError(f"Both a corpus ({corpus}) and a collection ({collection}) are named; give one of them.")
+    if corpus == GIVEN_SOURCE:
+        corpus = None
     if corpus is None and collection is None and dataset.count_with_passages < dataset.count:
         raise SetupError(
             f"{dataset.count - dataset.count_with_passages} of {dataset.count} questions in {dataset.path} have no "

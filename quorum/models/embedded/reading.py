@@ -156,7 +156,10 @@ def cut_passages(encoder: Encoder, passages: Sequence[Passage], room: int) -> li
 
 
 def group_pieces(pieces: Sequence[Piece], room: int, packed: bool) -> Iterator[Sequence[Piece]]:
-    """Yield the pieces of each window: one piece or, if `packed`, as `make_windows` says. room: how many tokens a window has for its pieces."""
+    """Yield the pieces of each window: one piece or, if `packed`, as `make_windows` says.
+
+    room: how many tokens a window has for its pieces.
+    """
     begin = 0
     while begin < len(pieces):
         end, used = begin + 1, len(pieces[begin][0])
