@@ -16,7 +16,7 @@ from quorum.algorithms.cross_fit import compute_cross_fitted_score
 from quorum.algorithms.paired import compute_margin_p_value, compute_paired_interval, compute_superiority_p_value
 from quorum.evaluation.metrics.statistics import compute_bootstrap_interval
 
-GATE_MARGIN = 0.03  # the loss that a change which passes must stay below
+GATE_MARGIN = 0.03  # a gate passes a change only if its loss is significantly below this
 ERROR = 0.05  # the probability that a gate or a calibration may be wrong
 ROUNDING_SLACK = 1e-9
 

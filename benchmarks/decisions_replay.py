@@ -68,7 +68,7 @@ def find_best(means: Floats) -> NDArray[np.int64]:
 
 
 def compute_error_share_allowed_by_chance(claim: float, repetitions: int) -> float:
-    """The largest share of errors that chance allows if `claim` is the error rate: `claim` and two standard errors."""
+    """The largest share of errors that chance allows if `claim` is the error rate: `claim` plus two standard errors."""
     return claim + 2 * float(np.sqrt(claim * (1 - claim) / repetitions))
 
 

@@ -1,4 +1,7 @@
-"""Fills the disk under a running command and checks the data that it has written; a part of `benchmarks.crashes`."""
+"""Fills the disk under a running command and checks the data that the command has written.
+
+A part of `benchmarks.crashes`.
+"""
 
 import json
 import subprocess
@@ -63,7 +66,8 @@ def start_on_disk(part: str, data: Path, out: Path, disk: Path, folder: Path, fo
     """Start a command that writes to the folder `disk`.
 
     part: what it writes there. "index": the store that `quorum index` fills; "results" or "journal": the results or the
-    journal of an evaluation of `data`. out: the folder of the evaluation's results.
+    journal of an evaluation of `data`. out: the folder of the evaluation's results. folder: the command's working
+    directory, on an ordinary disk; it holds the evaluation's journal if `disk` does not.
     """
     if part == "index":
         arguments = ["index", str(SAMPLE / "corpus"), "--collection", "full", "--store", str(disk)]

@@ -1,7 +1,8 @@
 """The replies of `benchmarks.server`.
 
-The server recognises each prompt by its fixed text and replies in the form that the prompt asks for. A reply depends
-only on the message and on `draw`, a number that the server computes from the message, so that runs are reproducible.
+The server recognises each prompt by its fixed text and replies in the form that the prompt asks for. So that runs are
+reproducible, a reply depends only on the message, on the shares of "Unknown" (see `write_reply`), and on `draw`, a
+number that the server computes from the message and the seeds.
 """
 
 import re
@@ -53,9 +54,10 @@ TEMPLATES = sorted(  # the templates with the most fixed text, which are the mos
 
 
 def recognise_prompt(text: str) -> tuple[str, dict[str, str]]:
-    """The name of the prompt that made a message, without its variant, and the values of the prompt's variables.
+    """The name of the prompt that made a message, and the values of the prompt's variables.
 
-    The key '' holds the fixed text at the head of the prompt. An unknown message gives ("", {}).
+    A variant of a prompt, such as candidates.paper, gives the name of the prompt, "candidates". The key '' holds
+    the fixed text at the head of the prompt. An unknown message gives ("", {}).
     """
     for template in TEMPLATES:
         may_match = text.startswith(template.head) and text.endswith(template.tail)  # quicker than the pattern

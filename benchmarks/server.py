@@ -40,7 +40,7 @@ class Behaviour:
     names in its Retry-After header; hang_seconds: how long `hang` keeps the client waiting; slow_seconds: how long
     `slow` takes to send the reply. key: the only accepted API key; if it is empty, every key is accepted.
     share_unknown_from_several_passages, share_unknown_from_one_passage: the share of "Unknown" among the answers from
-    several passages, and among those from one. prefix: simulate a prefix cache and report its cached_tokens.
+    several passages, and among those from one or none. prefix: simulate a prefix cache and report its cached_tokens.
     foreign: {words: name}; a prompt of another tool that contains the words gets the reply to Quorum's prompt of that
     name.
     """

@@ -172,7 +172,7 @@ def list_documented_names() -> list[str]:
 
 
 def split_docstring(text: str) -> tuple[str, str]:
-    """(the prose, the example that ends it, if there is one)."""
+    """(prose, example) of a docstring. The example begins at the first ">>> "; it is "" if there is none."""
     position = text.find(">>> ")
     return (text.strip(), "") if position < 0 else (text[:position].strip(), text[position:].strip())
 

@@ -37,9 +37,10 @@ async def answer(
     """Answer one question. method: the name of a method, or a compiled graph of your own.
 
     given: passages to answer from, best first; the store is then not searched. gold_answers: for filter_mode="silver"
-    only, never shown to a model. history: the earlier messages, {"role": "user" or "assistant", "content": text}.
-    config: a config of LangGraph, with callbacks, tags or a thread. With a history, one model call rewrites the
-    question so that it stands alone, and the result has one more key, `question`: the rewritten question.
+    only, never shown to the model that answers. history: the earlier messages, {"role": "user" or "assistant",
+    "content": text}. config: a config of LangGraph, with callbacks, tags or a thread.
+    With a history, one model call rewrites the question so that it stands alone, and the result has one more key,
+    `question`: the rewritten question.
     Raises SetupError for a mistake in input or configuration, CallError when a model call failed after its retries.
 
     >>> import asyncio, quorum

@@ -1,4 +1,4 @@
-"""The node that makes the next query from the answer of the last round (ITER-RETGEN, Shao et al. 2023, section 3)."""
+"""The node that makes the next query from the previous round's answer (ITER-RETGEN, Shao et al. 2023, section 3)."""
 
 from quorum.core.state import State, Step
 from quorum.core.text import is_unknown
@@ -7,8 +7,8 @@ from quorum.core.text import is_unknown
 async def next_query(state: State) -> State:
     """question, rationale, answer, query, passages, steps -> query, steps (with the round that has ended).
 
-    The new query is the reasoning, the answer and the question. It is None if there is no reasoning and the answer is
-    unknown; `retrieve` then searches for the question alone.
+    The new query is the reasoning, the answer (left out if it is unknown) and the question. It is None if there is no
+    reasoning and the answer is unknown; `retrieve` then searches for the question alone.
     """
     question, rationale, answer = state["question"], state.get("rationale"), state["answer"]
     parts = [part for part in (rationale, None if is_unknown(answer) else answer) if part]

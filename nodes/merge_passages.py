@@ -5,7 +5,7 @@ from quorum.nodes.filter_passages import get_retrieved_ids
 
 
 async def collect_passages(state: State) -> State:
-    """rank, passages, retrieved -> passages_by_query (one item: the passages of this query)."""
+    """rank (the query's number), passages, retrieved -> passages_by_query (one item: the passages of this query)."""
     return {
         "passages_by_query": [
             QueryPassages(rank=state["rank"], retrieved=get_retrieved_ids(state), passages=state["passages"])

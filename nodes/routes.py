@@ -334,8 +334,8 @@ def judge_in_one_or_two_turns(state: State, runtime: Runtime[Context]) -> Litera
 
 
 def filter_or_reason(state: State, runtime: Runtime[Context]) -> Literal["filter_union", "reason", "cot_answer"]:
-    """Filter the merged passages if the setting filter_union is on. If it is off, they were already filtered query by
-    query. Then, and without passages, go on as `reason_in_one_or_two_turns` says.
+    """Filter the merged passages if the setting filter_union is on and there are passages. Otherwise go on as
+    `reason_in_one_or_two_turns` says. With filter_union off, the passages were already filtered query by query.
 
     The node `filter_union` is BlendFilter's own filter, not the one that the setting context_filter names.
     """

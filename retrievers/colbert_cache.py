@@ -22,7 +22,7 @@ from quorum.retrievers.colbert import TokenIndex, Vectors
 from quorum.retrievers.passages import make_indexed_text
 from quorum.retrievers.store import Store
 
-FORMAT_VERSION = "1"  # increase it when the files change: indexes of another format are rebuilt
+FORMAT_VERSION = "1"  # increase it when the format of the files changes: indexes of another format are rebuilt
 INDEXES_IN_MEMORY = 4  # at most
 ENCODED_AT_ONCE = 256  # passages
 # (location of the store, collection, fingerprint of the encoder) -> (revision, index), in order of their last use

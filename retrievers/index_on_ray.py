@@ -1,4 +1,4 @@
-"""Indexes on Ray: workers read, split and embed; this process decides what is new and writes (docs/scale.md)."""
+"""Indexes files on Ray: workers read, split and embed; this process decides what is new and writes (docs/scale.md)."""
 
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence

@@ -132,8 +132,8 @@ class Ledger:
         return "added" if not old_numbers else "replaced" if has_changed else "unchanged"
 
     def find_conflict(self, source: str, passage: Passage, new_numbers: dict[str, int]) -> str:
-        """Why the passage cannot be stored: its id already belongs to another text of this document, recorded in this
-        run, or of another document. Empty if it can be stored.
+        """Why the passage cannot be stored; empty if it can. The reason is that its id already belongs to another text:
+        one that this run recorded for the same document, or one of another document.
 
         new_numbers: the ids of the passages of the same document that this run has already recorded.
         """

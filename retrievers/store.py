@@ -205,7 +205,7 @@ class Store:
         ]
 
     def fetch_passages(self, name: str) -> tuple[str, list[Passage]]:
-        """(revision, all passages, sorted by document, and within a document by position)."""
+        """(revision, all passages). The passages are sorted by document, and within a document by position."""
         with self.open_client():
             collection = self.fetch_undamaged_collection(name)
             revision, rows = read_info(collection).revision, list(read_rows(collection, ["metadatas", "documents"]))
@@ -263,7 +263,7 @@ class Store:
         """Store `info`, then remove a damaged vector index. Returns the passages, which have no vectors now.
 
         If the process is killed between the two steps, the index remains damaged, so the next process that changes the
-        collection begins again.
+        collection repeats both.
         """
         with self.open_client():
             collection = self.fetch_collection(name)

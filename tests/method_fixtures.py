@@ -82,7 +82,8 @@ def get_votes(update: State) -> list[Vote]:
 
 
 def shorten_update(update: State) -> dict[str, Any]:
-    """The update in short form: votes as "rank answer", passages as ids, evidence as "id start-end".
+    """The update in short form: votes as "rank answer", passages as ids, evidence as "id start-end", and the malformed
+    replies of each prompt.
 
     Zeros, empty dictionaries and `usage` are left out; so are flags that are only of interest if they are set.
     """

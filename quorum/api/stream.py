@@ -56,7 +56,7 @@ class RunFinished(Event):
 class AnswerReader:
     """Finds the answer in the messages that a graph streams.
 
-    shown_answer: the text of the answer that the returned pieces make so far; visible_reply: the current reply so far,
+    shown_answer: the pieces of the answer returned so far, joined; visible_reply: the current reply so far,
     without its thoughts; is_withdrawn: the pieces returned before are no part of the answer, and the next piece must
     replace them; replies: by message id, what the newest message holds so far.
     """

@@ -1,5 +1,5 @@
-"""Shows progress on stderr. On a terminal it shows bars. Elsewhere it shows nothing, but for indexing it prints a line
-every ten seconds.
+"""Shows progress on stderr. On a terminal it shows bars. Elsewhere it prints a line every ten seconds during indexing,
+and nothing during other work.
 """
 
 import time

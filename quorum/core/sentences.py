@@ -38,9 +38,9 @@ def find_sentences(text: str) -> list[tuple[int, int]]:
     """(start, end) of each sentence, in order. Only white space is outside the sentences.
 
     A sentence ends at one or more of the marks ".", "!", "?" and "…" (or those of Arabic, Urdu and Hindi) if white
-    space follows and the next word does not begin with a lower-case letter; at the full stops of scripts without
-    spaces; and at the end of a paragraph, heading, list item or table row (but not at the end of a heading in the
-    text's first line if prose follows in the next line).
+    space follows and the next word does not begin with a lower-case letter; at the end marks of scripts without
+    spaces, such as "。"; and at the end of a paragraph, heading, list item or table row (but not at the end of a
+    heading in the text's first line if prose follows in the next line).
     The full stop of a decimal, of a list number or of a title such as "Dr." ends no sentence. The full stop of an
     initial or of an abbreviation such as "Inc." ends a sentence only before a word that often begins one, such as
     "The".

@@ -75,8 +75,8 @@ class VisibleText:
 
     may_omit_opening_tag: the reply may begin inside a thought whose opening tag the server does not send, so nothing is
     shown before the first tag. Other replies are held back only while they begin like a thought. ends_shown_thought:
-    the last piece ended a thought that had been shown as if it were the answer; the visible text begins again after the
-    thought. omits_opening_tag: the reply had a closing tag without an opening tag.
+    the piece just added ended a thought that had been shown as if it were the answer; the visible text begins again
+    after the thought. omits_opening_tag: the reply had a closing tag without an opening tag.
 
     >>> reply = VisibleText()
     >>> [reply.add(piece) for piece in ("<th", "ink>Hm", "</think>", "Par", "is")]

@@ -1,4 +1,4 @@
-"""Keeps every model reply in SQLite, the journal, so that no reply is paid for twice.
+"""Keeps every model reply in an SQLite file, the journal, so that no reply is paid for twice.
 
 The journal runs on a thread of its own, so the event loop never blocks. A reply is on disk before its caller sees it,
 so a killed process loses nothing. Jobs that arrive while the thread is busy form a batch: the thread first does all

@@ -48,8 +48,8 @@ def load_encoder(name: str, load: Callable[[str], T]) -> T:
     except Exception as error:  # the library, the hub and the weights' readers raise exceptions of many types
         message = redact_secrets(" ".join(str(error).split()))[:200] or type(error).__name__
         raise SetupError(
-            f"The model {name!r} cannot be loaded ({message}); give the folder of a downloaded model or, if this "
-            "machine can reach huggingface.co or has the model in its cache, the model's full name there."
+            f"The model {name!r} cannot be loaded ({message}); give the folder of a downloaded model, or the "
+            "model's full name on huggingface.co if this machine can reach that site or has the model in its cache."
         ) from error
 
 

@@ -254,8 +254,8 @@ def read_content(message: Any) -> Any:
 def read_passage(value: Any, rank: int) -> Passage:
     """A passage that a system reports.
 
-    value: a text, or a dictionary with id, title and text; None counts as missing. rank: the id of a passage without an
-    id.
+    value: a text, or a dictionary with the keys id, title and text; a key whose value is None counts as missing.
+    rank: becomes the id of a passage that has none.
     """
     fields = value if isinstance(value, Mapping) else {"text": str(value)}
     present = {name: str(fields[name]) for name in ("id", "title", "text") if fields.get(name) is not None}

@@ -1,7 +1,7 @@
 """Reads which of the numbered passages a reply chooses as relevant.
 
 The reply may be prose, a list or JSON. It may name the passages by numbers ("1, 3"), by ranges ("1-3"), by words ("the
-second"), or all at once ("all", "none", "all except 2"). Below, prose is always in lower case.
+second"), or by a word for all or none of them ("all", "none", "all except 2"). Below, prose is always in lower case.
 """
 
 import re

@@ -64,10 +64,11 @@ def open_listening_socket(host: str, port: int) -> socket.socket:
         server_socket.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         server_socket.bind(address)
         server_socket.listen(1024)  # listen now: clients can connect at once, and no other server can take the address
-    except OSError as error:
+    except (OSError, UnicodeError) as error:  # UnicodeError: the host is not a valid name, for example a..b
         if server_socket is not None:
             server_socket.close()
+        reason = getattr(error, "strerror", None) or error
         raise SetupError(
-            f"The server cannot listen at {host}:{port} ({error.strerror or error}); give another --port or --host."
+            f"The server cannot listen at {host}:{port} ({reason}); give another --port or --host."
         ) from None
     return server_socket

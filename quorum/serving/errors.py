@@ -52,7 +52,7 @@ def explain_failure(error: BaseException, context: Context, request_id: str) -> 
     """The refusal that the client gets if a run failed with this error.
 
     The error's full message, without secrets, is printed on the server's terminal, with the request's id. For an
-    unexpected error, the traceback is printed as well.
+    unexpected error, the traceback is printed as well; secrets are not removed from it.
     """
     print(
         f"quorum: request {request_id}: {' '.join(str(copy_without_secrets(str(error), hide_passages=False)).split())}",

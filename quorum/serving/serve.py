@@ -171,7 +171,7 @@ def check_cascade_prices(server_context: Context, cascades: Mapping[str, ServedC
             ]
             if unpriced_models:
                 raise SetupError(
-                    f"--dollars-per-day is given, but the prices have no line {unpriced_models[0]!r}, which the stage "
-                    f"{stage.name!r} of the cascade {name!r} needs; write it into a table and give the table with "
+                    f"--dollars-per-day is given, but {unpriced_models[0]!r}, which the stage {stage.name!r} of the "
+                    f"cascade {name!r} uses, has no price; write its price into a table and give the table with "
                     "--prices FILE."
                 )

@@ -37,8 +37,8 @@ OnEvent = Callable[[Event], None]
 class Job:
     """An accepted request.
 
-    question: the question, or the text of a side task; client: the client whose limits count the job; side_task_kind:
-    None for a question; history: the turns before the question.
+    question: the question, or the text of a side task; client: the client whose usage the job is added to (see
+    `Limits`); side_task_kind: None for a question; history: the turns before the question.
     """
 
     chat: ChatRequest

@@ -53,7 +53,7 @@ def export_examples(task: Task, lines: Sequence[SilverLine], out: Path) -> int:
 
 
 def check_file(path: Path, window: int = 16384) -> CheckResult:
-    """Read a file in the chat format and list its problems. window: the largest number of tokens of an example.
+    """Read a file in the chat format and list its problems. window: how many tokens an example can have at most.
 
     Raises SetupError for a file that is not JSON lines at all.
     """
@@ -100,7 +100,10 @@ def find_mistakes(messages: Any) -> Iterator[str]:
 
 
 def find_repetition(number: int, prompt: str, reply: str, first_uses: dict[str, tuple[int, str]]) -> Iterable[str]:
-    """Yield a problem if an earlier line has the same prompt. number: the number of the example's line."""
+    """Yield a problem if an earlier line has the same prompt; otherwise add this prompt to `first_uses`.
+
+    number: the number of the example's line.
+    """
     first_line, first_reply = first_uses.setdefault(prompt, (number, reply))
     if first_line != number:
         relation = "repeats" if first_reply == reply else "contradicts"

@@ -101,5 +101,6 @@ def test_the_examples_of_the_page_run(
     openai_server.reply(reply_as_agent)
     exec(compile(script, "serving.md", "exec"), {"__name__": "page"})
     output = capsys.readouterr().out
-    # The example of `stream` prints the nodes that vote; those of the retriever and the agent name the Eiffel Tower.
+    # The example of `stream` prints the nodes that cast votes. The examples of the retriever and the agent print text
+    # about the Eiffel Tower.
     assert ("Eiffel" if "gpt" in script or "retriever" in script else "passage_answer") in output

@@ -30,7 +30,7 @@ def test_the_table_of_p_values_is_mcnemars_test() -> None:
 
 
 @pytest.mark.parametrize("rule", list(RULES.values()), ids=list(RULES))
-def test_every_rule_drops_a_method_that_is_always_wrong_and_never_the_leader(rule: object) -> None:
+def test_every_rule_drops_the_method_that_is_always_wrong_and_keeps_the_leader(rule: object) -> None:
     table = np.zeros((60, 3))
     table[:, 0], table[::2, 1] = 1.0, 1.0  # always right, right for half of the questions, always wrong
     questions_when_dropped = rule(table)  # type: ignore[operator]

@@ -49,7 +49,7 @@ def test_rules_of_an_enclosing_repository_apply_below_the_given_folder(root: Pat
     (root.parent / ".git").mkdir()
     (root.parent / ".gitignore").write_text("*.txt\n")
     assert list_names(choose_files([root]), root) == ["a.md", "deep/er/d.md", "drafts/c.md"]
-    (root.parent / ".gitignore").write_text("docs/\n")  # the given folder itself, so no rule from above applies
+    (root.parent / ".gitignore").write_text("docs/\n")  # git ignores the given folder: no rule from above applies
     assert len(choose_files([root]).files) == 5
 
 

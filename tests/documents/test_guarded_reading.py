@@ -57,30 +57,30 @@ def write_slow_file(path: Path) -> None:
 
 
 def test_a_guarded_reader_gives_the_passages_of_direct_reading(reader: GuardedReader, docs: Path) -> None:
-    passages, notes = reader.read(docs / "b.md", 100)
+    passages, notes = reader.read(docs / "b.md", words=100)
     assert passages == list(read_file_passages(docs / "b.md"))
     assert notes == []
     (docs / "latin.md").write_bytes("Köln liegt am Rhein.".encode("cp1252"))
-    ((path, note),) = reader.read(docs / "latin.md", 100)[1]
+    ((path, note),) = reader.read(docs / "latin.md", words=100)[1]
     assert (path, "Windows-1252" in note) == (str(docs / "latin.md"), True)
 
 
 def test_a_file_that_cannot_be_read_raises_with_the_reason(reader: GuardedReader, docs: Path) -> None:
     (docs / "bad.pdf").write_bytes(b"no pdf")
     with pytest.raises(Unreadable, match="damaged, or not in the pdf format"):
-        reader.read(docs / "bad.pdf", 100)
+        reader.read(docs / "bad.pdf", words=100)
 
 
 @pytest.mark.skipif(os.name != "posix", reason="Windows has no timer of processor time")
 @pytest.mark.long
 def test_a_file_that_takes_too_long_is_skipped_and_the_next_is_read(reader: GuardedReader, docs: Path) -> None:
     write_slow_file(docs / "a.docx")
-    reader.read(docs / "b.md", 100)
+    reader.read(docs / "b.md", words=100)
     reader.time_limit = 0.2
     with pytest.raises(Unreadable, match=r"takes more than \d s to read$"):
-        reader.read(docs / "a.docx", 100)
+        reader.read(docs / "a.docx", words=100)
     reader.time_limit = 60
-    assert len(reader.read(docs / "b.md", 100)[0]) == 1
+    assert len(reader.read(docs / "b.md", words=100)[0]) == 1
 
 
 @pytest.mark.skipif(os.name != "posix", reason="Windows has no timer of processor time")
@@ -97,11 +97,11 @@ def test_indexing_names_a_file_that_takes_too_long(docs: Path, tmp_path: Path) -
 
 
 def test_a_process_that_was_killed_is_started_again(reader: GuardedReader, docs: Path) -> None:
-    reader.read(docs / "b.md", 100)
+    reader.read(docs / "b.md", words=100)
     assert reader.process is not None
     reader.process.kill()
     reader.process.wait()
-    assert len(reader.read(docs / "b.md", 100)[0]) == 1
+    assert len(reader.read(docs / "b.md", words=100)[0]) == 1
 
 
 def test_files_keep_their_order_and_simple_ones_need_no_process(reader: GuardedReader, docs: Path) -> None:
@@ -110,7 +110,8 @@ def test_files_keep_their_order_and_simple_ones_need_no_process(reader: GuardedR
     files = [docs / "a.txt", docs / "b.md", docs / "c.py"]
     assert [is_guarded(path) for path in files] == [False, True, False]
     texts_of_files = [
-        (path, [item["text"] for item in future.result()[0]]) for path, future in read_ahead(files, 100, reader)
+        (path, [item["text"] for item in future.result()[0]])
+        for path, future in read_ahead(files, words=100, reader=reader)
     ]
     assert texts_of_files == [(path, [passage["text"] for passage in read_file_passages(path)]) for path in files]
 
@@ -118,7 +119,7 @@ def test_files_keep_their_order_and_simple_ones_need_no_process(reader: GuardedR
 def test_an_abandoned_reading_leaves_no_process(docs: Path) -> None:
     write_slow_file(docs / "a.docx")
     reader = GuardedReader()
-    readings = read_ahead([docs / "b.md", docs / "a.docx"], 100, reader)
+    readings = read_ahead([docs / "b.md", docs / "a.docx"], words=100, reader=reader)
     assert len(next(readings)[1].result()[0]) == 1
     readings.close()
     assert reader.process is None

@@ -2,7 +2,7 @@
 
 Here are concat, pruning, summary and the methods with post-fusion; the other methods have test files of their own.
 `trace_method` shortens the updates: passages to their ids ("p1 p2"), a vote to "RANK ANSWER" with the rank from 0 and
-"?" for unknown, evidence to "ID START-END".
+"?" for unknown, evidence to "ID START-END", and malformed replies to {PROMPT: [REPLY, ...]}.
 """
 
 from typing import Any
@@ -20,8 +20,8 @@ KNOWN_ANSWER = {"answer": "1931", "unknown": False, "confidence": None, "evidenc
 
 
 def make_evidence_keys(evidence: str, voter_without_evidence: str) -> dict[str, list[str]]:
-    """The keys of the update of the node `vote` that name the evidence, and the passage that voted for the answer but
-    does not contain it.
+    """Two keys of the node `vote`'s update: the evidence, and the passage that voted for the answer but does not
+    contain it.
     """
     return {"evidence": [evidence], "voters_without_evidence": [voter_without_evidence]}
 

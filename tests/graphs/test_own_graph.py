@@ -108,7 +108,7 @@ async def test_two_graphs_of_one_name_and_the_same_settings_are_refused(data: Pa
 
 @pytest.mark.parametrize("methods", ["concat", "loud=python:json:dumps"])
 def test_the_options_refuse_a_graph_with_the_name_of_another_graph_or_of_a_system(methods: str) -> None:
-    """Beside a system named loud there is one graph named loud; beside a method there are two."""
+    """In the first case two graphs are named loud; in the second case a graph and a system are."""
     graphs = [make_own_graph()] if methods.startswith("loud") else [make_own_graph(), make_own_graph(last_node=whisper)]
     with pytest.raises(SetupError, match="loud is named twice"):
         list_columns(Options(data=Path(), methods=methods, graphs=graphs))

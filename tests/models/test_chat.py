@@ -70,7 +70,7 @@ def test_a_provider_at_another_address_has_another_identity(
     assert (get_model_identity(spec) or {})["base_url"] == shown_address
 
 
-def test_the_embedded_reader_is_named_by_its_file_calibration_and_code() -> None:
+def test_the_embedded_readers_name_depends_on_weights_calibration_and_code() -> None:
     manifest = read_manifest()
     name = make_reader_name(manifest, b"code")
     other_calibration = manifest["calibration"] | {"threshold_one_passage": 0.123}

@@ -30,7 +30,7 @@ async def ask(context: Context = SERVED_CONTEXT, clock: FakeClock | None = None)
 
 
 def make_completion(choices: Any, **fields: Any) -> Response:
-    """A completion with these choices. fields: more keys of its body, or other values for them."""
+    """A completion with these choices. fields: keys to add to its body, or to replace in it."""
     return Response(
         body={"id": "1", "object": "chat.completion", "created": 0, "model": "test", "choices": choices} | fields
     )

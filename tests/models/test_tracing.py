@@ -229,7 +229,7 @@ def test_secrets_are_removed_from_objects(make_object: Callable[[str], Any], mon
     assert copied[1] is harmless_object
 
 
-def test_without_hiding_only_logins_in_urls_are_removed() -> None:
+def test_visible_passages_and_addresses_stay_but_a_login_in_a_url_is_removed() -> None:
     value = {"text": SECRET_TEXT, "n": [1, 2.5, None, True], "at": "http://localhost:8000/v1", "to": "me@example.org"}
     assert copy_without_secrets(value, hide_passages=False) == value
     assert copy_without_secrets("see http://me:pw@host/v1", hide_passages=False) == "see http://host/v1"

@@ -119,7 +119,7 @@ def test_the_dollar_limit_counts_what_questions_under_way_may_cost() -> None:
     limits.begin("a")
     with pytest.raises(Refusal, match="tomorrow"):  # 0.6 spent, and the question in progress may cost 0.6, too
         limits.begin("a")
-    limits.end("a", None)
+    limits.end("a", None)  # its cost is unknown, so nothing is added to the 0.6
     limits.begin("a")
     limits.end("a", 0.6)
     with pytest.raises(Refusal):

@@ -198,7 +198,7 @@ def test_the_server_logs_no_blocking_call_and_no_outside_request(server: Server)
     assert "BlockingError" not in log
 
 
-def test_the_file_for_the_server_names_modules_of_all_methods() -> None:
+def test_langgraph_json_lists_the_module_of_every_method() -> None:
     graphs = json.loads((ROOT / "langgraph.json").read_text())["graphs"]
     paths = {name: graph["path"] for name, graph in graphs.items()}
     assert paths.pop("chat") == "quorum.graphs.conversation:graph"

@@ -116,17 +116,17 @@ def draw_adapters(weights: dict[str, Tensor]) -> dict[str, Tensor]:
 @pytest.mark.parametrize("low", [0, 1, 3])
 def test_adapters_are_merged(low: int, base: Path, weights: dict[str, Tensor], tmp_path: Path, batch: Batch) -> None:
     ids, types, mask = batch
-    low_rank = draw_adapters(weights)
-    save_file(low_rank, tmp_path / "adapter.safetensors")
+    adapters = draw_adapters(weights)
+    save_file(adapters, tmp_path / "adapter.safetensors")
     merged_weights = dict(weights)
     for number in range(3):
         for name in LINEAR_NAMES:
-            a, b = (low_rank[f"enc.encoder.layer.{number}.{name}.{side}.weight"] for side in "AB")
+            a, b = (adapters[f"enc.encoder.layer.{number}.{name}.{side}.weight"] for side in "AB")
             merged_weights[f"encoder.layer.{number}.{name}.weight"] = (
                 weights[f"encoder.layer.{number}.{name}.weight"] + ADAPTER_SCALE * b @ a
             )
     model = load_reader_weights(load_base(base, low), tmp_path / "adapter.safetensors")
-    span = compute_bert_states(merged_weights, ids, types, mask) @ low_rank["span.weight"].T + low_rank["span.bias"]
+    span = compute_bert_states(merged_weights, ids, types, mask) @ adapters["span.weight"].T + adapters["span.bias"]
     torch.testing.assert_close(model.read(ids, types, mask)[0][mask], span[mask], rtol=1e-3, atol=1e-3)
     assert torch.equal(model.embed(ids, mask), load_base(base, low).embed(ids, mask))  # the embedding is unchanged
 

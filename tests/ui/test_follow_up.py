@@ -45,7 +45,7 @@ async def test_each_method_reads_its_own_answers_or_else_those_of_another() -> N
     assert await read_conversation("", "sure", find_run) == []
 
 
-async def test_a_run_that_follows_itself_is_read_only_max_runs_times() -> None:
+async def test_a_run_that_follows_itself_is_read_at_most_max_runs_times() -> None:
     save_run(make_run(FIRST_RUN_ID, "Why?", FIRST_RUN_ID, concat="So."), FOLDER)
     assert len(await read_conversation(FIRST_RUN_ID, "concat", find_run)) == 2 * MAX_RUNS
 

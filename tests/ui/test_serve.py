@@ -1,5 +1,6 @@
 """`quorum serve` checks the address, the token and whether the extra [ui] is installed, before it serves."""
 
+import re
 import socket
 import sys
 
@@ -57,6 +58,12 @@ def test_a_taken_port_is_reported() -> None:
             open_listening_socket("127.0.0.1", server_socket.getsockname()[1])
         # A client can connect as soon as the socket listens, before a server accepts connections.
         socket.create_connection(server_socket.getsockname(), 5).close()
+
+
+@pytest.mark.parametrize("host", ["a..b", "a" * 70])
+def test_a_host_that_is_not_a_valid_name_is_refused_in_a_sentence(host: str) -> None:
+    with pytest.raises(SetupError, match=f"The server cannot listen at {re.escape(host)}:0 .*; give another --port"):
+        open_listening_socket(host, 0)
 
 
 def test_an_ipv6_address_of_this_machine_is_recognised() -> None:

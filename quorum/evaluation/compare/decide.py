@@ -18,7 +18,7 @@ from quorum.evaluation.compare.figures import (
     find_shared_questions,
 )
 from quorum.evaluation.compare.format_figures import format_percent, format_points
-from quorum.evaluation.compare.recommend import is_within_budget, recommend_method, to_json
+from quorum.evaluation.compare.recommend import convert_recommendation_to_json, is_within_budget, recommend_method
 from quorum.evaluation.compare.recommendation import MethodFigures, Recommendation, get_cost_or_zero
 from quorum.evaluation.compare.spending_limit import TotalSpent
 from quorum.evaluation.compare.wrong_cost import choose_at_wrong_costs, describe_choices
@@ -154,7 +154,7 @@ def decide(scores: Scores, spent: TotalSpent) -> Decision:
     race_json = {} if race is None else {"race": race.to_json()}
     write_json(
         scores.folder / "recommendation.json",
-        {**to_json(recommendation), "cross_fitted": cross_fitted_score, **race_json},
+        {**convert_recommendation_to_json(recommendation), "cross_fitted": cross_fitted_score, **race_json},
     )
     return Decision(scores, figures, recommendation, spent, write_calibrations(scores, right_measure))
 

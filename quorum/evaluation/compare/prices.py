@@ -50,8 +50,9 @@ class Prices:
         self.table = read_table(BUILT_IN_PRICES) | (read_table(file) if file is not None else {})
 
     def find_price(self, model: Any) -> Price | None:
-        """The price of a model; None for a model given as an object. A model that the table does not list is free if it
-        runs in this process; otherwise it has no price, None.
+        """The price of a model; None for a model given as an object. If the table does not list the model's name, the
+        name is looked up without a date or "-latest" at its end. If neither name is listed, a model that runs in this
+        process is free, and any other has no price, None.
         """
         if not isinstance(model, str):
             return None
@@ -90,7 +91,7 @@ def check_limit(cost: float | None, max_cost: float | None, *, basis: str = "", 
     if cost > max_cost:
         raise SetupError(
             f"This would cost about ${cost:.2f}{basis}, more than --max-cost {max_cost:g}; "
-            f"{instead}, or raise the limit."
+            f"{instead}, or raise --max-cost."
         )
 
 
@@ -109,7 +110,7 @@ def find_model_of_prompt(prompt: str, context: Context) -> Any:
 
 
 def read_table(file: Path) -> dict[str, Price]:
-    """The prices in a file. Raises `SetupError` for any other content."""
+    """The prices in a file. Raises `SetupError` if it cannot be read or is not a price table."""
     try:
         text = read_regular(file).decode("utf-8")
         values = json.loads(text) if file.suffix.lower() == ".json" else tomllib.loads(text)

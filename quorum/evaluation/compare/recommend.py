@@ -50,8 +50,9 @@ def recommend_method(
     race: RaceResult | None = None,
     wrong_cost: float = 0.0,
 ) -> Recommendation:
-    """The recommendation. It is one of the methods within the budget that answered at least one question and that no
-    race dropped; the Pareto front is that of all methods that answered, also beyond the budget or dropped.
+    """Recommend one of the methods that are within the budget, answered at least one question and were not dropped by a
+    race. The Pareto front is computed over all methods that answered a question: it can hold methods beyond the budget
+    and dropped methods, too.
 
     If a race ended before its survivors were asked every question, there is no best method, unless only one survives.
     """
@@ -159,7 +160,7 @@ def find_pareto_front(figures: Sequence[MethodFigures], unit: str) -> list[str]:
     return names
 
 
-def to_json(recommendation: Recommendation) -> dict[str, Any]:
+def convert_recommendation_to_json(recommendation: Recommendation) -> dict[str, Any]:
     """The content of recommendation.json."""
     return {
         "measure": recommendation.measure,

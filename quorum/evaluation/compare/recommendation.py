@@ -53,11 +53,11 @@ class Recommendation:
     or if a race has not ended and more than one method is left. equal_methods: the other methods within the budget that
     do not differ significantly from the best (p_holm >= 0.05), cheapest first; if an unfinished race leaves no best,
     the methods within the budget that are still in the race. cheapest: the cheapest of `best` and `equal_methods`; None
-    without a best. pareto_front: the methods on the Pareto front of quality and cost, from the cheapest to the best.
-    unit: the unit of cost for `cheapest` and `pareto_front`, "cost" (dollars) or "tokens". comparison: the
-    comparison of the methods with the best. sentences: the recommendation in words, the most important sentence first.
-    wrong_cost: how many right answers a wrong answer costs. choices_at_wrong_costs: the recommendations at other costs
-    of a wrong answer.
+    without a best. pareto_front: the methods on the Pareto front of quality and cost, also those over the budget, from
+    the cheapest to the one with the highest quality. unit: the unit of cost for `cheapest` and `pareto_front`, "cost"
+    (dollars) or "tokens". comparison: the comparison of the methods with the best; None without a best. sentences: the
+    recommendation in words, the most important sentence first. wrong_cost: how many right answers a wrong answer costs.
+    choices_at_wrong_costs: the recommendations at other costs of a wrong answer.
     """
 
     measure: str

@@ -74,8 +74,8 @@ class LimitedSpending(ModelSpending):
         """Raises `LimitReachedError` once this run has spent more than the limit."""
         if self.limit is not None and self.count_dollars() > self.limit:
             raise LimitReachedError(
-                f"The models have cost ${self.count_dollars():.4f}, the limit is ${self.limit:g}; the answers so "
-                "far are kept: give a higher --max-cost to continue."
+                f"In this run the models have cost ${self.count_dollars():.4f}, the limit is ${self.limit:g}; the "
+                "answers so far are kept. Run the same command again to continue: each run may spend --max-cost."
             )
 
     def count_dollars(self) -> float:

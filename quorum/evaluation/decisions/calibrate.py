@@ -68,7 +68,10 @@ def calibrate_methods(
 
 
 def make_too_few_error(results: RecordedResults, wrong_at_most: float, error: float) -> SetupError:
-    """The error that says that the results have too few questions for the promise. error: one method's part of it."""
+    """The exception that says that the results have too few questions for the promise.
+
+    error: the largest allowed probability that the promise for one method is not kept.
+    """
     fewest_answers, questions = count_fewest_answers(wrong_at_most, error), format_count(len(results.ids), "question")
     return SetupError(
         f"{questions} are too few for {100 * wrong_at_most:g}% wrong at most: that takes {fewest_answers} answers even "

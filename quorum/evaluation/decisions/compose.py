@@ -237,8 +237,7 @@ def describe_single_method(composition: ComposeResult, guarantee: Guarantee) -> 
         else "more questions would hardly help, a larger --lose-at-most might"
     )
     return [
-        f"With {composition.certifying_count:,} questions no cascade can be certified to lose {loss} at most; "
-        f"{advice}.",
+        f"With {composition.question_count:,} questions no cascade can be certified to lose {loss} at most; {advice}.",
         f"Ask {composition.best}, the best single method ({format_percent(composition.best_score)}, "
         f"{format_cost(composition.best_cost, guarantee.unit)} a question).",
     ]

@@ -37,7 +37,8 @@ def name_articles(ids: Iterable[str], outputs: Result, reference_outputs: Refere
     """The ids, each once; the id of a passage of a gold article is replaced by the first name of the article.
 
     A passage belongs to an article if one of the article's names is the passage's title, or the part of its id before
-    the colon (WIKIPEDIA_ID:NUMBER).
+    the colon (WIKIPEDIA_ID:NUMBER). Only final passages have a known title; a passage that a filter removed is
+    recognised only by its id.
     """
     names = {name: article[0] for article in reference_outputs.get("articles") or () for name in article}
     titles = {passage["id"]: passage["title"] for passage in outputs.get("passages") or []} if names else {}

@@ -177,8 +177,8 @@ class ColumnScores:
                 ends = zip(("low", "high"), interval, strict=True)
                 values |= {f"{name}_{end}": None if value is None else round(value, 6) for end, value in ends}
         seconds = self.get_seconds_without_reused_calls()
-        for end, share in (("p50", 0.5), ("p95", 0.95)):
-            values[f"seconds_{end}"] = round(compute_quantile(seconds, share), 4) if len(seconds) else None
+        for percentile, share in (("p50", 0.5), ("p95", 0.95)):
+            values[f"seconds_{percentile}"] = round(compute_quantile(seconds, share), 4) if len(seconds) else None
         values["answers_not_timed"] = sum(self.has_reused_call)
         reply_counts = {
             "malformed": self.malformed,

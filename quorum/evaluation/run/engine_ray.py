@@ -142,8 +142,8 @@ def find_needed_files(columns: Sequence[Column]) -> list[str]:
 
 
 def size_worker_pool(columns: Sequence[Column], concurrency: int, cores: int) -> WorkerPool:
-    """The pool has a worker for each core, but at most `concurrency` workers, and at most as many as the model calls
-    that each column's context allows at once. So each worker may ask at least one question and make one call at a time.
+    """The pool has a worker for each core, but not more workers than `concurrency`, and not more than the concurrent
+    model calls that any column's context allows. So no worker's share of questions and calls is zero.
     """
     workers = min(concurrency, cores, *(column.context.concurrency for column in columns))
     return WorkerPool(workers=workers, at_once=concurrency // workers, tries=TRIES_TOGETHER)

@@ -150,5 +150,5 @@ async def add_estimate(plan: Plan, progress: ProgressCallback = ignore_progress)
     cost = cost_estimate.cost if is_judge_priced else None
     if options.race is not None and cost is not None:  # a race ends at the limit
         return replace(plan, estimate=cost_estimate, rehearsal_usage=spending.usage_by_model, is_indexed=True)
-    check_limit(cost, options.max_cost, instead="ask fewer questions with --limit, fewer methods")
+    check_limit(cost, options.max_cost, instead="ask fewer questions with --limit, compare fewer methods")
     return replace(plan, estimate=cost_estimate, rehearsal_usage=spending.usage_by_model, is_indexed=True)

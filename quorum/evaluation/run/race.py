@@ -46,7 +46,8 @@ class RunningRace:
     the order, from 0. asked_when_dropped: for each dropped method, how many questions were settled when it was dropped.
     scores: by (method, question id), the deciding measure of the answer; None if the answer failed, or if the question
     does not have this measure. worth_bounds: by (method, question id), the lowest and the highest possible worth of the
-    answer, divided by 1 + wrong_cost; None if the question does not have the deciding measure.
+    answer, divided by 1 + wrong_cost; None if the question does not have the deciding measure. watch_race: called with
+    this race whenever an answer of this run has settled questions.
     """
 
     def __init__(

@@ -1,9 +1,9 @@
 """Runs the encoder's ONNX file on the machine's cores: all cores together on a few rows, or each core on rows of its
 own. A row is one sequence of tokens.
 
-Cores that compute a run together wait for each other after each layer. That is the fastest way for a few rows while the
-machine has nothing else to do. With many rows, or while the cores are busy with other questions, it is faster if each
-core computes rows of its own, and waits for no other core. Both ways give the same results, bit for bit.
+Cores that compute a run together wait for each other after each layer. Even so, computing together is fastest for a few
+rows while the machine has nothing else to do. With many rows, or while the cores are busy with other questions, it is
+faster if each core computes rows of its own, and waits for no other core. Both ways give the same results, bit for bit.
 """
 
 import os
@@ -55,7 +55,8 @@ class EncoderSessions:
 
     def count_rows_per_run(self, row_count: int) -> int:
         """The most rows that one run may have if there are `row_count` rows in all. If each core computes rows of its
-        own, a run has no more rows than an equal share of all rows for each core, rounded up.
+        own, this is at most ROWS_PER_RUN_ON_ONE_CORE, and at most `row_count` divided by the number of cores (rounded
+        up).
         """
         if not self.are_rows_split(row_count):
             return ROWS_PER_RUN

@@ -128,7 +128,8 @@ def make_windows(
 
     A passage longer than a window is cut into pieces that overlap by a quarter. Without `packed`, every passage or
     piece has a window of its own. With `packed`, a window holds as many of them, in order, as fit; if it holds several,
-    the next window repeats the last one, provided that the one after it still fits. A blank question has no windows.
+    the next window begins with the last of them again, provided that the following passage or piece fits beside it. A
+    blank question has no windows.
     """
     question_ids = encoder.tokenize(question).ids[:LONGEST_QUESTION]
     if not question_ids:
@@ -175,7 +176,8 @@ def group_pieces(pieces: Sequence[Piece], room: int, packed: bool) -> Iterator[S
 def calibrate_score(logit_sum: float, no_answer_sum: float, answerable: float, calibration: Calibration) -> float:
     """The log-odds that a span answers.
 
-    logit_sum: the span's start logit plus its end logit; no_answer_sum: the same sum for [CLS]; answerable: the logit.
+    logit_sum: the span's start logit plus its end logit; no_answer_sum: the same sum for [CLS]; answerable: the
+    answerability logit of the span's window.
     """
     return calibration.margin * (logit_sum - no_answer_sum) + calibration.answerable * answerable + calibration.bias
 

@@ -17,7 +17,8 @@ RULE_THOUGHT = "The passages give a value for both."
 def answer_by_rule(inputs: Inputs) -> str | None:
     """The option that wins, or "yes" or "no".
 
-    None if the question compares nothing, if the passages lack a value that it needs, or if both values are equal.
+    None if the question does not compare two things, if the passages lack a value that it needs, or if it asks which
+    of the two values is greater or smaller and they are equal.
     """
     passages = [(passage["title"], passage["text"]) for passage in inputs.get("passages") or []]
     question = inputs["question"]

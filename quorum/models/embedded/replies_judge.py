@@ -9,7 +9,7 @@ TIE_MARGIN = 0.05  # probabilities that differ by less are a tie
 
 
 async def preference(inputs: Inputs, sampler: Sampler) -> str:
-    """Prefers the summary in which the reader finds the answer with the higher probability; "Tie" if neither."""
+    """Names the summary in which the reader finds the answer with the higher probability, or replies "Tie"."""
     summaries = [Passage(id=key, title="", text=str(inputs[key])) for key in ("first", "second")]
     readings = await read_each(inputs["question"], summaries)
     first, second = (find_answer_probability(reading, inputs["answer"]) for reading in readings)

@@ -14,7 +14,7 @@
     return nodesByName;
   }
 
-  // Writes beside a node that runs several times how often: "2/5" while two of five runs have ended, then "×5".
+  // If a node runs several times, writes a count beside it: "2/5" while two of five runs have ended, then "×5".
   function showCount(node, begun, ended) {
     let badge = node.querySelector(":scope > .run-count");
     if (begun < 2 && !badge) return;

@@ -287,14 +287,15 @@ def test_json_lines_come_with_each_part_and_each_dropped_method(capsys: pytest.C
     If a part is settled and a method is dropped at the same time, one line is printed. The next settled question prints
     none.
     """
-    race = RunningRace(["a", "b"], tuple((f"q{n}",) for n in range(100)), mode="questions", measure="em")
+    race = RunningRace(["a", "b", "c"], tuple((f"q{n}",) for n in range(100)), mode="questions", measure="em")
     printed_line_counts = []
     with show_race(as_json=True) as (_, watch):
-        for settled_count, dropped in ((0, {}), (4, {}), (5, {"b": 5}), (6, {"b": 5}), (10, {"b": 5})):
+        two_drops = {"b": 5, "c": 7}
+        for settled_count, dropped in ((0, {}), (4, {}), (5, {"b": 5}), (6, {"b": 5}), (7, two_drops), (10, two_drops)):
             race.settled_count, race.asked_when_dropped = settled_count, dropped
             watch(race)
             printed_line_counts.append(len(capsys.readouterr().out.splitlines()))
-    assert printed_line_counts == [1, 0, 1, 0, 1]
+    assert printed_line_counts == [1, 0, 1, 0, 1, 1]
 
 
 def test_the_best_is_hardly_ever_dropped(tmp_path: Path) -> None:

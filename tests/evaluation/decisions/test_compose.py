@@ -77,7 +77,7 @@ def test_without_a_certificate_the_best_single_method_is_used(quorum: Quorum, tm
     )
     run = quorum("compose", str(folder))
     assert run.code == 0
-    assert "no cascade can be certified to lose 3 points at most" in run.out
+    assert "With 150 questions no cascade can be certified to lose 3 points at most" in run.out
     assert "Ask sure, the best single method" in run.out
     composed_cascade = read_composed_cascade(str(folder / "composed.json"))
     assert [stage.method for stage in composed_cascade.stages] == ["sure"]

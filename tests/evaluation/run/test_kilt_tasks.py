@@ -63,10 +63,10 @@ async def test_other_claims_are_offered_three_labels_and_a_users_prompt_is_not_c
 
 
 @pytest.mark.parametrize(
-    ("labels", "has_two_labels"), [("SR" * 10, True), ("SR" * 10 + "N", False), ("S" * 20, False), ("SR", False)]
+    ("labels", "offers_two_labels"), [("SR" * 10, True), ("SR" * 10 + "N", False), ("S" * 20, False), ("SR", False)]
 )
-async def test_twenty_claims_with_both_labels_and_no_third_have_two_labels(
-    labels: str, has_two_labels: bool, tmp_path: Path, openai_server: OpenAIServer
+async def test_prompts_offer_two_labels_if_twenty_claims_have_only_these_two(
+    labels: str, offers_two_labels: bool, tmp_path: Path, openai_server: OpenAIServer
 ) -> None:
     openai_server.reply("SUPPORTS")
     names = {"S": "SUPPORTS", "R": "REFUTES", "N": "NOT ENOUGH INFO"}
@@ -79,7 +79,7 @@ async def test_twenty_claims_with_both_labels_and_no_third_have_two_labels(
     context = Context(model="openai:test", attempts=1)
     await evaluate(Options(data=data, limit=1, methods="concat", context=context, out=tmp_path / "out"))
     # limit=1 asks only one claim, but all claims of the file decide how many labels there are
-    assert ("NOT ENOUGH INFO" not in openai_server.chats()[-1].text) == has_two_labels
+    assert ("NOT ENOUGH INFO" not in openai_server.chats()[-1].text) == offers_two_labels
 
 
 async def test_long_answers_are_measured_by_f1_if_the_data_have_no_short_answers(

@@ -83,7 +83,7 @@ async def test_answers_from_memory_are_unknown() -> None:
             assert (result["unknown"], result["passages"], result["malformed"]) == (True, [], {})
 
 
-async def test_passages_that_do_not_help_are_all_dropped() -> None:
+async def test_passages_that_do_not_help_are_all_filtered_out() -> None:
     result = await answer("What is the boiling point of tungsten?", "blendfilter", Context(k=6), given=PASSAGES)
     assert (result["unknown"], result["passages"], len(result["retrieved"] or [])) == (True, [], 6)
 

@@ -11,7 +11,8 @@
   const MARK_SIGNS = { r: "✓", w: "✗", u: "?", e: "!", "": "–" };
   const MEASURE_NAMES = { em: "EM", f1: "F1", rouge_l: "ROUGE-L", str_em: "STR-EM" };
   const MARK_NAMES = { r: "right", w: "wrong", p: "partly right", u: "unknown", e: "failed", "": "not asked" };
-  // kind: a key of ROW_TESTS, or "" for every question; method: the index of the method chosen in the other menu, -1 for any;
+  // kind: what the menu "Which questions" chooses: a key of ROW_TESTS, or "" for every question;
+  // method: what the menu "By which method" chooses: the index of a method, or -1 for any method;
   // sort: what the rows are sorted by: -1 their order in the data, 0 the question, 1 the first method, ...;
   // open: the numbers of the rows whose details are shown.
   const state = { text: "", kind: "", method: -1, sort: -1, descending: false, page: 0, open: new Set() };
@@ -26,13 +27,13 @@
   const appendChildren = (parent, ...nodes) => { parent.append(...nodes.filter((node) => node !== null)); return parent; };
   const byId = (id) => document.getElementById(id);
 
-  async function unpack(number) {
-    if (!detailsOfChunks.has(number)) {
-      const packed = Uint8Array.from(atob(byId("c" + number).textContent), (character) => character.charCodeAt(0));
+  async function unpackChunk(chunkNumber) {
+    if (!detailsOfChunks.has(chunkNumber)) {
+      const packed = Uint8Array.from(atob(byId("c" + chunkNumber).textContent), (character) => character.charCodeAt(0));
       const stream = new Blob([packed]).stream().pipeThrough(new DecompressionStream("gzip"));
-      detailsOfChunks.set(number, new Response(stream).json());
+      detailsOfChunks.set(chunkNumber, new Response(stream).json());
     }
-    return detailsOfChunks.get(number);
+    return detailsOfChunks.get(chunkNumber);
   }
 
   const getCells = (row) => row.slice(FIRST_CELL);
@@ -127,7 +128,7 @@
     const node = makeElement("tr"), cell = makeElement("td", "details", "…");
     cell.colSpan = methods.length + 2;
     node.append(cell);
-    unpack(Math.floor(number / questionsPerChunk))
+    unpackChunk(Math.floor(number / questionsPerChunk))
       .then((list) => {
         const details = list[number % questionsPerChunk];
         cell.replaceChildren(appendChildren(makeElement("p", "note"), "accepted: " + (rows[number][2].join(" · ") || "unknown"), " · id " + rows[number][0]));
@@ -230,6 +231,7 @@
     return node;
   }
 
+  // Makes the column titles of the table of questions, and the entries of the menu "By which method".
   function makeHeads() {
     ["#", "question", ...methods].forEach((name, place) => {
       const head = makeElement("th"), button = makeElement("button", "", name);
