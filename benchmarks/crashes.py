@@ -145,7 +145,7 @@ def share_journal_and_collection(server: ServerControl, forks: ForkServer, folde
     """Run two evaluations with one journal at the same time, then index two halves of a corpus into one collection at
     the same time.
 
-    A third evaluation with that journal should need no call; what it asks again is the finding "lost_replies". The
+    A third evaluation with that journal should need no call; the number of its calls is the finding "lost_replies". The
     shared collection should equal one that a single command indexed.
     """
     data = write_question_file(folder, questions, 5)

@@ -67,7 +67,8 @@ class OpenAIServer:
         request in turn, or a function from a request to its reply.
 
         A completion request gets an echo of its prompt; the reply's text, finish_reason, usage, message and headers are
-        ignored. A reply with a status or a body is sent in place of the echo; `drop` and `truncate` work.
+        ignored. A reply with a status or a body is sent in place of the echo; `hold`, `drop` and `truncate` work as for
+        chat requests (see `Response`).
         """
         with self.state_changed:
             self.script = list(script) if isinstance(script, list) else script
@@ -125,7 +126,7 @@ class OpenAIServer:
 
 
 def hang_up(connection: socket.socket) -> None:
-    """Close the connection in both directions without an answer."""
+    """Close the connection in both directions, without sending anything more."""
     with suppress(OSError):  # the client closed it first
         connection.shutdown(socket.SHUT_RDWR)
 

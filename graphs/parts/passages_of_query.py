@@ -1,7 +1,7 @@
 """Finds and filters the passages of one of several queries. A subgraph, so that no query waits for another.
 
-retrieve (if the query has no passages yet) -> refine (if reranker or context_filter is set) -> filter_knowledge (unless
-filter_union is set) -> collect_passages
+retrieve -> refine (if reranker or context_filter is set) -> filter_knowledge (unless filter_union is set) ->
+collect_passages. A query that already has passages skips retrieve and refine.
 """
 
 from typing import Annotated

@@ -53,7 +53,7 @@ async def compare_async(
     from quorum.evaluation.run.source import ignore_progress
 
     names, graphs = split_methods(DEFAULT_METHODS if methods is None else methods)
-    report = progress or ignore_progress
+    report_progress = progress or ignore_progress
     with open_data_path(data) as path:
         options = Options(
             data=path,
@@ -77,7 +77,8 @@ async def compare_async(
             race=race,
             engine=engine,
         )
-        return make_comparison(await compare(await plan_comparison(options, progress=report), progress=report))
+        planned_comparison = await plan_comparison(options, progress=report_progress)
+        return make_comparison(await compare(planned_comparison, progress=report_progress))
 
 
 def compare(

@@ -58,8 +58,8 @@ def read_stable_file(path: Path) -> bytes:
 
 
 def count_lines(path: Path) -> int:
-    """The number of lines that are not empty, which is the number of passages if every line is one. At least 1, also
-    for an empty file and for a file that cannot be read to its end.
+    """The number of lines that are not empty; if each of these lines is a passage, the number of passages. 1 if there
+    is no such line, or if the file cannot be read to its end.
     """
     count = 0
     try:

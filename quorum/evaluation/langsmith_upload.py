@@ -110,7 +110,7 @@ class Sender(TraceClient):
         super().__init__(tracing_error_callback=self.failures.append, tracing_sampling_rate=1.0)
 
     def wait_for_uploads(self) -> None:
-        """Wait for pending uploads; raises their error."""
+        """Wait until no upload is pending. Raises the first error of an upload, if one has failed."""
         self.flush()
         if self.failures:
             raise self.failures[0]

@@ -61,7 +61,7 @@ def make_app(service: Service, tokens: Sequence[str] = ()) -> App:
         return JSONResponse({"status": "ok"})
 
     async def show_metrics(request: Request) -> Response:
-        return PlainTextResponse(service.metrics.write(), media_type="text/plain; version=0.0.4")
+        return PlainTextResponse(service.metrics.format_text(), media_type="text/plain; version=0.0.4")
 
     async def show_api(request: Request) -> Response:
         return JSONResponse(describe_api(service.permissions))

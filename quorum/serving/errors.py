@@ -52,7 +52,7 @@ def explain_failure(error: BaseException, context: Context, request_id: str) -> 
     """The refusal that the client gets if a run failed with this error.
 
     The error's full message, without secrets, is printed on the server's terminal, with the request's id. For an
-    unexpected error, the traceback is printed as well; secrets are not removed from it.
+    unexpected error, the traceback is printed as well, without secrets, too.
     """
     print(
         f"quorum: request {request_id}: {' '.join(str(copy_without_secrets(str(error), hide_passages=False)).split())}",
@@ -64,7 +64,8 @@ def explain_failure(error: BaseException, context: Context, request_id: str) -> 
         return Refusal(502, hide_paths(str(error), context), "model_call_failed", "api_error", headers=NO_RETRY_HEADERS)
     if isinstance(error, QuorumError):
         return Refusal(400, hide_paths(str(error), context), "setup")
-    traceback.print_exception(error, file=sys.stderr)
+    full_traceback = "".join(traceback.format_exception(error))
+    print(copy_without_secrets(full_traceback, hide_passages=False), end="", file=sys.stderr)
     message = (
         f"Something in Quorum failed ({type(error).__name__}); the server's terminal shows the full error under the "
         f"request id {request_id}."

@@ -59,9 +59,9 @@ class Limits:
             and account.dollars + account.requests_in_progress * account.highest_cost >= self.dollars_per_day
         ):
             message = (
-                f"{describe_account_holder(client)} may spend {self.dollars_per_day:g} dollars a day, which are "
-                "spent, or may be spent by the requests in progress; ask again when these requests have ended, or "
-                "tomorrow (UTC)."
+                f"{describe_account_holder(client)} may spend {self.dollars_per_day:g} dollars a day; this amount "
+                "is spent, or the requests in progress could spend the rest of it; ask again when these requests have "
+                "ended, or tomorrow (UTC)."
             )
             raise Refusal(429, message, "insufficient_quota", "insufficient_quota", headers=NO_RETRY_HEADERS)
         if self.questions_per_minute is not None:

@@ -24,7 +24,7 @@ class Metrics:
         # Method -> histogram: for each bucket, how many questions took at most the bucket's upper bound; then the
         # number of all questions; then the sum of their seconds.
         self.seconds: dict[str, list[float]] = {}
-        self.questions_in_progress = 0  # with those that wait, and with side tasks
+        self.questions_in_progress = 0  # includes side tasks, and requests that still wait
 
     def record(
         self, method: str, outcome: str, seconds: float, usage: Mapping[str, Usage], dollars: float | None
@@ -47,7 +47,7 @@ class Metrics:
         histogram[-2] += 1
         histogram[-1] += seconds
 
-    def write(self) -> str:
+    def format_text(self) -> str:
         """The text that Prometheus reads."""
         lines = [
             "# HELP quorum_under_way Questions and side tasks that are being answered or wait",

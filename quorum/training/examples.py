@@ -12,8 +12,8 @@ from typing import Any
 
 from tokenizers import Tokenizer
 
-# This percentage of the questions is never used for training: they fit the reader's confidence, and choose and test
-# the threshold of the sentence filter.
+# This percentage of the questions is never used for training. We fit the reader's confidence on these questions, and
+# choose and test the threshold of the sentence filter on them.
 CALIBRATION_PERCENT = 4
 SEPARATOR = ": "  # between a passage's title and its text, in training and at run time
 

@@ -26,7 +26,8 @@ def test_the_capital_is_the_average_of_seven_bets() -> None:
 
 def test_bets_without_replacement_use_the_remaining_questions() -> None:
     # The hypothesis: the mean of all four values is at most 0. If the first value is 1, the hypothesis implies that the
-    # mean of the other three is at most -1/3.
+    # mean of the other three is at most -1/3. Each stake is divided by the largest possible loss: 1 (from 0 down to -1)
+    # for the first value, 2/3 (from -1/3 down to -1) for the second value.
     capital = compute_capital([1, 0], population=4)
     stakes = np.array([0.05, 0.1, 0.2, 0.35, 0.5, 0.7, 0.9])
     assert capital[-1] == pytest.approx(np.mean((1 + stakes) * (1 + stakes / (2 / 3) * (1 / 3))))

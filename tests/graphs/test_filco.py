@@ -96,7 +96,9 @@ async def test_filter_mode_full_asks_no_filter() -> None:
 
 
 async def choose_silver_passages(gold: list[str] | None, passages: list[Passage], **settings: Any) -> list[Passage]:
-    """What filter_mode="silver" keeps of the passages. Checks that the prompt does not show the gold answer golden."""
+    """What filter_mode="silver" keeps of the passages. Checks that the prompt does not show the gold answer "golden",
+    which one of the tests gives.
+    """
     prompt_name = {"label": "answer_label", "long": "answer_long"}.get(settings.get("answer_type", ""), "answer")
     model = ScriptedModel().on(prompt_name, "SUPPORTS")
     context = Context(model=model, filter_mode="silver", **settings)
@@ -227,7 +229,7 @@ async def test_any_method_can_filter_its_context() -> None:
 @pytest.mark.parametrize(
     ("method", "answer_prompts"), [("post_fusion", []), ("concat_pf", ["answer"]), ("pf_concat", ["answer"])]
 )
-async def test_if_the_filter_keeps_nothing_the_answer_is_unknown_after_one_call_at_most(
+async def test_if_the_filter_keeps_nothing_the_answer_is_unknown_after_one_more_call_at_most(
     method: str, answer_prompts: list[str]
 ) -> None:
     """answer_prompts: the prompts that the method sends after the filter's."""

@@ -60,6 +60,6 @@ async def test_tokens_per_minute_are_estimated_before_a_call_and_counted_after_i
     for number in range(3):  # each is estimated at 10 tokens and takes 80
         await call("answer", f"{number}" * 30, context=context, clock=clock)
     assert times == [0, 0, 60]
-    # The next call needs more than a minute's tokens, so it waits until no call of the last minute took any.
+    # The next call needs more tokens than the limit, so it waits until a minute has passed since the last call.
     await call("answer", "long " * 300, context=context, clock=clock)
     assert times[-1] == 120

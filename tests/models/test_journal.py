@@ -204,7 +204,7 @@ def test_journal_keys_depend_on_every_part_of_a_request() -> None:
         make_key(model | {"base_url": "v"}, decoding, "text", None, 0),
         make_key(model, {"temperature": 0.5}, "text", None, 0),
         make_key(model, decoding, "texts", None, 0),
-        make_key(model, decoding, "text", [{"question": "q"}, "answer"], 0),
+        make_key(model, decoding, "text", inputs=[{"question": "q"}, "answer"], sample=0),
         make_key(model, decoding, "text", None, 1),
     }
     assert len(keys) == 7

@@ -77,15 +77,15 @@ def test_scores_follow_the_definition_with_any_number_of_tokens_at_once(
     lengths: list[int], tokens_at_once: int, data: st.DataObject
 ) -> None:
     rng = np.random.default_rng(data.draw(st.integers(0, 99)))
-    parts = [rng.normal(size=(length, 4)).astype(np.float16) for length in lengths]
+    passage_vectors = [rng.normal(size=(length, 4)).astype(np.float16) for length in lengths]
     question = rng.normal(size=(3, 4)).astype(np.float32)
     passages = [Passage(id=str(i), title="", text="") for i in range(len(lengths))]
     starts = np.cumsum([0, *lengths]).astype(np.int64)
-    index = TokenIndex(passages, np.concatenate(parts), starts, tokens_at_once=tokens_at_once)
+    index = TokenIndex(passages, np.concatenate(passage_vectors), starts, tokens_at_once=tokens_at_once)
     scores = index.compute_scores(question)
-    for part, score in zip(parts, scores, strict=True):
-        if len(part):
-            assert score == pytest.approx((question @ part.astype(np.float32).T).max(axis=1).sum(), abs=1e-4)
+    for vectors, score in zip(passage_vectors, scores, strict=True):
+        if len(vectors):
+            assert score == pytest.approx((question @ vectors.astype(np.float32).T).max(axis=1).sum(), abs=1e-4)
         else:
             # a passage without tokens ranks below all passages with tokens
             assert all(score < other_score for other_score, length in zip(scores, lengths, strict=True) if length)

@@ -25,9 +25,9 @@ def read(data: bytes, name: str) -> Document:
 def split_code(text: str) -> list[Block]:
     """Split the text into runs of lines; each run becomes a block with the names of the definitions around it.
 
-    Only a line that begins a definition ends a run. The definitions around the next run are this one and those earlier
-    ones that are indented less. So a statement after a function belongs to the function's run, even if it stands at
-    the margin.
+    Only a line that begins a definition ends a run. The definitions around the next run are that definition and those
+    around the previous run that are indented less. So a statement after a function belongs to the function's run, even
+    if it stands at the margin.
     """
     blocks: list[Block] = []
     run: list[str] = []

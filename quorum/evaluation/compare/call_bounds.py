@@ -11,8 +11,8 @@ from quorum.evaluation.run.columns import Column
 from quorum.graphs import find_method
 
 MAX_DISTINCT_ANSWERS = 5  # self_verification samples five answers, so it verifies at most five distinct ones
-# A formula is a sum of terms such as "5", "1..2s+2" (the fewest and the most calls) or "[unknown] k*n" (calls that are
-# made only if the condition holds).
+# A formula is a sum of terms, with " + " (plus and spaces) between them. A term is, for example, "5", "1..2s+2" (the
+# fewest and the most calls) or "[unknown] k*n" (calls that are made only if the condition holds).
 FORMULA_TERM = re.compile(r"(?:\[[^\]]*\] *)?(?P<calls>.+)")
 OPERATORS: Mapping[type, Callable[[Any, Any], float]] = {
     ast.Add: operator.add,

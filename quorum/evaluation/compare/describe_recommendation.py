@@ -40,9 +40,9 @@ def describe_recommendation(
 ) -> list[str]:
     """The recommendation as sentences.
 
-    figures: of all methods; within_budget: of those that the recommendation may choose; differences: {name: difference
-    from the best method}, only those tested on a fixed set of questions; dropped_methods: the names of the methods that
-    a race dropped.
+    figures: the figures of all methods; within_budget: the figures of the methods that the recommendation may choose;
+    differences: {name: difference from the best method}, only the differences that were tested on a fixed set of
+    questions; dropped_methods: the names of the methods that a race dropped.
     """
     figures_by_name = {method.name: method for method in figures}
     best = figures_by_name[str(recommendation.best)]
@@ -56,7 +56,8 @@ def describe_recommendation(
     if recommendation.budget and len(within_budget) == 1 and not dropped_methods:
         sentences.append("No other method keeps within the limit.")
     sentences += describe_worse(differences)
-    # A dropped method is left out: it may be within the budget, and its mean over fewer questions cannot be compared.
+    # Leave out the dropped methods: `within_budget` lacks them even if they keep within the budget, and their means
+    # over fewer questions cannot be compared.
     comparable_methods = [method for method in figures if method.name not in dropped_methods]
     sentences += describe_beyond_budget(best, comparable_methods, within_budget)
     return sentences + describe_failures(figures)

@@ -1,7 +1,8 @@
 """Significance of a measured difference: intervals, tests, and the sample size that would make it significant.
 
-Intervals, tests and sample sizes are computed from arrays of values, one per question. A resampled mean depends only
-on how often each value is drawn. So if values repeat, we draw counts of distinct values: just as exact, and far faster.
+Intervals, tests and sample sizes are computed from arrays that hold one value per question. A resampled mean depends
+only on how often each value is drawn. So if values repeat, we draw counts of distinct values: just as exact, and far
+faster.
 """
 
 import math

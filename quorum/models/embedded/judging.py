@@ -32,7 +32,7 @@ async def score_sentences(
     """The sentences of each passage, in order, each with the probability (0..1) that it helps to answer the question.
 
     Each passage is read alone. If a sentence is cut between two windows, the part with the higher probability
-    counts. `folder`: the folder of the filter, by default of the built-in one.
+    counts. `folder`: the folder of the sentence filter, by default the built-in one (see `get_sentence_head`).
     """
     loop = asyncio.get_running_loop()
     return await loop.run_in_executor(

@@ -32,8 +32,8 @@ async def test_the_estimate_counts_the_prompts_of_the_filter(
 async def test_the_estimate_sends_nothing_to_the_chat_model_of_a_filter(
     corpus: str, data: Path, openai_server: OpenAIServer
 ) -> None:
-    """This also holds if the model is the embedded reader. Without such a filter, the estimate would make real calls of
-    this model.
+    """The model is the embedded reader here. If this reader were the only chat model, the estimate would make the
+    comparison's own calls.
     """
     context = Context(model="embedded", context_filter="llm:openai:test", journal="off")
     plan = await plan_comparison(Options(data=data, corpus=corpus, methods="filco", context=context))
