@@ -40,7 +40,7 @@ def print_tables(matrices: Sequence[Matrix], orders: int, draws: int, workers: i
     """Print every table as soon as it is computed.
 
     draws: how often the replays of cascades and of scores draw questions; for pairs of sets, see
-    SHIFTED_DRAWS_DIVISOR. orders: how often every other replay is repeated.
+    SHIFTED_DRAWS_DIVISOR. orders: how often each of the remaining replays is repeated.
     """
     with ProcessPoolExecutor(workers) as pool:
 

@@ -2,7 +2,8 @@
 block's last.
 
 A block can serve other requests as soon as the first request that has it is scheduled. The last token of a prompt is
-always computed, and nothing is evicted. A token is a piece of at most four letters or digits, or one other sign.
+always computed, and nothing is evicted. A token is a piece of at most four letters or digits, one other sign, or
+white space.
 """
 
 import re

@@ -42,8 +42,8 @@ MAX_PROCESSOR_MS_ADDED = 8.0
 @dataclass(frozen=True)
 class Way:
     """One way to ask. ask: answers a question; time_first_piece: asks for a long answer, reads all of it, and returns
-    when its first piece came, as a value of `time.perf_counter`; get_processor_seconds: the processor time, so far, of
-    all processes that take part except the model server.
+    the time at which its first piece came, as a value of `time.perf_counter`; get_processor_seconds: the processor
+    time, so far, of all processes that take part except the model server.
     """
 
     ask: Callable[[str], Awaitable[None]]

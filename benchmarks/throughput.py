@@ -94,7 +94,7 @@ def main() -> None:
             with tempfile.TemporaryDirectory() as folder:
                 figures[method] = measure_method(server, method, options, Path(folder))
     rows = [[method, *list(item.values())[:-1], format_share(item["share"])] for method, item in figures.items()]
-    header = ("method", "calls", "most at once", "bound s", "seconds", "of the bound")
+    header = ("method", "calls", "most at once", "bound s", "seconds", "bound / seconds")
     report(
         "throughput",
         header,

@@ -19,8 +19,8 @@ MAX_TURN_LENGTH = 1_500  # the prompt shows at most this many characters of each
 async def stand_alone(state: ConversationState, runtime: Runtime[Context]) -> State:
     """question, history -> question (which needs no history).
 
-    While the prompt does not fit into the model's window, the older half of the turns is dropped. If no turn is left,
-    the question stays as it is.
+    While the prompt does not fit into the model's window, the oldest turns are dropped (each time, more than half
+    of the turns). If no turn is left, the question stays as it is.
     """
     question, turns = state["question"], state["history"][-MAX_TURNS:]
     while turns:

@@ -56,7 +56,7 @@ def list_collection_names(client: "ClientAPI") -> list[str]:
 def read_rows(collection: "Collection", parts: list[Any]) -> Iterator[dict[str, Any]]:
     """Every row of a collection, read a page at a time: {"id", "metadata", "document"}.
 
-    parts: what to read beside the ids, ["metadatas"] or ["metadatas", "documents"]. Without "documents", each document
+    parts: what to read besides the ids, ["metadatas"] or ["metadatas", "documents"]. Without "documents", each document
     is "".
     """
     offset = 0

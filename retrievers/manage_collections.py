@@ -186,9 +186,8 @@ def import_lines(file: Path, collection: str, store: str | Path, embeddings: str
         with closing(Ledger(opened_store, collection, embedding, lambda: embedder)) as ledger:
             for document, passages in group_by_document(file).items():
                 change = ledger.replace(document, passages, report.skipped)
-                if (
-                    change != "empty"
-                ):  # the other changes are also names of counts of the report: "added", "unchanged", "replaced"
+                # Each change except "empty" is also the name of a count in the report.
+                if change != "empty":
                     setattr(report, change, getattr(report, change) + 1)
             report.passages = ledger.finish()
             report.copies = ledger.copy_count

@@ -1,7 +1,7 @@
 """The BM25 score of every token in every text, in arrays that are computed once and can be saved.
 
-The scores are those of Lucene's BM25 and of the library bm25s (Lu 2024, "BM25S"), to the last bit; a test compares
-them.
+The scores equal those of the library bm25s (Lu 2024, "BM25S") with its method "lucene", to the last bit; a test
+compares them.
 """
 
 import json

@@ -29,7 +29,11 @@ REPLY_TO_LAST_LINE = {  # the last line of a prompt -> the reply; {gold}: the nu
 
 
 def reply_about_rivers(request: Request) -> str:
-    """Reply with the town if a passage names it, else "unknown", in the form that the prompt asks for."""
+    """Reply with the town if a passage names it, else "unknown", in the form that the prompt asks for.
+
+    The reply to a prompt that asks for passage numbers names the passage with the answer, or passage 1 if none has it.
+    A prompt that asks for a verdict, a choice or a topic gets the same reply for every question.
+    """
     text = request.text
     asked_river = text[text.rindex("lies on the") :].split("?")[0] if "lies on the" in text else ""
     town = next(

@@ -21,7 +21,7 @@ TestName = Literal["known", "confidence", "same", "certified"]
 class AcceptanceTest:
     """The test of a stage. An unknown answer never passes.
 
-    known: every other answer passes. confidence: an answer passes if its confidence is `at_least` or more. same: it
+    known: any answer but unknown passes. confidence: an answer passes if its confidence is `at_least` or more. same: it
     passes if an earlier stage gave the same answer, after normalisation. certified: it passes if no replacement of a
     single passage changes the vote.
     """

@@ -86,8 +86,8 @@ def choose_next_pairs(
 ) -> list[tuple[int, int]]:
     """The comparisons to ask next; empty once no outcome can change the choice.
 
-    They are the missing comparisons of one candidate: of those with missing comparisons, the one that can still reach
-    the highest score, and among equals the earliest.
+    They are the missing comparisons of one candidate: of the candidates that have missing comparisons, the one
+    that can still reach the highest score, and among equals the earliest.
     """
     score_bounds, missing_pairs = bound_scores(count, validity, preferences), list_missing_pairs(count, preferences)
     if not missing_pairs or find_certain_winner(score_bounds) is not None:

@@ -28,8 +28,8 @@ def vote_key(answer: str) -> str:
     """The key of an answer; "" for white space only. Takes linear time and never raises.
 
     The key ignores letter case, punctuation, articles and accents of Latin letters; the form of dates, numbers,
-    ordinals, decades and units; dots and spaces in initials; the explanation after a "yes"; and a clause at the end
-    that explains the answer or names its source. These stay different: a number and a decade, different units, "the
+    ordinals, decades and units; dots and spaces in initials; the explanation after "yes" or "no"; and a clause at the
+    end that explains the answer or names its source. These stay different: a number and a decade, different units, "the
     5th" and "5", a place with and without its country.
 
     >>> vote_key("J. R. R. Tolkien") == vote_key("J.R.R. Tolkien"), vote_key("3.5") == vote_key("35")
@@ -97,7 +97,7 @@ def make_long_key(answer: str) -> str:
     )
 
 
-# The code of a character -> the code of its plain form: quotes, dashes, and 94 full-width characters (ASCII's).
+# The code of a character -> the code of its plain form: quotes, dashes, and full-width forms of 94 ASCII characters.
 PLAIN_CHARACTER = dict.fromkeys(map(ord, "’‘ʼ`´"), ord("'")) | dict.fromkeys(map(ord, "‐‑‒–—−"), ord("-"))
 PLAIN_CHARACTER |= dict.fromkeys(map(ord, "“”„«»"), ord('"')) | {0xFF01 + index: 0x21 + index for index in range(94)}
 

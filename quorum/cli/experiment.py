@@ -70,7 +70,10 @@ PaperNumberWords: TypeAlias = Annotated[
     ),
 ]
 DropKnown: TypeAlias = Annotated[
-    bool, typer.Option("--drop-known", help="Ask only the questions that the model answers wrong without passages.")
+    bool,
+    typer.Option(
+        "--drop-known", help="Ask only the questions that the model does not answer correctly without passages."
+    ),
 ]
 GoldFile: TypeAlias = Annotated[
     Path | None,

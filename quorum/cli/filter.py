@@ -127,7 +127,7 @@ def silver(
 
 
 def print_statistics(statistics: "Statistics", out: Path) -> None:
-    """Print the statistics on stdout and the path of the file on stderr."""
+    """Print the statistics on stdout; on stderr, a warning if too few questions have silver, and the path `out`."""
     from quorum.core.text import format_count
 
     share = statistics.with_silver / statistics.questions

@@ -60,7 +60,7 @@ COST_COLUMNS = (
     TableColumn("p50 s", "seconds_p50", 1, 2),
     TableColumn("p95 s", "seconds_p95", 1, 2),
 )
-OWN_TABLE_COLUMNS = {  # the column of each measure that a run may show in a table of its own
+OWN_TABLE_COLUMNS = {  # measure -> its column in the separate table of an experiment (see `make_score_tables`)
     column.measure: column
     for column in (
         TableColumn("%oracle", "oracle"),

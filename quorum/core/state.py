@@ -232,8 +232,8 @@ class Counters(TypedDict, total=False):
 class Question(TypedDict, total=False):
     """A graph's input.
 
-    given: passages to answer from instead of retrieval; gold_answers: for filter_mode="silver" only, never shown to
-    the model that answers.
+    given: passages to answer from, in place of retrieved ones; gold_answers: for filter_mode="silver" only, never shown
+    to the model that answers.
     """
 
     question: str

@@ -83,8 +83,8 @@ def decode_strictly(data: bytes, encoding: str) -> str:
 def decode_without_mark(data: bytes) -> DecodedText:
     """Decode UTF-16 that has no byte order mark. Raises `Unreadable` for other data with NUL bytes.
 
-    In UTF-16, the high byte of every ASCII or Latin-1 character is NUL. Data are decoded only if more than 70% of the high
-    bytes are NUL.
+    In UTF-16, the high byte of every ASCII or Latin-1 character is NUL. Data are decoded only if more than 70% of the
+    high bytes are NUL.
     """
     encoding = "utf-16-le" if data[1::2].count(0) >= data[::2].count(0) else "utf-16-be"
     high_bytes = data[1::2] if encoding == "utf-16-le" else data[::2]

@@ -179,7 +179,9 @@ def get_first_number(element: Any) -> int:
 
 
 def format_inline(element: Any) -> str:
-    """The text of <br>, <img> (its alternative text) or <sup> (10⁶). Footnote numbers, which are links, are dropped."""
+    """The text of <br>, <img> (its alternative text) or <sup> (10⁶). A <sup> that contains a link, such as a footnote
+    number, is dropped.
+    """
     if element.tag == "br":
         return "\n"
     if element.tag == "img":

@@ -57,7 +57,8 @@ def read_options(text: str) -> EncoderOptions:
         name, equals, value = part.partition("=")
         if name.strip() not in option_names or not equals:
             raise SetupError(
-                f"{part!r} is not an option of huggingface embeddings; the options are: {', '.join(option_names)}."
+                f"{part!r} is not an option of huggingface embeddings; write OPTION=VALUE, where OPTION is one of: "
+                f"{', '.join(option_names)}."
             )
         options[name.strip()] = parse_option(name.strip(), unquote(value).strip())
     return EncoderOptions(**options)  # type: ignore[arg-type]  # `parse_option` has checked them

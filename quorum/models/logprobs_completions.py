@@ -133,8 +133,9 @@ class CompletionsScorer:
 def read_score(logprobs: Any, prompt: str, text: str) -> float | None:
     """The summed log-probabilities of the tokens that end after the prompt and begin within the text.
 
-    text: the prompt, a space and the continuation. None if there is no such token, or one without a log-probability. A
-    first token that does not begin the text is the model's begin-of-text token; the text starts after it.
+    text: the prompt, a space and the continuation. Returns None if there is no such token, or if the server did not
+    send a log-probability for each of them. A first token that does not begin the text is the model's begin-of-text
+    token; the text starts after it.
     """
     tokens, scores, starts = (getattr(logprobs, name, None) for name in ("tokens", "token_logprobs", "text_offset"))
     if not tokens or not scores or not starts or len(tokens) != len(scores) or len(tokens) != len(starts):

@@ -91,8 +91,8 @@ async def send_once(request: Request, estimate: int) -> Record:
 def is_schema_refusal(request: Request, failure: Failure) -> bool:
     """Whether the JSON schema of the request may have caused a failure.
 
-    The server must have blamed no decoding parameter. Besides, it refused the request with status 400, 415 or 422, or
-    the failure is retryable and has status 501 or a message that mentions schemas.
+    True if the server blamed no decoding parameter and one of these holds: it refused the request with status 400, 415
+    or 422; or the failure is retryable and has status 501 or a message that mentions schemas.
     """
     if request.schema is None or failure.parameter is not None:
         return False

@@ -137,7 +137,7 @@ BRACKETED_LETTER = re.compile(r"\(([A-Za-z])\)")
 def find_concluding_choice(text: str, candidates: Sequence[str]) -> str | None:
     """The candidate whose letter stands after words such as "the answer is", or in brackets at the end of the text.
 
-    None if different letters stand there. If a letter in brackets ends the text, every other letter in brackets counts,
+    None if different letters stand there. If a letter in brackets ends the text, all other letters in brackets count,
     too.
     """
     matches = list(CONCLUDING_CHOICE.finditer(text))

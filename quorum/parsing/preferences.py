@@ -43,8 +43,8 @@ UNDECIDED_WORDS = re.compile(
 )
 WINNER_OF_ARROW = {">": 0, ">>": 0, "≻": 0, "<": 1, "<<": 1, "=": TIE, "==": TIE, "≈": TIE, "~": TIE}
 ARROW_BETWEEN_SIGNS = re.compile(r"([①②])\s*(>>?|≻|<<?|==?|≈|~)\s*([①②])")
-# Words that call a passage better as a whole, unless an aspect follows ("better structure", "better in terms of
-# length").
+# Words that call a passage better or worse as a whole, unless an aspect follows ("better structure", "better in terms
+# of length").
 DECISIVE_WORD = re.compile(
     r"\b(?:(?P<good>better(?!\s+(?!than|job|choice|one|option|summary|answer|response|because|as|since|of|overall|in|at|for"
     r"|and|by|due|here|suited|when|with|to)\w)|best|superior|prefer(?:s|red|able)?|preference|choose|choosing|chosen|pick"

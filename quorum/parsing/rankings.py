@@ -74,8 +74,8 @@ def find_numbers(text: str) -> list[int]:
 
 
 def read_chain(text: str) -> list[int]:
-    """The numbers of the line like "[2] Tea > [1] Coffee" that has most of them; of several such lines, the last. Empty
-    if no line has two numbers.
+    """The numbers in a line such as "[2] Tea > [1] Coffee". If the text has several such lines, the one with the most
+    numbers is read, and of equally long ones the last. Empty if no line has two numbers with an arrow between them.
     """
     joined_text = re.sub(r"[ \t]{0,9}\n\s{0,9}(?=>)|(?<=>)[ \t]{0,9}\n\s{0,9}", " ", text)
     chains = [[n for part in ARROW.split(line) for n in read_first_number(part)] for line in joined_text.splitlines()]

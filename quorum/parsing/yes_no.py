@@ -26,7 +26,8 @@ def parse_yes_no(reply: str, question: str = "") -> Parsed[str]:
 
     The reply may be yes or no, true or false, JSON, "Answer: ...", or a sentence with a verdict. A negation before the
     verdict reverses it ("it is not true"). A reply that says that it does not know gives "unknown" and is well-formed.
-    A reply without a verdict, or with two that disagree, also gives "unknown", but is malformed.
+    A verdict at the beginning of the reply decides, unless the reply begins with "yes and no". Any other reply that has
+    no verdict, or two that disagree, also gives "unknown", but is malformed.
 
     >>> parse_yes_no("It is not true.").value
     'no'

@@ -52,8 +52,8 @@ def read_cascades(
     without .json.
 
     own_systems: {name: spec} of the owner's own systems, which a cascade may ask in its stages. Raises `SetupError` for
-    an invalid name, for a name in use, for a file without a cascade, and for a cascade that was measured with other
-    settings than the server's.
+    an invalid name, for a name in use, for a file without a cascade, for a cascade that was measured with other
+    settings than the server's, and for a cascade whose collection has changed since it was measured.
     """
     cascades: dict[str, ServedCascade] = {}
     for text in files:

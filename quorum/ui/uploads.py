@@ -141,7 +141,10 @@ def remove_files(paths: Sequence[Path]) -> None:
 
 
 def record_outcomes(job: IndexingJob, report: IndexReport) -> None:
-    """Record the outcome of each file: "indexed", also with a note or without some lines, or why it was not read."""
+    """Record the outcome of each file.
+
+    It is "indexed", "indexed; NOTE", "indexed, without line 3: REASON (and 2 more)" or "not read: REASON".
+    """
     job.passage_count = report.passages
     job.outcomes = dict.fromkeys(job.outcomes, "indexed")
     for path_or_line, note in report.notes:

@@ -109,7 +109,9 @@ def test_the_authors_code_counts_characters() -> None:
 
 @pytest.mark.parametrize("verdict", ["SUPPORTS", "REFUTES", "NOT ENOUGH INFO", "yes", "No."])
 async def test_lexical_compares_with_the_claim_for_verdicts(verdict: str) -> None:
-    """The question is then a claim. An answer that is no verdict, such as "1931", is compared itself."""
+    """If the answer is a verdict, the question is a claim, and the sentences are compared with this claim. If it is any
+    other text, such as "1931", the sentences are compared with the answer.
+    """
     claim = "The tower was finished in 1950."
     assert list_texts(await choose_silver_pieces(claim, [verdict], PASSAGES, "lexical")) == [
         "The tower was finished in 1931."

@@ -282,10 +282,13 @@ def test_the_driver_embeds_only_texts_without_a_vector_from_a_worker() -> None:
     assert vectors[0] == vectors[2] == vector.tolist()
     assert vectors[1] == model.embed_query("a lake")
     assert embeddings.vectors == {}
+
+
+def test_the_digest_of_a_passage_tells_its_id_from_its_hash() -> None:
     assert digest_passage("a", "b") != digest_passage("b", "a")
 
 
-def test_an_unreadable_line_is_an_error_after_the_passages_before_it(tmp_path: Path) -> None:
+def test_a_file_whose_rest_cannot_be_read_is_an_error_after_its_passages(tmp_path: Path) -> None:
     from quorum.retrievers.index_on_ray import ReadPart, take_passages
     from quorum.retrievers.index_report import IndexReport, ProgressCounter
 

@@ -1,4 +1,6 @@
-"""Replies that refuse because the passages lack the answer count as unknown."""
+"""Replies that say that the passages lack the answer or that the question is unclear, or that give no answer at all
+("N/A", "?"), count as unknown.
+"""
 
 import pytest
 

@@ -68,7 +68,8 @@ def test_a_name_is_found_only_where_it_is_defined() -> None:
 
 
 def test_the_name_of_a_file_ends_with_a_dot_and_its_type() -> None:
-    # `quorum.json` is a file. `to_json` ends with "json", too, but without a dot before it: it is a function.
+    # `quorum.json` is a file. `to_json` ends with "json", too, but without a dot before it, so it must be a name in the
+    # code, and there is no such name.
     names = ["quorum.json", "quorum.models.call.to_json", "quorum.models.call.Reply"]
     assert list_unknown_names(" ".join(f"`{name}`" for name in names)) == ["quorum.models.call.to_json"]
 

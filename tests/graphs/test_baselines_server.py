@@ -26,7 +26,7 @@ async def test_requests_show_passages_before_the_question(openai_server: OpenAIS
     requests = openai_server.chats()
     assert (result["answer"], len(requests)) == ("1931", CALLS_OF_METHOD[method])
     for request in requests:
-        # The last occurrence of each, because examples may stand before.
+        # The last occurrence of each part, because the prompt's examples may contain the same words earlier.
         positions = [request.text.rindex(part) for part in ("Passages:", "[1] ", f"Question: {QUESTION}")]
         assert positions == sorted(positions)
         assert not {"stop", "n", "top_p"} & set(request.body)

@@ -55,8 +55,7 @@ def test_the_package_exports_what_its_all_lists() -> None:
 def test_every_method_is_listed_with_its_cost() -> None:
     assert list(METHODS) == METHOD_NAMES
     assert graphs.DEFAULT_METHOD == "concat_pf"
-    # The docstring of `graphs.catalogue.Method` explains the letters k, n, K, T and s. d: the number of different
-    # answers among self_verification's samples.
+    # (calls, depth): the docstring of `graphs.catalogue.Method` explains these formulas.
     assert {name: (method.calls, method.depth) for name, method in METHODS.items()} == {
         "concat": ("n", "1"),
         "post_fusion": ("k*n", "1"),

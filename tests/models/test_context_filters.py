@@ -238,7 +238,7 @@ async def test_the_embedded_filter_keeps_the_same_when_asked_directly_or_by_a_pr
 
 
 def render_message(prompt: str, question: str, passages: list[Passage]) -> HumanMessage:
-    """The message that a prompt becomes, with its name and inputs, from which the embedded reader replies."""
+    """The message with a prompt's text, and with the prompt's name and inputs, which the embedded reader uses."""
     text = render_prompt(prompt, question=question, passages=format_passages(passages)).text
     inputs: dict[str, Any] = {"question": question, "passages": passages}
     return HumanMessage(text, additional_kwargs={"quorum": {"prompt": prompt, "inputs": inputs, "sample": 0}})

@@ -77,7 +77,7 @@ CANDIDATES = ["Ada Korn", "Jonas Brekke"]
         ("answer_choices", "(B)", {"candidates": CANDIDATES}, "Jonas Brekke"),
         ("candidates", "(a) Ada Korn (b) Jonas Brekke", {"count": 2}, CANDIDATES),
         ("candidates.paper", "(a) Ada Korn (b) Jonas Brekke", {"count": 1}, CANDIDATES[:1]),
-        # The value of choose counts passages from 1; those of rank_passages and ranking count from 0.
+        # The value of the prompt `choose` counts passages from 1; those of `rank_passages` and `ranking` count from 0.
         ("choose", "Passages 1 and 3", {"count": 3}, [1, 3]),
         ("rank_passages", "[3] > [1] > [2]", {"count": 3}, [2, 0, 1]),
         ("filter_sentences", "It is old.", {"candidates": ["It is old. It is red."]}, ["It is old."]),

@@ -19,7 +19,7 @@ from quorum.retrievers.index_report import IndexReport
 from quorum.retrievers.metadata import PassageEntry
 from quorum.retrievers.store import open_store
 
-__all__ = ["docs"]
+__all__ = ["docs"]  # a fixture, used by name
 
 # Texts that differ only in small and capital letters, such as "Rule number" and "RULE NUMBER", are copies.
 TEXT = " ".join(f"Rule number {n} says that the gate of the lock number {n} is closed at night." for n in range(24))

@@ -11,7 +11,7 @@ from quorum.core.state import Passage
 from quorum.retrievers import collections
 from quorum.retrievers.store import open_store
 
-__all__ = ["docs", "index", "list_collection"]
+__all__ = ["docs", "index", "list_collection"]  # fixtures, used by name
 
 
 def list_texts(passages: list[Passage]) -> list[tuple[str, str, str]]:

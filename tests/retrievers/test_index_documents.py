@@ -18,7 +18,7 @@ from quorum.retrievers.index import index_documents, index_passages
 from quorum.retrievers.passages import hash_content
 from quorum.retrievers.store import open_store
 
-__all__ = ["docs", "index", "list_collection"]
+__all__ = ["docs", "index", "list_collection"]  # fixtures, used by name
 
 
 def make_pdf(text: str) -> bytes:

@@ -34,6 +34,8 @@ def test_a_wrong_name_of_an_encoder_is_reported_even_where_the_packages_are_miss
         embeddings("huggingface:a|b|c")
     with pytest.raises(SetupError, match="'pool=cls' is not an option"):
         embeddings("huggingface:a?pool=cls")
+    with pytest.raises(SetupError, match=r"'normalize' is not an option .* write OPTION=VALUE"):
+        embeddings("huggingface:a?normalize")
 
 
 def test_the_name_of_an_encoder_is_stripped_and_its_provider_is_lower_case() -> None:

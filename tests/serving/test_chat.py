@@ -65,7 +65,7 @@ def test_a_stream_holds_the_same_answer_and_ends_with_the_usage(serve: Serve, op
     assert len({chunk.id for chunk in chunks}) == 1
 
 
-def test_a_stream_without_the_option_names_no_usage(serve: Serve, openai_server: OpenAIServer) -> None:
+def test_a_stream_holds_no_usage_unless_the_client_asks_for_it(serve: Serve, openai_server: OpenAIServer) -> None:
     chunks: list[Any] = list(serve().ask(stream=True))
     assert all(chunk.usage is None and chunk.choices for chunk in chunks)
 

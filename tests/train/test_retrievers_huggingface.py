@@ -137,7 +137,7 @@ async def test_search_ranks_by_the_similarity_asked_for(
     [
         ("a|b|c", "names no encoder, or too many"),
         ("a|", "names no encoder, or too many"),
-        ("a?pool=cls", "'pool=cls' is not an option .* the options are: query, passage, pooling"),
+        ("a?pool=cls", "'pool=cls' is not an option .* OPTION is one of: query, passage, pooling"),
         ("a?pooling=first", "pooling='first' does not fit; choose: mean, cls"),
         ("a?normalize=1", "choose: true, false"),
         ("a?length=two", "length='two' does not fit"),

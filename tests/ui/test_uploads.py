@@ -62,7 +62,7 @@ def test_files_of_one_name_do_not_overwrite_each_other() -> None:
 
 
 @pytest.mark.parametrize("name", ["sample", "../up", "x", "", "a b"])
-def test_a_collection_that_takes_no_documents_is_refused(name: str) -> None:
+def test_reserved_and_invalid_collection_names_are_refused(name: str) -> None:
     with pytest.raises(SetupError):
         check_upload_collection(name)
 

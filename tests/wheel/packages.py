@@ -37,7 +37,8 @@ def run_or_exit(*command: str) -> None:
 def unpack_without_links(sdist: Path, folder: Path) -> Path:
     """Unpack an sdist into an empty folder, and return the folder with the sources.
 
-    Each of LINKED_FOLDERS becomes a text file with the link's target, as Windows and some unzip tools unpack links.
+    The sdist leaves out the links in quorum/. For each of them, this writes a text file with the link's target, as
+    Windows and some unzip tools do.
     """
     with tarfile.open(sdist) as archive:
         archive.extractall(folder, filter="data")

@@ -8,7 +8,7 @@ from quorum.core.json_text import parse_json
 from quorum.documents.document import Block, Document, Unreadable, join_lines
 from quorum.documents.encodings import decode_text
 
-MAX_VALUES = 1_000_000  # of one record
+MAX_VALUES = 1_000_000  # in one record
 
 
 def read(data: bytes, name: str) -> Document:

@@ -84,8 +84,8 @@ def describe_cross_fit(best_score: float, cross_fitted_score: float) -> str:
     """
     return (
         "Chosen on one half of the questions and scored on the other, the best method has "
-        f"{format_percent(cross_fitted_score)} ({format_points(cross_fitted_score - best_score)}): the figure to "
-        "expect on new questions."
+        f"{format_percent(cross_fitted_score)}, the figure to expect on new questions "
+        f"({format_points(cross_fitted_score - best_score)} compared with its score on all questions)."
     )
 
 

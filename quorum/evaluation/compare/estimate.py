@@ -125,15 +125,15 @@ def sample_questions(dataset: DataSet, sample_size: int) -> list[Record]:
 def estimate_column(column: Column, calls_by_question: Sequence[Sequence[RehearsedCall]]) -> MethodEstimate:
     """The means over the rehearsed questions, and the bounds of the calls."""
     count = len(calls_by_question)
-    all_calls = [call for question in calls_by_question for call in question]
+    all_calls = [call for question_calls in calls_by_question for call in question_calls]
     fewest_calls, most_calls = compute_call_bounds(column)
     calls = len(all_calls) / count
     # The largest share of a question's calls whose replies may be too long. Each such call may be repeated once.
     shortening_share = max(
         (
-            sum(call.may_need_shortening for call in question) / len(question)
-            for question in calls_by_question
-            if question
+            sum(call.may_need_shortening for call in question_calls) / len(question_calls)
+            for question_calls in calls_by_question
+            if question_calls
         ),
         default=0.0,
     )
@@ -165,12 +165,12 @@ def sum_estimates(
 ) -> Estimate:
     """The estimate of the whole comparison. question_count: how many questions it asks, rehearsed or not."""
     columns = rehearsal.columns
-    # (question, key of a call) -> the first column that made this call, and the call
+    # (number of the question, key of a call) -> the first column that made this call, and the call
     call_by_key: dict[tuple[int, str], tuple[Column, RehearsedCall]] = {}
-    for number, question in enumerate(rehearsal.calls):
-        for column, calls in zip(columns, question, strict=True):
+    for question_number, calls_by_column in enumerate(rehearsal.calls):
+        for column, calls in zip(columns, calls_by_column, strict=True):
             for call in calls:
-                call_by_key.setdefault((number, call.key), (column, call))
+                call_by_key.setdefault((question_number, call.key), (column, call))
     scale = question_count / len(rehearsal.calls)
     distinct_calls = [call for _, call in call_by_key.values()]
     costs = [compute_calls_cost(column, [call]) for column, call in call_by_key.values()]

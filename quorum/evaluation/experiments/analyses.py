@@ -114,9 +114,9 @@ def make_spread_table(
 
 
 def make_known_questions_table(asked_count: int, known_count: int, model: Any) -> AnalysisTable:
-    """How many questions the model answers correctly without a context (Post-fusion, section 4).
+    """How many questions the model answers correctly without passages (Post-fusion, section 4).
 
-    The methods are not asked these questions. asked_count: how many questions the model was asked without a context.
+    The methods are not asked these questions. asked_count: how many questions the model was asked without passages.
     """
     title = "Questions that the model answers correctly without a context (EM) are dropped"
     if model == "embedded" and not known_count:

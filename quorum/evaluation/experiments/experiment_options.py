@@ -11,7 +11,7 @@ class ExperimentOptions:
     judge: the model that judges summaries or answers. verifier: the model that checks SuRe's summaries. examples: a
     file from which demonstrations are drawn. filters: the context filters to compare. variants: settings of the
     experiment's variants, each as NAME[SETTINGS], such as 'psg[filter=SPEC;model=SPEC]' for the variant `psg`.
-    drop_known: ask only the questions that the model does not answer correctly without a context. quick: make a smaller
+    drop_known: ask only the questions that the model does not answer correctly without passages. quick: make a smaller
     run. stated_settings: the names of the settings that the user gave; for these, the user's values apply, not the
     paper's. paper_number_words: words that choose which of the paper's numbers are shown, such as "NQ gpt-4"; None:
     those of the same data set and model.

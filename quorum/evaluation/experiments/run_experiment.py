@@ -262,7 +262,7 @@ def make_experiment_columns(
 
 
 def drops_known(experiment: Experiment, choices: ExperimentOptions) -> bool:
-    """Whether to drop the questions that the model answers correctly without a context."""
+    """Whether to drop the questions that the model answers correctly without passages."""
     return experiment.drops_known_questions or choices.drop_known
 
 

@@ -155,9 +155,9 @@ def find_partner(
 ) -> Passage | None:
     """The partner of a passage: a neighbour that shares a name with it; None if there is none.
 
-    A neighbour in another document is preferred to one in the same document. Among these, the neighbour with the rarest
-    shared name is chosen, and of several such neighbours the nearest. If the passage has no names (or its script has no
-    capitals), neighbours need not share one.
+    A neighbour in the same document is chosen only if there is none in another document. Among several neighbours, the
+    one with the rarest shared name is chosen; if several share a name that is equally rare, the nearest of them. If the
+    passage has no names (or its script has no capitals), neighbours need not share one.
 
     allowed_ids: the ids of the passages that may be a partner; name_counts: for each name, the number of passages in
     which it occurs.
@@ -177,6 +177,6 @@ def find_partner(
 
 
 def find_names(passage: Passage) -> set[str]:
-    """The words of a passage, except stop words, that are always written with a capital in it."""
+    """The words that begin with a capital letter wherever they occur in the passage, without stop words."""
     words = set(WORD.findall(make_indexed_text(passage)))
     return {word for word in words if word[0].isupper() and word.lower() not in words | STOP_WORDS}

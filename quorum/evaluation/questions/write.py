@@ -83,8 +83,8 @@ class Options:
 class Plan:
     """Everything that the run needs.
 
-    context: the settings, with the collection that holds the corpus; passages: those of its passages that are long
-    enough; file: the file of questions to write or to continue.
+    context: the settings, with the collection that holds the corpus; passages: the passages of this collection
+    that are long enough; file: the file of questions to write or to continue.
     """
 
     context: Context
@@ -195,7 +195,7 @@ async def prepare_collection(
 
 
 def make_corpus_source(corpus: str) -> Source:
-    """The same source as an evaluation over this corpus uses, so that the two share one collection.
+    """The corpus as a `Source`, equal to that of an evaluation, so that `quorum questions` uses the same collection.
 
     Blocks the thread while it reads the files.
     """

@@ -16,7 +16,7 @@ def draw_shots(
 ) -> list[tuple[str, str]]:
     """Write random sets of examples to `folder`: for each size in `shots`, `draws` sets of this size.
 
-    Returns (label, file) for each set; a label is such as "shots=4;draw=0".
+    Returns (label, file) for each set, such as ("shots=4;draw=0", "FOLDER/shots-4-0.jsonl").
 
     examples_file: JSON lines with a `question`, and with an `answer` or a list of `answers`, whose first item is used.
     Examples whose question is in the data set are left out; raises `SetupError` if too few remain. The draws are

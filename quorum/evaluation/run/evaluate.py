@@ -19,7 +19,7 @@ async def evaluate(
 ) -> Scores:
     """Run an evaluation and return its scores: options -> columns -> plan -> outcome -> scores.
 
-    columns: used instead of those that `options` names. Call it again to continue an interrupted evaluation. Raises
+    columns: used instead of those that `options` names. The same call again continues an interrupted evaluation. Raises
     `SetupError` for a mistake in the options or the data, before the folder of results is made.
     """
     evaluation_plan = await plan(options, columns)

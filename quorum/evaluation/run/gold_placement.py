@@ -77,7 +77,7 @@ def place_gold(
 async def add_gold(
     dataset: DataSet, columns: Sequence[Column], *, retrieves: bool, gold_file: Path | None, task: str | None
 ) -> DataSet:
-    """The data set with gold passages for the questions that bring none, without those for which none are found.
+    """Add gold passages to the questions that bring none. Questions for which none is found are left out.
 
     If the data list gold passages for such a question, they are taken from the corpus or from `gold_file`, a file of
     passages. If the data list none, the question gets the first passage found in the corpus that contains an answer.

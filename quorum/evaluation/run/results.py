@@ -19,9 +19,10 @@ Summary = Mapping[str, Mapping[str, float | int | None]]
 class Results:
     """results.jsonl, open for appending whole lines. Questions that earlier lines answer are not asked again.
 
-    scores: of the counted lines, by method; answered_pairs: (method, id) of the questions that were answered without an
-    error; screened_out_ids: questions that the screening method answered correctly, which no other method is asked;
-    is_counted: tells for a method and a question's id whether their line counts; None if all lines count.
+    scores: method -> the scores of its lines that count; answered_pairs: (method, id) of the questions that were
+    answered without an error; screened_out_ids: questions that the screening method answered correctly, which no other
+    method is asked; is_counted: tells for a method and a question's id whether their line counts; None if all lines
+    count.
     """
 
     def __init__(self, path: Path, methods: Iterable[str], screening_method: str | None = None) -> None:

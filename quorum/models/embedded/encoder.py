@@ -141,9 +141,9 @@ class Encoder:
         missing_indexes = [index for index, states in enumerate(out) if states is None]
         missing_rows = [rows[index] for index in missing_indexes]
         missing_types = [types[index] for index in missing_indexes]
-        for places_of_batch, (new_states,) in self.run(["hidden"], missing_rows, missing_types, READING_MODE):
-            for place_in_batch, place in enumerate(places_of_batch):
-                index = missing_indexes[place]
+        for missing_places, (new_states,) in self.run(["hidden"], missing_rows, missing_types, READING_MODE):
+            for place_in_batch, missing_place in enumerate(missing_places):
+                index = missing_indexes[missing_place]
                 out[index] = states = new_states[place_in_batch, : len(rows[index])].copy()
                 self.recent_hidden_states.put(keys[index], states)
         return [states for states in out if states is not None]

@@ -19,7 +19,10 @@ from quorum.evaluation.run.column_scores import ColumnScores, Row
 
 
 def make_column_scores(em: dict[str, float | None], **other_measures: dict[str, float | None]) -> ColumnScores:
-    """Scores of one method, from its EM by question id. F1 equals EM unless given. EM is None: the question failed."""
+    """Scores of one method, from its EM by question id. F1 equals EM unless given.
+
+    An EM of None means that the question failed.
+    """
     column_scores = ColumnScores()
     measures = {"f1": em, **other_measures}
     for id_, value in em.items():

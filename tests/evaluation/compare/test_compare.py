@@ -19,7 +19,7 @@ from quorum.evaluation.run.shared_retrieval import share_retrieval
 from quorum.evaluation.watch import SEARCH_SECONDS, AnswerWatcher
 from quorum.graphs import answer
 
-__all__ = ["corpus", "data"]
+__all__ = ["corpus", "data"]  # fixtures, used by name
 
 
 # dollars per million tokens
@@ -196,8 +196,8 @@ def test_impossible_options_are_refused_in_one_sentence(
 
 
 def test_a_missing_corpus_is_refused(data: Path, openai_server: OpenAIServer, quorum: Quorum) -> None:
-    run = quorum("compare", "nowhere", str(data), "--models", "openai:test")
-    assert (run.code, "There is no corpus nowhere; give a folder" in run.err) == (2, True)
+    run = quorum("compare", "absent_docs", str(data), "--models", "openai:test")
+    assert (run.code, "There is no corpus absent_docs; give a folder" in run.err) == (2, True)
 
 
 def test_every_method_is_compared_with_every_combination_of_models_k_and_retrievers() -> None:

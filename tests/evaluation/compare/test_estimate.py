@@ -18,7 +18,7 @@ from quorum.evaluation.compare.prices import Price, Prices
 from quorum.evaluation.run.columns import parse_columns
 from quorum.evaluation.run.options import Options
 
-__all__ = ["corpus", "data"]
+__all__ = ["corpus", "data"]  # fixtures, used by name
 
 
 async def test_the_estimate_counts_the_prompts_of_the_filter(

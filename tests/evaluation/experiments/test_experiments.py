@@ -235,7 +235,7 @@ async def test_missing_requirements_are_named_before_any_call(
 
 @pytest.fixture
 def quorum(capsys: pytest.CaptureFixture[str]) -> Callable[..., tuple[int, str, str]]:
-    """A function that runs the command `quorum` with the given arguments, and returns its exit code, stdout and stderr."""
+    """A function that runs `quorum` with the given arguments, and returns its exit code, stdout and stderr."""
 
     def run(*args: str) -> tuple[int, str, str]:
         try:

@@ -160,7 +160,7 @@ async def test_a_changed_answer_is_judged_again(data: Path, openai_server: OpenA
     report = await run(data)
     (report.folder / "results.jsonl").unlink()
     judged_file = report.folder / "judged.jsonl"
-    line_without_verdict = '{"id": "Rhine", "method": "concat"}\n'
+    line_without_verdict = '{"id": "Rhine", "method": "concat"}\n'  # lacks fields, so it must be ignored
     judged_file.write_text(line_without_verdict + judged_file.read_text())
     openai_server.reply(lambda request: "Incorrect" if request.body["model"].startswith("judge") else "Bern")
     second_run = await run(data, context=Context(model="openai:test", attempts=1, journal="off"))

@@ -18,7 +18,7 @@ from quorum.evaluation.questions.draw import QUESTION_KINDS
 from quorum.evaluation.questions.write import Options, WrittenQuestions, make_questions, plan_questions
 from quorum.retrievers.index import index_passages
 
-__all__ = ["corpus"]
+__all__ = ["corpus"]  # a fixture, used by name
 
 
 SINGLE_ONLY: dict[Any, float] = {"single": 1}

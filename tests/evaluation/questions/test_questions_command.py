@@ -13,7 +13,7 @@ from quorum_command import CommandOutcome, Quorum
 from quorum.core.errors import SetupError
 from quorum.evaluation.questions.file import QuestionFile
 
-__all__ = ["corpus"]
+__all__ = ["corpus"]  # a fixture, used by name
 
 
 def run_questions(quorum: Quorum, *args: str) -> CommandOutcome:
@@ -140,7 +140,7 @@ def test_impossible_options_are_refused_in_one_sentence(
 
 
 def test_a_missing_or_unnamed_corpus_is_refused(openai_server: OpenAIServer, quorum: Quorum) -> None:
-    assert "There is no corpus nowhere; give a folder" in run_questions(quorum, "nowhere", "--model", "openai:test").err
+    assert "There is no corpus absent_docs; give" in run_questions(quorum, "absent_docs", "--model", "openai:test").err
     assert "Name where the passages are" in run_questions(quorum, "--model", "openai:test").err
 
 

@@ -16,7 +16,7 @@ from quorum.models.embedded.encoder import get_encoder
 from quorum.models.embedded.responders import RESPONDERS
 from quorum.prompts import BUILT_IN
 
-__all__ = ["forget_readings_before_each_test"]
+__all__ = ["forget_readings_before_each_test"]  # a fixture that pytest uses for every test of this file
 
 
 FILTER_PROMPTS = {"filter_sentences", "filter_passages"}  # tested in test_context_filters.py

@@ -12,7 +12,7 @@ from reader_fixtures import BIRTH_QUESTION, PASSAGES, forget_readings, forget_re
 from quorum.models.embedded import batching
 from quorum.models.embedded.chat import EmbeddedReader
 
-__all__ = ["forget_readings_before_each_test"]
+__all__ = ["forget_readings_before_each_test"]  # a fixture that pytest uses for every test of this file
 
 
 def make_messages(count: int) -> list[HumanMessage]:

@@ -12,7 +12,7 @@ from quorum.core.text import is_unknown
 from quorum.models.embedded.chat import EmbeddedReader
 from quorum.parsing.answers import Parsed
 
-__all__ = ["forget_readings_before_each_test"]
+__all__ = ["forget_readings_before_each_test"]  # a fixture that pytest uses for every test of this file
 
 
 # Prompts whose reply is an answer to the question, read from the passages.
