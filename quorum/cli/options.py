@@ -62,7 +62,10 @@ Limit: TypeAlias = Annotated[int | None, typer.Option("--limit", metavar="N", he
 Concurrency: TypeAlias = Annotated[int, typer.Option("--concurrency", metavar="N", help="Questions at once.")]
 DryRun: TypeAlias = Annotated[bool, typer.Option("--dry-run", help="Print the estimate and stop.")]
 MaxCost: TypeAlias = Annotated[
-    float | None, typer.Option("--max-cost", metavar="DOLLARS", help="Spend no more than this.")
+    float | None,
+    typer.Option(
+        "--max-cost", metavar="DOLLARS", help="Begin only if the estimate is not above this, and stop above it."
+    ),
 ]
 Prices: TypeAlias = Annotated[
     Path | None,

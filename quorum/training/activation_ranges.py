@@ -108,7 +108,7 @@ def measure_activation_ranges(
 def make_low_layers(model: TwoTowers) -> list[Layer]:
     """The reader's low layers: copies of the sentence encoder's lowest layers plus the reader's low-rank updates."""
     layers = []
-    for number in range(model.low):
+    for number in range(model.low_layer_count):
         layer: Layer = copy.deepcopy(model.base[number])
         layer.load_state_dict(layer.state_dict() | model.merge_updates(number))
         layers.append(layer)

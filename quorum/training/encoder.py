@@ -1,6 +1,6 @@
 """A BERT encoder in plain torch with two towers: the frozen sentence encoder and the reader, which starts as its copy.
 
-The reader shares the word vectors with the sentence encoder. Its lowest `low` layers are the encoder's plus
+The reader shares the word vectors with the sentence encoder. Its lowest `low_layer_count` layers are the encoder's plus
 low-rank updates, which need little room in the file; the other layers are its own. The exported file holds both
 towers; its input `embeds` chooses which of them a run computes.
 """
@@ -98,19 +98,19 @@ class Update(nn.Module):
 class TwoTowers(nn.Module):
     """Token ids (batch, length) -> sentence embedding, or span and answerability logits.
 
-    `base`: the layers of the sentence encoder; `updates`: what the reader adds to the lowest `low` of them; `tower`:
-    the reader's own layers above; `span`, `answerable`: the reader's heads. A checkpoint of `quorum.training.reader`
-    holds the weights of all these except `base`, under the same names.
+    `base`: the layers of the sentence encoder; `updates`: what the reader adds to the lowest `low_layer_count` of them;
+    `tower`: the reader's own layers above; `span`, `answerable`: the reader's heads. A checkpoint of
+    `quorum.training.reader` holds the weights of all these except `base`, under the same names.
 
     `config` holds the BERT sizes: vocab_size, max_position_embeddings, type_vocab_size, hidden_size,
     intermediate_size, num_hidden_layers, num_attention_heads.
     """
 
-    def __init__(self, config: dict[str, int], low: int) -> None:
+    def __init__(self, config: dict[str, int], low_layer_count: int) -> None:
         super().__init__()
         hidden, inner, heads = config["hidden_size"], config["intermediate_size"], config["num_attention_heads"]
         depth = config["num_hidden_layers"]
-        self.config, self.low = config, min(low, depth)
+        self.config, self.low_layer_count = config, min(low_layer_count, depth)
         self.words = nn.Embedding(config["vocab_size"], hidden)
         self.positions = nn.Embedding(config["max_position_embeddings"], hidden)
         self.types = nn.Embedding(config["type_vocab_size"], hidden)
@@ -119,10 +119,10 @@ class TwoTowers(nn.Module):
         self.updates = nn.ModuleList(
             [
                 nn.ModuleDict({name: Update(layer.get_submodule(name)) for name in LINEAR_NAMES.values()})
-                for layer in self.base[: self.low]
+                for layer in self.base[: self.low_layer_count]
             ]
         )
-        self.tower = nn.ModuleList([Layer(hidden, inner, heads) for _ in range(depth - self.low)])
+        self.tower = nn.ModuleList([Layer(hidden, inner, heads) for _ in range(depth - self.low_layer_count)])
         self.span = nn.Linear(hidden, 2)
         self.answerable = nn.Linear(hidden, 1)
 
@@ -139,7 +139,7 @@ class TwoTowers(nn.Module):
         levels; 0: do not round.
         """
         x = self.embed_tokens(ids, types)
-        for number in range(self.low):
+        for number in range(self.low_layer_count):
             x = torch.func.functional_call(self.base[number], self.merge_updates(number), (x, mask, levels))
         for layer in self.tower:
             x = layer(x, mask, levels)
@@ -171,12 +171,12 @@ class TwoTowers(nn.Module):
         }
 
 
-def load_base(folder: Path, low: int, config: dict[str, int] | None = None) -> TwoTowers:
+def load_base(folder: Path, low_layer_count: int, config: dict[str, int] | None = None) -> TwoTowers:
     """Both towers, from the published sentence encoder in `folder`, of which the reader starts as a copy.
 
-    low: how many of the reader's lowest layers use the encoder's weights with low-rank updates.
+    low_layer_count: how many of the reader's lowest layers use the encoder's weights with low-rank updates.
     """
-    model = TwoTowers(config or json.loads((folder / "config.json").read_text(encoding="utf-8")), low)
+    model = TwoTowers(config or json.loads((folder / "config.json").read_text(encoding="utf-8")), low_layer_count)
     weights = load_file(folder / "model.safetensors")
     weights = {name.removeprefix("bert."): value for name, value in weights.items()}
     renamed_weights: dict[str, Tensor] = {}
@@ -198,8 +198,8 @@ def load_base(folder: Path, low: int, config: dict[str, int] | None = None) -> T
     for name, value in list(renamed_weights.items()):
         if name.startswith("base."):
             layer_number, rest = name.removeprefix("base.").split(".", 1)
-            if int(layer_number) >= model.low:
-                renamed_weights[f"tower.{int(layer_number) - model.low}.{rest}"] = value.clone()
+            if int(layer_number) >= model.low_layer_count:
+                renamed_weights[f"tower.{int(layer_number) - model.low_layer_count}.{rest}"] = value.clone()
     missing_names, unexpected_names = model.load_state_dict(renamed_weights, strict=False)
     missing_base_weights = [name for name in missing_names if not name.startswith(("updates.", "span.", "answerable."))]
     if missing_base_weights or unexpected_names:
@@ -222,7 +222,7 @@ def read_export(model: TwoTowers, file: Path) -> dict[str, Tensor]:
         "answerable.weight": stored_tensors.read("answerable.weight")[None],
         "answerable.bias": stored_tensors.read("answerable.bias").reshape(1),
     }
-    for number in range(model.low):  # the file holds each B already multiplied by ADAPTER_SCALE
+    for number in range(model.low_layer_count):  # the file holds each B already multiplied by ADAPTER_SCALE
         for stored_name, names in linear_names.items():
             for index, name in enumerate(names):
                 adapter = f"base.{number}.{stored_name}.{index}"
@@ -250,12 +250,12 @@ def load_reader_weights(model: TwoTowers, file: Path) -> TwoTowers:
     weights = read_export(model, file) if file.suffix == ".onnx" else load_file(file)
     if any(name.endswith(".A.weight") for name in weights):
         with torch.no_grad():
-            for number in range(model.low):
+            for number in range(model.low_layer_count):
                 for bert_name, name in LINEAR_NAMES.items():
                     for side in ("A", "B"):
                         low_rank_matrix = model.updates[number].get_submodule(name).get_parameter(side)
                         low_rank_matrix.copy_(weights[f"enc.encoder.layer.{number}.{bert_name}.{side}.weight"])
-            for number, layer in enumerate(model.tower, start=model.low):
+            for number, layer in enumerate(model.tower, start=model.low_layer_count):
                 for bert_name, name in LINEAR_NAMES.items():
                     prefix = f"enc.encoder.layer.{number}.{bert_name}"
                     update = weights[f"{prefix}.B.weight"] @ weights[f"{prefix}.A.weight"]

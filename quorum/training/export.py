@@ -267,7 +267,7 @@ def export_reader(
     data: Path,
     out: Path,
     *,
-    low: int = 2,
+    low_layer_count: int = 2,
     count: int = 400,
     tail: float = 0.0,
     levels: int = 127,
@@ -275,15 +275,15 @@ def export_reader(
 ) -> None:
     """Measure activation ranges on `count` examples of `data`, quantise, and write the file `out` atomically.
 
-    base: folder of the sentence encoder; checkpoint: the reader's weights; low: how many of the reader's lowest layers
-    use the encoder's weights with low-rank updates; tail, levels: as in the command's help. encoder_of: an exported
-    file whose sentence encoder is kept bit for bit; raises ValueError if `base` holds another encoder.
+    base: folder of the sentence encoder; checkpoint: the reader's weights; low_layer_count: how many of the reader's
+    lowest layers use the encoder's weights with low-rank updates; tail, levels: as in the command's help. encoder_of:
+    an exported file whose sentence encoder is kept bit for bit; raises ValueError if `base` holds another encoder.
     """
     tokenizer = Tokenizer.from_file(str(base / "tokenizer.json"))
     tokenizer.no_truncation()
     tokenizer.no_padding()
     tokenizer.encode_special_tokens = True  # "[SEP]" in a text is text
-    model = load_reader_weights(load_base(base, low), checkpoint).eval()
+    model = load_reader_weights(load_base(base, low_layer_count), checkpoint).eval()
     ranges = measure_activation_ranges(model, *make_range_batches(tokenizer, data, count, 256), tail)
     graph = Exporter(ranges, levels).export(model)
     if encoder_of is not None:
@@ -330,7 +330,7 @@ def main(arguments: list[str] | None = None) -> None:
         options.checkpoint,
         options.data,
         options.out,
-        low=options.low,
+        low_layer_count=options.low,
         tail=options.tail,
         levels=options.levels,
         encoder_of=options.encoder_of,

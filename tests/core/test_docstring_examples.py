@@ -14,7 +14,8 @@ MODULES_WITH_EXAMPLES = [
     path.relative_to(ROOT).with_suffix("").as_posix().replace("/", ".")
     for folder in FOLDERS
     for path in sorted(folder.rglob("*.py"))
-    if path != ROOT / "graphs/__init__.py" and ">>>" in path.read_text(encoding="utf-8")  # it defines public names
+    if path != ROOT / "graphs/__init__.py"  # this file defines public names
+    and ">>>" in path.read_text(encoding="utf-8")
 ]
 
 

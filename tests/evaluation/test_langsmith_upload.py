@@ -68,8 +68,8 @@ def reply_as_reader(request: Request) -> Response:
 
 
 def list_answer_runs(workspace: Workspace, project: str | None = None) -> list[dict[str, Any]]:
-    """LangSmith's runs that hold an answer (not the child runs for model calls): of the experiment whose name is
-    `project`, or of all experiments.
+    """LangSmith's runs for questions, answered or failed (not the child runs for model calls): of the experiment whose
+    name is `project`, or of all experiments.
     """
     runs = [run for run in workspace.runs.values() if not run.get("parent_run_id")]
     return [run for run in runs if project is None or run["session_name"] == project]

@@ -83,8 +83,8 @@ async def test_calls_come_in_rounds(
     openai_server: OpenAIServer, settings: dict[str, Any], round_sizes: tuple[int, ...]
 ) -> None:
     """Two candidates take 7 calls in 3 rounds, four candidates take 21 calls in 3 rounds. With lazy ranking, two
-    candidates take 5 calls if no ranking can change the choice; of four candidates, one of which is valid, lazy ranking
-    compares only this one with each other candidate, in both orders: 6 calls in a fourth round.
+    candidates take 5 calls if no ranking can change the choice. If only one of four candidates is valid, lazy ranking
+    compares this candidate with each of the other three, in both orders: 6 calls in a fourth round.
     """
     openai_server.reply(ReplyInRounds(*round_sizes))
     result = await ask(**settings)

@@ -194,6 +194,13 @@ def test_every_document_has_its_turn_before_any_has_a_second(sizes: list[int], s
 
 
 def test_a_passage_without_a_title_counts_as_a_document() -> None:
+    untitled_passages = [Passage(id=f"untitled-{n}", title="", text="x") for n in range(4)]
+    order = order_by_documents([*make_passages_of_documents([2]), *untitled_passages], "seed")
+    # each of the five documents has its turn before the titled one has a second
+    assert order[5]["title"] == "D0"
+
+
+def test_the_order_of_passages_depends_on_the_seed() -> None:
     untitled_passages = [Passage(id=str(n), title="", text="x") for n in range(4)]
     orders = {tuple(item["id"] for item in order_by_documents(untitled_passages, str(seed))) for seed in range(20)}
     assert len(orders) > 5

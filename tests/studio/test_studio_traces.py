@@ -20,7 +20,7 @@ async def test_a_run_in_the_server_is_traced_without_its_passages(tmp_path: Path
         async with get_client(url=server.url, api_key=None) as client:
             inputs = {"question": "When was the Lumen Tower finished?", "given": passages}
             await client.runs.wait(None, "concat_pf", input=inputs, context={"k": 2})
-    (root,) = collector.list_traces()  # the server has stopped, and sent all its traces before
+    (root,) = collector.list_traces()  # the server sent all its traces before it stopped
     collector.close()
     assert (root.name, root.metadata["method"], root.metadata["k"]) == ("concat_pf", "concat_pf", 2)
     assert [child.name for child in root.children][:3] == ["begin", "retrieve", "concat_answer"]

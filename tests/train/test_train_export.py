@@ -211,7 +211,7 @@ def test_an_export_is_calibrated_and_evaluated(
 def test_an_export_that_fails_leaves_the_old_file(base: Path, checkpoint: Path, data: Path, tmp_path: Path) -> None:
     (tmp_path / "reader.onnx").write_text("old", encoding="utf-8")
     with pytest.raises(ValueError, match="trained for another encoder"):
-        export.export_reader(base, checkpoint, data, tmp_path / "reader.onnx", low=LOW_RANK_LAYER_COUNT - 1)
+        export.export_reader(base, checkpoint, data, tmp_path / "reader.onnx", low_layer_count=LOW_RANK_LAYER_COUNT - 1)
     assert (tmp_path / "reader.onnx").read_text(encoding="utf-8") == "old"
     assert len(list(tmp_path.iterdir())) == 1
 

@@ -74,16 +74,16 @@ def test_the_embedding_is_that_of_the_base_model(base: Path, weights: dict[str, 
     hidden = compute_bert_states(weights, ids, torch.zeros_like(types), mask)
     pooled = torch.stack([row[mask_row].mean(0) for row, mask_row in zip(hidden, mask, strict=True)])
     expected = nn.functional.normalize(pooled, dim=-1)
-    for low in (0, 2, 3):
-        torch.testing.assert_close(load_base(base, low).embed(ids, mask), expected, rtol=1e-4, atol=1e-5)
+    for low_layer_count in (0, 2, 3):
+        torch.testing.assert_close(load_base(base, low_layer_count).embed(ids, mask), expected, rtol=1e-4, atol=1e-5)
 
 
 @torch.no_grad()
 def test_the_reader_begins_as_the_base_model(base: Path, weights: dict[str, Tensor], batch: Batch) -> None:
     ids, types, mask = batch
     hidden = compute_bert_states(weights, ids, types, mask)
-    for low in (0, 1, 9):
-        model = load_base(base, low)
+    for low_layer_count in (0, 1, 9):
+        model = load_base(base, low_layer_count)
         expected = model.span(hidden), model.answerable(hidden[:, 0]).squeeze(-1)
         check_same_logits(model.read(ids, types, mask), expected, mask)
 
@@ -113,8 +113,10 @@ def draw_adapters(weights: dict[str, Tensor]) -> dict[str, Tensor]:
 
 
 @torch.no_grad()
-@pytest.mark.parametrize("low", [0, 1, 3])
-def test_adapters_are_merged(low: int, base: Path, weights: dict[str, Tensor], tmp_path: Path, batch: Batch) -> None:
+@pytest.mark.parametrize("low_layer_count", [0, 1, 3])
+def test_adapters_are_merged(
+    low_layer_count: int, base: Path, weights: dict[str, Tensor], tmp_path: Path, batch: Batch
+) -> None:
     ids, types, mask = batch
     adapters = draw_adapters(weights)
     save_file(adapters, tmp_path / "adapter.safetensors")
@@ -125,10 +127,12 @@ def test_adapters_are_merged(low: int, base: Path, weights: dict[str, Tensor], t
             merged_weights[f"encoder.layer.{number}.{name}.weight"] = (
                 weights[f"encoder.layer.{number}.{name}.weight"] + ADAPTER_SCALE * b @ a
             )
-    model = load_reader_weights(load_base(base, low), tmp_path / "adapter.safetensors")
+    model = load_reader_weights(load_base(base, low_layer_count), tmp_path / "adapter.safetensors")
     span = compute_bert_states(merged_weights, ids, types, mask) @ adapters["span.weight"].T + adapters["span.bias"]
     torch.testing.assert_close(model.read(ids, types, mask)[0][mask], span[mask], rtol=1e-3, atol=1e-3)
-    assert torch.equal(model.embed(ids, mask), load_base(base, low).embed(ids, mask))  # the embedding is unchanged
+    assert torch.equal(
+        model.embed(ids, mask), load_base(base, low_layer_count).embed(ids, mask)
+    )  # the embedding is unchanged
 
 
 def test_the_loss_falls_and_training_continues_from_its_checkpoint(

@@ -162,7 +162,7 @@ def choose_method(results: RecordedResults, method: str | None) -> str:
 def align_worth(
     results: RecordedResults, method: str, ids: tuple[str, ...], wrong_cost: float
 ) -> tuple[np.ndarray, np.ndarray]:
-    """The lowest and highest worth of the method's answers, in the order of `ids`."""
+    """The lowest and the highest possible worth of each answer of the method, in the order of `ids`."""
     low, high = results.bound_worth(method, wrong_cost)
     place_of_id = {id_: number for number, id_ in enumerate(results.ids)}
     order = [place_of_id[id_] for id_ in ids]

@@ -61,7 +61,7 @@ class RecordedResults:
         return [vote_key(str((self.rows.get((method, id_)) or {}).get("answer") or "")) for id_ in self.ids]
 
     def bound_worth(self, method: str, wrong_cost: float = 0.0) -> tuple[Floats, Floats]:
-        """The lowest and the highest worth of each answer.
+        """The lowest and the highest possible worth of each answer.
 
         An answer is worth its measure minus `wrong_cost` times (1 - measure); an unknown answer costs nothing. The
         lowest and the highest worth differ only if the method gave no answer that could be scored.

@@ -127,10 +127,10 @@ async def ask_all(
 
 
 def order_by_cost(plan: Plan, columns: Sequence[Column]) -> Sequence[Column]:
-    """The columns, the cheapest first if a limit is set (`max_cost` for the run, `budget` for a question) and the plan
-    has an estimate: then the race gets further before the limit. Otherwise in the plan's order.
+    """The columns with the cheapest first, so that a race gets further before `max_cost` ends it.
 
-    If all columns cost nothing, the one with the fewest tokens comes first.
+    They stay in the plan's order if neither `max_cost` nor `budget` is set, or if the plan has no estimate. If all
+    columns cost nothing, the one with the fewest tokens comes first.
     """
     is_limited = plan.options.budget or plan.options.max_cost is not None
     if plan.estimate is None or not is_limited:
