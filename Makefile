@@ -51,7 +51,7 @@ check: $(VENV)/.installed-dev ## Check the code: linter, formatter, types and im
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-bench: $(VENV)/.installed-dev ## Run the short benchmarks and compare them with benchmarks/recorded.json (NAMES='overhead cached': only these)
+bench: $(VENV)/.installed-dev ## Run the short benchmarks and compare them with benchmarks/recorded_ratios.json (NAMES='overhead cached': only these)
 	$(BIN)/python -m benchmarks.bench $(NAMES)
 
 fuzz: $(VENV)/.installed-dev ## Feed generated replies, documents and data files to all parsers and readers

@@ -4,8 +4,8 @@ A benchmark is a module of this folder with a function `measure_ratios() -> dict
 their names. A ratio divides two measurements of the same run: two times, two rates, or in `cached` two numbers of
 tokens. A higher ratio is better, and a ratio below 90% of the recorded one is called slower; the exit code is then 1,
 except with --record. Absolute times are not compared, because they say more about the machine and its load than about
-Quorum. Each benchmark runs in a process of its own. --record writes the ratios to recorded.json, and keeps the recorded
-ratios of benchmarks that did not run.
+Quorum. Each benchmark runs in a process of its own. --record writes the ratios to recorded_ratios.json, and keeps the
+recorded ratios of benchmarks that did not run.
 """
 
 import argparse
@@ -19,7 +19,7 @@ from pathlib import Path
 from benchmarks.harness import ROOT, report
 
 BENCHMARKS = ("startup", "overhead", "latency", "throughput", "cached", "embedded", "indexing", "serving")
-RECORDED_FILE = Path(__file__).parent / "recorded.json"
+RECORDED_FILE = Path(__file__).parent / "recorded_ratios.json"
 TOLERANCE = 0.9  # a ratio below this share of the recorded one is called slower
 Ratios = Mapping[str, float]
 
@@ -65,7 +65,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument(
         "names", nargs="*", metavar="NAME", help=f"the benchmarks to run, from: {', '.join(BENCHMARKS)}; default: all"
     )
-    parser.add_argument("--record", action="store_true", help="write the ratios to recorded.json")
+    parser.add_argument("--record", action="store_true", help="write the ratios to recorded_ratios.json")
     parser.add_argument(
         "--ratios", action="store_true", help="measure in this process, and print only the ratios, as JSON"
     )

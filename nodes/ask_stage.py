@@ -94,7 +94,8 @@ def make_stage_context(context: Context, cascade: ComposedCascade, stage: Compos
     A setting that the stage did not record keeps the context's value. With filter_mode=silver, a silver_measure or
     scorer that the stage did not record becomes None, because it was not set. Raises `SetupError` for a recorded
     setting whose value in the context is neither the default nor that of any stage, and if a model, prompt or file has
-    changed since. A rehearsal, which asks no paid model, keeps the model of its context.
+    changed since. A rehearsal, which asks no paid model, keeps the model and the verifier of its context, and makes no
+    such checks.
     """
     rehearsing = IS_REHEARSAL.get()
     recorded_settings = add_unset_silver_settings(stage.settings)

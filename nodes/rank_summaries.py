@@ -23,6 +23,6 @@ async def rank_pair(state: State, runtime: Runtime[Context]) -> State:
         call_subject=f"candidates {pair[0] + 1} and {pair[1] + 1}",
         model=get_context(runtime).verifier,
     )
-    place = replies.values[0]  # of the preferred summary: 0, 1 or None
+    place = replies.values[0]  # of the preferred summary, 0 or 1; None for a tie or a malformed reply
     preference = Preference(first=pair[0], second=pair[1], preferred=None if place is None else pair[place])
     return {"preferences": [preference], **replies.state_update}

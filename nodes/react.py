@@ -22,7 +22,7 @@ PassagePosition = tuple[int, int]  # the number of a passage's step and its rank
 
 
 async def think(state: State, runtime: Runtime[Context]) -> State:
-    """question, steps -> steps (one more: a thought; query or answer is its action, or both are null), query."""
+    """question, steps -> steps (one more: a thought; its action is in query or answer, or both are null), query."""
     return await take_step("react", state["steps"], state["question"], runtime)
 
 

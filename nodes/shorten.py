@@ -70,9 +70,9 @@ async def shorten(
 ) -> tuple[list[T], State]:
     """Shorten the wordy answers among the replies to a prompt, if the setting `shorten` is "auto".
 
-    question: nothing is shortened if it is not a text. parse: the parser that gave `parsed_replies`. Returns the parsed
-    values, in which shortened answers replace wordy ones, and a state update that counts the wordy answers and the
-    calls of the prompt `shorten`.
+    question: the prompt's variable `question`. If the prompt has none, nothing is shortened. parse: the parser that
+    gave `parsed_replies`. Returns the parsed values, in which shortened answers replace wordy ones, and a state update
+    that counts the wordy answers and the calls of the prompt `shorten`.
     """
     values = [parsed.value for parsed in parsed_replies]
     wants_short = wants_short_answer(prompt, context)

@@ -17,7 +17,8 @@ if TYPE_CHECKING:
 FORMAT_VERSION = 2  # how files are read; version 1 stored no places and left formatting marks in the text
 # The fields of `CollectionInfo` that are stored under another name, with this name.
 STORED_NAMES = {"is_being_changed": "writing", "is_rebuilding_vectors": "torn", "sample_hash": "sample"}
-# A key in a location (see PassageEntry): the hash of the passage's text in that document, if it is not the stored text.
+# A key in the location of a passage in a document (see PassageEntry). It is there only if the passage's text in this
+# document is not exactly the stored text; its value is then the hash of the text in the document.
 OWN_HASH_KEY = "own"
 MAX_PLACES = 50  # how many places a passage lists at most
 
@@ -113,7 +114,7 @@ class PassageEntry:
         return replace(self, number_by_document=number_by_document, locations_json=format_locations(locations))
 
     def has_exact_text_outside(self, source: str) -> bool:
-        """Whether a document other than `source` holds the passage with exactly this text."""
+        """Whether a document other than `source` holds the passage with exactly the stored text."""
         locations = self.read_locations()
         return any(
             other != source and OWN_HASH_KEY not in locations.get(other, {}) for other in self.number_by_document
@@ -160,7 +161,7 @@ def read_info(collection: "Collection") -> CollectionInfo:
 
 
 def read_passage(id_: str, text: str, metadata: Mapping[str, Any]) -> Passage:
-    """A stored passage with its places. The places in documents with exactly this text come first."""
+    """A stored passage with its places. The places in documents with exactly the stored text come first."""
     passage = Passage(id=id_, title=str(metadata["title"]), text=text)
     if places := read_places(read_entry(metadata)):
         passage["places"] = places

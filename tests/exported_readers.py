@@ -10,7 +10,10 @@ LOW_RANK_LAYER_COUNT = 2
 
 
 class GetExport(Protocol):
-    """A function that returns the folder of an export. Its weights are integers from -levels to levels (0: floats)."""
+    """A function that exports a reader and returns the folder of the export.
+
+    levels: the reader's weights are integers from -levels to levels; 0: they are floats.
+    """
 
     def __call__(self, levels: int) -> Path: ...
 

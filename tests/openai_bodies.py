@@ -78,8 +78,8 @@ def make_completion(response: Response, request_body: dict[str, Any]) -> Respons
 
 
 def make_chunks(response: Response, request_body: dict[str, Any]) -> Iterator[dict[str, Any] | str]:
-    """The events of a streamed completion: one for each word, then the finish reason, the usage (if the
-    request asks for it) and "[DONE]".
+    """The events of a streamed completion: the fields of `response.message` (if it has any), one event for each word,
+    the finish reason, the usage (if the request asks for it) and "[DONE]".
     """
     base = {"id": "chatcmpl-1", "object": "chat.completion.chunk", "created": 0, "model": request_body["model"]}
     if response.message:

@@ -97,6 +97,7 @@ def list_cascades(recorded_answers: RecordedAnswers) -> Iterator[CascadeCandidat
     for method in range(method_count):
         score, cost = recorded_answers.lowest_worth[method].mean(), recorded_answers.cost[method].mean()
         yield CascadeCandidate((Stage(names[method], None),), float(score), float(cost))
+    # As in `replay_cascade`, a cascade that fails on a question gets the lowest worth of all recorded answers there.
     lowest = float(recorded_answers.lowest_worth.min()) if recorded_answers.lowest_worth.size else 0.0
     worth = np.where(recorded_answers.has_failed, lowest, recorded_answers.lowest_worth)
     for first_method in range(method_count):

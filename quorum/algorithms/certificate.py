@@ -24,8 +24,9 @@ from quorum.core.state import Vote
 def certify_votes(votes: Sequence[Vote]) -> int | None:
     """The greatest number m such that replacing any m passages cannot change the winner of an unweighted vote.
 
-    votes: the complete vote, the same number from each passage. Two answers that are equal after normalisation are one
-    winner. The result is 0 if every vote is unknown, because one replaced passage would decide, and None without votes.
+    votes: the complete vote, the same number from each passage. Answers that are equal after normalisation count as
+    one answer. The result is 0 if every vote is unknown, because one replaced passage would decide, and None without
+    votes.
     """
     counts_by_passage = [count_answers(votes, rank) for rank in sorted({vote["rank"] for vote in votes})]
     if not counts_by_passage:

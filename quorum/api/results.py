@@ -39,15 +39,16 @@ class Evaluation:
     """The result of `evaluate`.
 
     folder: where config.json, results.jsonl and summary.json lie. measures: the measures of the answers, the deciding
-    one first. table: a row for each method, as in summary.json: `method`, `n` (questions), the mean of each measure (a
-    share of questions is a number from 0 to 1), the 95% interval of each measure that methods are compared by (for EM
-    `em_low` and `em_high`), the calls and tokens per question, counted as if the method had run alone, percentiles of
-    the seconds (`seconds_p50`, `seconds_p95`), and counts such as `errors` and `malformed`. rows: a row for each
-    question and method, read from results.jsonl at each access. differences: a row for each method and measure, with
-    the `difference` of its mean from the baseline's, the interval from `low` to `high`, `p_holm` (p adjusted for the
-    number of methods) and `questions_needed` (how many questions would make the difference significant; None if the
-    means are equal, if there are fewer than two questions, or if a race dropped one of the two methods or has not
-    ended). spent: the calls and tokens of this run; replies that came from the journal do not count.
+    one first. table: a row for each method, as in summary.json: `method`, `n` (questions), the mean of each measure
+    (not in percent: an EM of 0.5 says that half of the answers match exactly), the 95% interval of each measure that
+    methods are compared by (for EM `em_low` and `em_high`), the calls and tokens per question, counted as if the method
+    had run alone, percentiles of the seconds (`seconds_p50`, `seconds_p95`), and counts such as `errors` and
+    `malformed`. rows: a row for each question and method, read from results.jsonl at each access. differences: a row
+    for each method and measure, with the `difference` of its mean from the baseline's, the interval from `low` to
+    `high`, `p_holm` (p adjusted for the number of methods) and `questions_needed` (how many questions would make the
+    difference significant; None if the means are equal, if there are fewer than two questions, or if a race dropped one
+    of the two methods or has not ended). spent: the calls and tokens of this run; replies that came from the journal do
+    not count.
 
     Print the evaluation, or leave it as the last line of a notebook's cell.
     """

@@ -184,7 +184,7 @@ def train_with_progress(
 
 
 def print_report(report: "Report", out: Path, usage_options: str) -> None:
-    """Print the scores on stdout and how to use the model on stderr."""
+    """Print the report on stdout; print on stderr how to use the model."""
     from quorum.core.text import format_count
 
     losses = ", ".join(f"{loss:.3f}" for loss in report.losses)

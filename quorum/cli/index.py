@@ -21,7 +21,12 @@ def index(
     collection: Annotated[str, typer.Option("--collection", metavar="NAME", help="Collection to fill.")],
     words: Annotated[int, typer.Option("--words", metavar="N", help="Most words in a passage.")] = 100,
     prune: Annotated[
-        bool, typer.Option("--prune", help="Remove documents whose files below PATH are gone or are left out now.")
+        bool,
+        typer.Option(
+            "--prune",
+            help="Remove documents whose files below PATH are gone, or are now left out by --include, --exclude or "
+            ".gitignore.",
+        ),
     ] = False,
     include: Annotated[
         list[str] | None,

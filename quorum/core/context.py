@@ -112,7 +112,7 @@ class Context:
         str | None,
         describe(
             "Model that gives log-probabilities for the measure cxmi: transformers:PATH or completions:MODEL; "
-            "if this and silver_measure are empty, lexical replaces cxmi"
+            "empty: where an empty silver_measure would choose cxmi, lexical is used"
         ),
     ] = define("scorer", None)
     verifier: Annotated[

@@ -2,7 +2,7 @@
 
 All calls at the same depth of nesting share one loop. It is never replaced, because HTTP clients and the limits on
 concurrent calls belong to one loop: so the second question reuses the connections of the first. The caller's thread
-only waits. So a loop may already be running there, as in a notebook.
+only waits, so a call works even if a loop is already running in that thread, as in a notebook.
 """
 
 import asyncio

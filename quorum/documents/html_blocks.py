@@ -255,7 +255,7 @@ def is_layout(table: Any) -> bool:
 
 def header_is_on_top(table: Any) -> bool | None:
     """True if the first row is marked as column names (<thead> or only <th>), False if every row begins with a <th>,
-    None if no names are marked.
+    else None.
     """
     rows = list_own_rows(table)
     first = list_cells(rows[0]) if rows else []

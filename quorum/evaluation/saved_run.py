@@ -9,7 +9,7 @@ from quorum.core.json_text import parse_json
 from quorum.evaluation.support import ShownResult
 from quorum.evaluation.trace import FORMAT_NAME, Step, read_step
 
-DEEPEST_NESTING = 60  # levels of lists and objects inside each other; a graph inside a graph takes about ten levels
+DEEPEST_NESTING = 60  # levels of lists and objects inside each other; the run of a graph with a subgraph has about ten
 LARGEST_NUMBER = 10**15  # no number in a saved run may be larger
 TEXT_KEYS = ("kind", "name", "prompt", "reply", "reasoning")
 LIST_KEYS = ("details", "changes")

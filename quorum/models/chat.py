@@ -21,8 +21,9 @@ def chat_model(spec: str | BaseChatModel, context: Context | None = None) -> Bas
     """The chat model of a spec: "embedded", "scripted", "transformers:PATH", "openai:NAME" or "provider:name". A model
     object is returned unchanged.
 
-    Clients do not retry (`quorum.models.call` does) and report token counts while they stream. Within one event loop,
-    equal specs with equal settings give the same client. Raises `SetupError` for a spec that cannot be used.
+    Clients do not retry, because `quorum.models.call` does. OpenAI's client reports token counts even when it streams.
+    Within one event loop, equal specs with equal settings give the same client. Raises `SetupError` for a spec
+    that cannot be used.
     """
     if not isinstance(spec, str):
         return spec

@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 
 
 def make_http_clients(timeout: float | None, loop_cache: LoopCache | None) -> dict[str, Any]:
-    """An asynchronous and a synchronous client for one model, by the names of the options of langchain-openai that take
-    them. timeout: in seconds; None: the default of the package openai.
+    """A new asynchronous client and the shared synchronous client, by the names of the options of langchain-openai that
+    take them. timeout: in seconds; None: the default of the package openai.
 
     The asynchronous client serves one event loop. `loop_cache` closes it with the loop; without a cache nothing closes
     it. The client that langchain-openai would make is shared between loops, and fails once one of them is closed.
@@ -34,7 +34,7 @@ def make_http_clients(timeout: float | None, loop_cache: LoopCache | None) -> di
 
 @lru_cache(8)
 def get_sync_client(timeout: float | None) -> httpx2.Client:
-    """The client of synchronous calls, one for all servers. timeout: as in `make_http_clients`."""
+    """The synchronous client: one for each timeout, shared by all models. timeout: as in `make_http_clients`."""
     import openai
 
     return openai.DefaultHttpxClient(**make_options(timeout))

@@ -170,9 +170,10 @@ def read_reply(
     prompt: the prompt's name, such as "answer"; `quorum prompts` lists them. question: the question that was asked.
     Some models go on after the answer with a question of their own; the parser cuts that part off, and needs this
     argument to tell the two questions apart. candidates: the texts among which the reply chooses; for "answer_choices"
-    the choices, for "filter_sentences" the passages. For "mask_condition" it is a list of one: the proposed answer,
-    which the model puts into a statement and must not hide. count: how many passages were shown, or how many candidates
-    were asked for. Arguments that a prompt's replies do not need are ignored. A `<think>` part is removed first.
+    the choices, for "filter_sentences" the passages. For "mask_condition" it is a list of one: the proposed answer. The
+    model writes a statement with this answer in it and masks some words, which must not be the answer. count: how many
+    passages were shown, or how many candidates were asked for. Arguments that a prompt's replies do not need are
+    ignored. A `<think>` part is removed first.
 
     Returns an object with `value` and `malformed`. A malformed reply does not have the form that the prompt asks for;
     its `value` is a default. The type of `value` depends on the prompt:

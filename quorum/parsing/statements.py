@@ -37,7 +37,7 @@ HIDDEN_WORDS_LABEL = re.compile(
 def parse_masked_statement(reply: str, answer: str = "") -> Parsed[MaskedStatement | None]:
     """The masked statement and its hidden words, from two lines "Statement: ..." and "Hidden: ...".
 
-    answer: the proposed answer, which the statement must not hide. "Hidden: none" gives None. The label "Statement:"
+    answer: the proposed answer, which must not be the hidden words. "Hidden: none" gives None. The label "Statement:"
     may be missing, masks may be written in other ways, and JSON is read, too. If the statement still shows the hidden
     words, they are masked.
 

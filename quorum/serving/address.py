@@ -1,4 +1,4 @@
-"""Checks the address at which a server listens, and opens it."""
+"""Checks a server's address and tokens, and opens the socket at which the server listens."""
 
 import socket
 from collections.abc import Sequence

@@ -63,7 +63,7 @@ def describe_operation(
 ) -> dict[str, Any]:
     """One operation of a path: what it does (`summary`), its 200 response and its errors.
 
-    description, schemas: of the 200 response; the schemas by content type.
+    description: what the 200 response is; schemas: the schema of its body for each content type.
     """
     error_content = {"application/json": {"schema": {"$ref": "#/components/schemas/Error"}}}
     content = {content_type: {"schema": schema} for content_type, schema in schemas.items()}

@@ -25,7 +25,7 @@ NO_PIECES = "None"  # the reply of a filter that chooses nothing
 
 @dataclass(frozen=True)
 class Pair:
-    """A training example: a prompt as the graph sends it, and `target`, the reply to learn. id: the question's."""
+    """A training example: a prompt as the graph sends it, and `target`, the reply to learn. id: the question's id."""
 
     id: str
     prompt: str

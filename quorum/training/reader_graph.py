@@ -128,8 +128,8 @@ def rewrite_folder(folder: Path) -> None:
     content = model_file.read_bytes()
     if sha256(content).hexdigest() != manifest["sha256"]:
         raise SetupError(
-            f"{manifest_file} belongs to another reader.onnx: its sha256 is not that of {model_file}; copy both files "
-            "from the same export."
+            f"{manifest_file} belongs to another reader.onnx: the sha256 in it is not that of {model_file}; copy both "
+            "files from the same export."
         )
     model = add_tower_branches(onnx.load_from_string(content))
     onnx.checker.check_model(model)

@@ -116,7 +116,8 @@ def load_run(id_: str, folder: Path) -> Run:
 def read_run_file(file: Path) -> tuple[dict[str, Any], list[Step]]:
     """The content of a run's file, in which old names of keys are replaced by today's, and the run's steps.
 
-    Raises the same errors as `read_saved_run`.
+    Raises OSError or ValueError for a file that cannot be read or holds no run, and KeyError, TypeError or
+    AttributeError for a run whose "page" is missing or has another form.
     """
     saved_run, steps = read_saved_run(read_regular(file))
     rename_keys(saved_run["page"], {"asked": "asked_at"})

@@ -10,9 +10,9 @@ from quorum.core.errors import SetupError
 from quorum.evaluation.run.columns import Column, parse_columns
 from quorum.graphs import DEFAULT_METHOD
 
-# Each of these settings has its own field in the form and its own parameter in a link. In a link, any other setting is
-# written as "set=key=value".
-SETTINGS_WITH_OWN_FIELD = ("collection", "model", "k")
+# The form always shows these settings; it shows the others in a panel that opens. In a link, each of these has its own
+# parameter, and any other setting is written as "set=key=value".
+MAIN_SETTINGS = ("collection", "model", "k")
 FIXED_SETTINGS = ("store", "journal")  # a link must not choose the server's files
 LONGEST_QUESTION = 20_000  # characters
 MAX_LINK_PARTS = 200  # parameters of a link
@@ -49,10 +49,8 @@ class AskRequest:
         """The address that opens the form with these values."""
         pairs = [("q", self.question), ("methods", self.methods)]
         pairs += [("follows", self.follows_run_id)] if self.follows_run_id else []
-        pairs += [(name, self.settings[name]) for name in SETTINGS_WITH_OWN_FIELD if name in self.settings]
-        pairs += [
-            ("set", f"{name}={value}") for name, value in self.settings.items() if name not in SETTINGS_WITH_OWN_FIELD
-        ]
+        pairs += [(name, self.settings[name]) for name in MAIN_SETTINGS if name in self.settings]
+        pairs += [("set", f"{name}={value}") for name, value in self.settings.items() if name not in MAIN_SETTINGS]
         return f"/?{urlencode(pairs)}"
 
 
@@ -82,7 +80,7 @@ def parse_link(query_string: str, server_context: Context) -> tuple[AskRequest, 
         if name == "set":
             key, _, text = value.partition("=")
             settings[key.strip()] = text.strip()
-        elif name in SETTINGS_WITH_OWN_FIELD:
+        elif name in MAIN_SETTINGS:
             settings[name] = value
         elif name in parameters:
             parameters[name] = value
@@ -121,11 +119,11 @@ class FormField:
 
 
 def list_form_fields(server_context: Context) -> list[FormField]:
-    """A form field for every setting that is in neither SETTINGS_WITH_OWN_FIELD nor FIXED_SETTINGS."""
+    """A form field for every setting that is in neither MAIN_SETTINGS nor FIXED_SETTINGS."""
     from pydantic import TypeAdapter
 
     schemas: dict[str, Any] = TypeAdapter(Context).json_schema()["properties"]
-    names = [part.name for part in fields(Context) if part.name not in (*SETTINGS_WITH_OWN_FIELD, *FIXED_SETTINGS)]
+    names = [part.name for part in fields(Context) if part.name not in (*MAIN_SETTINGS, *FIXED_SETTINGS)]
     return [make_form_field(name, schemas[name], getattr(server_context, name)) for name in names]
 
 

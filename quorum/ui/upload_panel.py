@@ -89,10 +89,10 @@ class UploadPanel:
             return
         self.progress_bar.set_visibility(not job.is_over)
         if not job.is_over:
-            self.progress_bar.value = job.units_done / job.unit_count if job.unit_count else 0
+            self.progress_bar.value = job.files_and_lines_done / max(1, job.file_and_line_count)
             self.show_message(
                 f"Indexing {job.current_file or format_count(len(job.outcomes), 'file')}: "
-                f"{job.units_done:,} of {job.unit_count:,}"
+                f"{job.files_and_lines_done:,} of {job.file_and_line_count:,}"
             )
             return
         self.timer.deactivate()

@@ -33,15 +33,16 @@ SaveUpload = Callable[[Path], Awaitable[None]]  # writes one uploaded file to th
 class IndexingJob:
     """The progress of indexing the files of one upload.
 
-    outcomes: by file name, "waits" and later what became of the file (see `record_outcomes`). units_done: how many of
-    the `unit_count` units are done; a file of JSON lines has one unit for each line, any other file has one.
-    passage_count: how many passages the collection has at the end. error: why the indexing failed, in one sentence.
+    outcomes: by file name, "waits" and later what became of the file (see `record_outcomes`). files_and_lines_done: how
+    many of the `file_and_line_count` are done; each line of a file of JSON lines counts as one, and so does any other
+    file. passage_count: how many passages the collection has at the end. error: why the indexing failed, in one
+    sentence.
     """
 
     collection: str
     outcomes: dict[str, str] = field(default_factory=dict)
-    units_done: int = 0
-    unit_count: int = 0
+    files_and_lines_done: int = 0
+    file_and_line_count: int = 0
     current_file: str = ""
     is_over: bool = False
     passage_count: int | None = None
@@ -49,7 +50,7 @@ class IndexingJob:
 
     def update(self, done: int, total: int, path: str) -> None:
         """Record the progress of `index_documents`, which calls this on its thread."""
-        self.units_done, self.unit_count, self.current_file = done, total, Path(path).name
+        self.files_and_lines_done, self.file_and_line_count, self.current_file = done, total, Path(path).name
 
 
 def clean_name(name: str) -> str:

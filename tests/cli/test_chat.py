@@ -143,4 +143,3 @@ def test_a_long_answer_is_printed_once(chat: Quorum, openai_server: OpenAIServer
     assert (run.code, run.err) == (0, "")
     assert run.out.splitlines()[1] == long_answer
     assert run.out.count(long_answer) == 1
-    assert run.out.count(long_answer) == 1

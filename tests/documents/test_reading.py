@@ -49,6 +49,7 @@ def test_the_forty_questions_cover_every_file(context: Context, passages: list[P
 
 
 def test_passages_hold_no_markup_and_none_of_the_parts_that_reading_leaves_out(passages: list[Passage]) -> None:
+    # "un*": setup.md emphasises a part of a word, "un*believ*able".
     for passage in passages:
         assert not [
             mark

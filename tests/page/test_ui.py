@@ -129,6 +129,7 @@ def test_an_error_is_a_sentence_on_its_own_card(page: Page, served_page: ServedP
     )
     send_question(page)
     page.wait_until(ALL_METHODS_ENDED)
+    # In the form, methods with settings stand before all others; the cards have the same order.
     assert page.run(f"{CARDS}.map((card) => card.dataset.phase)") == ["failed", "failed", "done"]
     answers = read_texts(page, ".answer")
     assert "Incorrect API key provided" in answers[0]

@@ -1,4 +1,4 @@
-"""Many processes that ask questions give the same results as one process, even if one of the many is killed."""
+"""Many processes that ask questions give the same results as one process, even if they are killed once."""
 
 import asyncio
 import json

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from quorum.core.context import Context
 from quorum.core.errors import SetupError
-from quorum.ui.query import FIXED_SETTINGS, SETTINGS_WITH_OWN_FIELD, AskRequest, list_form_fields, parse_link
+from quorum.ui.query import FIXED_SETTINGS, MAIN_SETTINGS, AskRequest, list_form_fields, parse_link
 
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=30)
 
@@ -78,9 +78,7 @@ def test_every_method_has_the_settings_of_the_form_and_its_own() -> None:
 
 def test_every_setting_is_in_the_form() -> None:
     form_fields = {field.name: field for field in list_form_fields(Context(temperature=0.7))}
-    assert set(form_fields) | {*SETTINGS_WITH_OWN_FIELD, *FIXED_SETTINGS} == {
-        setting.name for setting in fields(Context)
-    }
+    assert set(form_fields) | {*MAIN_SETTINGS, *FIXED_SETTINGS} == {setting.name for setting in fields(Context)}
     assert all(field.description for field in form_fields.values())
     assert (
         form_fields["temperature"].server_value,

@@ -100,7 +100,7 @@ async def test_each_file_is_listed_with_its_outcome() -> None:
     assert job.outcomes["part, line 4"].startswith("not read: ")
     assert len(job.outcomes) == len(uploads)
     assert (job.passage_count, list_collections("here")) == (2, ["my-own"])
-    assert (job.units_done, job.unit_count) == (7, 7)  # each line of a JSON lines file counts, and each other file
+    assert (job.files_and_lines_done, job.file_and_line_count) == (7, 7)
     assert not [path for path in Path("here/uploads").rglob("*") if path.is_file()]
 
 

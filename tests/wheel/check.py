@@ -94,7 +94,7 @@ def check_commands(application: Path) -> None:
     compare = ["compare", "documents", "questions.jsonl", "--methods", "concat,sure", "--out", "compared"]
     for expected_text, *command in (
         ["quorum 0.", "quorum", "--version"],
-        ["330 metres", "quorum", "demo", "tour"],
+        ["330 metres", "quorum", "demo", "demo_store"],
         ["1 added", "quorum", "index", "documents", "--collection", "vell"],
         ["Ada Korn", "quorum", "ask", "Who built the lighthouse of Vell?", "--collection", "vell"],
         ["100.0", "quorum", "eval", "questions.jsonl", "--methods", "concat,post_fusion", "--out", "results"],
@@ -173,7 +173,7 @@ def check_server(application: Path) -> None:
     """Check that `quorum serve` starts, answers a request, and ends by Ctrl-C."""
     with report_step("quorum serve"):
         process = subprocess.Popen(
-            [str(ENVIRONMENT / "bin" / "quorum"), "serve", "--port", "0", "--store", "tour"],
+            [str(ENVIRONMENT / "bin" / "quorum"), "serve", "--port", "0", "--store", "demo_store"],
             cwd=application,
             env=make_clean_environment(PYTHONUNBUFFERED="1"),
             stdout=subprocess.PIPE,

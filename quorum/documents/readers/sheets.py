@@ -60,9 +60,7 @@ def make_blocks(grid: list[list[str]]) -> list[Block]:
         begin += 1
     blocks_above = [Block(remove_unstorable(" ".join(filter(None, row)))) for row in grid[:begin]]
     table = [[remove_unstorable(value) for value in row] for row in grid[begin:]]
-    return blocks_above + [
-        Block(row, "row") for row in format_rows(table, header_is_on_top=has_column_names(table) or None)
-    ]
+    return blocks_above + [Block(row, "row") for row in format_rows(table, header_is_on_top=has_column_names(table))]
 
 
 def has_column_names(table: list[list[str]]) -> bool:

@@ -57,7 +57,10 @@ async def compare(
 async def measure_columns(
     estimated_plan: Plan, progress: ProgressCallback, watch_race: RaceWatcher | None = None
 ) -> tuple[Scores, TotalSpent]:
-    """Plan -> outcome -> scores, within the limit on cost. spent.json holds the spending even if the run ends early."""
+    """Plan -> outcome -> scores, within the limit on cost. Returns the scores and the total spending in the folder.
+
+    The spending is written to spent.json even if the run ends early.
+    """
     earlier_spending = read_spent(estimated_plan.folder)
     spending = LimitedSpending(
         Prices(estimated_plan.options.prices),

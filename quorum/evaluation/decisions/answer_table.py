@@ -154,21 +154,22 @@ def compute_costs(
         for name in methods
     ]
     cost, shared_cost = np.zeros((count, n)), np.zeros((count, count, n))
-    for row, name in enumerate(methods):
-        cost[row] = estimate_costs(results, name, unit, prices_of_methods[row])
-    for column, id_ in enumerate(results.ids):
-        for row, name in enumerate(methods):
+    for method_index, name in enumerate(methods):
+        cost[method_index] = estimate_costs(results, name, unit, prices_of_methods[method_index])
+    for question_index, id_ in enumerate(results.ids):
+        for method_index, name in enumerate(methods):
             own_calls = calls.get((name, id_))
             if own_calls is None:
                 continue
-            cost[row, column] = sum(
-                number * price_call(call, unit, prices_of_methods[row]) for call, number in own_calls.items()
+            cost[method_index, question_index] = sum(
+                number * price_call(call, unit, prices_of_methods[method_index]) for call, number in own_calls.items()
             )
-            for other_row, other in enumerate(methods):
-                if other_row != row and models[other_row] == models[row]:
+            for other_index, other in enumerate(methods):
+                if other_index != method_index and models[other_index] == models[method_index]:
                     shared_calls = own_calls & calls.get((other, id_), Counter())
-                    shared_cost[other_row, row, column] = sum(
-                        number * price_call(call, unit, prices_of_methods[row]) for call, number in shared_calls.items()
+                    shared_cost[other_index, method_index, question_index] = sum(
+                        number * price_call(call, unit, prices_of_methods[method_index])
+                        for call, number in shared_calls.items()
                     )
     return cost, shared_cost
 

@@ -63,8 +63,8 @@ class RecordedResults:
     def bound_worth(self, method: str, wrong_cost: float = 0.0) -> tuple[Floats, Floats]:
         """The lowest and the highest possible worth of each answer.
 
-        An answer is worth its measure minus `wrong_cost` times (1 - measure); an unknown answer costs nothing. The
-        lowest and the highest worth differ only if the method gave no answer that could be scored.
+        An answer is worth its measure minus `wrong_cost` times (1 - measure); an unknown answer costs nothing. If the
+        method gave no answer that could be scored, the bounds are -`wrong_cost` and 1; otherwise they are equal.
         """
         score, unknown = self.get_numbers(method, self.measure), self.get_numbers(method, "unknown") == 1
         value = np.where(unknown, score, score - wrong_cost * (1 - score))
@@ -109,19 +109,19 @@ def read_results(folder: Path, measure: str | None = None) -> RecordedResults:
     measure: the deciding measure; by default a judge's verdicts if there are any, else the task's measure. Raises
     `SetupError` if the folder holds no such results, or if the measure is missing or is not always from 0 to 1.
     """
-    config_file, results = folder / "config.json", folder / "results.jsonl"
-    if not config_file.exists() or not results.exists():
+    config_file, results_file = folder / "config.json", folder / "results.jsonl"
+    if not config_file.exists() or not results_file.exists():
         raise SetupError(f"{folder} holds no results; name a folder that quorum eval or quorum compare wrote.")
     config = read_json_file(config_file)
     if not isinstance(config, dict) or not isinstance(config.get("methods", {}), dict):
         raise SetupError(f"{config_file} is not the configuration of an evaluation; run the evaluation again.")
     rows: dict[tuple[str, str], Row] = {}
-    for _, row in read_rows(results):
+    for _, row in read_rows(results_file):
         key = row["method"], row["id"]
         if key not in rows or (rows[key].get("error") is not None and row.get("error") is None):
             rows[key] = {"error": None, "answer": None, **row}
     if not rows:
-        raise SetupError(f"{results} holds no answers yet; finish the evaluation first.")
+        raise SetupError(f"{results_file} holds no answers yet; finish the evaluation first.")
     verdicts = read_verdicts(folder)
     if verdicts:
         rows = {key: {**row, "judged": verdicts.get(key)} for key, row in rows.items()}
@@ -134,7 +134,7 @@ def read_results(folder: Path, measure: str | None = None) -> RecordedResults:
         )
     if any(row.get(chosen_measure) is not None and not has_type(row[chosen_measure], float) for row in rows.values()):
         raise SetupError(
-            f"The measure {chosen_measure!r} of {results} is not always a number; name another, or run the "
+            f"The measure {chosen_measure!r} of {results_file} is not always a number; name another, or run the "
             "evaluation again."
         )
     if any(row.get(chosen_measure) is not None and not 0 <= row[chosen_measure] <= 1 for row in rows.values()):
@@ -193,7 +193,9 @@ def compute_failure_probability(confidence: float) -> float:
     0.5 <= confidence < 1.
     """
     if not 0.5 <= confidence < 1:
-        raise SetupError(f"--confidence {confidence:g} does not fit; give a probability from 0.5 up to 1, such as 0.9.")
+        raise SetupError(
+            f"--confidence {confidence:g} does not fit; give a probability of at least 0.5 and below 1, such as 0.9."
+        )
     return round(1 - confidence, 12)
 
 

@@ -85,7 +85,7 @@ def render_cost_section(decision: "Decision") -> str:
 
 
 def draw_cost_chart(decision: "Decision", frame: Frame) -> str:
-    """The chart; below it a key to the numbers, if not all names fit into the chart."""
+    """The chart. If names do not fit into it, its points have numbers, and a numbered list of the methods follows."""
     recommendation = decision.recommendation
     names_to_label_first = [
         name for name in (recommendation.best, find_baseline(decision), recommendation.cheapest) if name is not None
@@ -110,7 +110,8 @@ def draw_cost_chart(decision: "Decision", frame: Frame) -> str:
 def find_baseline(decision: "Decision") -> str | None:
     """The method with which the other methods are compared; None if no methods are compared.
 
-    If several groups of methods are compared, it is the first group's.
+    Methods are compared only within their group (see `Column.group`);
+    of several groups, this is the baseline of the first.
     """
     return next((comparison["baseline"] for comparison in decision.scores.comparisons), None)
 

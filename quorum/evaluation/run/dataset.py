@@ -168,7 +168,8 @@ def check_record(record: Record, ids: set[str], path: Path) -> None:
 def warn_skipped(path: Path, sha256: str, count: int, reasons: tuple[str, ...]) -> None:
     """Warn about skipped records, once for each content of the file (`sha256`).
 
-    count: how many records were skipped; reasons: for each of the first of them, which record it is and what is wrong.
+    count: how many records were skipped; reasons: for each of the first MOST_NAMED_RECORDS, a sentence that names the
+    record and says what is wrong.
     """
     for reason in reasons:
         LOG.warning("skipped %s", reason)

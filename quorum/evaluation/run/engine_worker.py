@@ -63,8 +63,8 @@ class Answers:
 
 
 class Services:
-    """A Ray actor on the driver's machine: the shared journal, the shared limits per minute of the servers, and the
-    workers' warnings.
+    """A Ray actor on the driver's machine. It holds what the workers share: the journals, the servers' limits per
+    minute, the workers' warnings, and the methods that a race has dropped.
     """
 
     def __init__(self, folder: str) -> None:
@@ -174,7 +174,8 @@ class Asker:
 
     def __init__(self, job: Job, services: Any) -> None:
         os.environ.update(job.environment)
-        with suppress(OSError):  # another machine may lack the folder; the driver has checked that it is not needed
+        # Another machine may lack the folder. The driver has checked that each machine has the files that workers read.
+        with suppress(OSError):
             os.chdir(job.folder)
         self.job, self.services = job, services
         logging.getLogger("quorum").addHandler(WarningHandler(services))
@@ -219,8 +220,8 @@ class RemainingReader:
     Each call reads the data again. An instance can be pickled.
 
     read_records: reads all questions; names: all methods that are still asked; finished_ids: questions that have an
-    answer or an error from each of these methods; missing_names: for a question that has them from only some methods,
-    the names of the other methods.
+    answer or an error from each of these methods; missing_names: for a question that has an answer or an error from
+    only some of these methods, the names of the others.
     """
 
     read_records: Callable[[], Iterator[Record]]

@@ -85,7 +85,7 @@ def get_row_types() -> dict[str, Any]:
 
 def has_type(value: Any, hint: Any) -> bool:
     """Whether a JSON value fits the type of a field. Truth values fit number fields, and numbers fit fields of truth
-    values. A list must hold strings only.
+    values. A number must be finite and not larger than LARGEST_NUMBER. A list must hold strings only.
     """
     accepted_types = get_args(hint) if get_origin(hint) not in (list, None) else (hint,)  # the members of a union
     for accepted_type in accepted_types:

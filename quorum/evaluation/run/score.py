@@ -32,7 +32,8 @@ class Scores:
     added to those of earlier runs in the folder; spending: the model calls made for the new answers. They are fewer
     than the calls in the summary if columns share calls or if replies come from the journal.
     count_without_gold_passage: how many questions were skipped because they have no gold passage; screened_out_count:
-    how many questions only the screening column was asked, because it answered them correctly. judge_spending: the
+    how many questions only the first-asked screening column was asked, because it answered them correctly; the other
+    columns were not asked them. judge_spending: the
     judge's calls, which are counted separately; None without a judge. race: the result of the race; None without a
     race. For a method that the race dropped, scores and summary cover only the questions that it was asked.
     """
@@ -61,7 +62,9 @@ class Scores:
         if tasks == {"long"} and not any(
             len(column_scores.get_known_values("str_em")) for column_scores in self.scores_by_column.values()
         ):
-            measures = ("f1", "rouge_l")  # long answers without short ones in them, such as ELI5's
+            # The data state no short answers (`meta.short_answers`), so there are no values of STR-EM. ELI5 is such a
+            # set.
+            measures = ("f1", "rouge_l")
         return (
             (*measures, "judged")
             if any("judged" in column_scores.values for column_scores in self.scores_by_column.values())

@@ -40,7 +40,7 @@ async def test_a_comparison_runs_from_estimate_to_report(
     openai_server.reply(reply_as_weak_model)
     plan, decision = await run_comparison(corpus, data, methods=COMPARED_METHODS, prices=prices, budget={"calls": 2.5})
     assert plan.estimate is not None
-    # the maximum: every short answer is wordy, so the model is asked once more to shorten it
+    # most_calls assumes that every reply is wordy, so that the model is asked once more for a short one
     assert {name: (method.fewest_calls, method.most_calls) for name, method in plan.estimate.methods.items()} == {
         "concat": (1, 2),
         "post_fusion": (2, 4),

@@ -104,7 +104,8 @@ def test_a_method_with_only_unknown_answers_promises_nothing(quorum: Quorum, tmp
     file.write_text("".join(json.dumps(row) + "\n" for row in rows))
     run = quorum("calibrate", str(folder), "--wrong-at-most", "5%")
     assert (run.code, run.err.count("\n")) == (2, 1)
-    assert "concat cannot promise 5% wrong at most: all its answers are unknown, failed or without a conf" in run.err
+    reason = "all its answers are unknown, failed or without a confidence"
+    assert f"concat cannot promise 5% wrong at most: {reason}" in run.err
 
 
 def test_an_answer_below_the_threshold_is_withheld_and_shown_in_json(

@@ -172,7 +172,7 @@ def test_the_short_tests_cover_every_analysis() -> None:
     )
 
 
-def test_the_papers_figures_stand_beside_ours(run: Callable[..., tuple[int, str, str]]) -> None:
+def test_the_papers_numbers_stand_beside_ours(run: Callable[..., tuple[int, str, str]]) -> None:
     code, out, _ = run("sure-table-1", "--methods", "base,sure")
     assert code == 0
     lines = [line.split() for line in out.splitlines()]

@@ -92,7 +92,7 @@ def make_result_with_texts(*texts: str) -> Result:
     )
 
 
-def test_passages_that_contain_the_answer_are_counted() -> None:
+def test_the_answer_is_searched_for_in_all_passages_or_only_in_the_first() -> None:
     result = make_result_with_texts("It must be here.", "Paris, in the US.")
     assert answer_in_passages(result, make_reference("", "US")) is True
     assert answer_on_top(result, make_reference("", "US")) is False
@@ -102,6 +102,7 @@ def test_passages_that_contain_the_answer_are_counted() -> None:
 
 
 def test_a_token_is_counted_for_every_three_bytes_of_title_and_text() -> None:
+    # Title and text are joined by a newline: "T\n1234567" has 9 bytes, and "T\nü" has 4.
     assert context_tokens(make_result_with_texts("1234567")) == 3
     assert context_tokens(make_result_with_texts("1234567", "ü")) == 3 + 2
     assert context_tokens(make_result_with_texts()) == 0
