@@ -66,7 +66,9 @@ async def ask_all(method: str, context: Context) -> list[Outcome]:
 
 
 def judge_answer(question: dict[str, Any], result: ShownResult) -> Outcome:
-    """Compare what is shown with the quote and the answers of a question."""
+    """Compare the sentence that is shown with the quote in `meta` of the question (the text that holds the answer), and
+    the marked span with the accepted answers.
+    """
     support, meta = result["support"], question["meta"]
     sentence = support["sentence"] if support else ""
     # support["start"] and support["span"] are character offsets in the passage's text.

@@ -1,4 +1,5 @@
-"""Detects files of Chroma's vector index that a crash left half-written, and removes them so that they are rebuilt.
+"""Detects files of Chroma's vector index that a crash left half-written, and removes them. Quorum then embeds the
+passages again (`ledger.py`).
 
 Chroma writes the files of a collection's vector index in place. If the process is killed at that moment, or power is
 lost, the files are truncated, or old and new data are mixed in them. The passages themselves are in Chroma's database,

@@ -74,7 +74,7 @@ class Ledger:
         # document -> passage id -> the passage's number in the document
         self.numbers_by_source: dict[str, dict[str, int]] = {}
         for id_, entry in self.entries.items():
-            for source, number in entry.number_by_document.items():
+            for source, number in entry.position_by_document.items():
                 self.numbers_by_source.setdefault(source, {})[id_] = number
 
     def rebuild_damaged_vectors(self, info: CollectionInfo) -> None:
@@ -140,7 +140,7 @@ class Ledger:
         entry = self.entries.get(passage["id"])
         if entry is None or entry.hash == hash_passage(passage):
             return ""
-        others = [document for document in entry.number_by_document if document != source]
+        others = [document for document in entry.position_by_document if document != source]
         if passage["id"] in new_numbers:
             return f"two texts in this document have the id {passage['id']!r}; only the first is stored"
         return f"the id {passage['id']!r} already belongs to a text of {others[0]}; that text stays" if others else ""
@@ -184,9 +184,9 @@ class Ledger:
         has_changed = True
         if entry is not None and (entry.hash == hash_ or id_ != passage["id"]):
             updated_entry = entry.add_document(source, number, location)
-            has_changed = entry.number_by_document.get(source) != number
-            if (updated_entry.number_by_document, updated_entry.locations_json) == (
-                entry.number_by_document,
+            has_changed = entry.position_by_document.get(source) != number
+            if (updated_entry.position_by_document, updated_entry.locations_json) == (
+                entry.position_by_document,
                 entry.locations_json,
             ):
                 return False
@@ -211,7 +211,7 @@ class Ledger:
     def release_passage(self, source: str, id_: str) -> None:
         """Record that a document no longer holds a passage. A passage that no document holds is removed."""
         entry = self.entries[id_].remove_document(source)
-        if entry.number_by_document:
+        if entry.position_by_document:
             self.entries[id_] = entry
             self.changed_entries[id_] = None
         else:
@@ -277,7 +277,7 @@ class Ledger:
     @property
     def copy_count(self) -> int:
         """The number of passages that are not stored because another document has (nearly) the same passage."""
-        return sum(len(entry.number_by_document) - 1 for entry in self.entries.values())
+        return sum(len(entry.position_by_document) - 1 for entry in self.entries.values())
 
     def finish(self, sample_hash: str | None = None) -> int:
         """Store the rest, remove old passages, mark the collection as finished. Returns how many passages it has.

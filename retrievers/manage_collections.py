@@ -107,7 +107,7 @@ def count_passages_by_document(collection: str, store: str | Path) -> dict[str, 
     """{document: how many of its passages the collection holds}, sorted by document. The call blocks."""
     counts: Counter[str] = Counter()
     for entry in open_store(store).fetch_entries(check_collection_name(collection)).values():
-        counts.update(entry.number_by_document.keys())
+        counts.update(entry.position_by_document.keys())
     return dict(sorted(counts.items()))
 
 

@@ -61,7 +61,7 @@ class CollectionInfo:
 class PassageEntry:
     """The metadata of a passage: its title and a hash of its content.
 
-    number_by_document: document -> the passage's number among the passages of that document; stored as "places".
+    position_by_document: document -> the passage's position among the passages of that document; stored as "places".
     headings: the headings above the passage. locations_json: JSON {document: location}, stored as "where"; a location
     is {page, offsets, time ...} and, if the passage's text in that document differs a little, the hash of that text
     under `OWN_HASH_KEY`. sketch: hashes of runs of words, by which copies of the passage are found (see
@@ -70,7 +70,7 @@ class PassageEntry:
 
     title: str
     hash: str
-    number_by_document: Mapping[str, int]
+    position_by_document: Mapping[str, int]
     headings: tuple[str, ...] = ()
     locations_json: str = ""
     sketch: Sequence[int] = field(default=(), compare=False)
@@ -80,7 +80,7 @@ class PassageEntry:
         stored_values = {
             "title": self.title,
             "hash": self.hash,
-            "places": json.dumps(self.number_by_document, sort_keys=True),
+            "places": json.dumps(self.position_by_document, sort_keys=True),
         }
         if self.headings:
             stored_values["headings"] = json.dumps(self.headings)
@@ -103,21 +103,21 @@ class PassageEntry:
         locations = self.read_locations() | ({source: dict(location)} if location is not None else {})
         return replace(
             self,
-            number_by_document={**self.number_by_document, source: number},
+            position_by_document={**self.position_by_document, source: number},
             locations_json=format_locations(locations),
         )
 
     def remove_document(self, source: str) -> "PassageEntry":
         """A copy of this entry that no longer names the document `source`."""
-        number_by_document = {other: number for other, number in self.number_by_document.items() if other != source}
+        position_by_document = {other: number for other, number in self.position_by_document.items() if other != source}
         locations = {other: location for other, location in self.read_locations().items() if other != source}
-        return replace(self, number_by_document=number_by_document, locations_json=format_locations(locations))
+        return replace(self, position_by_document=position_by_document, locations_json=format_locations(locations))
 
     def has_exact_text_outside(self, source: str) -> bool:
         """Whether a document other than `source` holds the passage with exactly the stored text."""
         locations = self.read_locations()
         return any(
-            other != source and OWN_HASH_KEY not in locations.get(other, {}) for other in self.number_by_document
+            other != source and OWN_HASH_KEY not in locations.get(other, {}) for other in self.position_by_document
         )
 
 
@@ -175,7 +175,7 @@ def read_places(entry: PassageEntry) -> list[Place]:
     not an absolute path is then left out, because it is not a file.
     """
     if not entry.locations_json:
-        return [Place(file=source) for source in sorted(entry.number_by_document) if Path(source).is_absolute()][
+        return [Place(file=source) for source in sorted(entry.position_by_document) if Path(source).is_absolute()][
             :MAX_PLACES
         ]
     locations = entry.read_locations()

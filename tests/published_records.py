@@ -13,7 +13,7 @@ SQUAD = {
                         {
                             "id": "s1",
                             "question": "How high is it?",
-                            "answers": [{"text": "80 metres", "answer_start": 44}, {"text": "80 metres"}],
+                            "answers": [{"text": "80 metres", "answer_start": 43}, {"text": "80 metres"}],
                             "is_impossible": False,
                         },
                         {"id": "s2", "question": "Who built it?", "answers": [], "is_impossible": True},

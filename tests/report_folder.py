@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from quorum.core.context import Context
-from quorum.evaluation.compare.baseline import compare_groups
+from quorum.evaluation.compare.baseline import compare_within_groups
 from quorum.evaluation.compare.decide import Decision, decide
 from quorum.evaluation.compare.spending_limit import TotalSpent
 from quorum.evaluation.report.write import write_report
@@ -116,7 +116,7 @@ def make_decision(
     config = {"data": {"file": f"data{hostile_text}.jsonl"}, "source": {"corpus": "corpus"}, "quorum": "0"}
     write_json(folder / "config.json", config)
     with Results(folder / "results.jsonl", METHODS) as written_results:
-        summary, comparisons = written_results.summarize(), compare_groups(written_results.scores, [METHODS])
+        summary, comparisons = written_results.summarize(), compare_within_groups(written_results.scores, [METHODS])
     columns = parse_columns(",".join(METHODS), Context(model="openai:gpt-4o-mini"))
     data = folder / "data.jsonl"
     options, dataset = Options(data=data, budget=budget or {}), DataSet(data, None, "", count, count)

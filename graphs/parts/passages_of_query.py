@@ -1,7 +1,8 @@
 """Finds and filters the passages of one of several queries. A subgraph, so that no query waits for another.
 
 retrieve -> refine (if reranker or context_filter is set) -> filter_knowledge (unless filter_union is set) ->
-collect_passages. A query that already has passages skips retrieve and refine.
+collect_passages. The query that is the question itself skips retrieve and refine, because the method has
+already retrieved its passages.
 """
 
 from typing import Annotated

@@ -7,7 +7,9 @@ from quorum.core.state import Usage
 
 SECONDS_BUCKETS = (0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 120.0)  # upper bounds of the buckets
 DESCRIPTION_OF_COUNTER = {
-    "quorum_questions_total": "Questions by method and outcome; side tasks of chat windows count as method side_task",
+    "quorum_questions_total": (
+        "Questions by method and outcome; requests of chat windows for titles and the like count as method side_task"
+    ),
     "quorum_calls_total": "Model calls",
     "quorum_tokens_total": "Tokens of model calls",
     "quorum_dollars_total": "US dollars, without questions that called a model of unknown price",

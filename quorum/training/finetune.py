@@ -256,7 +256,7 @@ def describe_difference(stored_description: dict[str, Any], run_description: dic
 
 
 def hash_files(*files: Path) -> str:
-    """sha256 over the contents of the files, in their order."""
+    """The sha256 of the sha256 digests of the files, in their order. For one file it is not that file's sha256."""
     digest = sha256()
     for path in files:
         with path.open("rb") as file:

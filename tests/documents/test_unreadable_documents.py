@@ -23,8 +23,8 @@ def test_an_epub_reads_only_its_own_files(tmp_path: Path) -> None:
 
 
 def write_image_pdf(path: Path, pages: int) -> None:
-    """A PDF of pictures without text, as a scanner makes it. The text given to `write_pdf` ends its own PDF string, and
-    then draws a picture of one pixel.
+    """A PDF of pictures without text, as a scanner makes it. The text given to `write_pdf` closes the PDF string that
+    it is written into; the rest of it is PDF commands, which draw a picture of one pixel.
     """
     write_pdf(path, [[("p", ") Tj ET BI /W 1 /H 1 /CS /G /BPC 8 ID \x7f EI BT (")] for _ in range(pages)])
 

@@ -97,7 +97,7 @@ def test_a_passage_of_two_documents_is_kept_until_both_are_gone(
         (docs / f"{name}.md").write_text("# Same\n\nThe same text.")
     assert get_counts(index()) == Counts(added=2, passages=1)
     entries = open_store(tmp_path / "store").fetch_entries("docs")
-    assert [sorted(entry.number_by_document) for entry in entries.values()] == [
+    assert [sorted(entry.position_by_document) for entry in entries.values()] == [
         [str(docs / "a.md"), str(docs / "b.md")]
     ]
     (docs / "a.md").unlink()

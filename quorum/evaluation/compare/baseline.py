@@ -210,7 +210,7 @@ def check_baseline(groups: Sequence[Sequence[str]], baseline: str | None) -> Non
         raise SetupError(f"The baseline {baseline!r} is not one of the methods; name one of: {', '.join(names)}.")
 
 
-def compare_groups(
+def compare_within_groups(
     scores: Mapping[str, ColumnScores],
     groups: Sequence[Sequence[str]],
     baseline: str | None = None,

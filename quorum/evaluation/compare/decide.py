@@ -7,7 +7,7 @@ import numpy as np
 
 from quorum.algorithms.cross_fit import compute_cross_fitted_score
 from quorum.core.errors import SetupError
-from quorum.evaluation.compare.baseline import compare_groups
+from quorum.evaluation.compare.baseline import compare_within_groups
 from quorum.evaluation.compare.describe_race import describe_open_race, describe_race
 from quorum.evaluation.compare.describe_recommendation import describe_baseline
 from quorum.evaluation.compare.estimate import Estimate
@@ -115,7 +115,7 @@ def decide(scores: Scores, spent: TotalSpent) -> Decision:
         measure = WORTH_MEASURE
         for column_scores in scores_by_column.values():
             column_scores.add_worth(right_measure, options.wrong_cost)
-        comparisons = compare_groups(scores_by_column, scores.plan.groups, options.baseline, race)
+        comparisons = compare_within_groups(scores_by_column, scores.plan.groups, options.baseline, race)
     costs = compute_mean_costs(scores.plan, scores_by_column)
     shared_ids = find_shared_questions(scores_by_column, race)
     figures = [

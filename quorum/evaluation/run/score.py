@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from quorum.evaluation.compare.baseline import Comparison, compare_groups
+from quorum.evaluation.compare.baseline import Comparison, compare_within_groups
 from quorum.evaluation.metrics.judge import judge_answers
 from quorum.evaluation.metrics.registry import list_compared_measures
 from quorum.evaluation.metrics.user_measures import compute_user_measures
@@ -128,7 +128,7 @@ def write_summaries(outcome: RunOutcome) -> tuple[Summary, list[Comparison]]:
                 results.scores[standing.method], outcome.race, standing.asked_count
             )
         write_json(plan.folder / "race.json", outcome.race.to_json())
-    comparisons = compare_groups(results.scores, plan.groups, plan.options.baseline, outcome.race)
+    comparisons = compare_within_groups(results.scores, plan.groups, plan.options.baseline, outcome.race)
     write_json(plan.folder / "summary.json", summary)
     if comparisons:
         write_json(plan.folder / "comparison.json", comparisons)

@@ -9,7 +9,7 @@ from rich.console import Console
 
 from quorum.cli.tables import TableColumn, format_cell, format_interval, make_analysis_table, make_score_tables
 from quorum.core.errors import SetupError
-from quorum.evaluation.compare.baseline import Comparison, check_baseline, compare_groups, compare_with_baseline
+from quorum.evaluation.compare.baseline import Comparison, check_baseline, compare_with_baseline, compare_within_groups
 from quorum.evaluation.metrics.statistics import (
     compute_bootstrap_interval,
     compute_mcnemar_p_value,
@@ -90,9 +90,9 @@ def test_without_common_questions_there_is_no_difference() -> None:
 
 def test_the_methods_of_a_group_are_compared_with_the_baseline_or_else_with_the_first_one() -> None:
     methods = {name: make_column_scores(draw_em_values(0.4, seed, 10)) for seed, name in enumerate("abcd")}
-    comparison = compare_groups(methods, [["a", "b"], ["c", "d"]], "b")
+    comparison = compare_within_groups(methods, [["a", "b"], ["c", "d"]], "b")
     assert [(item["baseline"], list(item["methods"])) for item in comparison] == [("b", ["a"]), ("c", ["d"])]
-    assert compare_groups(methods, [["a"], ["b"]]) == []
+    assert compare_within_groups(methods, [["a"], ["b"]]) == []
     with pytest.raises(SetupError, match="is not one of the methods; name one of: a, b"):
         check_baseline([["a", "b"]], "z")
 
@@ -109,7 +109,7 @@ def test_the_tables_fit_into_100_columns() -> None:
     names = ["concat", "post_fusion[vote=staged;k=10]", "self_verification"]
     methods = {name: make_column_scores(draw_em_values(0.3 + seed / 10, seed, 300)) for seed, name in enumerate(names)}
     summary = {name: method.summarize() for name, method in methods.items()}
-    text = render_tables(make_score_tables(summary, compare_groups(methods, [names]), ("em", "f1")))
+    text = render_tables(make_score_tables(summary, compare_within_groups(methods, [names]), ("em", "f1")))
     lines = text.splitlines()
     assert len(lines) == 4 + 4 + 4  # the scores, the differences (under a title), the costs
     assert max(len(line.rstrip()) for line in lines) <= 100
