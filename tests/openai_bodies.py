@@ -95,8 +95,9 @@ def make_chunks(response: Response, request_body: dict[str, Any]) -> Iterator[di
 
 
 def make_echo(request_body: dict[str, Any]) -> dict[str, Any]:
-    """A completion that repeats each prompt with log-probabilities: -0.1 for a word that occurred before, -2 for a new
-    one, None for the first word. If max_tokens is above 0, the token " end" with log-probability -5 follows.
+    """A completion that repeats each prompt with log-probabilities: -0.1 for a word that occurs in the text before it,
+    also inside another word; -2 for any other, None for the first word. If max_tokens is above 0, the token " end" with
+    log-probability -5 follows.
     """
     prompts = request_body["prompt"] if isinstance(request_body["prompt"], list) else [request_body["prompt"]]
     endings = [" end" if request_body.get("max_tokens") else "" for _ in prompts]

@@ -1,10 +1,11 @@
-"""A function for `preexec_fn`: a process that a test starts calls it before it runs the command."""
+"""A function for `preexec_fn`: a process started by a test calls this function before the process runs its command."""
 
 import signal
 
 
 def stop_ignoring_ctrl_c() -> None:
-    """Let Ctrl-C end the process. If a shell runs the tests in the background, it makes them and the processes that
-    they start ignore Ctrl-C.
+    """Let Ctrl-C end the process.
+
+    Tests that a shell runs in the background ignore Ctrl-C, and so do the processes that these tests start.
     """
     signal.signal(signal.SIGINT, signal.default_int_handler)
