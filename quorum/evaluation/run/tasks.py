@@ -102,7 +102,7 @@ def infer_labels(answers: Iterable[Sequence[str]]) -> tuple[str, ...]:
     return (SUPPORTS, REFUTES) if count >= FEWEST_CLAIMS and len(labels_found) == 2 else LABELS
 
 
-def list_articles(record: Record) -> list[list[str]]:
+def list_gold_articles(record: Record) -> list[list[str]]:
     """`meta.gold_articles`: the names (id, title) of each article that supports the answer (KILT)."""
     articles = (record.get("meta") or {}).get("gold_articles")
     if not isinstance(articles, list):
