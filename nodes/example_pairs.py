@@ -1,4 +1,4 @@
-"""Formats a user's pairs of question and answer for two of SuRe's prompts: `candidates` and the base prompt."""
+"""Formats a user's pairs of question and answer for two prompts of SuRe's paper, `candidates` and `answer_base`."""
 
 import asyncio
 

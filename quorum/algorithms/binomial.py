@@ -15,7 +15,7 @@ def compute_log_factorials(n: int) -> NDArray[np.float64]:
 
 @lru_cache
 def compute_log_factorials_below(bits: int) -> NDArray[np.float64]:
-    """ln n! for every n below 2 ** bits. (Rounding n up to a power of 2 leaves few results to cache.)"""
+    """ln n! for every n below 2 ** bits. (The argument is a number of bits, so that few arrays are cached.)"""
     sums: NDArray[np.float64] = np.concatenate([[0.0], np.cumsum(np.log(np.arange(1, 2**bits)))])
     return sums
 

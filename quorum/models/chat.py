@@ -11,7 +11,7 @@ from langchain_core.language_models import BaseChatModel
 from quorum.core.context import Context
 from quorum.models.http_clients import make_http_clients
 from quorum.models.loops import LoopCache, get_loop_cache
-from quorum.models.model_spec import Spec, get_openai_access, hide_login, make_client, read_spec
+from quorum.models.model_spec import Spec, get_openai_access, hide_login, make_client_or_explain, read_spec
 from quorum.models.pretrained import fingerprint_model
 
 CREATION_LOCK = threading.Lock()
@@ -86,7 +86,7 @@ def make_chat(spec: Spec, context: Context, loop_cache: LoopCache | None) -> Bas
         model: BaseChatModel = init_chat_model(spec.name, model_provider=spec.provider, **options)
         return model
 
-    return make_client(spec, make_client_model)
+    return make_client_or_explain(spec, make_client_model)
 
 
 @lru_cache(1)

@@ -10,7 +10,7 @@ from langchain_core.embeddings import Embeddings
 from quorum.core.errors import CallError, SetupError
 from quorum.models.failures import classify_error
 from quorum.models.http_clients import make_http_clients
-from quorum.models.model_spec import Spec, get_openai_access, hide_login, make_client, read_spec
+from quorum.models.model_spec import Spec, get_openai_access, hide_login, make_client_or_explain, read_spec
 
 CREATION_LOCK = threading.Lock()  # else two threads that call at once would both load the embedded model
 MAX_RETRIES = 7
@@ -72,7 +72,7 @@ def make_embeddings_client(spec: Spec) -> Embeddings:
 
         return init_embeddings(spec.name, provider=spec.provider, **options)
 
-    return make_client(spec, make)
+    return make_client_or_explain(spec, make)
 
 
 class CheckedEmbeddings(Embeddings):

@@ -107,7 +107,7 @@ def get_openai_access(spec: Spec) -> dict[str, Any]:
     return {"base_url": spec.base_url, "api_key": key or PLACEHOLDER_KEY}
 
 
-def make_client(spec: Spec, create_client: Callable[[], T]) -> T:
+def make_client_or_explain(spec: Spec, create_client: Callable[[], T]) -> T:
     """The client that `create_client` makes with LangChain. Its exceptions (a missing package, an unknown provider, a
     missing key ...) become a `SetupError` that names the spec.
     """

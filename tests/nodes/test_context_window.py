@@ -21,7 +21,7 @@ async def test_the_lowest_ranked_passages_are_dropped_whole_to_fit_the_window() 
     assert "[3]" not in model.history[0].text
 
 
-async def test_an_unknown_answer_keeps_the_dropped_passages_for_the_next_round() -> None:
+async def test_after_an_unknown_answer_the_state_keeps_all_passages_for_the_next_prompts() -> None:
     long_passages = [Passage(id=str(i), title="", text="word " * 100) for i in range(5)]
     model = ScriptedModel().on("answer", "unknown")
     update = await concat_answer(

@@ -1,4 +1,4 @@
-"""Judged accuracy: a chat model says whether an answer is one of the accepted ones in other words.
+"""Judged accuracy: a chat model says whether an answer means the same as an accepted answer.
 
 Three cases need no judge: an exact match is right; an unknown answer to a question with accepted answers is wrong; if
 the data list no accepted answer, only "unknown" is right. A reply that cannot be read leaves the answer unscored:
