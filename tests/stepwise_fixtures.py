@@ -19,7 +19,7 @@ CAST_QUESTION = "Which actress starred in SuperMansion?"
 ROLE_QUESTION = "Which role did Jillian Bell have on Workaholics?"
 
 
-async def trace_method(method: str, model: ScriptedModel, **settings: Any) -> list[tuple[str, dict[str, Any]]]:
+async def trace_stepwise_method(method: str, model: ScriptedModel, **settings: Any) -> list[tuple[str, dict[str, Any]]]:
     """Run the method on QUESTION. Returns (node, shortened update) pairs: see `shorten_state_update`."""
     inputs, context = {"question": QUESTION, "given": PASSAGES}, Context(model=model, **{"k": 2, **settings})
     return [

@@ -79,7 +79,7 @@ def ask(
     check_question_and_retriever(question, context)
     graph = find_method_with_systems(method, own_systems).graph
     if abstain_below is not None:
-        check_abstain_below(method, context, abstain_below)
+        check_abstain_below(method, graph, context, abstain_below)
     if context.calibration is not None:
         check_calibration_fits(graph, context, abstain_below)
     write_trace = make_trace_writer(save_trace, method)
@@ -121,14 +121,14 @@ def check_question_and_retriever(question: str, context: "Context") -> None:
         find_retriever(context.retriever)
 
 
-def check_abstain_below(method: str, context: "Context", below: float) -> None:
+def check_abstain_below(method: str, graph: "Graph", context: "Context", below: float) -> None:
     """Raise a `SetupError`, before asking, for a bound out of range or a method that never states a confidence."""
     from quorum.evaluation.metrics.uncertainty import check_confidence
-    from quorum.graphs import find_method
+    from quorum.graphs.composed import get_composed_cascade
 
     if not 0 <= below <= 1:
         raise SetupError(f"--abstain-below {below:g} does not fit; give a confidence from 0 to 1.")
-    check_confidence(find_method(method).name, context)
+    check_confidence(method, context, get_composed_cascade(graph))
 
 
 def withhold_unsure_answer(result: "Result", method: str, below: float) -> "Result":

@@ -30,7 +30,7 @@ def read_context(settings: Sequence[str] | None, **options: Any) -> Context:
 
 def is_stated(name: str, settings: Sequence[str] | None) -> bool:
     """Whether the key=value texts of --set contain the setting with this name, even with its default value."""
-    return any(item.partition("=")[0].strip() == name for item in settings or ())
+    return name in list_stated_settings(settings)
 
 
 def list_stated_settings(settings: Sequence[str] | None) -> frozenset[str]:

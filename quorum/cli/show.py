@@ -11,6 +11,7 @@ from rich.style import Style
 from rich.table import Table
 from rich.text import Text
 
+from quorum.core.conversation import CLOSEST_SENTENCE_HEADING
 from quorum.core.places import describe_place, make_file_link
 from quorum.core.state import Evidence, Passage, Result
 from quorum.core.text import format_count
@@ -79,7 +80,7 @@ def format_support(support: Support, passages: Sequence[Passage], *, colours: bo
     sentence = mark_span(
         support["sentence"], answer_start - support["start"], answer_end - support["start"], colours=colours
     )
-    heading = [] if support["is_certain"] else [Text("The closest sentence:", style="bold")]
+    heading = [] if support["is_certain"] else [Text(CLOSEST_SENTENCE_HEADING, style="bold")]
     places = [format_place(passage) for passage in passages if passage["id"] == support["passage"]][:1]
     return [*heading, Padding(sentence, (0, 0, 0, 3)), *(Padding(place, (0, 0, 0, 3)) for place in places)]
 

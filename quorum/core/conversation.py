@@ -20,8 +20,10 @@ UNSURE_PREFIX = "Not sure. Perhaps: "
 LANGUAGE_NOTE_START = "The question looks like "
 CLOSEST_SENTENCE_HEADING = "The closest sentence:"
 SOURCES_HEADING = "\n\nSources:\n"
+# A quotation without a heading counts only before the sources: a model's own answer may end with a quotation.
 TEXT_AFTER_ANSWER = re.compile(
-    rf"(?:\n\n{LANGUAGE_NOTE_START}[^\n]*)?(?:\n\n(?:{CLOSEST_SENTENCE_HEADING}\n)?> [^\n]*)?"
+    rf"(?:\n\n{LANGUAGE_NOTE_START}[^\n]*)?"
+    rf"(?:\n\n{CLOSEST_SENTENCE_HEADING}\n> [^\n]*|\n\n> [^\n]*(?={SOURCES_HEADING}))?"
     rf"(?:{SOURCES_HEADING}.*)?\Z",
     re.DOTALL,
 )
@@ -81,10 +83,9 @@ def read_history(history: Sequence[Mapping[str, Any]]) -> list[Turn]:
 
 
 def remove_served_additions(text: str) -> str:
-    """An assistant's message, which a client sends back as history, without what `quorum serve` added to the answer.
+    """An answer of `quorum serve` without what the server added to it.
 
     >>> remove_served_additions('Not sure. Perhaps: 1931\\n\\n> Built in **1931**.\\n\\nSources:\\n1. Towers: "Built"')
     '1931'
     """
-    additions = TEXT_AFTER_ANSWER.search(text)
-    return text[: additions.start() if additions else len(text)].removeprefix(UNSURE_PREFIX)
+    return TEXT_AFTER_ANSWER.sub("", text).removeprefix(UNSURE_PREFIX)

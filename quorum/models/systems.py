@@ -15,6 +15,7 @@ from typing import Any, Protocol
 from urllib.parse import urlsplit
 
 from quorum.core.context import Context
+from quorum.core.conversation import remove_served_additions
 from quorum.core.errors import CallError, QuorumError, SetupError
 from quorum.core.state import Passage, Usage
 from quorum.core.thinking import remove_thinking
@@ -22,8 +23,6 @@ from quorum.models.loops import get_loop_cache
 
 SYSTEM_CALL_NAME = "system"  # the name under which the calls of a user's own system are counted
 NO_TOKENS = Usage(calls=1, input_tokens=0, output_tokens=0, cached_tokens=0)
-# `quorum serve` writes this heading and the passages after an answer. We cut them off.
-SOURCES_HEADING = "\n\nSources:\n"
 FINAL_STATUSES = (401, 403, 404, 422)  # HTTP statuses for a wrong key or assistant: every question fails
 SPEC_EXAMPLES = (
     "mine=http://localhost:8000/v1#model, mine=langgraph:http://localhost:2024#agent or mine=python:module:function"
@@ -121,7 +120,7 @@ class ChatServer:
         from quorum.models.call import call
 
         [reply] = await call(SYSTEM_CALL_NAME, question, context=context, model=self.make_client(context))
-        return SystemReply(reply.text.partition(SOURCES_HEADING)[0], usage=reply.usage)
+        return SystemReply(remove_served_additions(reply.text), usage=reply.usage)
 
     def make_client(self, context: Context) -> Any:
         """The client for this event loop. It does not retry, because `quorum.models.call.call` does."""

@@ -49,8 +49,8 @@ def copy_clean(
 ) -> Any:
     """A cleaned copy of the value. key: the name of the field that holds the value, "" for the outermost value.
 
-    enclosing_ids: the `id()` of each object (other than a dict, list or tuple) that contains the value. An object that
-    contains itself is written as text inside itself, so that the recursion ends.
+    enclosing_ids: the `id()` of each object (other than a dict, list or tuple) that contains the value. The fields of
+    an object are not searched again inside itself, only its text, so that the recursion ends.
     """
     if isinstance(value, str):
         return (

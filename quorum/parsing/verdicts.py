@@ -62,13 +62,14 @@ WORD = re.compile(r"[^\W\d_]+")
 VERDICT_END = re.compile(
     r"\s*(?:\Z|[.,;:!?)\]}>*_\"'`”’»。，！、(–—|]|-+\s|<|(?:because|since|as|given|based|due)\b)", re.IGNORECASE
 )
-# Words in the keys of a JSON object. A key with a word of VERDICT_KEYS or of NEGATIVE_KEYS has a verdict as its value;
-# a negative word, or "not", reverses the verdict: {"is_false": true} says no.
-NEGATIVE_KEYS = frozenset(("false", "untrue", "unsupported", "invalid", "incorrect"))
-VERDICT_KEYS = NEGATIVE_KEYS | frozenset(
-    ("true", "supported", "supports", "support", "valid", "validity", "verdict", "answer", "result", "correct")
+# Words in the keys of a JSON object: keys whose value is a verdict, and keys that reverse the verdict ("is_false").
+VERDICT_KEYS = frozenset(
+    ("true", "supported", "supports", "support", "valid", "validity", "verdict", "answer", "result", "correct", "false")
 )
-REVERSING_KEYS = NEGATIVE_KEYS | {"not"}
+REVERSING_KEYS = frozenset(("false", "untrue", "unsupported", "invalid", "incorrect", "not"))
+# The value of a key such as "invalid_reason" is a text about the verdict, so these keys count only with a bare verdict.
+NEGATIVE_KEYS = REVERSING_KEYS - {"false", "not"}
+BARE_VERDICTS = frozenset(("true", "false", "yes", "no"))
 
 
 def parse_validity(reply: str) -> Parsed[bool]:
@@ -135,8 +136,8 @@ def find_asserted_verdicts(text: str) -> set[bool]:
 def read_object_verdicts(text: str) -> set[bool]:
     """The verdicts in a JSON or Python object.
 
-    They are read from the value of its only key, or of each key with a word of VERDICT_KEYS. A key such as "is_false"
-    reverses its value.
+    They are read from the value of its only key, or of each key with a word of VERDICT_KEYS, or of NEGATIVE_KEYS if the
+    value is just true, false, yes or no. A key such as "is_false" reverses its value.
     """
     piece = text[text.find("{") : text.rfind("}") + 1]
     as_json = piece.replace("'", '"').replace("True", "true").replace("False", "false")
@@ -144,7 +145,8 @@ def read_object_verdicts(text: str) -> set[bool]:
     verdicts = set()
     for key, content in value.items():
         words = frozenset(re.findall(r"[a-z]+", key))
-        if words & VERDICT_KEYS or len(value) == 1:
+        is_bare_verdict = str(content).strip().lower() in BARE_VERDICTS
+        if words & VERDICT_KEYS or len(value) == 1 or (words & NEGATIVE_KEYS and is_bare_verdict):
             verdicts |= {verdict != bool(words & REVERSING_KEYS) for verdict in read_value_verdicts(content)}
     return verdicts
 

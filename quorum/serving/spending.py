@@ -9,6 +9,7 @@ from langchain_core.outputs import LLMResult
 
 from quorum.core.state import Usage, merge_usage
 from quorum.evaluation.callbacks import read_usage
+from quorum.models.token_counts import get_cached_tokens
 
 
 class Spending(AsyncCallbackHandler):
@@ -40,6 +41,6 @@ class Spending(AsyncCallbackHandler):
             calls=1,
             input_tokens=token_counts.get("input_tokens", 0),
             output_tokens=token_counts.get("output_tokens", 0),
-            cached_tokens=(token_counts.get("input_token_details") or {}).get("cache_read") or 0,
+            cached_tokens=get_cached_tokens(token_counts),
         )
         self.usage = merge_usage(self.usage, {prompt: call_usage})

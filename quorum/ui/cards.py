@@ -8,6 +8,7 @@ from typing import Any
 
 from nicegui import html, ui
 
+from quorum.core.conversation import CLOSEST_SENTENCE_HEADING
 from quorum.core.places import describe_place
 from quorum.core.text import format_count
 from quorum.evaluation.support import ShownResult, is_unsure
@@ -174,7 +175,7 @@ def describe_support(result: ShownResult | None) -> tuple[str, list[tuple[str, b
     start, end = support["span"] or (support["start"], support["start"])
     start, end = start - support["start"], end - support["start"]
     parts = [(sentence[:start], False), (sentence[start:end], True), (sentence[end:], False)]
-    heading = "" if support["is_certain"] else "The closest sentence:"
+    heading = "" if support["is_certain"] else CLOSEST_SENTENCE_HEADING
     return heading, [part for part in parts if part[0]], describe_place(passage) or passage["title"] or passage["id"]
 
 

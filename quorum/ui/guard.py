@@ -82,7 +82,7 @@ class Guard:
         except ValueError:
             return "The Host or Origin header of this request is invalid."
         if self.token is None and not is_loopback(host_name or ""):
-            return f"This page can be opened only on its own machine, at localhost or 127.0.0.1, not at {host_name!r}."
+            return f"This page can be opened only on its own machine, at localhost or 127.0.0.1, not at {host!r}."
         if origin_host is not None and origin_host != host:
             return f"A page of another site, {origin}, sent this request; only this page itself is allowed to."
         return None

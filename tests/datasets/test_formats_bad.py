@@ -45,7 +45,8 @@ def write_data(tmp_path: Path, content: str, file_name: str = "data.json") -> Pa
         ("question,answers\nWho?,Ann,Bo\n", "row 1: expected"),
         ("question,answers\nWho?\n", "row 1: expected"),
         ('question,answers\nWho?,"[1, 2]"\n', "row 1: expected"),
-        ('question,answers\nWho?,"Ann\n', "cannot be read after row 0"),
+        ('question,answers\nWho?,"Ann\n', r"cannot be read \(.*expected UTF-8 CSV"),
+        ('question,answers\nWho?,Ann\nWho?,"Ann\n', "cannot be read after row 1"),
         ("who,what\nAnn,tea\n", "line 1: not JSON"),  # without a column "question", a file is not read as CSV
         pytest.param("[" * 100_000, "nested too deeply", id="nested"),
     ],

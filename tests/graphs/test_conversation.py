@@ -185,11 +185,14 @@ async def test_sources_that_a_server_appended_are_cut_from_the_history(openai_se
     assert "strike" not in openai_server.chats()[0].text
 
 
-async def test_a_note_and_a_quote_that_a_server_appended_are_cut_from_the_history(openai_server: OpenAIServer) -> None:
+@pytest.mark.parametrize("quote_heading", ["The closest sentence:\n", ""])
+async def test_a_note_and_a_quote_that_a_server_appended_are_cut_from_the_history(
+    openai_server: OpenAIServer, quote_heading: str
+) -> None:
     openai_server.reply(rewrite_or_answer)
     served_answer = "Not sure. Perhaps: Ada Moreau"
     note = "\n\nThe question looks like Dutch, and the built-in reader reads English only; ask in English."
-    quote = "\n\nThe closest sentence:\n> **Ada Moreau** went on strike."
+    quote = f"\n\n{quote_heading}> **Ada Moreau** went on strike."
     await ask(
         history=[HISTORY[0], {"role": "assistant", "content": f"{served_answer}{note}{quote}\n\nSources:\n1. Towers"}]
     )
@@ -198,11 +201,12 @@ async def test_a_note_and_a_quote_that_a_server_appended_are_cut_from_the_histor
         assert words not in openai_server.chats()[0].text
 
 
-async def test_an_answers_own_quotation_stays_in_the_history(openai_server: OpenAIServer) -> None:
+@pytest.mark.parametrize("ending", ["\n\nSo it was built.", ""])
+async def test_an_answers_own_quotation_stays_in_the_history(openai_server: OpenAIServer, ending: str) -> None:
     openai_server.reply(rewrite_or_answer)
-    answer = "She wrote:\n\n> Build it high.\n\nSo it was built."
+    answer = f"She wrote:\n\n> Build it high.{ending}"
     await ask(history=[HISTORY[0], {"role": "assistant", "content": answer}])
-    assert "Assistant: She wrote: > Build it high. So it was built.\n" in openai_server.chats()[0].text
+    assert f"Assistant: {' '.join(answer.split())}\n" in openai_server.chats()[0].text
 
 
 async def test_studios_graph_asks_the_method_chosen_in_its_settings(openai_server: OpenAIServer) -> None:

@@ -60,7 +60,7 @@ async def test_examples_without_steps_do_not_replace_the_built_in_examples(tmp_p
     for call in model.history:
         assert call.text.count("Question: ") == 4  # those of three built-in examples, and the one asked
         assert "Question: Who?" not in call.text
-        assert "How old was the author of Frankenstein" in call.text
+        assert call.text.count("How old was the author of Frankenstein") == 1
 
 
 @pytest.mark.parametrize("steps", [["x"], [{"query": "Who?"}], [{"query": 1, "answer": "x"}], "x"])

@@ -1,7 +1,7 @@
 """The method iter_retgen: a golden trace (the nodes of a run and their updates), the next query, and the router."""
 
 from method_fixtures import make_runtime
-from stepwise_fixtures import QUESTION, make_step, trace_method
+from stepwise_fixtures import QUESTION, make_step, trace_stepwise_method
 
 from quorum.core.state import State
 from quorum.models.scripted import ScriptedModel
@@ -18,7 +18,7 @@ async def test_iter_retgen_searches_again_with_its_reasoning() -> None:
         "Jillian Bell was Jillian Belk. So the answer is Jillian Belk.",
     )
     query = f"SuperMansion starred Jillian Bell. Jillian Bell {QUESTION}"
-    assert await trace_method("iter_retgen", model) == [
+    assert await trace_stepwise_method("iter_retgen", model) == [
         ("begin", {}),
         ("retrieve", {"passages": "jan work"}),
         (

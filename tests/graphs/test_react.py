@@ -6,7 +6,7 @@ In a golden trace, a step is written as "query -> ids of its passages: answer".
 from itertools import pairwise
 
 from method_fixtures import make_runtime
-from stepwise_fixtures import CAST_QUESTION, QUESTION, ROLE_QUESTION, ask, join_ids, make_step, trace_method
+from stepwise_fixtures import CAST_QUESTION, QUESTION, ROLE_QUESTION, ask, join_ids, make_step, trace_stepwise_method
 
 from quorum.core.state import Passage, State
 from quorum.models.scripted import ScriptedModel
@@ -25,7 +25,7 @@ async def test_react_searches_observes_and_finishes() -> None:
         "Her role was Jillian Belk.\nAction 3: Finish[Jillian Belk]",
     )
     first_step, second_step = f"{CAST_QUESTION} -> mansion jan: None", f"{ROLE_QUESTION} -> bell mansion: None"
-    assert await trace_method("react", model) == [
+    assert await trace_stepwise_method("react", model) == [
         ("begin", {}),
         ("think", {"steps": [f"{CAST_QUESTION} -> : None"], "query": CAST_QUESTION}),
         ("retrieve", {"passages": "mansion jan"}),
@@ -63,7 +63,7 @@ async def test_react_asks_once_more_for_an_action_that_it_cannot_read() -> None:
     model = ScriptedModel()
     model.on("react", "I had better look it up.", "Now I know.\nAction 2: Finish[Jillian Belk]")
     model.on("react_action", f"Search[{CAST_QUESTION}]")
-    updates = await trace_method("react", model)
+    updates = await trace_stepwise_method("react", model)
     assert [node for node, _ in updates] == ["begin", "think", "ask_action", "retrieve", "observe", "think", "finish"]
     assert updates[1][1] == {"steps": ["None -> : None"], "malformed": {"react": ["I had better look it up."]}}
     assert updates[2][1] == {"steps": [f"{CAST_QUESTION} -> : None"], "query": CAST_QUESTION}

@@ -4,7 +4,7 @@ The traces show a step as "query -> ids of passages: answer"; the step that give
 """
 
 from method_fixtures import make_runtime
-from stepwise_fixtures import CAST_QUESTION, ROLE_QUESTION, ask, make_step, trace_method
+from stepwise_fixtures import CAST_QUESTION, ROLE_QUESTION, ask, make_step, trace_stepwise_method
 
 from quorum.core.state import State
 from quorum.models.scripted import ScriptedModel
@@ -27,7 +27,7 @@ async def test_self_ask_answers_follow_up_questions_before_the_question() -> Non
         f"{CAST_QUESTION} -> mansion jan: Jillian Bell",
         f"{ROLE_QUESTION} -> bell mansion: Jillian Belk",
     )
-    assert await trace_method("self_ask", model) == [
+    assert await trace_stepwise_method("self_ask", model) == [
         ("begin", {}),
         ("follow_up", {"steps": [f"{CAST_QUESTION} -> : None"], "query": CAST_QUESTION}),
         ("retrieve", {"passages": "mansion jan"}),
@@ -57,7 +57,7 @@ async def test_self_ask_answers_follow_up_questions_before_the_question() -> Non
 
 async def test_self_ask_without_a_follow_up_retrieves_for_the_question_itself() -> None:
     model = ScriptedModel().on("self_ask", "No.").on("self_ask_final", "So the final answer is: Jillian Belk")
-    assert await trace_method("self_ask", model, k=4) == [
+    assert await trace_stepwise_method("self_ask", model, k=4) == [
         ("begin", {}),
         ("follow_up", {"steps": []}),
         ("retrieve", {"passages": "jan work mansion bell"}),
@@ -84,7 +84,7 @@ async def test_self_ask_retrieves_nothing_if_the_first_reply_gives_the_final_ans
 async def test_self_ask_forces_a_missing_final_answer() -> None:
     model = ScriptedModel().on("self_ask", f"Yes.\nFollow up: {CAST_QUESTION}", "That is all I can say.")
     model.on("self_ask_answer", "Jillian Bell").on("self_ask_final", "Jillian Belk")
-    updates = await trace_method("self_ask", model)
+    updates = await trace_stepwise_method("self_ask", model)
     assert [node for node, _ in updates][-3:] == ["follow_up", "forced_answer", "conclude"]
     assert updates[-3][1]["malformed"] == {"self_ask": ["That is all I can say."]}
     assert (updates[-1][1]["answer"], updates[-1][1]["passages"]) == ("Jillian Belk", "mansion jan")

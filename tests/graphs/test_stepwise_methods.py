@@ -9,7 +9,16 @@ from hypothesis import strategies as st
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.errors import GraphRecursionError
 from openai_server import OpenAIServer, Request
-from stepwise_fixtures import CAST_QUESTION, PASSAGES, QUESTION, ROLE_QUESTION, ask, join_ids, make_step, trace_method
+from stepwise_fixtures import (
+    CAST_QUESTION,
+    PASSAGES,
+    QUESTION,
+    ROLE_QUESTION,
+    ask,
+    join_ids,
+    make_step,
+    trace_stepwise_method,
+)
 
 from quorum.core.context import MAX_ROUNDS, MAX_STEPS, MAX_SUPERSTEPS, Context
 from quorum.core.errors import SetupError
@@ -31,7 +40,10 @@ async def test_the_largest_number_of_steps_stays_within_the_recursion_limit() ->
     self_ask.on("self_ask_answer", lambda _: "Bell").on("self_ask_final", lambda _: "Belk")
     retgen = ScriptedModel().on("reason", lambda _: "So the answer is Belk.")
     for method, model in (("react", react), ("self_ask", self_ask), ("iter_retgen", retgen)):
-        nodes = [node for node, _ in await trace_method(method, model, max_steps=MAX_STEPS, iterations=MAX_ROUNDS, k=1)]
+        nodes = [
+            node
+            for node, _ in await trace_stepwise_method(method, model, max_steps=MAX_STEPS, iterations=MAX_ROUNDS, k=1)
+        ]
         assert nodes.count("retrieve") == (MAX_ROUNDS if method == "iter_retgen" else MAX_STEPS)
         limit = METHODS[method].graph.config["recursion_limit"]
         assert len(nodes) < limit == MAX_SUPERSTEPS

@@ -113,7 +113,7 @@ async def test_a_chat_server_gets_only_the_question_and_its_own_key(
     openai_server: OpenAIServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "openai-secret")
-    openai_server.reply('<think>so</think>1931\n\nSources:\n1. Towers: "1931"')
+    openai_server.reply('<think>so</think>Not sure. Perhaps: 1931\n\n> In **1931**.\n\nSources:\n1. Towers: "1931"')
     system = read_system("my-bot", f"{openai_server.url}#their-model")
     reply = await system.ask("When?", [PASSAGE], Context(journal="off"))
     assert (reply.text, reply.usage["calls"]) == ("1931", 1)

@@ -146,6 +146,7 @@ UNCLEAR_REPLIES = [
     "  ",
     "...",
     "**",
+    "-",
     "Vienna",
     "Norway",
     "Yes and no.",

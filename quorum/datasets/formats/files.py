@@ -143,7 +143,8 @@ def read_rows(path: Path) -> Iterator[NumberedRecord]:
                 value: Any = row if len(row) > len(names) else convert_row(dict(zip(names, row, strict=False)))
                 yield number, f"{path}, row {number}", value
     except (OSError, EOFError, UnicodeDecodeError, zlib.error, csv.Error) as error:
-        raise SetupError(f"{path} cannot be read after row {number} ({error}); expected UTF-8 CSV.") from None
+        where = f" after row {number}" if number else ""
+        raise SetupError(f"{path} cannot be read{where} ({error}); expected UTF-8 CSV.") from None
 
 
 def convert_row(row: dict[str, str]) -> dict[str, Any]:

@@ -95,7 +95,7 @@ def read_choice(row: dict[str, Any], pairs: Sequence[dict[str, Any]], path: Path
     if not choice:
         return
     number = str(row.get("number") or "").strip()
-    if not number.isdigit() or not 0 < int(number) <= len(pairs):
+    if not number.isdecimal() or not 0 < int(number) <= len(pairs):
         raise SetupError(
             f"{path} has a line with the number {number!r}, which {KEY_FILE} does not have; restore the numbers in the "
             "column 'number' as the command wrote them."

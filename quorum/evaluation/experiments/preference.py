@@ -12,7 +12,7 @@ from langgraph.runtime import Runtime
 from quorum.core.context import Context
 from quorum.core.errors import CallError
 from quorum.core.private_files import open_private_text
-from quorum.core.text import exact_match
+from quorum.core.text import exact_match, format_count
 from quorum.evaluation.experiments.analyses import AnalysisTable
 from quorum.evaluation.metrics.statistics import compute_bootstrap_interval
 from quorum.nodes.ask import ask
@@ -159,7 +159,6 @@ def count_outcomes(names: tuple[str, str], pairs: list[Pair], verdicts: Mapping[
     unscored_counts = ", ".join(
         f"{outcomes.count(outcome)} {outcome}" for outcome in ("unscored", "failed") if outcome in outcomes
     )
-    question_count = f"{len(pairs)} question{'' if len(pairs) == 1 else 's'}"
-    title = f"{question_count} that both methods answered correctly with a summary"
+    title = f"{format_count(len(pairs), 'question')} that both methods answered correctly with a summary"
     title += f", {unscored_counts}" if unscored_counts else ""
     return AnalysisTable(title=title, rows=rows)

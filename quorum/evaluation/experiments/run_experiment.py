@@ -44,7 +44,7 @@ from quorum.evaluation.run.options import Options
 from quorum.evaluation.run.plan import check_models
 from quorum.evaluation.run.result_files import write_json
 from quorum.evaluation.run.score import Scores
-from quorum.evaluation.run.source import GIVEN_SOURCE, ProgressCallback, ignore_progress
+from quorum.evaluation.run.source import ProgressCallback, ignore_progress, is_searching
 
 CLOSED_BOOK_METHOD = "no_retrieval"
 ANALYSIS_FUNCTIONS = {
@@ -163,11 +163,6 @@ def compare_with_paper(
         paper_numbers,
         precision_by_column or scores.summary,
     )
-
-
-def is_searching(options: Options) -> bool:
-    """Whether passages are retrieved; otherwise the questions bring them."""
-    return options.corpus not in (None, GIVEN_SOURCE) or options.collection is not None
 
 
 def make_evaluation_options(experiment: Experiment, options: Options, choices: ExperimentOptions) -> Options:

@@ -4,12 +4,12 @@ A method that says unknown abstains. So the curves cover only the answers that i
 all questions: the end of a curve shows how often the method answers.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from quorum.core.composed_file import is_composed_file_name, read_composed_cascade
+from quorum.core.composed_file import ComposedCascade, is_composed_file_name, read_composed_cascade
 from quorum.core.context import Context
 from quorum.core.errors import SetupError
 from quorum.core.state import Result
@@ -117,13 +117,17 @@ def make_bins(confidences: Floats, right: Floats) -> list[Bin]:
     ]
 
 
-def check_confidence(method: str, context: Context) -> None:
+def check_confidence(method: str, context: Context, cascade: ComposedCascade | None = None) -> None:
     """Raises `SetupError` if the method never states a confidence under these settings.
 
-    method: a method's name, or the file of a cascade, whose stages have settings of their own.
+    method: its name, or the file of a cascade; cascade: the content of this file.
     """
-    if is_composed_file_name(method):
-        check_confidence_of_stages(method)
+    if cascade is not None:
+        if not has_stage_with_confidence(cascade, context):
+            raise SetupError(
+                f"No stage of the cascade {method} states a confidence, which --abstain-below needs; leave out "
+                "--abstain-below, or compose a cascade that asks a voting method such as post_fusion."
+            )
         return
     if has_confidence(method, context):
         return
@@ -140,16 +144,22 @@ def check_confidence(method: str, context: Context) -> None:
     )
 
 
-def check_confidence_of_stages(file: str) -> None:
-    """Raises `SetupError` if no stage of the cascade in a file states a confidence with the settings of the stage."""
-    for stage in read_composed_cascade(file).stages:
+def has_stage_with_confidence(cascade: ComposedCascade, context: Context) -> bool:
+    """Whether a stage of the cascade, or of a cascade that is its stage, can state a confidence.
+
+    A stage has the settings with which it was measured, and those of the context where none was recorded.
+    """
+    for stage in cascade.stages:
         settings = {name: stage.settings[name] for name in ("samples", "vote") if name in stage.settings}
-        if stage.own_system_hash is None and has_confidence(stage.method, Context(**settings)):
-            return
-    raise SetupError(
-        f"No stage of the cascade {file} states a confidence, which --abstain-below needs; leave out --abstain-below, "
-        "or compose a cascade that asks a voting method such as post_fusion."
-    )
+        stage_context = replace(context, **settings)
+        if stage.own_system_hash is not None:
+            continue
+        if is_composed_file_name(stage.method):
+            if has_stage_with_confidence(read_composed_cascade(stage.method), stage_context):
+                return True
+        elif has_confidence(stage.method, stage_context):
+            return True
+    return False
 
 
 def has_confidence(method: str, context: Context) -> bool:

@@ -66,6 +66,11 @@ class Source:
         return {"passages": "given"}
 
 
+def is_searching(options: Options) -> bool:
+    """Whether passages are retrieved. Otherwise each question brings its own."""
+    return options.corpus not in (None, GIVEN_SOURCE) or options.collection is not None
+
+
 def find_passage_source(dataset: DataSet, options: Options) -> Source:
     """The source that `options` names. Blocks while it reads the corpus.
 
@@ -77,7 +82,7 @@ def find_passage_source(dataset: DataSet, options: Options) -> Source:
         check_given_passages(dataset, options)
     if corpus is not None and collection is not None:
         raise SetupError(f"Both a corpus ({corpus}) and a collection ({collection}) are named; give one of them.")
-    if corpus == GIVEN_SOURCE:
+    if not is_searching(options):
         corpus = None
     if corpus is None and collection is None and dataset.count_with_passages < dataset.count:
         raise SetupError(

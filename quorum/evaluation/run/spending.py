@@ -13,6 +13,7 @@ from langchain_core.outputs import LLMResult
 from quorum.core.errors import SetupError
 from quorum.evaluation.callbacks import is_reused, read_message, read_usage
 from quorum.evaluation.run.shared_retrieval import CachingRetriever
+from quorum.models.token_counts import get_cached_tokens
 
 COUNT_KEYS = ("calls", "input_tokens", "output_tokens", "cached_tokens")
 
@@ -108,8 +109,7 @@ class ModelSpending(Spending):
         if self.calls == calls_before or not model:  # the reply is reused, or the start of the call was not seen
             return
         usage = read_usage(response)
-        cached_tokens = (usage.get("input_token_details") or {}).get("cache_read") or 0
-        counts = (1, usage.get("input_tokens", 0), usage.get("output_tokens", 0), cached_tokens)
+        counts = (1, usage.get("input_tokens", 0), usage.get("output_tokens", 0), get_cached_tokens(usage))
         self.add(model, dict(zip(COUNT_KEYS, counts, strict=True)))
 
     def add(self, model: str, counts: Mapping[str, int]) -> None:

@@ -51,10 +51,7 @@ def remove_overlaps(spans: Sequence[Span]) -> list[Span]:
     """
     kept_spans: list[Span] = []
     for span in spans:
-        if not any(
-            contains_answer(kept_span.text, [span.text]) or contains_answer(span.text, [kept_span.text])
-            for kept_span in kept_spans
-        ):
+        if not any(has_containment(kept_span.text, span.text) for kept_span in kept_spans):
             kept_spans.append(span)
     return kept_spans
 
@@ -129,8 +126,12 @@ async def read_texts(question: str, *texts: str) -> Reading:
 
 def is_similar(one: str, other: str) -> bool:
     """Whether one answer contains the other, or their token F1 is at least MIN_SAME_F1."""
-    is_contained = contains_answer(one, [other]) or contains_answer(other, [one])
-    return is_contained or f1(one, [other]) >= MIN_SAME_F1
+    return has_containment(one, other) or f1(one, [other]) >= MIN_SAME_F1
+
+
+def has_containment(one: str, other: str) -> bool:
+    """Whether one of two texts contains the other."""
+    return contains_answer(one, [other]) or contains_answer(other, [one])
 
 
 async def validity(inputs: Inputs, sampler: Sampler) -> str:

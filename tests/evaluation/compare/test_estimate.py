@@ -3,9 +3,12 @@
 import json
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 import pytest
 from comparison_fixtures import corpus, data, make_estimate
+from langchain_core.messages import AIMessage, HumanMessage
+from langchain_core.outputs import ChatGeneration, LLMResult
 from openai_server import OpenAIServer
 from quorum_command import Quorum
 
@@ -15,6 +18,7 @@ from quorum.evaluation.compare.call_bounds import compute_call_bounds, evaluate_
 from quorum.evaluation.compare.compare import compare, plan_comparison
 from quorum.evaluation.compare.estimate import estimate_seconds
 from quorum.evaluation.compare.prices import Price, Prices
+from quorum.evaluation.compare.rehearsal import CallRecorder, guess_reply_tokens
 from quorum.evaluation.run.columns import parse_columns
 from quorum.evaluation.run.options import Options
 
@@ -39,6 +43,21 @@ async def test_the_estimate_sends_nothing_to_the_chat_model_of_a_filter(
     plan = await plan_comparison(Options(data=data, corpus=corpus, methods="filco", context=context))
     assert plan.estimate is not None
     assert (plan.estimate.methods["filco"].calls, openai_server.requests) == (2, [])
+
+
+async def test_only_the_replies_of_other_models_are_guessed() -> None:
+    """The model is the embedded reader, whose replies are exact; validity and ranking are asked of a chat model."""
+    recorder = CallRecorder(Context(model="embedded", verifier="openai:test"))
+    for prompt_name in ("answer", "validity"):
+        run_id = uuid4()
+        metadata = {"prompt": prompt_name}
+        await recorder.on_chat_model_start({}, [[HumanMessage("Who?")]], run_id=run_id, metadata=metadata)
+        reply = AIMessage("Ann", usage_metadata={"input_tokens": 9, "output_tokens": 1, "total_tokens": 10})
+        await recorder.on_llm_end(LLMResult(generations=[[ChatGeneration(message=reply)]]), run_id=run_id)
+    answer, validity = recorder.calls
+    assert (answer.is_by_embedded_reader, answer.may_need_shortening, answer.output_tokens) == (True, False, 1)
+    assert (validity.is_by_embedded_reader, validity.output_tokens) == (False, guess_reply_tokens("validity"))
+    assert guess_reply_tokens("answer") > 1  # so the reader's own token is not replaced by a guess
 
 
 async def test_the_estimate_asks_under_the_task_of_the_options(tmp_path: Path) -> None:

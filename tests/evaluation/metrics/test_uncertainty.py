@@ -10,6 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
+from quorum.core.composed_file import ComposedCascade, ComposedStage, read_composed_cascade
 from quorum.core.context import Context
 from quorum.core.errors import SetupError
 from quorum.evaluation.metrics.uncertainty import abstain_below, check_confidence, compute_calibration, has_confidence
@@ -119,9 +120,26 @@ def test_a_staged_vote_states_no_confidence(method: str) -> None:
 
 
 def test_a_cascade_states_a_confidence_if_one_of_its_stages_does(tmp_path: Path) -> None:
-    known_test = {"test": "known"}
-    check_confidence(write_cascade(tmp_path, ("concat", known_test, {}), ("post_fusion", None, {})), Context())
-    for last_method, settings_of_stage in (("concat", {}), ("post_fusion", {"vote": "staged"})):
-        file = write_cascade(tmp_path, ("concat", known_test, {}), (last_method, None, settings_of_stage))
-        with pytest.raises(SetupError, match=r"No stage of the cascade .* states a confidence"):
-            check_confidence(file, Context())
+    def check_cascade(last_method: str, stage_settings: dict[str, Any], context: Context) -> str:
+        file = write_cascade(tmp_path, ("concat", {"test": "known"}, {}), (last_method, None, stage_settings))
+        check_confidence(file, context, read_composed_cascade(file))
+        return file
+
+    inner_file = Path(check_cascade("post_fusion", {}, Context())).rename(tmp_path / "inner.json")
+    check_cascade("post_fusion", {"vote": "all"}, Context(vote="staged"))  # the stage keeps what was recorded for it
+    check_cascade(str(inner_file), {}, Context())
+    no_confidence = "No stage of the cascade .* states a confidence"
+    for last_method, stage_settings in (("concat", {}), ("post_fusion", {"vote": "staged"})):
+        with pytest.raises(SetupError, match=no_confidence):
+            check_cascade(last_method, stage_settings, Context())
+
+
+def test_a_stages_unrecorded_settings_are_those_of_the_context(tmp_path: Path) -> None:
+    stages = tuple(
+        ComposedStage(name=name, method=name, accept=None, settings={}) for name in ("concat", "post_fusion")
+    )
+    cascade = ComposedCascade(file="composed.json", hash="0" * 64, stages=stages, certificate=None)
+    check_confidence("composed.json", Context(), cascade)
+    check_confidence("composed.json", Context(vote="staged", samples=5, temperature=0.7), cascade)
+    with pytest.raises(SetupError, match="No stage of the cascade"):
+        check_confidence("composed.json", Context(vote="staged"), cascade)

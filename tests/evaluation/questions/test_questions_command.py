@@ -140,7 +140,8 @@ def test_impossible_options_are_refused_in_one_sentence(
 
 
 def test_a_missing_or_unnamed_corpus_is_refused(openai_server: OpenAIServer, quorum: Quorum) -> None:
-    assert "There is no corpus absent_docs; give" in run_questions(quorum, "absent_docs", "--model", "openai:test").err
+    missing = run_questions(quorum, "absent_docs", "--model", "openai:test")
+    assert "There is no corpus absent_docs; give a folder" in missing.err
     assert "Name where the passages are" in run_questions(quorum, "--model", "openai:test").err
 
 
