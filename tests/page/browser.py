@@ -77,8 +77,10 @@ class Page:
         """Load an address and wait until the JavaScript expression is true in its page."""
         self.errors.clear()
         self.requested_urls.clear()
+        self.run("window.isLeft = true")  # the present page can have the same address, and be ready
         self.send("Page.navigate", url=url)
-        self.wait_until(f"location.href.startsWith({json.dumps(url.partition('?')[0])}) && ({ready_expression})")
+        is_there = f"!window.isLeft && location.href.startsWith({json.dumps(url.partition('?')[0])})"
+        self.wait_until(f"{is_there} && ({ready_expression})")
 
     def press(self, key: str, *, key_code: int, modifiers: int = 0, text: str = "") -> None:
         """Press a key. modifiers: 2 for Ctrl, 8 for Shift; text: the characters that the key types, if any."""

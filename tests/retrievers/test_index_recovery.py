@@ -77,6 +77,16 @@ def find_nearest(store: Store, number: int) -> list[str]:
     return [passage["id"] for passage in store.query(COLLECTION_NAME, vector, 100)][:2]
 
 
+def finds_all_parts(store: Store) -> bool:
+    """Whether the passages of 22 numbers, spread over all of PASSAGES, are found by their own vectors.
+
+    At most two may be missed: Chroma builds its index with several threads at once, and about once in 20,000 times it
+    adds a vector that no search finds.
+    """
+    numbers = range(0, len(PASSAGES), 50)
+    return sum(find_nearest(store, number)[0] == f"p{number}" for number in numbers) >= len(numbers) - 2
+
+
 @pytest.fixture(scope="module")
 def whole_store(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder of a store with the collection. Chroma has written the collection's vector index to disk."""
@@ -134,11 +144,7 @@ def test_a_damaged_index_is_rebuilt(
         False,
     )
     assert rebuilt_store.fetch_info(COLLECTION_NAME).embedding == info.embedding
-    assert {number: find_nearest(rebuilt_store, number)[0] for number in (0, 555, 1099)} == {
-        0: "p0",
-        555: "p555",
-        1099: "p1099",
-    }
+    assert finds_all_parts(rebuilt_store)
     unused_model = NumberEmbeddings()
     index(store_folder, unused_model)
     assert unused_model.texts_left == 10_000
@@ -154,7 +160,7 @@ def test_an_interrupted_rebuild_of_vectors_starts_again(store_folder: Path) -> N
     with pytest.raises(SetupError, match="being computed again; wait until that is done, or index"):
         find_nearest(half_rebuilt_store, 3)
     index(store_folder, NumberEmbeddings())
-    assert find_nearest(reopen_store(store_folder), 1003)[0] == "p1003"
+    assert finds_all_parts(reopen_store(store_folder))
 
 
 def find_mark_and_file(store_folder: Path) -> tuple[Path, Path]:
@@ -176,7 +182,7 @@ def test_an_unfinished_write_is_detected(store_folder: Path) -> None:
     assert not mark.exists()
     # A search checks the mark, too, and removes it if the index is complete.
     mark.write_text(read_boot_id(), "utf-8")
-    assert find_nearest(reopen_store(store_folder), 700)[0] == "p700"
+    assert finds_all_parts(reopen_store(store_folder))
     assert not mark.exists()
     # As if the process was killed while Chroma wrote its vectors: a file is younger than the mark.
     mark.write_text(read_boot_id(), "utf-8")
@@ -188,7 +194,8 @@ def test_an_unfinished_write_is_detected(store_folder: Path) -> None:
         reopen_store(store_folder).query(COLLECTION_NAME, [1.0, 0.0, 0.0], 2)
     assert reopen_store(store_folder).has_damaged_vectors(COLLECTION_NAME)
     index(store_folder, NumberEmbeddings())
-    assert (mark.exists(), find_nearest(reopen_store(store_folder), 700)[0]) == (False, "p700")
+    assert not mark.exists()
+    assert finds_all_parts(reopen_store(store_folder))
     # As if the machine has restarted since the mark was set: no file is younger, but the mark has another boot id.
     mark.write_text("another start of the machine", "utf-8")
     assert reopen_store(store_folder).has_damaged_vectors(COLLECTION_NAME)
@@ -232,7 +239,7 @@ def test_only_the_error_of_an_unreadable_index_counts_as_damage(error_text: str,
 
 def test_a_collection_that_was_deleted_and_made_again_is_checked_again(store_folder: Path) -> None:
     first_store = reopen_store(store_folder)
-    assert find_nearest(first_store, 7)[0] == "p7"
+    assert finds_all_parts(first_store)
     first_store.delete(COLLECTION_NAME)
     for leftover_index in store_folder.glob("chroma/*/"):  # Chroma leaves the files of the deleted index in the store
         shutil.rmtree(leftover_index)
