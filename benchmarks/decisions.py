@@ -16,7 +16,7 @@ import argparse
 import os
 from pathlib import Path
 
-from benchmarks.decisions_recorded import read_matrix, record_answers
+from benchmarks.decisions_recorded import read_recorded_set, record_answers
 from benchmarks.decisions_tables import print_tables
 from quorum.core.errors import SetupError
 
@@ -40,13 +40,13 @@ def main() -> None:
     replay_parser.add_argument("--workers", type=int, default=os.cpu_count())
     options = parser.parse_args()
     if options.command == "replay":
-        matrices = [read_matrix(file) for file in sorted(options.folder.glob("*.npz"))]
-        if not matrices:
+        recorded_sets = [read_recorded_set(file) for file in sorted(options.folder.glob("*.npz"))]
+        if not recorded_sets:
             raise SystemExit(
                 f"{options.folder} holds no recorded numbers (*.npz); write some with the command record, or "
                 "give another folder."
             )
-        print_tables(matrices, options.orders, options.draws, options.workers)
+        print_tables(recorded_sets, options.orders, options.draws, options.workers)
         return
     for item in options.data:
         name, _, paths = item.partition("=")

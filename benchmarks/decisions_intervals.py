@@ -1,14 +1,15 @@
 """Checks intervals, gates, calibrations and scores on questions drawn from recorded answers.
 
-A matrix holds the recorded answers of all methods to all questions of a set (see `benchmarks.decisions_recorded`). What
-was computed from the drawn questions is compared with the true value, which is computed from the full matrix.
+A `RecordedSet` holds the recorded answers of all methods to all questions of a set (see
+`benchmarks.decisions_recorded`). What was computed from the drawn questions is compared with the true value, which is
+computed from the full set.
 """
 
 from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from benchmarks.decisions_recorded import Matrix
+from benchmarks.decisions_recorded import RecordedSet
 from benchmarks.decisions_replay import QUESTIONS_PER_DRAW
 from quorum.algorithms.abstention import Threshold, find_threshold
 from quorum.algorithms.betting import compute_interval
@@ -21,12 +22,12 @@ ERROR = 0.05  # the probability that a gate or a calibration may be wrong
 ROUNDING_SLACK = 1e-9
 
 
-def measure_coverage(matrix: Matrix, draws: int, questions: int, seed: int = 3) -> dict[str, float]:
+def measure_coverage(recorded_set: RecordedSet, draws: int, questions: int, seed: int = 3) -> dict[str, float]:
     """For each kind of 95% interval: the share of the intervals that contain the true difference of two random methods.
 
     Each interval is computed from `questions` drawn questions.
     """
-    table, rng = matrix.right, np.random.default_rng(seed)
+    table, rng = recorded_set.right, np.random.default_rng(seed)
     is_covered: dict[str, list[bool]] = {
         "Tango (ours for fewer than 100 questions)": [],
         "betting, anytime": [],
@@ -46,12 +47,12 @@ def measure_coverage(matrix: Matrix, draws: int, questions: int, seed: int = 3) 
     return {name: float(np.mean(hits)) for name, hits in is_covered.items()}
 
 
-def judge_gates(matrix: Matrix, draws: int, seed: int = 4) -> Mapping[str, float]:
+def judge_gates(recorded_set: RecordedSet, draws: int, seed: int = 4) -> Mapping[str, float]:
     """How often a gate gives each verdict on QUESTIONS_PER_DRAW drawn questions, as shares. Of two random methods, one
     is the baseline and the other the change that the gate judges. A verdict is wrong if it passes a change whose true
     loss is GATE_MARGIN or more, or fails one that truly loses nothing.
     """
-    table, rng = matrix.right, np.random.default_rng(seed)
+    table, rng = recorded_set.right, np.random.default_rng(seed)
     verdicts = {"pass": 0, "fail": 0, "cannot tell": 0, "wrong": 0}
     for _ in range(draws):
         baseline, change = rng.choice(table.shape[1], size=2, replace=False)
@@ -70,17 +71,17 @@ def judge_gates(matrix: Matrix, draws: int, seed: int = 4) -> Mapping[str, float
 
 
 def judge_calibrations(
-    matrix: Matrix, draws: int, limits: Sequence[float], seed: int = 6
+    recorded_set: RecordedSet, draws: int, limits: Sequence[float], seed: int = 6
 ) -> dict[float, dict[str, float]]:
     """Calibrate a random method on QUESTIONS_PER_DRAW drawn questions, `draws` times for each promised share of wrong
     answers. Returns for each of these shares: how often a threshold was found ("given"); how often the promise was kept
-    in the full matrix, where a draw without a threshold counts as kept, because it promises nothing ("promise_kept");
+    in the full set, where a draw without a threshold counts as kept, because it promises nothing ("promise_kept");
     and the mean share of questions that are answered, over the draws with a threshold ("answered").
 
     limits: the promised shares.
     """
     rng, judgements = np.random.default_rng(seed), {}
-    arrays = {name: matrix.arrays[name].astype(np.float64) for name in ("right", "unknown", "confidence")}
+    arrays = {name: recorded_set.arrays[name].astype(np.float64) for name in ("right", "unknown", "confidence")}
     methods_with_confidence = np.flatnonzero(np.isfinite(arrays["confidence"]).any(axis=1))
     for limit in limits:
         promises: list[tuple[bool, float]] = []  # for each threshold: whether its promise holds, share answered
@@ -105,13 +106,13 @@ def judge_calibrations(
     return judgements
 
 
-def judge_scores(matrix: Matrix, draws: int, questions: int, seed: int = 5) -> dict[str, float]:
+def judge_scores(recorded_set: RecordedSet, draws: int, questions: int, seed: int = 5) -> dict[str, float]:
     """How many points two estimates of the winner's score are too high on average.
 
-    The winner is the method that is best on the drawn questions; its true score is its score in the full matrix. The
+    The winner is the method that is best on the drawn questions; its true score is its score in the full set. The
     estimates are its score on the drawn questions, and the cross-fitted score of the drawn questions.
     """
-    table, rng = matrix.right, np.random.default_rng(seed)
+    table, rng = recorded_set.right, np.random.default_rng(seed)
     true_scores, own_excesses, cross_fitted_excesses = table.mean(axis=0), [], []
     for _ in range(draws):
         drawn = table[rng.integers(len(table), size=questions)]

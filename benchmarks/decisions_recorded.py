@@ -28,7 +28,7 @@ Cost = Literal["calls", "tokens"]
 
 
 @dataclass(frozen=True)
-class Matrix:
+class RecordedSet:
     """The recorded answers of all methods to one set of questions. name: the name of the file without .npz; about,
     arrays: as in the file (see the top of this module).
     """
@@ -73,10 +73,10 @@ def record_answers(name: str, data: Path, corpus: str | None, out: Path, limit: 
         data=data, methods=methods, limit=limit, corpus=corpus, context=Context(k=5), out=folder, writes_details=True
     )
     asyncio.run(evaluate(options))
-    return write_matrix(folder, out / f"{name}.npz")
+    return write_recorded_set(folder, out / f"{name}.npz")
 
 
-def write_matrix(folder: Path, path: Path) -> Path:
+def write_recorded_set(folder: Path, path: Path) -> Path:
     """Write the numbers of a folder of results, for the questions that all methods were asked, to `path`; return it."""
     folder_results = read_results(folder)
     asked_ids = tuple(
@@ -113,8 +113,8 @@ def write_matrix(folder: Path, path: Path) -> Path:
     return path
 
 
-def read_matrix(path: Path) -> Matrix:
+def read_recorded_set(path: Path) -> RecordedSet:
     """The numbers in a file; needs no model and no network."""
     with np.load(path) as stored_arrays:
         arrays = {name: stored_arrays[name] for name in stored_arrays.files if name != "about"}
-        return Matrix(path.stem, json.loads(str(stored_arrays["about"])), arrays)
+        return RecordedSet(path.stem, json.loads(str(stored_arrays["about"])), arrays)

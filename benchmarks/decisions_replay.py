@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks.decisions_recorded import Matrix
+from benchmarks.decisions_recorded import RecordedSet
 from benchmarks.decisions_rules import RULES, QuestionsWhenDropped
 from quorum.algorithms.cascade_certificates import certify_cascades
 from quorum.algorithms.cascade_design import design_cascades, split_questions
@@ -73,7 +73,7 @@ def compute_error_share_allowed_by_chance(claim: float, repetitions: int) -> flo
 
 
 def replay_random_orders(
-    matrix: Matrix, orders: int, seed: int = 0, questions: int | None = None
+    recorded_set: RecordedSet, orders: int, seed: int = 0, questions: int | None = None
 ) -> dict[str, dict[str, float]]:
     """Replay the rules on the recorded questions in random orders. The best methods are those with the highest score if
     every method is asked every question. `race future` is left out, because its claim is about new questions.
@@ -81,7 +81,7 @@ def replay_random_orders(
     questions: how many questions to draw with replacement for each order; None: take each recorded question once.
     Returns {rule: means over the orders} (see `Outcomes`).
     """
-    table, calls = matrix.right, matrix.arrays["calls"].mean(axis=1)
+    table, calls = recorded_set.right, recorded_set.arrays["calls"].mean(axis=1)
     rng, rules = np.random.default_rng(seed), RACE_RULES | dict(RULES)
     outcomes_of_rules = {name: Outcomes() for name in rules if name != "race future"}
     for _ in range(orders):
@@ -94,16 +94,16 @@ def replay_random_orders(
 
 
 def replay_new_questions(
-    matrix: Matrix, draws: int, seed: int = 1, truth: Matrix | None = None
+    recorded_set: RecordedSet, draws: int, seed: int = 1, truth: RecordedSet | None = None
 ) -> dict[str, dict[str, float]]:
     """Replay `race future` and the common rules (RULES) on QUESTIONS_PER_DRAW questions drawn with replacement. The
-    best methods are those with the highest score on all questions of `matrix` or, if `truth` is given, on all questions
-    of that other set.
+    best methods are those with the highest score on all questions of `recorded_set` or, if `truth` is given, on all
+    questions of that other set.
 
     Returns {rule: means over the draws} (see `Outcomes`).
     """
-    table, calls = matrix.right, matrix.arrays["calls"].mean(axis=1)
-    best = find_best((truth or matrix).right.mean(axis=0))
+    table, calls = recorded_set.right, recorded_set.arrays["calls"].mean(axis=1)
+    best = find_best((truth or recorded_set).right.mean(axis=0))
     rng, rules = np.random.default_rng(seed), {"race future": RACE_RULES["race future"], **RULES}
     outcomes_of_rules = {name: Outcomes() for name in rules}
     for _ in range(draws):
@@ -114,17 +114,19 @@ def replay_new_questions(
 
 
 def replay_cascades(
-    matrix: Matrix, draws: int, margins: Sequence[float], seed: int = 2, truth: Matrix | None = None
+    recorded_set: RecordedSet, draws: int, margins: Sequence[float], seed: int = 2, truth: RecordedSet | None = None
 ) -> dict[float, dict[str, float]]:
     """Draw QUESTIONS_PER_DRAW questions with replacement, design cascades on a third of them, and certify these
     cascades on the other questions. A certified cascade promises to score at most `margin` less than the best method.
 
     Returns for each margin: how often at least one cascade is certified (certified); the mean share of calls that the
     cheapest certified cascade saves, 0 if none is cheaper than the best method (saved); how often all certified
-    cascades keep the promise on all questions of `matrix` (promise_kept). truth: another set; if it is given, the
+    cascades keep the promise on all questions of `recorded_set` (promise_kept). truth: another set; if it is given, the
     promise is checked and the saved share computed on its questions.
     """
-    recorded_answers, true_answers = (item.make_recorded_answers("calls") for item in (matrix, truth or matrix))
+    recorded_answers, true_answers = (
+        item.make_recorded_answers("calls") for item in (recorded_set, truth or recorded_set)
+    )
     true_scores, true_costs = true_answers.lowest_worth.mean(axis=1), true_answers.cost.mean(axis=1)
     rng = np.random.default_rng(seed)
     replays: dict[float, list[tuple[bool, float, bool]]] = {margin: [] for margin in margins}
@@ -177,7 +179,7 @@ def check_promise(
     return is_kept, [float(item.cost.mean()) for item in replayed_cascades]
 
 
-def make_random_table(shares: Sequence[float], questions: int, common_draw_share: float, seed: int) -> Matrix:
+def make_random_table(shares: Sequence[float], questions: int, common_draw_share: float, seed: int) -> RecordedSet:
     """Simulate the answers of methods that are right with known probabilities.
 
     shares: for each method, the probability of a right answer. A random number decides whether a method answers a
@@ -191,7 +193,7 @@ def make_random_table(shares: Sequence[float], questions: int, common_draw_share
         np.where(rng.random(own_draws.shape) < common_draw_share, shared_draws, own_draws) < np.asarray(shares)[:, None]
     )
     names = [f"method {number}" for number in range(len(shares))]
-    return Matrix("scripted", {"methods": names}, {"right": right.astype("u1"), "calls": np.ones(right.shape)})
+    return RecordedSet("scripted", {"methods": names}, {"right": right.astype("u1"), "calls": np.ones(right.shape)})
 
 
 # name: (the probability of a right answer for each method, common_draw_share of `make_random_table`)

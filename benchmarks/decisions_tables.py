@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks.decisions_intervals import GATE_MARGIN, judge_calibrations, judge_gates, judge_scores, measure_coverage
-from benchmarks.decisions_recorded import Matrix
+from benchmarks.decisions_recorded import RecordedSet
 from benchmarks.decisions_replay import (
     CASCADE_ERROR,
     CLAIMED_ERRORS,
@@ -36,7 +36,7 @@ SHIFTED_DRAWS_DIVISOR = 10
 FigureTable = Mapping[str, Mapping[str, Mapping[str, float]]]  # set of questions -> rule -> name of a share -> share
 
 
-def print_tables(matrices: Sequence[Matrix], orders: int, draws: int, workers: int) -> None:
+def print_tables(recorded_sets: Sequence[RecordedSet], orders: int, draws: int, workers: int) -> None:
     """Print every table as soon as it is computed.
 
     draws: how often the replays of cascades and of scores draw questions; for pairs of sets, see
@@ -47,7 +47,10 @@ def print_tables(matrices: Sequence[Matrix], orders: int, draws: int, workers: i
         def submit_for_each_set(
             replay: Callable[..., Any], *arguments: Any, **options: Any
         ) -> dict[str, "Future[Any]"]:
-            return {matrix.name: pool.submit(replay, matrix, *arguments, **options) for matrix in matrices}
+            return {
+                recorded_set.name: pool.submit(replay, recorded_set, *arguments, **options)
+                for recorded_set in recorded_sets
+            }
 
         jobs = {
             "recorded": submit_for_each_set(replay_random_orders, orders),
@@ -60,8 +63,8 @@ def print_tables(matrices: Sequence[Matrix], orders: int, draws: int, workers: i
             "scores": submit_for_each_set(judge_scores, draws, FEW_QUESTIONS),
         }
         simulation_job = pool.submit(replay_simulated, orders)
-        shifted_jobs = start_shifted(pool, matrices, max(draws // SHIFTED_DRAWS_DIVISOR, 4))
-        print_sets(matrices)
+        shifted_jobs = start_shifted(pool, recorded_sets, max(draws // SHIFTED_DRAWS_DIVISOR, 4))
+        print_sets(recorded_sets)
         tables = {}
         for name, title, print_figures in list_tables(orders, draws):
             tables[name] = {set_name: job.result() for set_name, job in jobs[name].items()}
@@ -130,14 +133,14 @@ def format_percent(value: float) -> str:
     return f"{100 * value:.1f}"
 
 
-def print_sets(matrices: Sequence[Matrix]) -> None:
+def print_sets(recorded_sets: Sequence[RecordedSet]) -> None:
     """Print for each set what was recorded and which method is best."""
     rows = []
-    for matrix in matrices:
-        means = matrix.right.mean(axis=0)
-        best = [matrix.methods[index] for index in np.flatnonzero(means >= means.max() - 1e-9)]
-        unknown, failed_count = matrix.arrays["unknown"].mean(), int(matrix.arrays["failed"].sum())
-        questions, methods = matrix.right.shape
+    for recorded_set in recorded_sets:
+        means = recorded_set.right.mean(axis=0)
+        best = [recorded_set.methods[index] for index in np.flatnonzero(means >= means.max() - 1e-9)]
+        unknown, failed_count = recorded_set.arrays["unknown"].mean(), int(recorded_set.arrays["failed"].sum())
+        questions, methods = recorded_set.right.shape
         cells = [
             f"{questions}",
             f"{methods}",
@@ -145,7 +148,13 @@ def print_sets(matrices: Sequence[Matrix]) -> None:
             format_percent(means.min()),
         ]
         rows.append(
-            [matrix.name, *cells, format_percent(unknown), f"{failed_count}", str(matrix.about["model"]["model"])]
+            [
+                recorded_set.name,
+                *cells,
+                format_percent(unknown),
+                f"{failed_count}",
+                str(recorded_set.about["model"]["model"]),
+            ]
         )
     header = ["set", "questions", "methods", "best (EM, %)", "worst", "unknown, %", "failed", "reader"]
     print_table("What was recorded", header, rows)
@@ -227,7 +236,7 @@ def print_points(title: str, figures_of_sets: Mapping[str, Mapping[str, float]])
 
 
 def start_shifted(
-    pool: ProcessPoolExecutor, matrices: Sequence[Matrix], draws: int
+    pool: ProcessPoolExecutor, recorded_sets: Sequence[RecordedSet], draws: int
 ) -> dict[str, tuple["Future[Any]", "Future[Any]"]]:
     """Start two replays for each ordered pair of sets with the same methods: one of cascades and one of races. Both
     decide on the questions of the first set and measure errors on those of the second; no promise covers this.
@@ -235,12 +244,12 @@ def start_shifted(
     Returns {"FIRST -> SECOND": (cascades, races)}.
     """
     return {
-        f"{matrix.name} -> {other_matrix.name}": (
-            pool.submit(replay_cascades, matrix, draws, MARGINS, truth=other_matrix),
-            pool.submit(replay_new_questions, matrix, draws, truth=other_matrix),
+        f"{recorded_set.name} -> {other_set.name}": (
+            pool.submit(replay_cascades, recorded_set, draws, MARGINS, truth=other_set),
+            pool.submit(replay_new_questions, recorded_set, draws, truth=other_set),
         )
-        for matrix, other_matrix in permutations(matrices, 2)
-        if matrix.methods == other_matrix.methods
+        for recorded_set, other_set in permutations(recorded_sets, 2)
+        if recorded_set.methods == other_set.methods
     }
 
 

@@ -1,9 +1,9 @@
 """How fast the embedded model embeds and reads: python -m benchmarks.embedded [--reference FOLDER]
 
 Without --reference it times the embedded model alone. FOLDER holds reader.onnx and vocab.txt of the same model,
-exported with float weights (`python -m quorum.training.export --levels 0` writes such a reader.onnx). Both models then
-embed the same passages in turn, and each line of the table also says how many times as fast the embedded model is, by
-the median times. The line "as Chroma does" is the float model with every text padded or cut to 256 tokens, as
+exported with float weights (`python -m quorum.training.export --weight-limit 0` writes such a reader.onnx). Both models
+then embed the same passages in turn, and each line of the table also says how many times as fast the embedded model is,
+by the median times. The line "as Chroma does" is the float model with every text padded or cut to 256 tokens, as
 chromadb's default embedding function does. Prints a table and a JSON line.
 """
 

@@ -179,10 +179,10 @@ def create_sample_if_missing(context: "Context") -> None:
 
     if context.collection != SAMPLE or not isinstance(context.retriever, str):
         return
-    from quorum.cli.progress import progress_bar
+    from quorum.cli.progress import show_progress_bar
     from quorum.retrievers.collections import ensure_sample
 
-    with progress_bar() as progress:
+    with show_progress_bar() as progress:
         ensure_sample(context, lambda done, total, path: progress("index the sample", done, total))
 
 

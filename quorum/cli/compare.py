@@ -132,12 +132,12 @@ def run_comparison(options: "Options", *, dry_run: bool, as_json: bool = False) 
     """Plan the comparison and print its estimate; then run it, except in a dry run."""
     import asyncio
 
-    from quorum.cli.progress import explain_resuming, progress_bar
+    from quorum.cli.progress import explain_resuming, show_progress_bar
     from quorum.cli.race_progress import show_race
     from quorum.evaluation.compare.compare import compare, plan_comparison
 
     async def plan_and_run() -> "Decision | None":
-        with progress_bar() as progress:
+        with show_progress_bar() as progress:
             planned_comparison = await plan_comparison(options, progress=progress)
         print_left_out_methods(planned_comparison.left_out_reasons)
         # Each of `planned_comparison.columns` is a method with all its settings.

@@ -74,7 +74,7 @@ def evaluate(
     """Ask several methods the questions of a data set and print tables. Repeat a stopped command to continue it."""
     import asyncio
 
-    from quorum.cli.progress import explain_resuming, progress_bar
+    from quorum.cli.progress import explain_resuming, show_progress_bar
     from quorum.cli.settings import is_stated, read_context
     from quorum.cli.upload import check_langsmith, upload_after_printing
     from quorum.evaluation.metrics.user_measures import read_measures
@@ -101,7 +101,7 @@ def evaluate(
         judge=judge,
     )
     check_langsmith(langsmith)
-    with explain_resuming(), progress_bar() as progress:
+    with explain_resuming(), show_progress_bar() as progress:
         scores = asyncio.run(evaluate(options, progress=progress))
     warn_about_unused_retriever(retriever, scores)
     with upload_after_printing(langsmith, scores.folder):

@@ -130,7 +130,7 @@ def experiment(
     import asyncio
 
     from quorum.cli.evaluate import warn_about_unused_retriever
-    from quorum.cli.progress import explain_resuming, progress_bar
+    from quorum.cli.progress import explain_resuming, show_progress_bar
     from quorum.cli.settings import is_stated, list_stated_settings, read_context
     from quorum.cli.upload import check_langsmith, upload_after_printing
     from quorum.evaluation.experiments.experiment_options import ExperimentOptions
@@ -169,7 +169,7 @@ def experiment(
         paper_number_words=paper_number_words,
     )
     check_langsmith(langsmith)
-    with explain_resuming(), progress_bar() as progress:
+    with explain_resuming(), show_progress_bar() as progress:
         outcome = asyncio.run(run_experiment(chosen_experiment, options, choices, progress=progress))
     warn_about_unused_retriever(retriever, outcome.scores)
     with upload_after_printing(langsmith, outcome.scores.folder):

@@ -80,7 +80,7 @@ def silver(
     """Find the sentences that answers are based on, to train a filter. Repeat a stopped command to continue it."""
     import asyncio
 
-    from quorum.cli.progress import progress_bar
+    from quorum.cli.progress import show_progress_bar
     from quorum.cli.settings import is_stated, read_context
     from quorum.core.errors import SetupError
     from quorum.models.logprobs import make_scorer
@@ -112,7 +112,7 @@ def silver(
         threshold=threshold,
         answer_type=context.answer_type if is_stated("answer_type", settings) else None,
     )
-    with progress_bar() as progress:
+    with show_progress_bar() as progress:
         statistics = asyncio.run(
             make_silver(
                 data,

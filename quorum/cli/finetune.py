@@ -170,13 +170,13 @@ def train_with_progress(
     task: "Task", silver: Path, base: str, out: Path, settings: "Settings", limit: int | None
 ) -> "Report":
     """Train the model with a progress bar on stderr. limit: how many questions of the silver file to use; None: all."""
-    from quorum.cli.progress import progress_bar
+    from quorum.cli.progress import show_progress_bar
     from quorum.training.finetune import finetune_model
     from quorum.training.pairs import read_lines
 
     lines = read_lines(silver, task.kind, limit)
     try:
-        with progress_bar() as progress:
+        with show_progress_bar() as progress:
             return finetune_model(task, lines, silver, base, out, settings, progress)
     except KeyboardInterrupt:
         typer.echo("quorum: stopped; to continue from the last checkpoint, run the same command again.", err=True)

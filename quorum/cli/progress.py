@@ -44,7 +44,7 @@ def explain_resuming() -> Iterator[None]:
 
 
 @contextmanager
-def progress_bar() -> Iterator[ProgressCallback]:
+def show_progress_bar() -> Iterator[ProgressCallback]:
     """Show a bar for each stage of the work. Yields the callback that updates the bars."""
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
     console = make_stderr_console()

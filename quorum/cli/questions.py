@@ -80,7 +80,7 @@ def questions(
     """
     import asyncio
 
-    from quorum.cli.progress import explain_resuming, progress_bar
+    from quorum.cli.progress import explain_resuming, show_progress_bar
     from quorum.cli.settings import read_context
     from quorum.evaluation.questions.draw import read_mix
     from quorum.evaluation.questions.write import Options, make_questions, plan_questions
@@ -107,13 +107,13 @@ def questions(
     )
 
     async def plan_and_write() -> "WrittenQuestions | None":
-        with progress_bar() as progress:
+        with show_progress_bar() as progress:
             question_plan = await plan_questions(corpus, collection, context, options, out, progress=progress)
         if dry_run or question_plan.estimate.questions:
             typer.echo(describe_writing_estimate(question_plan.estimate), err=not dry_run)
         if dry_run:
             return None
-        with progress_bar() as progress:
+        with show_progress_bar() as progress:
             return await make_questions(question_plan, progress=progress)
 
     with explain_resuming():

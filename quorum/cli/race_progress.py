@@ -50,7 +50,7 @@ def show_race(
         def watch(race: "RunningRace") -> None:
             nonlocal last_drawn_at
             newly_dropped, is_due = shown_state.find_newly_dropped(race), shown_state.is_due(race)
-            if console.is_terminal and (newly_dropped or race.finished or clock() - last_drawn_at >= REDRAW_SECONDS):
+            if console.is_terminal and (newly_dropped or race.is_finished or clock() - last_drawn_at >= REDRAW_SECONDS):
                 last_drawn_at = clock()
                 bars.table = draw_standings(race)
             if as_json and (newly_dropped or is_due):

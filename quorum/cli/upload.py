@@ -36,11 +36,11 @@ def upload_after_printing(name: str | None, folder: Path) -> Iterator[None]:
 
 
 def upload_results(name: str, folder: Path) -> None:
-    from quorum.cli.progress import progress_bar
+    from quorum.cli.progress import show_progress_bar
     from quorum.core.text import format_count
     from quorum.evaluation.langsmith_upload import upload_to_langsmith
 
-    with progress_bar() as progress:
+    with show_progress_bar() as progress:
         uploaded_results = upload_to_langsmith(folder, name, progress)
     answer_count = uploaded_results.answer_count
     sent_text = f"{format_count(answer_count, 'answer')} sent now" if answer_count else "all sent before"

@@ -54,7 +54,7 @@ class EmbeddedFilter:
         input_texts = [question, *(passage["text"] for passage in passages)]
         output_texts = [passage["text"] for passage in selected_passages]
         input_tokens, output_tokens = await asyncio.get_running_loop().run_in_executor(
-            WORKER, lambda: [sum(map(get_encoder().count, texts)) for texts in (input_texts, output_texts)]
+            WORKER, lambda: [sum(map(get_encoder().count_tokens, texts)) for texts in (input_texts, output_texts)]
         )
         return Selection(
             selected_passages, Usage(calls=1, input_tokens=input_tokens, output_tokens=output_tokens, cached_tokens=0)

@@ -19,13 +19,13 @@ from quorum.core.errors import SetupError
 from quorum.core.files import read_regular
 from quorum.core.json_text import parse_json
 
-CARD_FILE = "quorum.json"
+MANIFEST_FILE = "quorum.json"
 ADAPTER_FILE = "adapter_config.json"
 INSTALL_COMMAND = "pip install 'quorum-rag[train]' (in a checkout: pip install -e '.[train]')"
 
 
 @dataclass(frozen=True)
-class ModelCard:
+class ModelManifest:
     """What the model in a folder was trained for: the content of `quorum.json`.
 
     kind: what it does for a method: FILCO's filter or the generator of answers; prompts: the prompts that it was
@@ -67,29 +67,29 @@ def require_transformers(feature: str) -> None:
         ) from None
 
 
-def read_card(folder: str | Path) -> ModelCard | None:
+def read_model_manifest(folder: str | Path) -> ModelManifest | None:
     """The content of `quorum.json` in the folder; None for a model that Quorum did not train."""
-    path = Path(folder) / CARD_FILE
+    path = Path(folder) / MANIFEST_FILE
     if not path.is_file():
         return None
     try:
-        return TypeAdapter(ModelCard).validate_python(parse_json(read_regular(path)))
+        return TypeAdapter(ModelManifest).validate_python(parse_json(read_regular(path)))
     except (OSError, ValueError) as error:
-        reason = error.strerror if isinstance(error, OSError) else "it is not the card of a trained model"
+        reason = error.strerror if isinstance(error, OSError) else "it is not the manifest of a trained model"
         raise SetupError(f"{path} cannot be read ({reason}); train again, or copy the whole folder.") from None
 
 
-def write_card(folder: Path, card: ModelCard) -> None:
-    (folder / CARD_FILE).write_text(json.dumps(asdict(card), indent=2) + "\n", encoding="utf-8")
+def write_model_manifest(folder: Path, manifest: ModelManifest) -> None:
+    (folder / MANIFEST_FILE).write_text(json.dumps(asdict(manifest), indent=2) + "\n", encoding="utf-8")
 
 
 def fingerprint_model(folder: str | Path) -> str:
     """The beginning of a hash that identifies a model: the hash of its weights, which `quorum.json` holds. Without this
     file, a hash of the folder's path and of the names, sizes and times of its files.
     """
-    card = read_card(folder)
-    if card is not None:
-        return card.weights[:12]
+    manifest = read_model_manifest(folder)
+    if manifest is not None:
+        return manifest.weights[:12]
     files = sorted(path for path in Path(folder).glob("*") if path.is_file())
     file_states = [(path.name, path.stat().st_size, path.stat().st_mtime_ns) for path in files]
     return sha256(json.dumps([str(folder), file_states]).encode()).hexdigest()[:12]
@@ -140,10 +140,10 @@ class Codec:
 class PretrainedModel:
     """A model ready to run: on the GPU in bfloat16 if there is one, else on the CPU in float32."""
 
-    def __init__(self, model: Any, tokenizer: Any, card: ModelCard | None = None) -> None:
+    def __init__(self, model: Any, tokenizer: Any, manifest: ModelManifest | None = None) -> None:
         from transformers import GenerationConfig
 
-        self.model, self.card = model.eval(), card
+        self.model, self.manifest = model.eval(), manifest
         self.codec = Codec(tokenizer, bool(model.config.is_encoder_decoder))
         generation_config = model.generation_config
         end_tokens = (
@@ -191,11 +191,11 @@ class PretrainedModel:
 def load_pretrained(folder: str) -> PretrainedModel:
     """Load the model of a folder (or of a name that transformers knows) and merge its adapters, or raise SetupError."""
     require_transformers(f"The model 'transformers:{folder}'")
-    card = read_card(folder)
-    if card is not None and card.adapter:
-        return PretrainedModel(*load_with_adapters(folder, card), card)
+    manifest = read_model_manifest(folder)
+    if manifest is not None and manifest.adapter:
+        return PretrainedModel(*load_with_adapters(folder, manifest), manifest)
     model, tokenizer = load_base(folder, half=True)
-    return PretrainedModel(model, tokenizer, card)
+    return PretrainedModel(model, tokenizer, manifest)
 
 
 def is_seq2seq(name: str) -> bool:
@@ -268,21 +268,21 @@ def prepare_tokenizer(model: Any, tokenizer: Any, name: str) -> None:
         tokenizer.pad_token = tokenizer.eos_token
 
 
-def load_with_adapters(folder: str, card: ModelCard) -> tuple[Any, Any]:
+def load_with_adapters(folder: str, manifest: ModelManifest) -> tuple[Any, Any]:
     """The base model with the folder's adapters merged into it, and its tokenizer. Raises SetupError if the base model
     is not the one of the training.
     """
-    if card.base_hash and hash_base(card.base) != card.base_hash:
-        state = "has changed since" if Path(card.base).is_dir() else "is not there"
+    if manifest.base_hash and hash_base(manifest.base) != manifest.base_hash:
+        state = "has changed since" if Path(manifest.base).is_dir() else "is not there"
         raise SetupError(
-            f"The {card.kind} in {folder} was trained on the model {card.base}, which {state}; put that model back, or "
-            "train again on the one you have."
+            f"The {manifest.kind} in {folder} was trained on the model {manifest.base}, which {state}; put that model "
+            "back, or train again on the one you have."
         )
     try:
         from peft import PeftModel
     except ImportError:
         raise SetupError(f"The adapters in {folder} need the package peft; run: {INSTALL_COMMAND}") from None
-    model, tokenizer = load_base(card.base, half=True)
+    model, tokenizer = load_base(manifest.base, half=True)
     with explain_load_errors(folder):
         merged_model = PeftModel.from_pretrained(model, folder).merge_and_unload()
     return merged_model, tokenizer

@@ -12,7 +12,7 @@ from langchain_core.outputs import ChatGeneration, ChatResult
 from pydantic import PrivateAttr
 
 from quorum.core.errors import SetupError, TooLong
-from quorum.models.pretrained import GeneratedReply, ModelCard, PretrainedModel, load_pretrained
+from quorum.models.pretrained import GeneratedReply, ModelManifest, PretrainedModel, load_pretrained
 
 REPLY_TOKENS = 512  # the most tokens of a reply, unless the folder's quorum.json gives another number
 WORKER = ThreadPoolExecutor(1, thread_name_prefix="transformers")
@@ -45,7 +45,7 @@ class TransformersModel(BaseChatModel):
     @property
     def is_trained_by_quorum(self) -> bool:
         """Whether Quorum trained the model. If so, it refuses prompts that it was not trained on."""
-        return self._pretrained.card is not None
+        return self._pretrained.manifest is not None
 
     @property
     def _llm_type(self) -> str:
@@ -79,20 +79,20 @@ class TransformersModel(BaseChatModel):
         self, messages: list[BaseMessage], metadata: dict[str, Any], parameters: dict[str, Any]
     ) -> ChatResult:
         """Generate the reply. Blocking."""
-        text, card = "\n\n".join(message.text for message in messages), self._pretrained.card
-        if card is not None and metadata.get("prompt"):
-            check_prompt(self.folder, card, metadata["prompt"], metadata.get("prompt_version"))
+        text, manifest = "\n\n".join(message.text for message in messages), self._pretrained.manifest
+        if manifest is not None and metadata.get("prompt"):
+            check_prompt(self.folder, manifest, metadata["prompt"], metadata.get("prompt_version"))
         # If Quorum trained the model, only the prompt counts against the limit. Otherwise a causal model's window must
         # hold the reply as well.
-        limit = card.length if card else getattr(self._pretrained.model.config, "max_position_embeddings", None)
+        limit = manifest.length if manifest else getattr(self._pretrained.model.config, "max_position_embeddings", None)
         length = len(self._pretrained.codec.encode_prompt(text)) + (
-            0 if card or self._pretrained.codec.seq2seq else REPLY_TOKENS
+            0 if manifest or self._pretrained.codec.seq2seq else REPLY_TOKENS
         )
         if limit and length > limit:
             raise TooLong(f"{length} tokens, the model 'transformers:{self.folder}' takes {limit}")
         generated_reply = self._pretrained.generate(
             text,
-            card.output if card else REPLY_TOKENS,
+            manifest.output if manifest else REPLY_TOKENS,
             float(parameters.get("temperature", self.temperature)),
             float(parameters.get("top_p", self.top_p)),
             int(parameters.get("seed", self.seed)),
@@ -111,24 +111,24 @@ def make_result(generated_reply: GeneratedReply) -> ChatResult:
     return ChatResult(generations=[ChatGeneration(message=message)])
 
 
-def check_prompt(folder: str, card: ModelCard, prompt: str, version: str | None) -> None:
+def check_prompt(folder: str, manifest: ModelManifest, prompt: str, version: str | None) -> None:
     """Raise SetupError unless the model was trained on this prompt, in the same wording."""
-    trained_version = card.prompts.get(prompt)
+    trained_version = manifest.prompts.get(prompt)
     option_of_kind = {
         "filter": f"--set context_filter=transformers:{folder}",
         "generator": f"--model transformers:{folder}",
     }
     if trained_version is None:
-        mode_setting = "filter_mode=" + ("psg" if "filter_passages" in card.prompts else "filco")
+        mode_setting = "filter_mode=" + ("psg" if "filter_passages" in manifest.prompts else "filco")
         suitable_setting = (
-            mode_setting if card.kind == "filter" else "the method concat, or with filco and a context_filter"
+            mode_setting if manifest.kind == "filter" else "the method concat, or with filco and a context_filter"
         )
         raise SetupError(
-            f"The model 'transformers:{folder}' is a {card.kind} trained on {', '.join(card.prompts)} and cannot be "
-            f"asked the prompt {prompt!r}; use it as {option_of_kind[card.kind]} with {suitable_setting}."
+            f"The model 'transformers:{folder}' is a {manifest.kind} trained on {', '.join(manifest.prompts)} and "
+            f"cannot be asked the prompt {prompt!r}; use it as {option_of_kind[manifest.kind]} with {suitable_setting}."
         )
     if version and version != trained_version:
         raise SetupError(
-            f"The prompt {prompt!r} has changed since the {card.kind} in {folder} was trained (version {version} now, "
-            f"{trained_version} in training); set prompts={folder}/prompts to use the old text, or train again."
+            f"The prompt {prompt!r} has changed since the {manifest.kind} in {folder} was trained (version {version} "
+            f"now, {trained_version} in training); set prompts={folder}/prompts to use the old text, or train again."
         )

@@ -27,12 +27,12 @@ LINEAR_NAMES = {  # name of a linear layer in BERT's checkpoints -> its name in 
 }
 
 
-def round_weights(weight: Tensor, levels: int) -> Tensor:
-    """Round the weight to int8 precision, with one scale per output and integers from -levels to levels.
+def round_weights(weight: Tensor, weight_limit: int) -> Tensor:
+    """Round the weight to int8 precision, with one scale per output and integers from -weight_limit to weight_limit.
 
     Gradients pass unchanged.
     """
-    scale = weight.detach().abs().amax(1, keepdim=True).clamp_min(1e-8) / levels
+    scale = weight.detach().abs().amax(1, keepdim=True).clamp_min(1e-8) / weight_limit
     return weight + ((weight / scale).round() * scale - weight).detach()
 
 
@@ -46,7 +46,7 @@ def round_activations(x: Tensor) -> Tensor:
 class Layer(nn.Module):
     """One post-norm transformer layer: (batch, length, hidden) -> the same shape.
 
-    If `levels` is not 0, weights and activations are rounded as in the exported file: quantisation-aware training
+    If `weight_limit` is not 0, weights and activations are rounded as in the exported file: quantisation-aware training
     (Jacob et al. 2018). `attended` is the output projection of attention, `inner` and `outer` are the two layers of the
     feed-forward network. A checkpoint of `quorum.training.reader` uses the names of these attributes.
     """
@@ -61,14 +61,16 @@ class Layer(nn.Module):
         self.outer = nn.Linear(inner, hidden)
         self.outer_norm = nn.LayerNorm(hidden, eps=1e-12)
 
-    def forward(self, x: Tensor, mask: Tensor, levels: int = 0) -> Tensor:
+    def forward(self, x: Tensor, mask: Tensor, weight_limit: int = 0) -> Tensor:
         batch, length, hidden = x.shape
 
         def multiply(linear: nn.Linear, x: Tensor) -> Tensor:
-            return F.linear(x, round_weights(linear.weight, levels) if levels else linear.weight, linear.bias)
+            return F.linear(
+                x, round_weights(linear.weight, weight_limit) if weight_limit else linear.weight, linear.bias
+            )
 
         def round_if_quantised(x: Tensor) -> Tensor:
-            return round_activations(x) if levels else x
+            return round_activations(x) if weight_limit else x
 
         rounded_input = round_if_quantised(x)
         query, key, value = (
@@ -132,17 +134,17 @@ class TwoTowers(nn.Module):
         normed: Tensor = self.embedded_norm(self.words(ids) + self.positions(positions) + self.types(types))
         return normed
 
-    def read(self, ids: Tensor, types: Tensor, mask: Tensor, levels: int = 0) -> tuple[Tensor, Tensor]:
+    def read(self, ids: Tensor, types: Tensor, mask: Tensor, weight_limit: int = 0) -> tuple[Tensor, Tensor]:
         """-> span logits (batch, length, 2: start, end) and answerability logits (batch).
 
-        `levels`: round weights and activations as in an exported file whose weights are integers from -levels to
-        levels; 0: do not round.
+        `weight_limit`: round weights and activations as in an exported file whose weights are integers from
+        -weight_limit to weight_limit; 0: do not round.
         """
         x = self.embed_tokens(ids, types)
         for number in range(self.low_layer_count):
-            x = torch.func.functional_call(self.base[number], self.merge_updates(number), (x, mask, levels))
+            x = torch.func.functional_call(self.base[number], self.merge_updates(number), (x, mask, weight_limit))
         for layer in self.tower:
-            x = layer(x, mask, levels)
+            x = layer(x, mask, weight_limit)
         return self.span(x), self.answerable(x[:, 0]).squeeze(-1)
 
     def merge_updates(self, number: int) -> dict[str, Tensor]:

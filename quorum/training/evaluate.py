@@ -142,7 +142,7 @@ def main(arguments: list[str] | None = None) -> None:
     )
     parser.add_argument("--gold", type=Path, help="question answering data with gold passages")
     parser.add_argument(
-        "--reference", type=Path, help="folder of the same model in float (quorum.training.export --levels 0)"
+        "--reference", type=Path, help="folder of the same model in float (quorum.training.export --weight-limit 0)"
     )
     parser.add_argument("--corpus", type=Path, help="passages to embed (with --reference and --questions)")
     parser.add_argument("--questions", type=Path, help="questions over the corpus, with their gold passages")

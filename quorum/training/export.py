@@ -61,34 +61,34 @@ def to_array(value: Tensor) -> NDArray[np.float32]:
     return value.detach().cpu().numpy().astype(np.float32)
 
 
-def quantise_weight(weight: NDArray[np.float32], levels: int) -> tuple[NDArray[np.int8], NDArray[np.float32]]:
-    """(in, out) weights -> int8 from -levels to levels, and the scale per output channel."""
-    scale = np.maximum(np.abs(weight).max(0), 1e-8) / levels
-    return np.clip(np.round(weight / scale), -levels, levels).astype(np.int8), scale.astype(np.float32)
+def quantise_weight(weight: NDArray[np.float32], weight_limit: int) -> tuple[NDArray[np.int8], NDArray[np.float32]]:
+    """(in, out) weights -> int8 from -weight_limit to weight_limit, and the scale per output channel."""
+    scale = np.maximum(np.abs(weight).max(0), 1e-8) / weight_limit
+    return np.clip(np.round(weight / scale), -weight_limit, weight_limit).astype(np.int8), scale.astype(np.float32)
 
 
 class Exporter:
     """Writes layers, or the two towers, into one graph.
 
-    ranges: what `measure_activation_ranges` returns. levels: layer weights are integers from -levels to levels; 0:
-    layers in float. quantised_inputs: (tensor, its key in `ranges`) -> (the tensor in uint8, its scale, its zero
-    point). Tensors are given and returned by their names in the graph.
+    ranges: what `measure_activation_ranges` returns. weight_limit: layer weights are integers from -weight_limit to
+    weight_limit; 0: layers in float. quantised_inputs: (tensor, its key in `ranges`) -> (the tensor in uint8, its
+    scale, its zero point). Tensors are given and returned by their names in the graph.
     """
 
-    def __init__(self, ranges: dict[str, ActivationRange], levels: int) -> None:
-        self.ranges, self.levels = ranges, levels
+    def __init__(self, ranges: dict[str, ActivationRange], weight_limit: int) -> None:
+        self.ranges, self.weight_limit = ranges, weight_limit
         self.graph = Graph()
         self.quantised_inputs: dict[tuple[str, str], tuple[str, str, str]] = {}
 
     def add_product(
         self, x: str, name: str, range_name: str, weight: Tensor, bias: Tensor, updates: Sequence[Update] = ()
     ) -> str:
-        """Add x W + b with 8-bit operands and a float result; all in float if `levels` is 0. name: how the names of its
-        stored arrays begin; range_name: the key of x in `self.ranges`; updates: the low-rank changes of W, one for each
-        linear layer whose weights W joins (query, key and value, or a single layer).
+        """Add x W + b with 8-bit operands and a float result; all in float if `weight_limit` is 0. name: how the names
+        of its stored arrays begin; range_name: the key of x in `self.ranges`; updates: the low-rank changes of W, one
+        for each linear layer whose weights W joins (query, key and value, or a single layer).
         """
         graph = self.graph
-        if not self.levels:
+        if not self.weight_limit:
             if updates:
                 weight, name = weight + torch.cat([update() for update in updates]), f"{name}.updated"
             product = graph.add_node("MatMul", x, graph.add_constant(f"{name}.weight", to_array(weight).T))
@@ -100,7 +100,7 @@ class Exporter:
             quantised = graph.add_node("QuantizeLinear", x, scale_name, zero_name)
             self.quantised_inputs[x, range_name] = (quantised, scale_name, zero_name)
         quantised, scale_name, zero_name = self.quantised_inputs[x, range_name]
-        values, scales = quantise_weight(to_array(weight).T, self.levels)
+        values, scales = quantise_weight(to_array(weight).T, self.weight_limit)
         weight_constant = graph.add_constant(f"{name}.weight", values)
         scales_constant = graph.add_constant(f"{name}.scales", scales)
         if updates:
@@ -139,11 +139,13 @@ class Exporter:
         update_product = graph.add_node("Concat", *products, axis=1) if len(products) > 1 else products[0]
         base_weight = graph.add_node("Mul", graph.add_node("Cast", stored_weight, to=TensorProto.FLOAT), scales)
         full_weight = to_array(weight + torch.cat([update() for update in updates])).T
-        new_scales = graph.add_constant(f"{name}.updated.scales", quantise_weight(full_weight, self.levels)[1])
+        new_scales = graph.add_constant(f"{name}.updated.scales", quantise_weight(full_weight, self.weight_limit)[1])
         steps = graph.add_node(
             "Round", graph.add_node("Div", graph.add_node("Add", base_weight, update_product), new_scales)
         )
-        limits = [graph.add_constant(f"limit.{sign}", np.array(sign * self.levels, np.float32)) for sign in (-1, 1)]
+        limits = [
+            graph.add_constant(f"limit.{sign}", np.array(sign * self.weight_limit, np.float32)) for sign in (-1, 1)
+        ]
         return graph.add_node("Cast", graph.add_node("Clip", steps, *limits), to=TensorProto.INT8), new_scales
 
     def add_norm(self, x: str, skip: str, name: str, norm: torch.nn.LayerNorm) -> str:
@@ -270,14 +272,15 @@ def export_reader(
     low_layer_count: int = 2,
     count: int = 400,
     tail: float = 0.0,
-    levels: int = 127,
+    weight_limit: int = 127,
     encoder_of: Path | None = None,
 ) -> None:
     """Measure activation ranges on `count` examples of `data`, quantise, and write the file `out` atomically.
 
     base: folder of the sentence encoder; checkpoint: the reader's weights; low_layer_count: how many of the reader's
-    lowest layers use the encoder's weights with low-rank updates; tail, levels: as in the command's help. encoder_of:
-    an exported file whose sentence encoder is kept bit for bit; raises ValueError if `base` holds another encoder.
+    lowest layers use the encoder's weights with low-rank updates; tail, weight_limit: as in the command's help.
+    encoder_of: an exported file whose sentence encoder is kept bit for bit; raises ValueError if `base` holds another
+    encoder.
     """
     tokenizer = Tokenizer.from_file(str(base / "tokenizer.json"))
     tokenizer.no_truncation()
@@ -285,7 +288,7 @@ def export_reader(
     tokenizer.encode_special_tokens = True  # "[SEP]" in a text is text
     model = load_reader_weights(load_base(base, low_layer_count), checkpoint).eval()
     ranges = measure_activation_ranges(model, *make_range_batches(tokenizer, data, count, 256), tail)
-    graph = Exporter(ranges, levels).export(model)
+    graph = Exporter(ranges, weight_limit).export(model)
     if encoder_of is not None:
         replace_encoder(graph, onnx.load(encoder_of))
     onnx.checker.check_model(graph)
@@ -313,10 +316,10 @@ def main(arguments: list[str] | None = None) -> None:
         "--tail", type=float, default=0.0, help="share of extreme activations to clip at each end of a range"
     )
     parser.add_argument(
-        "--levels",
+        "--weight-limit",
         type=int,
         default=127,
-        help="weights are integers from -LEVELS to LEVELS (0: layers in float); 63 avoids saturation on CPUs without "
+        help="weights are integers from -LIMIT to LIMIT (0: layers in float); 63 avoids saturation on CPUs without "
         "VNNI",
     )
     parser.add_argument(
@@ -332,7 +335,7 @@ def main(arguments: list[str] | None = None) -> None:
         options.out,
         low_layer_count=options.low,
         tail=options.tail,
-        levels=options.levels,
+        weight_limit=options.weight_limit,
         encoder_of=options.encoder_of,
     )
     print(f"{options.out}: {options.out.stat().st_size / 1e6:.1f} MB")

@@ -20,13 +20,13 @@ from quorum.core.errors import SetupError
 from quorum.datasets.silver import SilverLine
 from quorum.models.pretrained import (
     Codec,
-    ModelCard,
+    ModelManifest,
     hash_base,
     is_seq2seq,
     load_base,
     require_transformers,
     silence_transformers,
-    write_card,
+    write_model_manifest,
 )
 from quorum.prompts import get_text
 from quorum.training.finetune_card import make_card_text
@@ -111,7 +111,7 @@ def finetune_model(
     examples, shortened_count = encode_lines(task, lines, codec, settings.length, output)
     training = prepare_training(model, codec, examples, settings, lora, working_folder)
     report = Report(len(examples), len(lines) - len(examples), shortened_count, training.run(report_step))
-    card = ModelCard(
+    manifest = ModelManifest(
         kind=task.kind,
         prompts=task.list_prompt_versions(lines),
         measure=name_measures(lines),
@@ -122,7 +122,7 @@ def finetune_model(
         adapter=lora,
         weights="",
     )
-    write_model_folder(out, training.model, tokenizer, card, run_description, report)
+    write_model_folder(out, training.model, tokenizer, manifest, run_description, report)
     shutil.rmtree(working_folder)
     return report
 
@@ -265,23 +265,26 @@ def hash_files(*files: Path) -> str:
 
 
 def write_model_folder(
-    out: Path, model: Any, tokenizer: Any, card: ModelCard, run_description: dict[str, Any], report: Report
+    out: Path, model: Any, tokenizer: Any, manifest: ModelManifest, run_description: dict[str, Any], report: Report
 ) -> None:
-    """Write weights, tokenizer, `quorum.json`, prompts and model card. The folder appears when it is complete."""
+    """Write weights, tokenizer, `quorum.json`, prompts and the model card (README.md).
+
+    The folder appears when it is complete.
+    """
     unfinished_folder = out.with_name(out.name + ".part")
     shutil.rmtree(unfinished_folder, ignore_errors=True)
     with silence_transformers():
         model.save_pretrained(unfinished_folder)
     tokenizer.save_pretrained(unfinished_folder)
-    card = replace(card, weights=hash_files(*sorted(unfinished_folder.glob("*.safetensors"))))
-    write_card(unfinished_folder, card)
+    manifest = replace(manifest, weights=hash_files(*sorted(unfinished_folder.glob("*.safetensors"))))
+    write_model_manifest(unfinished_folder, manifest)
     (unfinished_folder / "prompts").mkdir()
-    for name in card.prompts:
+    for name in manifest.prompts:
         (unfinished_folder / "prompts" / f"{name}.md").write_text(get_text(name) + "\n", encoding="utf-8")
     versions = {name: metadata.version(name) for name in ("torch", "transformers")} | {
         "python": platform.python_version()
     }
     record = {"run": run_description, "report": asdict(report), "versions": versions}
     (unfinished_folder / "quorum.training.json").write_text(json.dumps(record, indent=2) + "\n", encoding="utf-8")
-    (unfinished_folder / "README.md").write_text(make_card_text(card, record, out.name), encoding="utf-8")
+    (unfinished_folder / "README.md").write_text(make_card_text(manifest, record, out.name), encoding="utf-8")
     unfinished_folder.replace(out)

@@ -4,7 +4,7 @@ from pathlib import Path
 from string import Template
 from typing import Any
 
-from quorum.models.pretrained import ModelCard
+from quorum.models.pretrained import ModelManifest
 
 CARD_TEMPLATE = Template(Path(__file__).with_suffix(".md").read_text(encoding="utf-8"))
 FILTER_COMMANDS = {  # by the prompt that the filter was trained on
@@ -23,24 +23,24 @@ LEARNED_TASKS = {  # what a filter learned, by the prompt that it was trained on
 }
 
 
-def make_card_text(card: ModelCard, record: dict[str, Any], folder: str) -> str:
+def make_card_text(manifest: ModelManifest, record: dict[str, Any], folder: str) -> str:
     """The text of the model card.
 
-    card: the content of `quorum.json`, which describes the model; record: that of `quorum.training.json`, which
+    manifest: the content of `quorum.json`, which describes the model; record: that of `quorum.training.json`, which
     describes the training run; folder: the name of the model's folder.
     """
     run, report = record["run"], record["report"]
-    first_prompt = next(iter(card.prompts))
+    first_prompt = next(iter(manifest.prompts))
     is_silver = run["task"]["context"] == "silver"
     context = "silver sentences, which a measure chose by the gold answers" if is_silver else "whole passages"
     command = FILTER_COMMANDS.get(first_prompt) or GENERATOR_COMMANDS[run["task"]["context"]]
     return CARD_TEMPLATE.substitute(
-        kind=card.kind,
+        kind=manifest.kind,
         learned_task=LEARNED_TASKS.get(first_prompt, f"answers a question from {context}"),
-        prompts=", ".join(f"`{name}` (version {version})" for name, version in card.prompts.items()),
+        prompts=", ".join(f"`{name}` (version {version})" for name, version in manifest.prompts.items()),
         base=run["base"]["name"],
-        trained_weights="low-rank adapters; the base is needed as well" if card.adapter else "all weights",
-        measure=card.measure,
+        trained_weights="low-rank adapters; the base is needed as well" if manifest.adapter else "all weights",
+        measure=manifest.measure,
         data=run["data"]["file"],
         sha256=run["data"]["sha256"],
         examples=report["examples"],
@@ -51,8 +51,8 @@ def make_card_text(card: ModelCard, record: dict[str, Any], folder: str) -> str:
         epochs=run["settings"]["epochs"],
         batch=run["settings"]["batch"],
         seed=run["settings"]["seed"],
-        length=card.length,
-        output=card.output,
+        length=manifest.length,
+        output=manifest.output,
         versions=", ".join(f"{name} {number}" for name, number in record["versions"].items()),
         command=Template(command).substitute(folder=folder),
     )

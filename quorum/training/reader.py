@@ -80,8 +80,8 @@ def train_reader(
     steps: int | None = None,
     save_every: float = 300.0,
     average: float = 0.995,
-    levels: int = 0,
-    levels_from: float = 0.0,
+    weight_limit: int = 0,
+    weight_limit_from: float = 0.0,
     bf16: bool = False,
     groups: Groups | None = None,
     group_share: float = 0.0,
@@ -92,9 +92,10 @@ def train_reader(
     gets these weights, too.
 
     `rate`: the highest learning rate. `batch`: how many examples a batch has. `average`: the decay of the running
-    average. `levels`: train for an exported file whose weights are integers from -levels to levels (0: in float).
-    `levels_from`: the share of the training after which `levels` applies. `group_share`: the share of the batches that
-    come from `groups`; the others come from the mixture. Returns the number of examples, steps and minutes.
+    average. `weight_limit`: train for an exported file whose weights are integers from -weight_limit to weight_limit
+    (0: floats). `weight_limit_from`: the share of the training after which `weight_limit` applies. `group_share`: the
+    share of the batches that come from `groups`; the others come from the mixture. Returns the number of examples,
+    steps and minutes.
     """
     trained_weights = {name: value for name, value in model.named_parameters() if value.requires_grad}
     vectors = [value for name, value in trained_weights.items() if value.ndim < 2]
@@ -114,7 +115,11 @@ def train_reader(
             for parameters in optimiser.param_groups:
                 parameters["lr"] = rate * min(1.0, (step + 1) / 100) * max(0.01, 1 - progress)
             loss = compute_loss(
-                model, drawn_batch.rows, drawn_batch.sizes, levels=levels if progress >= levels_from else 0, bf16=bf16
+                model,
+                drawn_batch.rows,
+                drawn_batch.sizes,
+                weight_limit=weight_limit if progress >= weight_limit_from else 0,
+                bf16=bf16,
             )
             loss.backward()
             torch.nn.utils.clip_grad_norm_(list(trained_weights.values()), 1.0)
@@ -199,13 +204,13 @@ def make_parser() -> argparse.ArgumentParser:
         "longest counts",
     )
     parser.add_argument(
-        "--levels",
+        "--weight-limit",
         type=int,
         default=0,
-        help="train for an export with the same --levels (quantisation-aware; 0: in float)",
+        help="train for an export with the same --weight-limit (quantisation-aware; 0: in float)",
     )
     parser.add_argument(
-        "--levels-from", type=float, default=0.0, help="share of the training after which --levels applies"
+        "--weight-limit-from", type=float, default=0.0, help="share of the training after which --weight-limit applies"
     )
     parser.add_argument(
         "--bf16", action="store_true", help="multiply in bfloat16: twice as fast if the CPU supports it"
@@ -253,8 +258,8 @@ def main(arguments: list[str] | None = None) -> None:
         minutes=options.minutes,
         rate=options.rate,
         steps=options.steps,
-        levels=options.levels,
-        levels_from=options.levels_from,
+        weight_limit=options.weight_limit,
+        weight_limit_from=options.weight_limit_from,
         bf16=options.bf16,
         groups=groups,
         group_share=options.group_share,

@@ -34,7 +34,7 @@ def compute_loss(
     group_sizes: Sequence[int] = (),
     *,
     answerable_weight: float = 0.5,
-    levels: int = 0,
+    weight_limit: int = 0,
     bf16: bool = False,
 ) -> Tensor:
     """Half the mean negative log likelihood of the gold spans ([CLS] for an example without any), plus
@@ -43,12 +43,13 @@ def compute_loss(
     `group_sizes`: the batch consists of consecutive groups of these sizes, each with passages for one question. If some
     group has two or more passages, half the mean of `compute_group_losses` is added.
 
-    `levels`: round weights and activations as in an exported file whose weights are integers from -levels to levels
-    (0: do not round). `bf16`: multiply in bfloat16, which a CPU with AVX-512 BF16 or AMX does twice as fast.
+    `weight_limit`: round weights and activations as in an exported file whose weights are integers from -weight_limit
+    to weight_limit (0: do not round). `bf16`: multiply in bfloat16, which a CPU with AVX-512 BF16 or AMX does twice as
+    fast.
     """
     ids, types, mask = (part.to(model.words.weight.device) for part in pad_batch(batch))
     with torch.autocast(ids.device.type, torch.bfloat16, enabled=bf16):
-        span_logits, answerability_logits = model.read(ids, types, mask, levels)
+        span_logits, answerability_logits = model.read(ids, types, mask, weight_limit)
     span_logits = span_logits.float().masked_fill(~mark_allowed_positions(types, mask)[..., None], -1e4)
     starts, ends = F.log_softmax(span_logits[..., 0], dim=1), F.log_softmax(span_logits[..., 1], dim=1)
     losses = []

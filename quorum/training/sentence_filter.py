@@ -37,7 +37,8 @@ class Head(nn.Module):
     """States (batch, length, hidden) -> a logit for each sentence (batch, sentences).
 
     mask: true where a token is (batch, length); sentences: 1 where a token belongs to the sentence, else 0 (batch,
-    sentences, length); levels: the int8 levels of quantisation-aware training, 0 without it (see `Layer`).
+    sentences, length); weight_limit: the largest integer weight of quantisation-aware training, 0 without it (see
+    `Layer`).
     """
 
     def __init__(self, hidden: int, heads: int = ATTENTION_HEADS, inner: int = INNER_SIZE) -> None:
@@ -45,8 +46,8 @@ class Head(nn.Module):
         self.layer = Layer(hidden, inner, heads)
         self.scores = nn.Linear(hidden, 2)
 
-    def forward(self, states: Tensor, mask: Tensor, sentences: Tensor, levels: int = 0) -> Tensor:
-        scores = self.scores(self.layer(states, mask, levels))
+    def forward(self, states: Tensor, mask: Tensor, sentences: Tensor, weight_limit: int = 0) -> Tensor:
+        scores = self.scores(self.layer(states, mask, weight_limit))
         best = (scores[..., 0][:, None] + (sentences - 1) * 1e4).amax(-1)
         mean = (scores[..., 1][:, None] * sentences).sum(-1) / sentences.sum(-1).clamp_min(1)
         total: Tensor = best + mean

@@ -9,7 +9,7 @@ import pytest
 from decision_results import write_results
 
 from benchmarks.decisions import RECORDED_FOLDER
-from benchmarks.decisions_recorded import read_matrix, write_matrix
+from benchmarks.decisions_recorded import read_recorded_set, write_recorded_set
 from benchmarks.decisions_replay import (
     compute_error_share_allowed_by_chance,
     make_random_table,
@@ -40,20 +40,23 @@ def test_every_rule_drops_the_method_that_is_always_wrong_and_keeps_the_leader(r
 
 def test_recorded_answers_are_read_back(tmp_path: Path) -> None:
     folder = write_results(tmp_path / "out", {"concat": 0.5, "concat_pf": 0.55, "sure": 0.62}, questions=60)
-    matrix = read_matrix(write_matrix(folder, tmp_path / "set.npz"))
-    assert matrix.methods == ("concat", "concat_pf", "sure")
-    assert matrix.right.shape == (60, 3)
-    recorded_answers = matrix.make_recorded_answers("calls")
+    recorded_set = read_recorded_set(write_recorded_set(folder, tmp_path / "set.npz"))
+    assert recorded_set.methods == ("concat", "concat_pf", "sure")
+    assert recorded_set.right.shape == (60, 3)
+    recorded_answers = recorded_set.make_recorded_answers("calls")
     assert recorded_answers.cost.mean(axis=1).tolist() == [1.0, 3.0, 7.0]
     assert (recorded_answers.shared_cost[0, 1] == 1).all()
     assert not recorded_answers.has_failed.any()
-    assert (recorded_answers.is_known == (matrix.arrays["unknown"] == 0)).all()
+    assert (recorded_answers.is_known == (recorded_set.arrays["unknown"] == 0)).all()
     assert 0 < recorded_answers.is_known.mean() < 1
 
 
 def test_our_rules_keep_their_error_rate_and_the_median_rule_exceeds_it() -> None:
-    matrix = make_random_table([0.44] + [0.4] * 11, 120, common_draw_share=0.5, seed=1)
-    random_order_outcomes, new_question_outcomes = replay_random_orders(matrix, 40), replay_new_questions(matrix, 40)
+    recorded_set = make_random_table([0.44] + [0.4] * 11, 120, common_draw_share=0.5, seed=1)
+    random_order_outcomes, new_question_outcomes = (
+        replay_random_orders(recorded_set, 40),
+        replay_new_questions(recorded_set, 40),
+    )
     allowed_share = compute_error_share_allowed_by_chance(0.05, 40)
     assert random_order_outcomes["race exact"]["all_best_dropped"] == 0
     assert random_order_outcomes["race questions"]["all_best_dropped"] <= allowed_share
@@ -66,9 +69,9 @@ def test_the_recorded_answers_are_small_files_and_can_be_replayed() -> None:
     assert len(files) == 5
     assert sum(file.stat().st_size for file in files) < MAX_BYTES_OF_ALL_FILES
     for file in files:
-        matrix = read_matrix(file)
-        assert len(matrix.methods) == 23
-        assert matrix.about["model"]["provider"] == "embedded"
-        assert matrix.right.shape == matrix.arrays["calls"].T.shape
-    replay = replay_cascades(read_matrix(files[0]), 1, [0.08])
+        recorded_set = read_recorded_set(file)
+        assert len(recorded_set.methods) == 23
+        assert recorded_set.about["model"]["provider"] == "embedded"
+        assert recorded_set.right.shape == recorded_set.arrays["calls"].T.shape
+    replay = replay_cascades(read_recorded_set(files[0]), 1, [0.08])
     assert set(replay[0.08]) == {"certified", "saved", "promise_kept"}

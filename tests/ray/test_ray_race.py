@@ -83,7 +83,7 @@ async def test_a_limit_on_cost_ends_a_race_on_ray(data: Path, openai_server: Ope
     prices.write_text('["openai:test"]\ninput = 1000\noutput = 0\n', encoding="utf-8")
     decision = await run_comparison(data, "out", prices=prices, max_cost=3.5)
     assert decision.scores.race is not None
-    assert not decision.scores.race.finished
+    assert not decision.scores.race.is_finished
     assert decision.recommendation.best is None
     assert decision.spent["cost"] == pytest.approx(len(openai_server.requests), abs=2)  # two calls may be on their way
 

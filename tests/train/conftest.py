@@ -174,19 +174,19 @@ def checkpoint(base: Path, data: Path, tmp_path_factory: pytest.TempPathFactory)
 
 @pytest.fixture(scope="session")
 def get_export(base: Path, checkpoint: Path, data: Path, tmp_path_factory: pytest.TempPathFactory) -> GetExport:
-    """A function from a number of levels to the folder of an export whose weights are integers from -levels to levels
-    (0: float weights). The folder is laid out like quorum/models/embedded, from which Quorum loads its
+    """A function from weight_limit to the folder of an export whose weights are integers from -weight_limit to
+    weight_limit (0: float weights). The folder is laid out like quorum/models/embedded, from which Quorum loads its
     reader.
     """
     folders: dict[int, Path] = {}
 
-    def get_folder(levels: int) -> Path:
-        if levels not in folders:
-            folders[levels] = out = tmp_path_factory.mktemp(f"levels{levels}")
+    def get_folder(weight_limit: int) -> Path:
+        if weight_limit not in folders:
+            folders[weight_limit] = out = tmp_path_factory.mktemp(f"weight_limit{weight_limit}")
             common_options = list_options(base=base, checkpoint=checkpoint, data=data, low=LOW_RANK_LAYER_COUNT)
-            export.main([*common_options, "--levels", str(levels), "--out", str(out / "reader.onnx")])
+            export.main([*common_options, "--weight-limit", str(weight_limit), "--out", str(out / "reader.onnx")])
             token_ids = Tokenizer.from_file(str(base / "tokenizer.json")).get_vocab()
             (out / "vocab.txt").write_text("\n".join(sorted(token_ids, key=token_ids.__getitem__)) + "\n", "utf-8")
-        return folders[levels]
+        return folders[weight_limit]
 
     return get_folder

@@ -68,7 +68,7 @@ def test_a_float_export_equals_torch(
     examples: list[Example],
     tokenizer: Tokenizer,
 ) -> None:
-    encoder = Encoder(get_export(levels=0))
+    encoder = Encoder(get_export(weight_limit=0))
     expected = [compute_by_torch(model, example) for example in encoded_examples]
     # Not exactly equal: even in a float export, word vectors are int8 and position vectors have half precision.
     assert np.corrcoef(flatten_logits(read_logits(encoder, encoded_examples)), flatten_logits(expected))[0, 1] > 0.9999
@@ -77,16 +77,16 @@ def test_a_float_export_equals_torch(
     assert cosines.min() > 0.9999
 
 
-@pytest.mark.parametrize("levels", [63, 127])
+@pytest.mark.parametrize("weight_limit", [63, 127])
 def test_an_int8_export_is_close_to_torch(
-    levels: int,
+    weight_limit: int,
     get_export: GetExport,
     model: TwoTowers,
     encoded_examples: list[EncodedExample],
     examples: list[Example],
     tokenizer: Tokenizer,
 ) -> None:
-    encoder = Encoder(get_export(levels=levels))
+    encoder = Encoder(get_export(weight_limit=weight_limit))
     outputs = read_logits(encoder, encoded_examples)
     expected = [compute_by_torch(model, example) for example in encoded_examples]
     assert np.corrcoef(flatten_logits(outputs), flatten_logits(expected))[0, 1] > 0.99
@@ -95,7 +95,7 @@ def test_an_int8_export_is_close_to_torch(
     texts = [example.context for example in examples]
     # On a CPU without VNNI (8-bit instructions), some sums of products with weights up to 127 overflow and are cut off.
     assert (encoder.embed(texts) * compute_vectors(model, texts, tokenizer)).sum(1).mean() > (
-        0.99 if levels == 63 else 0.95
+        0.99 if weight_limit == 63 else 0.95
     )
 
 
@@ -107,7 +107,7 @@ def are_same(logits: Logits, other_logits: Logits) -> bool:
 def test_no_output_depends_on_the_other_inputs_of_its_batch(
     get_export: GetExport, encoded_examples: list[EncodedExample], examples: list[Example]
 ) -> None:
-    encoder, rng = Encoder(get_export(levels=127)), random.Random(0)
+    encoder, rng = Encoder(get_export(weight_limit=127)), random.Random(0)
     texts = [example.question for example in examples[:20]]
     single_logits = [encoder.read([example.ids], [example.types])[0] for example in encoded_examples]
     single_vectors = np.concatenate([encoder.embed([text]) for text in texts])
@@ -121,7 +121,7 @@ def test_no_output_depends_on_the_other_inputs_of_its_batch(
 def test_the_lowest_layers_are_stored_once_and_low_rank_updates_are_added_at_load(
     get_export: GetExport, tmp_path: Path
 ) -> None:
-    file = get_export(levels=127) / "reader.onnx"
+    file = get_export(weight_limit=127) / "reader.onnx"
     stored_tensors = {tensor.name: tensor for tensor in onnx.load(file).graph.initializer}
     product_names = ("qkv", "o", "inner", "outer")
     for number in range(LOW_RANK_LAYER_COUNT):
@@ -160,7 +160,7 @@ def test_an_embedding_and_a_reading_each_compute_one_tower(embeds: bool, get_exp
     options.log_severity_level = 3
     options.enable_profiling, options.profile_file_prefix = True, str(tmp_path / "profile")
     session = onnxruntime.InferenceSession(
-        get_export(levels=127) / "reader.onnx", options, providers=["CPUExecutionProvider"]
+        get_export(weight_limit=127) / "reader.onnx", options, providers=["CPUExecutionProvider"]
     )
     ids = np.ones((2, 16), np.int64)
     outputs = ["embedding"] if embeds else ["span", "answerable", "hidden"]
@@ -181,7 +181,7 @@ def measure_accuracy(encoder: Encoder, records: list[dict[str, Any]]) -> float:
 
 
 def test_quorum_reads_with_the_exported_model(get_export: GetExport, records: list[dict[str, Any]]) -> None:
-    encoder = Encoder(get_export(levels=127))
+    encoder = Encoder(get_export(weight_limit=127))
     assert measure_accuracy(encoder, records) > 0.8
     passages = [Passage(id=r["id"], title="Towns", text=r["context"]) for r in records]
     (result,) = read_jobs([Job(records[0]["question"], passages)], encoder, Calibration.from_manifest(read_manifest()))
@@ -193,7 +193,7 @@ def test_quorum_reads_with_the_exported_model(get_export: GetExport, records: li
 def test_an_export_is_calibrated_and_evaluated(
     get_export: GetExport, data: Path, negatives: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    folder = get_export(levels=127)
+    folder = get_export(weight_limit=127)
     calibrate.main(["--folder", str(folder), "--data", str(data), "--negatives", str(negatives)])
     manifest = json.loads((folder / "reader.json").read_text(encoding="utf-8"))
     calibration = Calibration.from_manifest(manifest)
@@ -216,14 +216,16 @@ def test_an_export_that_fails_leaves_the_old_file(base: Path, checkpoint: Path, 
     assert len(list(tmp_path.iterdir())) == 1
 
 
-def test_more_levels_bring_the_outputs_closer_to_those_of_torch(
+def test_finer_weights_bring_the_outputs_closer_to_those_of_torch(
     get_export: GetExport, model: TwoTowers, encoded_examples: list[EncodedExample]
 ) -> None:
     expected = flatten_logits([compute_by_torch(model, example) for example in encoded_examples])
     differences = [
         float(
-            np.abs(flatten_logits(read_logits(Encoder(get_export(levels=levels)), encoded_examples)) - expected).mean()
+            np.abs(
+                flatten_logits(read_logits(Encoder(get_export(weight_limit=weight_limit)), encoded_examples)) - expected
+            ).mean()
         )
-        for levels in (7, 63, 0)  # 0: the weights are floats
+        for weight_limit in (7, 63, 0)  # 0: the weights are floats
     ]
     assert all(larger > smaller for larger, smaller in pairwise(differences))

@@ -15,7 +15,7 @@ from quorum.core.state import Passage
 from quorum.datasets.silver import SilverLine, read_silver
 from quorum.graphs import answer
 from quorum.models.chat import get_model_identity
-from quorum.models.pretrained import fingerprint_model, load_pretrained, read_card
+from quorum.models.pretrained import fingerprint_model, load_pretrained, read_model_manifest
 from quorum.models.scripted import ScriptedModel
 from quorum.prompts import BUILT_IN, format_passages, render_prompt
 from quorum.training.finetune import Report, Settings, finetune_model
@@ -103,9 +103,9 @@ def test_adapters_learn_too(base: str, base_models: dict[str, Path], silver_file
     task = Task("filter", mode="filco")
     report = train_model(task, silver_file, base_models[base], tmp_path / "filter", epochs=6, rate=5e-2, lora=True)
     assert report.losses[-1] < report.losses[0] - 0.1
-    card = read_card(tmp_path / "filter")
-    assert card is not None
-    assert (card.adapter, card.base) == (True, str(base_models[base]))
+    manifest = read_model_manifest(tmp_path / "filter")
+    assert manifest is not None
+    assert (manifest.adapter, manifest.base) == (True, str(base_models[base]))
     assert load_pretrained(str(tmp_path / "filter")).generate("Question", 3).reply_tokens > 0
     assert all("lora" in name for name in read_weights(tmp_path / "filter"))
 

@@ -114,7 +114,7 @@ def test_training_on_groups_lowers_their_loss(
     loss_before = compute_loss(model, batch.rows, batch.sizes).item()
     mixture = Mixture(examples_with_wrong_passages, {}, tokenizer, 60, seed=0)
     # in the second half of the steps, weights are rounded to integers from -63 to 63
-    options = {"steps": 60, "rate": 3e-3, "batch": 16, "levels": 63, "levels_from": 0.5, "bf16": True}
+    options = {"steps": 60, "rate": 3e-3, "batch": 16, "weight_limit": 63, "weight_limit_from": 0.5, "bf16": True}
     train_reader(model, mixture, tmp_path / "r.safetensors", minutes=0, groups=groups, group_share=0.5, **options)
     assert compute_loss(model, batch.rows, batch.sizes).item() < 0.7 * loss_before
 

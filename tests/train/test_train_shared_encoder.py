@@ -21,7 +21,7 @@ def test_training_can_continue_from_an_exported_file_alone(
     base: Path, get_export: GetExport, data: Path, tmp_path: Path, examples: list[Example], tokenizer: Tokenizer
 ) -> None:
     """`write_base_folder` writes the base model from the file. A second export has the same integers in its encoder."""
-    source = get_export(levels=63)  # weights are integers from -63 to 63
+    source = get_export(weight_limit=63)  # weights are integers from -63 to 63
     base_folder.write_base_folder(source, tmp_path / "base", attention_heads=4)
     original_model, rebuilt_model = (load_base(folder, LOW_RANK_LAYER_COUNT) for folder in (base, tmp_path / "base"))
     assert rebuilt_model.config == {name: original_model.config[name] for name in rebuilt_model.config}
@@ -36,7 +36,7 @@ def test_training_can_continue_from_an_exported_file_alone(
     checkpoint, second_export = tmp_path / "reader.safetensors", tmp_path / "reader.onnx"
     common_options = list_options(base=tmp_path / "base", low=LOW_RANK_LAYER_COUNT)
     reader.main([*common_options, *list_options(train=data, init=source / "reader.onnx", steps=2, out=checkpoint)])
-    options = list_options(checkpoint=checkpoint, data=data, levels=63, out=second_export)
+    options = list_options(checkpoint=checkpoint, data=data, weight_limit=63, out=second_export)
     export.main([*common_options, *options])
     integers_before, integers_after = (read_integers(file) for file in (source / "reader.onnx", second_export))
     assert integers_before
@@ -57,13 +57,13 @@ def test_an_export_can_keep_the_sentence_encoder_of_another_file(
     base: Path, get_export: GetExport, data: Path, checkpoint: Path, tmp_path: Path
 ) -> None:
     """After more training, the new export reads differently, but its sentence encoder gives the same vectors."""
-    source, out = get_export(levels=63), tmp_path / "out"
+    source, out = get_export(weight_limit=63), tmp_path / "out"
     base_folder.write_base_folder(source, tmp_path / "base", attention_heads=4)
     out.mkdir()
     common_options = list_options(base=tmp_path / "base", low=LOW_RANK_LAYER_COUNT)
     new_checkpoint = tmp_path / "reader.safetensors"
     reader.main([*common_options, *list_options(train=data, init=checkpoint, steps=20, rate=1e-3, out=new_checkpoint)])
-    options = list_options(checkpoint=new_checkpoint, data=data, levels=63, out=out / "reader.onnx")
+    options = list_options(checkpoint=new_checkpoint, data=data, weight_limit=63, out=out / "reader.onnx")
     export.main([*common_options, *options, "--encoder-of", str(source / "reader.onnx")])
     assert hash_encoder(out / "reader.onnx") == hash_encoder(source / "reader.onnx")
     (out / "vocab.txt").write_bytes((source / "vocab.txt").read_bytes())
@@ -79,7 +79,7 @@ def test_an_encoder_with_other_weights_cannot_be_kept(
     base: Path, get_export: GetExport, data: Path, checkpoint: Path, tmp_path: Path
 ) -> None:
     common_options = list_options(base=base, checkpoint=checkpoint, data=data, low=LOW_RANK_LAYER_COUNT)
-    encoder_option = ["--encoder-of", str(get_export(levels=63) / "reader.onnx")]
+    encoder_option = ["--encoder-of", str(get_export(weight_limit=63) / "reader.onnx")]
     with pytest.raises(ValueError, match=r"base\.0\.qkv\.weight differs"):
-        export.main([*common_options, "--levels", "127", "--out", str(tmp_path / "r.onnx"), *encoder_option])
+        export.main([*common_options, "--weight-limit", "127", "--out", str(tmp_path / "r.onnx"), *encoder_option])
     assert not list(tmp_path.iterdir())

@@ -12,7 +12,7 @@ from quorum.core.context import Context
 from quorum.core.errors import SetupError
 from quorum.datasets.silver import SilverLine, read_silver
 from quorum.graphs import answer
-from quorum.models.pretrained import ModelCard
+from quorum.models.pretrained import ModelManifest
 from quorum.models.scripted import ScriptedModel
 from quorum.prompts import get_version
 from quorum.training.finetune import Settings
@@ -243,7 +243,7 @@ def test_invalid_settings_are_refused(setting: dict[str, Any], message: str) -> 
 
 @pytest.mark.parametrize(("context", "method"), [("silver", "filco"), ("full", "concat")])
 def test_the_card_of_a_generator_names_the_method_that_sends_what_it_was_trained_on(context: str, method: str) -> None:
-    card = ModelCard(
+    manifest = ModelManifest(
         kind="generator",
         prompts={"answer": "1"},
         measure="strinc",
@@ -262,6 +262,6 @@ def test_the_card_of_a_generator_names_the_method_that_sends_what_it_was_trained
         "settings": settings,
     }
     report = {"examples": 1, "left_out": 0, "shortened": 0, "losses": [0.5]}
-    text = make_card_text(card, {"run": run, "report": report, "versions": {}}, "my-reader")
+    text = make_card_text(manifest, {"run": run, "report": report, "versions": {}}, "my-reader")
     assert f"--method {method} --model transformers:my-reader" in text
     assert ("context_filter" in text) == (method == "filco")

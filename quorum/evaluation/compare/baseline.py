@@ -105,7 +105,7 @@ def is_untestable(race: RaceResult, name: str, baseline: str) -> bool:
     """Whether the method `name` cannot be tested against the baseline on a fixed set of questions, because the race
     dropped one of the two or has not ended. False for the baseline itself.
     """
-    return name != baseline and (not race.finished or race.is_dropped(name) or race.is_dropped(baseline))
+    return name != baseline and (not race.is_finished or race.is_dropped(name) or race.is_dropped(baseline))
 
 
 def compute_race_differences(

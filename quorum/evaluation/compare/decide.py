@@ -138,11 +138,11 @@ def decide(scores: Scores, spent: TotalSpent) -> Decision:
     # The first sentence is the recommendation itself.
     recommendation.sentences[1:1] = describe_baseline(recommendation, comparisons)
     if race is not None:
-        headline = [] if race.finished else [describe_open_race(race, options.max_cost)]
+        headline = [] if race.is_finished else [describe_open_race(race, options.max_cost)]
         place = 0 if headline else 1
         recommendation.sentences[place:place] = [*headline, *describe_race(race, recommendation.best)]
     cross_fitted_score = None
-    if race is None or race.finished:
+    if race is None or race.is_finished:
         compared_names = [figure.name for figure in compared_figures]
         cross_fitted_score = cross_fit(scores_by_column, measure, compared_names, shared_ids)
     best_score = max((figure.quality for figure in compared_figures), default=0.0)

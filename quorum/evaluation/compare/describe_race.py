@@ -17,12 +17,12 @@ def describe_race(race: RaceResult, best: str | None) -> list[str]:
     it is not known.
     """
     if not race.dropped_standings:
-        return ["The race dropped no method."] if race.finished else []
+        return ["The race dropped no method."] if race.is_finished else []
     dropped_methods = [
         f"{standing.method} after {standing.asked_count:,} of {race.question_count:,} questions"
         for standing in race.dropped_standings
     ]
-    savings_text = f", which saved {format_percent(race.saved_share, 0)} of the answers" if race.finished else ""
+    savings_text = f", which saved {format_percent(race.saved_share, 0)} of the answers" if race.is_finished else ""
     dropped_of_all = f"{len(race.dropped_standings)} of {len(race.standings)} methods"
     return [
         f"The race dropped {dropped_of_all}{savings_text}: {join_and_shorten_names(dropped_methods)}.",

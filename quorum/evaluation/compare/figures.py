@@ -49,7 +49,7 @@ def compute_figures(
     values = scores.get_values(measure, ids)
     values = values[~np.isnan(values)]
     mean, low, high = compute_bootstrap_interval(values) if len(values) else (0.0, 0.0, 0.0)
-    if race is not None and (is_dropped or not race.finished):
+    if race is not None and (is_dropped or not race.is_finished):
         low, high = find_anytime_interval(name, scores, measure, race)
     shares = compute_shares(scores, right_measure or measure, ids)
     calls, input_tokens, output_tokens = (

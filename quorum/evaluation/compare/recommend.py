@@ -78,7 +78,7 @@ def recommend_method(
         comparison=None,
         wrong_cost=wrong_cost,
     )
-    if race is not None and not race.finished and len(race.survivors) > 1:
+    if race is not None and not race.is_finished and len(race.survivors) > 1:
         recommendation = make_recommendation_without_best(equal_methods=[method.name for method in within_budget])
         recommendation.sentences.extend(describe_failures(figures))
         return recommendation

@@ -86,7 +86,7 @@ class RunningRace:
         return len(self.positions)
 
     @property
-    def finished(self) -> bool:
+    def is_finished(self) -> bool:
         """Whether every question is settled."""
         return self.settled_count == self.question_count
 
@@ -138,7 +138,9 @@ class RunningRace:
             unit = self.units[self.race.step_count]
             self.settled_count += len(unit)
             losers = self.race.add_step(*self.compute_bounds(unit))
-            for number in losers if not self.finished else ():  # after the last question, no method needs to be dropped
+            for number in (
+                losers if not self.is_finished else ()
+            ):  # after the last question, no method needs to be dropped
                 self.live_names.discard(self.names[number])
                 self.asked_when_dropped[self.names[number]] = self.settled_count
         if self.settled_count == settled_before:
@@ -169,7 +171,7 @@ class RunningRace:
         """Wait while too many earlier questions are not settled: their answers may drop methods, which then need not be
         asked this question.
         """
-        while not self.finished:
+        while not self.is_finished:
             end_of_next_unit = self.settled_count + len(self.units[self.race.step_count])
             if self.positions[id_] < end_of_next_unit + AHEAD_FACTOR * concurrency:
                 return

@@ -55,7 +55,7 @@ class RaceResult:
         return sum(map(len, self.units))
 
     @property
-    def finished(self) -> bool:
+    def is_finished(self) -> bool:
         """Whether the methods that are still in the race have answered all questions."""
         return self.settled_count == self.question_count
 
@@ -111,7 +111,7 @@ class RaceResult:
             for standing in self.standings.values()
         ]
         settings = {"mode": self.mode, "error": self.error, "seed": self.seed, "measure": self.measure}
-        counts = {"questions": self.question_count, "settled": self.settled_count, "finished": self.finished}
+        counts = {"questions": self.question_count, "settled": self.settled_count, "finished": self.is_finished}
         return settings | counts | {"survivors": self.survivors, "saved": round(self.saved_share, 6), "methods": rows}
 
 

@@ -70,7 +70,7 @@ async def run(
         earlier_answer_count, dataset = len(results.answered_pairs), plan.dataset
         race = await start_planned_race(plan, results, watch_race)
         if race is not None:
-            if not race.finished:
+            if not race.is_finished:
                 with suppress(LimitReachedError):  # the race then ends with its survivors
                     await ask_all(plan, results, spending, progress, race)
             new_answer_count = len(results.answered_pairs) - earlier_answer_count

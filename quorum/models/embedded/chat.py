@@ -97,8 +97,8 @@ class EmbeddedReader(BaseChatModel):
 async def count_tokens(text: str) -> int:
     """How many tokens a text has. A thread counts long texts, and loads the encoder."""
     if len(text) <= LONGEST_COUNTED_ON_LOOP and is_encoder_loaded():
-        return get_encoder().count(text)
-    return await asyncio.get_running_loop().run_in_executor(WORKER, lambda: get_encoder().count(text))
+        return get_encoder().count_tokens(text)
+    return await asyncio.get_running_loop().run_in_executor(WORKER, lambda: get_encoder().count_tokens(text))
 
 
 def run_in_own_loop(work: Coroutine[Any, Any, T]) -> T:

@@ -70,7 +70,7 @@ class Encoder:
         """The text's token ids and their character offsets, without special tokens."""
         return self.tokenizer.encode(text, add_special_tokens=False)
 
-    def count(self, text: str) -> int:
+    def count_tokens(self, text: str) -> int:
         """How many tokens a text has.
 
         No token reaches over the end of a line. Therefore each long line, such as a passage that many prompts show, is

@@ -317,6 +317,6 @@ def test_the_best_is_hardly_ever_dropped(tmp_path: Path) -> None:
         races_without_the_best += not any(
             race.is_live(name) for name in SHARE_RIGHT if means[name] == max(means.values())
         )
-        assert race.finished
+        assert race.is_finished
     # At most 5% of the races, plus three standard deviations.
     assert races_without_the_best <= 0.05 * race_count + 3 * (0.05 * 0.95 * race_count) ** 0.5

@@ -62,7 +62,7 @@ WORDS = [
 @pytest.mark.parametrize(("text", "ids"), TOKENS)
 def test_tokens_are_those_of_the_base_model(text: str, ids: list[int]) -> None:
     assert get_encoder().tokenize(text).ids == ids
-    assert get_encoder().count(text) == len(ids)
+    assert get_encoder().count_tokens(text) == len(ids)
     # [CLS] and [SEP], which mark where the model's input and its parts begin and end
     special_tokens = {get_encoder().cls, get_encoder().sep}
     assert not special_tokens & set(ids)  # no text can contain them

@@ -110,10 +110,10 @@ async def test_an_evaluation_expects_many_questions(openai_server: OpenAIServer,
 def test_the_tokens_of_a_text_are_counted_the_same_each_time() -> None:
     text = "Passages\n\nthe river\n" + "the river broke it in 1931 and nobody knows why\n" * 2 + "\nAnswer:"
     count = len(get_encoder().tokenize(text).ids)
-    assert [get_encoder().count(text) for _ in range(3)] == [count] * 3
+    assert [get_encoder().count_tokens(text) for _ in range(3)] == [count] * 3
 
 
 def test_the_token_counts_of_very_long_texts_are_not_remembered(encoder: Encoder) -> None:
     text = "the river " * LONGEST_REMEMBERED_TEXT + "\nit stood"
-    assert encoder.count(text) == 2 * LONGEST_REMEMBERED_TEXT + 2
+    assert encoder.count_tokens(text) == 2 * LONGEST_REMEMBERED_TEXT + 2
     assert list(encoder.counts.items) == ["it stood"]  # the short line was counted by itself

@@ -41,8 +41,8 @@ async def test_usage_counts_tokens(prompt: str) -> None:
     received_reply = await reply(prompt)
     message = make_message(prompt, BIRTH_QUESTION, PASSAGES)
     assert received_reply.usage_metadata is not None
-    assert received_reply.usage_metadata["input_tokens"] == get_encoder().count(message.text)
-    assert received_reply.usage_metadata["output_tokens"] == get_encoder().count(received_reply.text)
+    assert received_reply.usage_metadata["input_tokens"] == get_encoder().count_tokens(message.text)
+    assert received_reply.usage_metadata["output_tokens"] == get_encoder().count_tokens(received_reply.text)
     assert received_reply.response_metadata["finish_reason"] == "stop"
 
 

@@ -55,7 +55,7 @@ def test_a_job_is_answered_at_once_when_all_its_passages_have_been_read() -> Non
 def test_counting_a_text_line_by_line_gives_the_number_of_its_tokens() -> None:
     text = "Question: who?\r\n\n" + "An unbelievable line, çà et là. " * 9 + "\n\u0301accent\n\n日本 語" + "x" * 300
     for _ in range(2):  # the second time the counts of the lines are remembered
-        assert get_encoder().count(text) == len(get_encoder().tokenize(text).ids)
+        assert get_encoder().count_tokens(text) == len(get_encoder().tokenize(text).ids)
 
 
 def test_remembered_vectors_stay_right_even_if_a_caller_changes_the_returned_ones() -> None:
