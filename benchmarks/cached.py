@@ -29,8 +29,8 @@ PAPER_ORDER = "sure, the paper's order"
 def measure_cache(server: ServerControl, method: str, settings: dict[str, Any], question_count: int) -> dict[str, Any]:
     """Ask the questions with one method, and return its number of calls and what the cache served.
 
-    cached, cacheable: the shares of the prompt tokens that the cache served and that an ideal cache could serve;
-    share_of_cacheable: the tokens served, as a share of those that an ideal cache could serve.
+    cached: the share of the prompt tokens that the cache served; cacheable: the share of the prompt tokens that an
+    ideal cache could serve; share_of_cacheable: cached / cacheable.
     """
     context = Context(model=MODEL, journal="off", **settings)
 

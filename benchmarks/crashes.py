@@ -53,7 +53,7 @@ MAX_CALLS_AT_ONCE = 16  # model calls at once at most: the default of the settin
 def kill_evaluations(
     server: ServerControl, forks: ForkServer, folder: Path, questions: int, kill_target: int, truncates: bool = False
 ) -> Findings:
-    """Kill an evaluation and start it again until one start completes it before the kill; then begin a new evaluation.
+    """Kill an evaluation and resume it, again and again, until it ends before the kill; then begin a new evaluation.
 
     After `kill_target` kills in all, the last evaluation runs to its end.
     truncates: whether to cut off the end of the written files after each kill.
@@ -105,7 +105,7 @@ def kill_evaluations(
 def kill_indexings(
     forks: ForkServer, folder: Path, passages: int, kill_target: int, truncates: bool = False
 ) -> Findings:
-    """Kill an indexing and start it again until one start completes it before the kill; then begin a new indexing.
+    """Kill an indexing and resume it, again and again, until it ends before the kill; then begin a new indexing.
 
     After `kill_target` kills in all, the last indexing runs to its end.
     truncates: whether to cut off the end of a file of the vector index after each kill.

@@ -8,8 +8,8 @@ python -m benchmarks.decisions
 such as whether an answer is right and how many calls it took, in DIR/NAME.npz (see `benchmarks.decisions_recorded`).
 `replay` needs no model and no network: by default it reads the recorded numbers of this repository. For each stopping
 rule, ours and four that others use, it prints the runs and calls saved and how often the best method was dropped (if
-several methods are equally good: how often all of these were dropped). Tables of cascades, intervals and gates follow,
-and of cases in which no guarantee holds.
+several methods are equally good: how often all of these were dropped). Then it prints tables of cascades, intervals,
+gates, calibrations and estimates of the winner's score, and of cases in which no guarantee holds.
 """
 
 import argparse
@@ -22,7 +22,10 @@ from quorum.core.errors import SetupError
 
 RECORDED_FOLDER = Path(__file__).with_name("decisions_data")
 ORDERS_HELP = "repetitions of stopping rules, intervals, gates and calibrations"
-DRAWS_HELP = "repetitions of cascades and scores; a tenth as many where a decision on one set is checked on another"
+DRAWS_HELP = (
+    "repetitions of cascades and of estimates of the winner's score; a tenth as many where a decision on one set is "
+    "checked on another"
+)
 
 
 def main() -> None:

@@ -18,7 +18,7 @@ from quorum.algorithms.paired import compute_margin_p_value, compute_paired_inte
 from quorum.evaluation.metrics.statistics import compute_bootstrap_interval
 
 GATE_MARGIN = 0.03  # a gate passes a change only if its loss is significantly below this
-ERROR = 0.05  # the probability that a gate or a calibration may be wrong
+ERROR = 0.05  # the highest accepted probability that a gate or a calibration is wrong
 ROUNDING_SLACK = 1e-9
 
 

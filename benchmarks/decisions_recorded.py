@@ -55,7 +55,7 @@ class RecordedSet:
             highest_worth=np.where(has_failed, 1.0, right),
             is_known=~has_failed & ~self.arrays["unknown"].astype(np.bool_),
             has_failed=has_failed,
-            key=self.arrays["key"].astype(np.int64),
+            answer_number=self.arrays["key"].astype(np.int64),
             confidence=self.arrays["confidence"].astype(np.float64),
             is_certified=self.arrays["certified"].astype(np.bool_),
             cost=self.arrays[cost].astype(np.float64),
@@ -65,8 +65,8 @@ class RecordedSet:
 
 
 def record_answers(name: str, data: Path, corpus: str | None, out: Path, limit: int, methods: str) -> Path:
-    """Ask the methods, with the embedded reader, the questions of one set that they were not asked yet; then write the
-    numbers to out/NAME.npz, and return this path. To continue after an interruption, call it again.
+    """Ask the methods the questions of one set, with the embedded reader, then write the numbers to out/NAME.npz, and
+    return this path. If a call was interrupted, call it again: it asks only what is still missing.
     """
     folder = out / "runs" / name
     options = Options(
@@ -95,14 +95,14 @@ def write_recorded_set(folder: Path, path: Path) -> Path:
         "source": results.config["source"],
         "quorum": results.config["quorum"],
     }
-    _, key = np.unique(table_by_calls.key, return_inverse=True)
+    _, answer_number = np.unique(table_by_calls.answer_number, return_inverse=True)
     np.savez_compressed(
         path,
         about=np.array(json.dumps(about)),
         right=table_by_calls.lowest_worth.astype("u1"),
         unknown=np.array(unknown, dtype="u1"),
         failed=table_by_calls.has_failed.astype("u1"),
-        key=key.reshape(table_by_calls.key.shape).astype("u2"),
+        key=answer_number.reshape(table_by_calls.answer_number.shape).astype("u2"),
         confidence=table_by_calls.confidence.round(4).astype("f4"),
         certified=table_by_calls.is_certified.astype("u1"),
         calls=table_by_calls.cost.astype("u2"),

@@ -19,7 +19,8 @@ from quorum.algorithms.cascades import Cascade, RecordedAnswers, replay_cascade
 from quorum.algorithms.race import run_race
 
 Floats = NDArray[np.float64]
-# A rule takes a table of right (1) and wrong (0) answers, with a row for each question and a column for each method.
+# A rule takes a table of right (1) and wrong (0) answers, with a row for each question and a column for each method. It
+# returns {column number of a dropped method: the number of questions after which it is dropped}.
 Rule = Callable[[Floats], QuestionsWhenDropped]
 
 # A method is dropped as soon as it can no longer win on the questions of the table (exact), is unlikely to win on them
@@ -188,6 +189,7 @@ def make_random_table(shares: Sequence[float], questions: int, common_draw_share
     questions.
     """
     rng = np.random.default_rng(seed)
+    # These tables have a row for each method, as in `RecordedSet.arrays`; `RecordedSet.right` is transposed.
     shared_draws, own_draws = rng.random((1, questions)), rng.random((len(shares), questions))
     right = (
         np.where(rng.random(own_draws.shape) < common_draw_share, shared_draws, own_draws) < np.asarray(shares)[:, None]

@@ -2,9 +2,10 @@
 
 Without --reference it times the embedded model alone. FOLDER holds reader.onnx and vocab.txt of the same model,
 exported with float weights (`python -m quorum.training.export --weight-limit 0` writes such a reader.onnx). Both models
-then embed the same passages in turn, and each line of the table also says how many times as fast the embedded model is,
-by the median times. The line "as Chroma does" is the float model with every text padded or cut to 256 tokens, as
-chromadb's default embedding function does. Prints a table and a JSON line.
+then embed the same passages in turn. At the end of a line of the table, "embedded is 2.00 x as fast" means that the
+embedded model embeds twice as many passages per second as the model of that line, by the median times. The line "fp32,
+as Chroma does" is the float model with every text padded or cut to 256 tokens, as chromadb's default embedding function
+does. Prints a table and a JSON line.
 """
 
 import argparse

@@ -1,7 +1,7 @@
 """How an evaluation copes with a server that has faults: python -m benchmarks.faults [--only NAMES]
 
-Each part evaluates methods on questions with given passages, against the loopback server. The text after the colon says
-what is expected:
+Each part evaluates methods on questions with given passages. A server on this machine (`benchmarks.server`) takes the
+place of the chat model. The text after the colon says what is expected:
 
 transport   20% of the calls have a fault of transport (status 429, 500 or 502, a connection that closes or hangs, a
             reply that is slow or cut off): no question is lost or counted twice, and every answer equals that of a run

@@ -21,8 +21,8 @@ from benchmarks.harness import ROOT
 class ForkedRun:
     """A fork that runs one command. Its standard error goes to `error_file`; its standard output is discarded.
 
-    returncode: None until the run has ended, then its exit code; if a signal ended the run, the signal's number times
-    -1.
+    returncode: None until `poll` sees that the run has ended, then its exit code; if a signal ended the run, the
+    signal's number times -1.
     """
 
     def __init__(self, fork_server: "ForkServer", error_file: Path) -> None:

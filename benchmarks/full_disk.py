@@ -81,8 +81,9 @@ def start_on_disk(part: str, data: Path, out: Path, disk: Path, folder: Path, fo
 def fill_and_repeat(part: str, data: Path, small_disk: Path, folder: Path, forks: ForkServer) -> Findings:
     """Run a command until the small disk is full, make room, and run it again.
 
-    Returns how the first run ended (exit code, last line, whether with a traceback), the rows that it wrote (how many,
-    and how many of them are wrong), and how many rows or passages of the second run differ from the plain run's.
+    Returns how the first run ended (exit code, last line, whether with a traceback); if it was an evaluation, how many
+    whole rows it wrote, and how many of these are wrong; and how many rows or passages of the second run differ from
+    the plain run's.
     """
     out = small_disk / "results" if part == "results" else folder / "results-2"
     process = start_on_disk(part, data, out, small_disk, folder, forks)

@@ -63,7 +63,7 @@ PARSER_ARGUMENTS: dict[str, Any] = {  # what parsers take besides the reply, by 
 def find_parsers() -> "dict[str, partial[Parsed[Any]]]":
     """{name: parser}: every function of `quorum.parsing` that parses a reply, as a function of the reply only."""
     parsers: dict[str, partial[Parsed[Any]]] = {}
-    # read_reply is left out: its parsers are those of the other modules, some with other arguments.
+    # read_reply is left out: its parsers are those of the other modules, some wrapped to take other arguments.
     for module in sorted({module.name for module in iter_modules(quorum.parsing.__path__)} - {"read_reply"}):
         for name, member in vars(import_module(f"quorum.parsing.{module}")).items():
             hints = get_type_hints(member) if isfunction(member) else {}

@@ -85,7 +85,7 @@ def read_sample_passages() -> list[Passage]:
 def make_questions(count: int, k: int) -> Iterator[dict[str, Any]]:
     """`count` questions: those of the sample, repeated, each with a unique number and k passages of the sample.
 
-    The accepted answers are "Fact 1" to "Fact 4", which `benchmarks.server` replies.
+    Each has one accepted answer: "Fact 1", "Fact 2", "Fact 3" or "Fact 4", the short answers of `benchmarks.server`.
     """
     texts = [json.loads(line)["question"] for line in (SAMPLE / "questions.jsonl").read_text("utf-8").splitlines()]
     passages = read_sample_passages()

@@ -1,8 +1,8 @@
-"""Whether an evaluation's memory stays flat: python -m benchmarks.memory [--questions N]
+"""Whether an evaluation's memory stays flat: python -m benchmarks.memory [--questions N] [--method NAME]
 
-Evaluates concat on generated questions with given passages, with the benchmarks' model server and with a journal.
-Compares this process's resident memory after the first 500 questions with the maximum from then until the end.
-Target: the maximum is at most 150 MB higher.
+Evaluates a method (by default concat) on generated questions with given passages, with the benchmarks' model server
+and with a journal. Compares this process's resident memory after the first 500 questions with the maximum from
+then until the end. Target: the maximum is at most 150 MB higher.
 """
 
 import argparse
@@ -40,7 +40,7 @@ def main() -> None:
 
     with run_server() as server, tempfile.TemporaryDirectory() as folder:
         server.set_behaviour()
-        data = write_question_file(Path(folder), options.questions, 3)
+        data = write_question_file(Path(folder), options.questions, k=3)
         context = Context(model=MODEL, journal=str(Path(folder) / "journal.sqlite"))
         columns = parse_columns(options.method, context)
         begin = time.perf_counter()

@@ -2,7 +2,7 @@
 
 The server recognises each prompt by its fixed text and replies in the form that the prompt asks for. So that runs are
 reproducible, a reply depends only on the message, on the shares of "Unknown" (see `write_reply`), and on `draw`, a
-number that the server computes from the message and the seeds.
+number that the server computes from the message, the request's seed and its own seed.
 """
 
 import re

@@ -4,7 +4,7 @@ Measures two corpora: the passages of a file of JSON lines (without one, passage
 passages made from the first corpus. Measures passages per second of the BM25 index, and milliseconds per query by
 chroma, bm25 and hybrid (the median of 100 after a first one). Targets: 20,000 passages per second; 10, 10 and 20 ms.
 Also states the seconds in which a new collection is written, and the 95th percentile of the queries.
-By chroma and hybrid, a query's time includes embedding the question with the embedded model. The stored vectors are
+For chroma and hybrid, a query's time includes embedding the question with the embedded model. The stored vectors are
 random, because that does not change the time of a search; with --embed the embedded model makes them, which takes
 minutes (for its speed see benchmarks.embedded).
 

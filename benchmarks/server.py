@@ -35,14 +35,14 @@ class Behaviour:
 
     latency: seconds for a chat reply, the median if `spread` (sigma of a log-normal) is not 0; slots: how many
     replies the server makes at once, 0 for no limit. transport: the share of calls with a fault from
-    transport_kinds; content: the share with a fault from content_kinds. Which calls have a fault depends on the seed
-    and the message; for a transport fault, also on how often this message came. retry_after: the seconds that a 429
-    names in its Retry-After header; hang_seconds: how long `hang` keeps the client waiting; slow_seconds: how long
-    `slow` takes to send the reply. key: the only accepted API key; if it is empty, every key is accepted.
-    share_unknown_from_several_passages, share_unknown_from_one_passage: the share of "Unknown" among the answers from
-    several passages, and among those from one or none. prefix: simulate a prefix cache and report its cached_tokens.
-    foreign: {words: name}; a prompt of another tool that contains the words gets the reply to Quorum's prompt of that
-    name.
+    transport_kinds; content: the share with a fault from content_kinds. Which calls have a fault depends on `seed` and
+    on the request's own seed and last message; for a transport fault, also on how often this message came. retry_after:
+    the seconds that a 429 names in its Retry-After header; hang_seconds: how long `hang` keeps the client waiting;
+    slow_seconds: how long `slow` takes to send the reply. key: the only accepted API key; if it is empty, every key is
+    accepted. share_unknown_from_several_passages, share_unknown_from_one_passage: the share of "Unknown" among the
+    answers from several passages, and among those from one or none. prefix: simulate a prefix cache and report its
+    cached_tokens. foreign: {words: name}; a prompt of another tool that contains the words gets the reply to Quorum's
+    prompt of that name.
     """
 
     latency: float = 0.0
@@ -174,7 +174,7 @@ class Server:
         )
 
     def make_content(self, prompt: str, variables: dict[str, str], message_hash: str) -> str:
-        """The reply's text. A fault in it depends only on message and seeds, so another try gets the same fault."""
+        """The reply's text. A repeated request gets the same text, and so the same fault, if it has one."""
         fault = draw_fault(f"content {message_hash}", self.behaviour.content, self.behaviour.content_kinds)
         if fault:
             self.counts.content[f"{prompt} {fault}"] += 1

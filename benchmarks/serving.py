@@ -2,11 +2,11 @@
 
 One method answers the same questions over the sample collection in two ways: in this process by `quorum.answer`, and
 through OpenAI's own client and `quorum serve --no-page`. Both ways use the same model server. For each way we measure
-the time of a question if one is asked at a time, the questions a second if 16 are asked at once, and the time until the
-first piece of a long answer is streamed. Each round measures one way after the other; a figure is the median of all
-rounds. The journal is off and the retriever is BM25, so that little else takes time. The processor time is that of this
-process and of `quorum serve` together, without the model server; it hardly depends on the machine's other load. The
-target: serving adds at most 8 ms of processor time to a question.
+the time of a question if one is asked at a time, the number of questions per second if 16 are asked at once, and the
+time until the first piece of a long answer is streamed. Each round measures one way after the other; a figure is the
+median of all rounds. The journal is off and the retriever is BM25, so that little else takes time. The processor time
+is that of this process and of `quorum serve` together, without the model server; it hardly depends on the machine's
+other load. The target: serving adds at most 8 ms of processor time to a question.
 """
 
 import argparse
@@ -122,8 +122,8 @@ def run_quorum(folder: Path, settings: Sequence[str]) -> Iterator[tuple[str, int
 
 
 async def measure_way(way: Way, server: ServerControl, questions: Sequence[str]) -> dict[str, float]:
-    """The figures of one way in one round: the time and the processor time of a question, in milliseconds; questions a
-    second, with AT_ONCE at once; milliseconds to the first piece of an answer, without LATENCY.
+    """The figures of one way in one round: the time and the processor time of a question, in milliseconds; questions
+    per second if AT_ONCE are asked at once; milliseconds to the first piece of an answer, without LATENCY.
     """
     server.set_behaviour()
     question_ms, first_piece_ms, processor_begin = [], [], way.get_processor_seconds()
@@ -193,8 +193,9 @@ def find_medians(rounds: Sequence[dict[str, Any]]) -> dict[str, dict[str, float]
 
 
 def measure_ratios() -> dict[str, float]:
-    """Ratios for `benchmarks.bench`, higher is better: the questions a second of the served way divided by those of the
-    way in this process; the processor time and the time to the first piece, divided the other way round.
+    """Ratios for `benchmarks.bench`, higher is better: the questions per second of the served way divided by those of
+    the way in this process; the processor time and the time to the first piece (LATENCY included), divided the other
+    way round.
     """
     medians = find_medians(measure_rounds(3, 30))
     in_process, served_medians = (medians[way] for way in WAYS)

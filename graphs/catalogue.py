@@ -154,7 +154,7 @@ METHODS = {
         Method(
             "iter_retgen",
             ITER_RETGEN,
-            "T rounds of search and reasoning; each round searches by the question and the last reasoning.",
+            "T rounds of search and reasoning; each round searches by the question and the previous reasoning.",
             "T",
             "T",
         ),

@@ -71,6 +71,7 @@ def prepare_conversation(graph: Any, state: Question, history: Sequence[Mapping[
     return conversation_graph(graph), {"messages": messages, **other_inputs}
 
 
+# The graph "chat" in LangGraph Studio. The setting `method` chooses the method that answers.
 graph = build_conversation_graph(
     "chat", "ask_method", make_method_node(lambda name: find_method(name).graph), ChatContext
 )

@@ -189,10 +189,10 @@ def wrap_surrounding_saver() -> Iterator[None]:
 
 def take_calibration(context: Any, config: RunnableConfig | None) -> tuple[str | None, Any]:
     """(the calibration file that the context or else the environment names, the context without it). The file is None
-    if neither names one.
+    if neither names one, or if the context's calibration is None or "".
 
-    A graph that runs inside another graph without a context of its own ignores the environment's calibration, so it
-    withholds no answer.
+    A graph that runs inside another graph, and gets no context of its own, ignores the environment's calibration, so
+    it withholds no answer.
     """
     if context is None:
         is_nested = RUNTIME_KEY in ((config or {}).get("configurable") or {})
@@ -200,10 +200,10 @@ def take_calibration(context: Any, config: RunnableConfig | None) -> tuple[str |
         return (calibration_file, Context(calibration=None)) if calibration_file else (None, None)
     if isinstance(context, Mapping):
         if "calibration" in context:
-            return context["calibration"], {**context, "calibration": None}
+            return context["calibration"] or None, {**context, "calibration": None}
         calibration_file = read_environment("calibration", None)
         return calibration_file, {**context, "calibration": None} if calibration_file else context
-    calibration_file = getattr(context, "calibration", None)
+    calibration_file = getattr(context, "calibration", None) or None
     return calibration_file, replace(context, calibration=None) if calibration_file else context
 
 

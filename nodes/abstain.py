@@ -13,6 +13,7 @@ from quorum.nodes.describe_settings import (
     SETTINGS_THAT_CHANGE_NO_ANSWER,
     add_unset_silver_settings,
     describe_settings,
+    format_setting,
 )
 
 CALIBRATION_FILE_KIND = "quorum calibration"
@@ -65,11 +66,6 @@ def check_calibration(calibration: Calibration, method: str, context: Context) -
                 f"{calibration.file} was made with {name}={format_setting(recorded_value)}, but {name} is "
                 f"{format_setting(present_settings[name])} now; set {name} as it was, or calibrate again."
             )
-
-
-def format_setting(value: Any) -> str:
-    """A setting as a message shows it: a model by its spec, anything else as text."""
-    return f"{value['provider']}:{value['model']}" if isinstance(value, dict) and "model" in value else str(value)
 
 
 def suppress_unsure_answer(result: Result, calibration: Calibration) -> Result:

@@ -1,4 +1,6 @@
-"""Chooses the variant of a prompt for the setting `answer_type`, and the parser of its replies."""
+"""Chooses the variant of a prompt for the setting `answer_type`, and the parser of its replies. Converts the answers of
+a prompt that has no variants.
+"""
 
 from collections.abc import Callable
 from functools import partial

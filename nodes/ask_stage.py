@@ -20,6 +20,7 @@ from quorum.nodes.describe_settings import (
     SETTINGS_THAT_CHANGE_NO_ANSWER,
     add_unset_silver_settings,
     describe_settings,
+    format_setting,
 )
 from quorum.prompts import get_version
 
@@ -180,12 +181,3 @@ def make_changed_error(
         f"The stage {stage.name!r} of {cascade.file} was measured with {name}={format_setting(recorded_value)}, but "
         f"{name} is {format_setting(present_value)} now; set {name} as it was, or compare and compose again."
     )
-
-
-def format_setting(value: Any) -> str:
-    """A setting as a message shows it: a model by its spec and address, anything else as text."""
-    if isinstance(value, Mapping) and "model" in value:
-        return f"{value.get('provider')}:{value['model']}" + (
-            f" at {value['base_url']}" if value.get("base_url") else ""
-        )
-    return str(value)

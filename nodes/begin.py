@@ -10,15 +10,15 @@ from quorum.core.errors import SetupError
 from quorum.core.json_text import replace_lone_surrogates
 from quorum.core.state import State
 from quorum.datasets.records import parse_passage
-from quorum.models.tracing import describe_run
+from quorum.models.tracing import describe_run_in_traces
 
 
 async def begin(state: State, runtime: Runtime[Context]) -> State:
     """given, gold_answers -> given_passages, given_gold_answers; every other key except the question is emptied.
 
-    So nothing is left of the thread's earlier question.
+    `given` and `gold_answers` are emptied, too, so nothing is left of the thread's earlier question.
     """
-    describe_run(get_context(runtime))
+    describe_run_in_traces(get_context(runtime))
     check_question(state.get("question"))
     given_passages = state.get("given")
     if given_passages is not None and not given_passages:

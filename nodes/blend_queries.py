@@ -52,7 +52,7 @@ async def blend_queries(state: State, runtime: Runtime[Context]) -> State:
 def blend_query(generated_text: str | None, question: str) -> str:
     """The generated text, then the question (Wang et al. 2024, section 3.2).
 
-    If every sentence of the text says that the answer is unknown, the query is the question alone.
+    If there is no text, or if every sentence of it says that the answer is unknown, the query is the question alone.
     """
     text = generated_text or ""
     says_unknown = all(is_unknown(text[start:end]) for start, end in find_sentences(text))

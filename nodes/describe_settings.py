@@ -65,5 +65,14 @@ def to_json_value(name: str, value: Any, context: Context) -> Any:
     return value if value is None or isinstance(value, str | int | float | bool) else get_text_or_class_name(value)
 
 
+def format_setting(value: Any) -> str:
+    """A described setting as a message shows it: a model by its spec and address, anything else as text."""
+    if isinstance(value, Mapping) and "model" in value:
+        return f"{value.get('provider')}:{value['model']}" + (
+            f" at {value['base_url']}" if value.get("base_url") else ""
+        )
+    return str(value)
+
+
 def get_text_or_class_name(value: Any) -> str:
     return value if isinstance(value, str) else type(value).__name__

@@ -9,7 +9,7 @@ from quorum.core.state import State
 
 
 def send_validations(state: State) -> list[Send]:
-    """One `validate` per candidate, which gets only the summary of that candidate. A single candidate needs none."""
+    """One `validate` per candidate, with the summary of that candidate only. A single candidate is not validated."""
     candidates, summaries = state["candidates"] or [], state["summaries"] or []
     return [
         Send(

@@ -7,8 +7,8 @@ from quorum.core.text import is_unknown
 async def next_query(state: State) -> State:
     """question, rationale, answer, query, passages, steps -> query, steps (with the round that has ended).
 
-    The new query is the reasoning, the answer (left out if it is unknown) and the question. It is None if there is no
-    reasoning and the answer is unknown; `retrieve` then searches for the question alone.
+    The new query is the rationale, the answer (left out if it is unknown) and the question. It is None if there is no
+    rationale and the answer is unknown; `retrieve` then searches for the question alone.
     """
     question, rationale, answer = state["question"], state.get("rationale"), state["answer"]
     parts = [part for part in (rationale, None if is_unknown(answer) else answer) if part]

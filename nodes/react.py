@@ -27,7 +27,7 @@ async def think(state: State, runtime: Runtime[Context]) -> State:
 
 
 async def ask_action(state: State, runtime: Runtime[Context]) -> State:
-    """question, steps -> steps (the last one with an action: the prompt asks for the action to its thought), query."""
+    """question, steps -> steps (the last one with the action that follows from its thought), query."""
     *earlier_steps, last = state["steps"]
     return await take_step("react_action", earlier_steps, state["question"], runtime, last["thought"])
 

@@ -48,8 +48,8 @@ def refine_or(next_step: str | Router) -> Router:
 def choose_filter(
     state: State, runtime: Runtime[Context]
 ) -> Literal["filter_by_scores", "filter_by_prompt", "filter_by_answers", "__end__"]:
-    """Filter by the gold answers (filter_mode=silver), by the prompt of a model that copies out what to keep, or by a
-    model's scores. If filter_mode is full, or if there are no passages: end.
+    """Filter by the gold answers (filter_mode=silver), by a prompt to a model that copies or chooses what to keep, or
+    by a model's scores. If filter_mode is full, or if there are no passages: end.
     """
     context = get_context(runtime)
     if context.filter_mode == "full" or not state["passages"]:
@@ -220,7 +220,7 @@ def judge_summaries(
     """Fan out: validity checks and comparisons, as SuRe's settings say; if sure_parts=summaries, neither: answer from
     the summaries.
 
-    With ranking="lazy" the comparisons wait until the validity is known.
+    With ranking="lazy" the comparisons wait for the validity checks, if there are any.
     """
     context = get_context(runtime)
     if context.sure_parts == "summaries":

@@ -91,7 +91,7 @@ async def choose_verified(state: State) -> State:
     The answer is the candidate whose hidden words were recovered most often; in a tie, the first of these candidates.
     scores: for each candidate, how often its hidden words were recovered. confidence: the difference between the two
     highest scores, divided by RECOVERY_CALLS. A single candidate is the answer without a check, with the confidence
-    from `sample_answers`.
+    from `sample_answers`. If there is no candidate, the answer is unknown.
     """
     candidates, rationales = state["candidates"] or [UNKNOWN], state["rationales"] or [None]
     recovered_counts = {check["rank"]: check["recovered"] for check in state["verified_candidates"]}

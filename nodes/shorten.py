@@ -1,4 +1,5 @@
-"""Counts short answers of too many words, and asks the model to cut each of them down to the answer it contains.
+"""Counts wordy answers (too long where the prompt asks for a short one), and asks the model to cut each of them down
+to the short answer that it contains.
 
 A shortened answer has only words of the reply that it was cut from, and depends on no other reply. Each vote thus still
 depends on one passage only, which the certificate of a vote requires.
@@ -53,7 +54,7 @@ def wants_short_answer(prompt: str, context: Context) -> bool:
 
 
 def is_wordy(answer: str) -> bool:
-    """Whether a short answer has too many words. A wordy "unknown" is fine: it is parsed as unknown anyway."""
+    """Whether an answer has too many words for a short one. A wordy "unknown" is fine: it is read as unknown anyway."""
     return len(WORD.findall(answer)) > MAX_WORDS and not is_unknown(answer)
 
 

@@ -119,7 +119,7 @@ def build_index(
 def write_index(
     temporary_folder: Path, passages: list[Passage], encoder: TokenEncoder, older_index: TokenIndex | None
 ) -> None:
-    """Compute the files of an index in a folder without holding all vectors in memory."""
+    """Compute an index and write its files into a folder. The vectors are never all in memory at the same time."""
     lengths, dimension = [0], 1
     with (temporary_folder / "rows").open("wb") as rows:
         for vectors in compute_token_vectors(passages, encoder, older_index):

@@ -282,7 +282,7 @@ class Ledger:
     def finish(self, sample_hash: str | None = None) -> int:
         """Store the rest, remove old passages, mark the collection as finished. Returns how many passages it has.
 
-        sample_hash: the one to store (see `CollectionInfo`).
+        sample_hash: stored in place of the collection's previous one (see `CollectionInfo`).
         """
         self.flush(removed_ids=self.removed_ids)
         if self.info is None:

@@ -25,7 +25,8 @@ from quorum.retrievers.index_report import IndexReport
 from quorum.retrievers.ledger import Ledger
 from quorum.retrievers.store import Store, open_store
 
-# How evaluations name their collections. Collections of older versions store no made_for; their name is the only sign.
+# How evaluations name their collections. Collections that older versions of Quorum made store no made_for; only
+# their names show which of them evaluations made.
 EVALUATION_COLLECTION = re.compile(r"corpus-[0-9a-f]{8,}")
 
 

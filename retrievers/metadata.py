@@ -98,7 +98,7 @@ class PassageEntry:
     def add_document(self, source: str, number: int, location: Mapping[str, Any] | None) -> "PassageEntry":
         """A copy of this entry that also names the document `source`.
 
-        number: the passage's number in that document. location: see `get_location`.
+        number: the passage's position among the passages of that document. location: see `get_location`.
         """
         locations = self.read_locations() | ({source: dict(location)} if location is not None else {})
         return replace(

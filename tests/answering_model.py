@@ -15,7 +15,7 @@ REASONING_PROMPTS = ("pruning", "summary", "zero_shot_cot", "inference", "reason
 
 
 def make_answering_model(answer: str = "1931") -> ScriptedModel:
-    """Make a model that gives this answer to every prompt, in the form that `script_answers` describes."""
+    """Make a model that gives this answer to every prompt; `script_answers` describes its replies."""
     model = ScriptedModel()
     script_answers(model, answer)
     return model

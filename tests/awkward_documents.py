@@ -4,7 +4,7 @@ import json
 import zipfile
 from pathlib import Path
 
-# Text around the sentences that answer the questions of `awkward_questions`; it answers none of them itself.
+# Text around the sentences that answer the questions in awkward_questions.py; it answers none of them itself.
 FILLER_TEXT = (
     "The valley has three villages and a narrow road. People keep goats and bees there. In spring the road is "
     "often closed because of mud, and letters come by boat. The church was painted twice. "

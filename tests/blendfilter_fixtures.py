@@ -90,7 +90,7 @@ async def trace_blendfilter(model: ScriptedModel, **settings: Any) -> list[tuple
 
 def shorten_update(update: dict[str, Any]) -> dict[str, Any]:
     """The update in short: without `usage`, `votes` and empty values; passages as ids; a query's passages as
-    "number of the query: retrieved ids -> kept ids".
+    "number of the query: retrieved ids -> kept ids"; of `malformed`, only the replies by prompt.
     """
     if "given_passages" in update:  # the update of `begin`, which sets every state key
         return {}

@@ -85,7 +85,8 @@ def shorten_update(update: State) -> dict[str, Any]:
     """The update in short form: votes as "rank answer", passages as ids, evidence as "id start-end", and the malformed
     replies of each prompt.
 
-    Zeros, empty dictionaries and `usage` are left out; so are flags that are only of interest if they are set.
+    `usage`, zeros and empty dictionaries are left out; so are `retrieved`, `voters_without_evidence` and
+    `temperature_refused` where they say nothing (None, an empty list, False).
     """
     if "given_passages" in update:  # the update of `begin`, which sets every state key
         return {}

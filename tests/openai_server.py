@@ -53,7 +53,8 @@ class OpenAIServer:
         self.requests: list[Request] = []
         self.most_open_requests = 0
         self.models = ["test"]
-        self.state_changed = threading.Condition()  # the lock of this state; notified when a request begins or ends
+        # Guards the fields that several threads change; notified when a request begins or ends.
+        self.state_changed = threading.Condition()
         self.release_event = threading.Event()
         self.script: Script = "unknown"
         self.open_requests = 0

@@ -6,6 +6,6 @@ import signal
 def stop_ignoring_ctrl_c() -> None:
     """Let Ctrl-C end the process.
 
-    Tests that a shell runs in the background ignore Ctrl-C, and so do the processes that these tests start.
+    If a shell runs the tests in the background, they ignore Ctrl-C, and so do the processes that they start.
     """
     signal.signal(signal.SIGINT, signal.default_int_handler)

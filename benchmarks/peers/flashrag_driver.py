@@ -43,7 +43,7 @@ def make_settings(task: dict[str, Any], folder: Path) -> Settings:
         retrieval_method="bm25",
         bm25_backend="bm25s",
         retrieval_topk=max(len(question["passages"]) for question in task["questions"]),
-        index_path=str(write_empty_index(folder / "index")),
+        index_path=str(write_placeholder_index(folder / "index")),
         use_retrieval_cache=True,
         retrieval_cache_path=str(folder / "cache.json"),
         save_dir=str(folder),
@@ -60,8 +60,8 @@ def make_documents(question: dict[str, Any]) -> list[dict[str, Any]]:
     ]
 
 
-def write_empty_index(folder: Path) -> Path:
-    """Write an index that the retriever loads and never searches."""
+def write_placeholder_index(folder: Path) -> Path:
+    """Write an index of one document, which the retriever loads but never searches."""
     import bm25s
 
     searcher = bm25s.BM25(corpus=[{"id": "0", "contents": "none"}])

@@ -3,7 +3,8 @@
 filter_by_scores | filter_by_prompt | filter_by_answers | nothing to filter: end
 
 filter_by_scores keeps the sentences that a filter scores high enough, filter_by_prompt those that a model copies out
-when a prompt asks for them, and filter_by_answers those that a measure chooses by the gold answers.
+when a prompt asks for them, and filter_by_answers those that a measure chooses by the gold answers. With
+filter_mode="psg" the first two nodes keep whole passages, not sentences.
 """
 
 from typing_extensions import TypedDict

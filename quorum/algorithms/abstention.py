@@ -28,8 +28,9 @@ MOST_ANSWERS = 100_000  # if more are needed, we say that no number of answers i
 class Threshold:
     """Answer if the confidence is `value` or more.
 
-    Of `questions` recorded questions, `answered` are then answered, `wrong` of these wrongly. p_value: of the
-    hypothesis that more than `at_most` of the answers are wrong.
+    questions: how many questions are recorded; answered: how many of them are answered at this threshold; wrong: how
+    many of these answers are wrong; p_value: the p-value of the hypothesis that more than `at_most` of the answers are
+    wrong.
     """
 
     value: float

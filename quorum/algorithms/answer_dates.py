@@ -25,7 +25,7 @@ DATE_PATTERNS = [re.compile(form, re.IGNORECASE) for form in DATE_FORMS]
 
 
 def rewrite_dates(text: str) -> str:
-    """Rewrite every date that names its month in the form "1776m07d04". A year or day that is not given is left out.
+    """Rewrite as "1776m07d04" every date that names its month. A year or day that is not given is left out.
 
     Dates in numbers alone stay as they are, because the order of day and month depends on the country
     (4/7/1776); only 1776-07-04 is rewritten. A month alone stays, too: "May" is also a word and a name.

@@ -161,7 +161,10 @@ def is_scale(word: str) -> bool:
 
 
 def read_scaled_number(digits: str, words: Sequence[str], position: int) -> tuple[str, int]:
-    """Multiply a number by the scale that follows it: "3.5", then "million" -> "3500000"."""
+    """The number `digits` times the scale word at `position` ("3.5", "million" -> "3500000"), and the next position.
+
+    If no scale word stands there, `digits` is too long, or the product is not whole: `digits` and `position` as given.
+    """
     scale = SCALES.get(words[position]) if position < len(words) else None
     if scale is None or len(digits) > MOST_SCALED_DIGITS:
         return digits, position

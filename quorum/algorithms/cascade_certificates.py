@@ -19,8 +19,9 @@ class CascadeCertificate:
     """The test of a cascade on the certifying questions.
 
     p_value: of the hypothesis "some single method is better by `lose_at_most` or more". hardest_rival: the single
-    method with the largest p-value; None if the cascade is the only method. loss: the mean lead of that method over the
-    cascade. is_passed: whether the test rejects the hypothesis, so that the cascade is certified.
+    method with the largest p-value; None (and then p_value is 1) if the cascade is the only method. loss: the mean lead
+    of that method over the cascade. is_passed: whether the test rejects the hypothesis, so that the cascade is
+    certified.
     """
 
     candidate: CascadeCandidate

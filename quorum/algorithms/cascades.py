@@ -6,7 +6,7 @@ all methods, so we can compute the answers and the cost of any cascade without a
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
@@ -54,7 +54,7 @@ class RecordedAnswers:
 
     lowest_worth, highest_worth: the bounds of an answer's worth, which is its score less the cost of a wrong answer
     (`quorum.algorithms.race.compute_worth`). The bounds differ only if the method failed. is_known: whether there is an
-    answer that is not unknown; has_failed: whether there is no answer; key: a number, the same for equal answers to a
+    answer that is not unknown; has_failed: whether there is no answer; answer_number: the same for equal answers to a
     question; confidence: NaN if there is none; is_certified: see `AcceptanceTest`. cost: the cost of all calls that
     the answer took; shared_cost[A, B, question]: the cost of those calls of method B that method A makes as well.
     question_groups: a number for each question, the same for questions of the same document or conversation.
@@ -65,12 +65,12 @@ class RecordedAnswers:
     highest_worth: Floats
     is_known: Flags
     has_failed: Flags
-    key: NDArray[np.int64]
+    answer_number: NDArray[np.int64]
     confidence: Floats
     is_certified: Flags
     cost: Floats
     shared_cost: Floats
-    question_groups: NDArray[np.int64] = field(default_factory=lambda: np.empty(0, dtype=np.int64))
+    question_groups: NDArray[np.int64]
 
     @property
     def question_count(self) -> int:
@@ -78,7 +78,16 @@ class RecordedAnswers:
 
     def select_questions(self, questions: NDArray[np.int64]) -> "RecordedAnswers":
         """The answers to these questions only."""
-        names = ("lowest_worth", "highest_worth", "is_known", "has_failed", "key", "confidence", "is_certified", "cost")
+        names = (
+            "lowest_worth",
+            "highest_worth",
+            "is_known",
+            "has_failed",
+            "answer_number",
+            "confidence",
+            "is_certified",
+            "cost",
+        )
         parts = {name: getattr(self, name)[:, questions] for name in names}
         return replace(
             self,
@@ -116,7 +125,7 @@ def find_accepted_questions(
         is_same = np.zeros_like(is_accepted)
         for earlier_method in earlier:
             is_same |= recorded_answers.is_known[earlier_method] & (
-                recorded_answers.key[earlier_method] == recorded_answers.key[method]
+                recorded_answers.answer_number[earlier_method] == recorded_answers.answer_number[method]
             )
         is_accepted = is_accepted & is_same
     return is_accepted

@@ -11,7 +11,7 @@ third answer or said unknown, and 0 for a passage that votes for the rival alrea
 greatest gains. So the winner survives m replacements exactly if its lead over every rival exceeds the sum of these
 gains. A lead equal to the sum is lost: the votes tie, and a replaced passage may have the rank that wins the tie. So
 the certified number of replacements does not depend on the ranks. Therefore it also holds if a poisoned corpus inserts
-as many passages, each of which shifts the ranks of the others and pushes the last one out of the list.
+that many passages, each of which shifts the ranks of the others and pushes the last passage out of the list.
 """
 
 from collections import Counter

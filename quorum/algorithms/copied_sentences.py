@@ -35,20 +35,21 @@ class CopyMatch:
 def match_copies(reply: str, passages: Sequence[Passage]) -> CopyMatch:
     """Find the sentences of the passages that a reply copies.
 
-    Case, white space, punctuation, quotes, list markers and ellipses may differ. Four consecutive words of a sentence
-    count as a copy of it. Titles and lead-ins such as "From passage 2:" are ignored. A sentence that several passages
-    contain is taken from the first of them.
+    Case, white space, punctuation, quotes, list markers and ellipses may differ. A sentence of the reply that
+    consists of four or more consecutive words of a passage's sentence counts as a copy of that sentence. Titles and
+    lead-ins such as "From passage 2:" are ignored. A sentence that several passages contain is taken from the first of
+    them.
     """
     normalized_pieces = [(normalize_words(piece.text), piece) for piece in split_pieces(passages)]
     titles = {normalize_words(passage["title"]) for passage in passages}
     copies: dict[Piece, None] = {}
-    unmatched_lines = []
+    all_unmatched_parts = []
     for line in read_reply_lines(reply):
         matches, unmatched_parts = match_line(line, normalized_pieces, titles)
         copies |= dict.fromkeys(matches)
         if not line.endswith((":", "：")) and not ONLY_A_MARKER.fullmatch(line):
-            unmatched_lines += unmatched_parts
-    return CopyMatch(sorted(copies, key=lambda piece: (piece.rank, piece.start)), unmatched_lines)
+            all_unmatched_parts += unmatched_parts
+    return CopyMatch(sorted(copies, key=lambda piece: (piece.rank, piece.start)), all_unmatched_parts)
 
 
 def normalize_words(text: str) -> str:
@@ -126,9 +127,10 @@ def match_ellipsis(parts: Sequence[str], normalized_pieces: Sequence[tuple[str, 
 
 
 def match_part(part: str, normalized_pieces: Sequence[tuple[str, Piece]]) -> list[Piece]:
-    """The sentence that equals the part, or else contains it; else the sentences in it ("Passage 2 says: SENTENCE").
+    """The first sentence of the passages that equals a part of the reply, or else the first that contains it; else all
+    sentences that the part contains ("Passage 2 says: SENTENCE").
 
-    A text that is only contained in the other must have at least four words.
+    A part that a sentence contains, or a sentence that the part contains, must have at least four words.
     """
     match = next((piece for text, piece in normalized_pieces if text == part), None)
     if match is None and part.count(" ") > SHORTEST_COPY:  # a normalized text of n words has n + 1 spaces

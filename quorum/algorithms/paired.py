@@ -110,14 +110,14 @@ def compute_tango_statistic(plus: ArrayLike, minus: ArrayLike, n: int, differenc
     """Tango's score statistic of a hypothetical difference; about standard normal if that is the true difference.
 
     The statistic is the observed minus the hypothetical difference, divided by the standard deviation. The standard
-    deviation supposes the share of unequal answers that is most likely under the hypothesis. `b`, `c`: coefficients of
-    the quadratic equation for this share.
+    deviation is computed from `minus_share`, the share of questions with a loss (or difference) of -1 that is most
+    likely under the hypothesis. `b`, `c`: coefficients of the quadratic equation for this share.
     """
     plus_counts, minus_counts = np.asarray(plus, dtype=np.float64), np.asarray(minus, dtype=np.float64)
     b = -plus_counts - minus_counts + (2 * n - plus_counts + minus_counts) * difference
     c = -minus_counts * difference * (1 - difference)
-    share = (np.sqrt(np.maximum(b * b - 8 * n * c, 0.0)) - b) / (4 * n)
-    variance = np.maximum(n * (2 * share + difference * (1 - difference)), 1e-12)
+    minus_share = (np.sqrt(np.maximum(b * b - 8 * n * c, 0.0)) - b) / (4 * n)
+    variance = np.maximum(n * (2 * minus_share + difference * (1 - difference)), 1e-12)
     statistic: Floats = (plus_counts - minus_counts - n * difference) / np.sqrt(variance)
     return statistic
 
@@ -190,7 +190,8 @@ def estimate_questions_to_certify(losses: ArrayLike, margin: float, error: float
     """About how many questions would show that the mean loss is below `margin`, if mean and variance stay as observed.
 
     An estimate: the sample size of a one-sided z-test at level `error` that succeeds with probability `power`. None if
-    the observed loss is not below the margin, or if more than MOST_QUESTIONS would be needed.
+    there are fewer than two losses, if their mean is not below the margin, or if more than MOST_QUESTIONS would be
+    needed.
     """
     values = np.asarray(losses, dtype=np.float64)
     distance = margin - float(values.mean()) if len(values) else 0.0

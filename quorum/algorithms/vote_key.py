@@ -165,6 +165,7 @@ ORDINAL_ENDING = r"(?:st|nd|rd|th|s)(?![^\W_])"  # also the "s" of a decade: the
 VOWEL_SIGN = r"[\u0300-\u036f\u0900-\u0dff\u0e00-\u0eff\u200c\u200d]"
 WORD = rf"(?:[^\W\d_]|{VOWEL_SIGN})+(?:\+\+?|#)?(?!\w)|(?:[^\W\d_]|{VOWEL_SIGN})+"
 REWRITTEN_DATE = r"\d{0,4}m\d\d(?:d\d\d)?(?!\w)"  # as `rewrite_dates` writes it: 1776m07d04, 1776m07, m07d04
+# The dot stays in the initial of "A. Milne", so that `is_article` does not drop it as the article "A".
 TOKEN = re.compile(rf"{REWRITTEN_DATE}|(?:{NUMBER})(?:{ORDINAL_ENDING})?|[&%$£€¥]|A\.(?= )|{WORD}|[^\W_]")
 FEET_MARK = re.compile(r"(?<=\d)'(?=\d)")  # 5'10
 RANGE_DASH = re.compile(r"(?<=\d) ?- ?(?=\d|m\d\d)")  # a range of years, dates or numbers; also a score

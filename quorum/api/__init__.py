@@ -1,1 +1,3 @@
-"""Public functions for scripts and notebooks: streams, indexing, evaluations and comparisons."""
+"""Public functions for scripts and notebooks: streams, indexing, evaluations, comparisons, and methods as
+LangChain retrievers and tools.
+"""

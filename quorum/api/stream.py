@@ -137,6 +137,7 @@ async def stream(
     (`contextlib.aclosing`) to wait until the run has stopped.
 
     Raises SetupError for a mistake in input or configuration, CallError when a model call failed after its retries.
+    `Context.calibration` must not be set (SetupError): a stream shows an answer before its confidence is known.
 
     >>> import asyncio, quorum
     >>> async def main():

@@ -26,11 +26,11 @@ class Table:
 
 
 def align_row(line: Sequence[str], widths: Sequence[int]) -> str:
-    first, *others = (
+    cells = (
         cell.ljust(width) if column == 0 else cell.rjust(width)
         for column, (cell, width) in enumerate(zip(line, widths, strict=True))
     )
-    return "  ".join([first, *others]).rstrip()
+    return "  ".join(cells).rstrip()
 
 
 def render_html_row(cells: Sequence[str], tag: str) -> str:

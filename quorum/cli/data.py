@@ -49,7 +49,9 @@ def convert(
     broken_records: list[str] = []
     left_out_questions: list[str] = []
     records = select_split(
-        read_questions(source, problems=broken_records if skip_bad else None, left_out=left_out_questions), split
+        read_questions(source, problems=broken_records if skip_bad else None, left_out=left_out_questions),
+        split,
+        source,
     )
     count = write_questions(out, records)
     for problem in broken_records[:MAX_SHOWN_REASONS]:
@@ -66,6 +68,22 @@ def convert(
         raise typer.Exit(1)
 
 
-def select_split(records: "Iterable[Record]", split: str | None) -> "Iterator[Record]":
-    """The records of a split; all records if `split` is None."""
-    return (record for record in records if split is None or record.get("meta", {}).get("split") == split)
+def select_split(records: "Iterable[Record]", split: str | None, source: Path) -> "Iterator[Record]":
+    """The records of a split; all records if `split` is None.
+
+    Raises `SetupError` at the end if the file `source` has other splits only, or none.
+    """
+    from quorum.core.errors import SetupError
+
+    other_names: dict[str, None] = {}
+    is_there = split is None
+    for record in records:
+        name = record.get("meta", {}).get("split")
+        if split is None or name == split:
+            is_there = True
+            yield record
+        elif name is not None:
+            other_names[name] = None
+    if not is_there:
+        advice = f"it has {', '.join(other_names)}" if other_names else "leave out --split, because it has no parts"
+        raise SetupError(f"{source} has no part {split!r}; {advice}.")

@@ -188,6 +188,6 @@ def print_spending(scores: "Scores") -> None:
         )
     if unjudged_count:
         failure = f"the judge failed on {format_count(unjudged_count, 'answer')}"
-        typer.echo(f"quorum: {failure}; run the same command again to ask the judge only about those.", err=True)
+        typer.echo(f"quorum: {failure}; run the same command again to ask the judge only where it failed.", err=True)
     if error_count or unjudged_count:
         raise typer.Exit(1)

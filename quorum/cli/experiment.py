@@ -177,7 +177,7 @@ def experiment(
 
 
 def find_experiment_with_data(name: str, data: Path | None) -> "Experiment":
-    """The experiment with that name. Raises `SetupError` if its data are missing."""
+    """The experiment with that name. Raises `SetupError` if the user gave no data file."""
     from quorum.evaluation.experiments.catalogue import find_experiment
 
     chosen_experiment = find_experiment(name)

@@ -64,7 +64,9 @@ DryRun: TypeAlias = Annotated[bool, typer.Option("--dry-run", help="Print the es
 MaxCost: TypeAlias = Annotated[
     float | None,
     typer.Option(
-        "--max-cost", metavar="DOLLARS", help="Begin only if the estimate is not above this, and stop above it."
+        "--max-cost",
+        metavar="DOLLARS",
+        help="Begin only if the estimate is at most this, and stop once more than this is spent.",
     ),
 ]
 Prices: TypeAlias = Annotated[

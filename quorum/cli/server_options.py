@@ -59,8 +59,8 @@ CascadeFiles: TypeAlias = Annotated[
     typer.Option(
         "--composed",
         metavar="[NAME=]FILE",
-        help="File that quorum compose wrote: clients may choose its cascade as the method NAME; may be given several "
-        "times.",
+        help="File that quorum compose wrote: clients may choose its cascade as the method NAME (without NAME=, the "
+        "method is named like the file); may be given several times.",
     ),
 ]
 ModelPrices: TypeAlias = Annotated[

@@ -63,7 +63,7 @@ def format_result(result: ShownResult, method: str, *, colours: bool, shows_scor
 
 
 def format_headline(result: ShownResult) -> Text:
-    """The answer, or "not sure: perhaps ANSWER" if its certainty is too low, or "unknown" if there is none."""
+    """The answer, or "not sure: perhaps ANSWER" if its certainty is too low, or "unknown" if there is no answer."""
     if result["unknown"]:
         return Text("unknown", style="bold red")
     if is_unsure(result):

@@ -42,7 +42,7 @@ CASCADE_CACHES: "OrderedDict[str, CascadeCache]" = OrderedDict()  # by the id of
 def get_cache(run_id: str, stage: int) -> CascadeCache:
     """The cache of a run, set to the stage that begins now.
 
-    If there are more than MAX_RUNS caches, those that were not used for longest are dropped.
+    If there are more than MAX_RUNS caches, the least recently used ones are dropped.
     """
     cache = CASCADE_CACHES.setdefault(run_id, CascadeCache())
     CASCADE_CACHES.move_to_end(run_id)

@@ -112,7 +112,7 @@ class Context:
         str | None,
         describe(
             "Model that gives log-probabilities for the measure cxmi: transformers:PATH or completions:MODEL; "
-            "empty: where an empty silver_measure would choose cxmi, lexical is used"
+            "empty: if silver_measure is empty, too, lexical is used in place of cxmi"
         ),
     ] = define("scorer", None)
     verifier: Annotated[

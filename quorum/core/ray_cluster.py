@@ -101,7 +101,7 @@ def explain_failed_start(address: str, error: Exception) -> SetupError:
 
 
 def check_address(address: str) -> None:
-    """Raise a `SetupError` if the address has another scheme than gcs, such as ray://, or if nothing answers there.
+    """Raise a `SetupError` if the address has a scheme other than gcs:// (for example ray://), or if nothing answers.
 
     If nothing answers, Ray itself would wait for minutes.
     """

@@ -11,7 +11,8 @@ from urllib.parse import unquote, urlsplit
 
 SECRET_NAME = re.compile(r"KEY|TOKEN|SECRET|PASSWORD", re.IGNORECASE)
 SHORTEST_SECRET = 8  # characters; shorter values, such as "none", are placeholders
-SHORTEST_PASSWORD = 4  # characters; a shorter password of a URL is not removed, because ordinary words may contain it
+# Characters. A shorter password is removed only from its URL, because ordinary words may contain it, too.
+SHORTEST_PASSWORD = 4
 URL_LOGIN = re.compile(r"(\b[a-z][\w+.-]*://)[^/\s@\"'<>]+@", re.IGNORECASE)
 # Each pattern matches a label, in group 1 (empty in the last pattern), and the credential after it. The label stays.
 CREDENTIAL_PATTERNS = (

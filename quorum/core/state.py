@@ -98,10 +98,10 @@ class Step(TypedDict):
     The finished steps are in the state under `steps`. `quorum.stream` shows them in the `update` of its `NodeFinished`
     events.
 
-    thought: the reasoning that the model wrote in this step; may be empty. query: the text that was searched for, such
-    as a follow-up question; null in a step without a search. passages: the passages that the search found and a prompt
-    showed. answer: the answer to the query, or to the question itself in a step without a query; null if the step gave
-    none.
+    thought: the reasoning that the model wrote in this step; may be empty. query: the query that was written for this
+    step's search, such as a follow-up question; null if none was written: the step then searched for the question
+    itself, or for nothing. passages: the passages that the search found and that a prompt showed. answer: the answer to
+    the follow-up question (Self-Ask) or to the question itself; null if the step gave none.
     """
 
     thought: str
@@ -151,8 +151,8 @@ class CountedReplies(TypedDict):
     """How many replies to one prompt had the same fault, and the replies themselves.
 
     A result has such counts under two keys. Under `malformed`: the reply lacks the form that the prompt asks for, and
-    the parser's default took its place. Under `wordy_answers`: the prompt asks for a short answer, and the reply gave
-    one of too many words.
+    the parser's default took its place. Under `wordy_answers`: the prompt asks for a short answer, and the answer in
+    the reply has too many words.
     """
 
     count: int
@@ -206,7 +206,7 @@ def merge_counted_replies(
 
 
 class WithheldAnswer(TypedDict):
-    """An answer that was withheld because its confidence was below `lowest_confidence`."""
+    """An answer that was withheld because its confidence was missing or below `lowest_confidence`."""
 
     answer: str
     confidence: float | None
@@ -217,9 +217,10 @@ class Counters(TypedDict, total=False):
     """The counters of a run or a part of it: calls and tokens, malformed replies, passages dropped because they
     did not fit into the model's window.
 
-    usage, malformed and wordy_answers have one entry per prompt name. wordy_answers: short answers with too many words.
-    temperature_refused: whether a model refused temperature 0; if so, the same question may get another answer the next
-    time. A subgraph returns counters but does not take them as input; otherwise they would be added twice.
+    usage, malformed and wordy_answers have one entry per prompt name. wordy_answers: answers with too many words
+    where the prompt asks for a short one. temperature_refused: whether a model refused temperature 0; if so, the same
+    question may get another answer the next time. A subgraph returns counters but does not take them as input;
+    otherwise they would be added twice.
     """
 
     usage: Annotated[dict[str, Usage], merge_usage]
@@ -268,9 +269,9 @@ class Result(Answer, Counters, total=False):
     voters_without_evidence: ids of the passages that voted for the answer and do not contain it. validity, scores: for
     each candidate, whether its summary supports it, and its score. dropped: how many passages were left out of prompts
     because they did not fit into the model's window. retrieved: ids of the passages before a filter; null in a method
-    without a filter. withheld: the answer that `Context.calibration` replaced by unknown. wordy_answers: short answers
-    with too many words, by prompt name. temperature_refused: whether a model refused temperature 0; if so, the same
-    question may get another answer the next time.
+    without a filter. withheld: the answer that `Context.calibration` replaced by unknown. wordy_answers: answers
+    with too many words where the prompt asks for a short one, by prompt name. temperature_refused: whether a model
+    refused temperature 0; if so, the same question may get another answer the next time.
     """
 
 

@@ -31,7 +31,7 @@ def find_visible(text: str, *, is_whole: bool) -> str:
     visible_parts: list[str] = []
     begin, is_thinking = 0, False
     for tag in THINKING_TAG.finditer(text):
-        is_closing = tag.lastgroup is not None
+        is_closing = tag.lastgroup is not None  # only a closing tag has a named group
         if is_closing and not is_thinking:
             visible_parts.clear()  # the text so far was a thought
         elif not is_closing and not is_thinking:
@@ -102,7 +102,7 @@ class VisibleText:
         text, self.possible_tag, begin, parts = self.possible_tag + piece, "", 0, list[str]()
         self.ends_shown_thought = False
         for tag in THINKING_TAG.finditer(text):
-            is_closing = tag.lastgroup is not None
+            is_closing = tag.lastgroup is not None  # only a closing tag has a named group
             if not self.is_thinking:
                 parts = [] if is_closing else [*self.possible_thought, *parts, text[begin : tag.start()]]
                 self.possible_thought = []

@@ -2,7 +2,7 @@
 
 A run is five consecutive words of a passage. The sketch of a passage holds the four smallest hashes of its runs, as in
 MinHash (Broder 1997), and one hash of all its words. Passages that share most of their words usually have hashes in
-common, so only such pairs of passages are compared.
+common, so only passages with enough common hashes are compared.
 
 A passage is a copy of another one if the other passage contains all words, numbers, signs and symbols of the copy in
 the same order without a gap, and is not much longer. The title and the headings of the copy must be those of the other

@@ -24,7 +24,7 @@ class FileChoice:
 
     include: only files that match one of these; all if empty. exclude: no files that match one of these. gitignore:
     skip what the .gitignore files of the folder and of its git repository leave out. follow: also follow links that
-    lead out of the folder.
+    lead out of the given folders.
 
     >>> choice = FileChoice(include=("*.md",), exclude=("drafts/",))  # Markdown files, but none in a folder "drafts"
     >>> choice.gitignore, choice.follow  # the defaults
@@ -190,7 +190,7 @@ class FolderWalk:
         return []
 
     def is_ignored(self, path: Path, is_folder: bool) -> bool:
-        """Whether the .gitignore files between the path and the top of the git repository ignore a path."""
+        """Whether the .gitignore files between the path and the top of the git repository ignore the path."""
         folders_inside = [folder for folder in path.parents if folder == self.root or self.root in folder.parents]
         return self.is_ignored_by([*folders_inside, *self.folders_above], path, is_folder)
 

@@ -47,7 +47,7 @@ class GuardedReader:
         """(passages, notes for the user) of a document. words: the most words of a passage.
 
         Raises `Unreadable`, also for a file that crashes its reader or takes more processor time than the limit plus
-        5 s per megabyte.
+        5 s per megabyte. On Windows there is no time limit.
         """
         with self.lock:
             seconds = self.time_limit + SECONDS_PER_MEGABYTE * measure_megabytes(path)
@@ -117,7 +117,10 @@ class GuardedReader:
 
 
 def receive_reply(process: subprocess.Popen[bytes], seconds: float) -> Reply:
-    """The reply of the worker process. Raises EOFError if it ends, TimeoutError after `seconds` seconds."""
+    """The reply of the worker process. Raises EOFError if the process ends first.
+
+    Raises TimeoutError after `seconds` seconds, but on Windows it waits without a limit.
+    """
     assert process.stdout is not None
     if os.name == "posix":
         poller = select.poll()  # select() fails where more than 1,023 files are open

@@ -29,7 +29,8 @@ HEADING_LEVELS = {f"h{level}": level for level in range(1, 7)}
 SUPERSCRIPTS = str.maketrans("0123456789+-", "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻")
 EXPONENT = re.compile(r"[+-]?\d{1,4}")
 HIDDEN_STYLE = re.compile(r"display\s*:\s*none|visibility\s*:\s*hidden", re.IGNORECASE)
-MAX_CELL_SPAN, MAX_CELLS = 200, 1_000_000  # columns, or rows, that one cell may span; cells of a table
+MAX_CELL_SPAN = 200  # the most columns, or rows, that one cell may span
+MAX_CELLS = 1_000_000  # the most cells that a table may have
 
 
 @dataclass
@@ -240,8 +241,8 @@ def list_cells(row: Any) -> list[Any]:
 def is_layout(table: Any) -> bool:
     """Whether a table is only used for layout.
 
-    Its role says so, or it contains headings, or no row has two cells, or it has only one row and no cell that is
-    marked as a name (<th>).
+    Its role says so, or it contains headings (<h1> to <h6>), or no row has two cells, or it has only one row and no
+    cell that is marked as a name (<th>).
     """
     rows = list_own_rows(table)
     if (table.get("role") or "") in ("presentation", "none"):

@@ -19,7 +19,7 @@ PASSAGE_SUFFIXES = (".jsonl", ".ndjson", ".jsonl.gz")
 
 
 def is_passage_file(path: Path) -> bool:
-    """Whether each line of the file is a passage."""
+    """Whether the file's name says that each of its lines is a passage."""
     return path.name.lower().endswith(PASSAGE_SUFFIXES)
 
 

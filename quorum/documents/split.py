@@ -10,7 +10,7 @@ UNSPACED_SCRIPTS = (
     "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff"  # Thai, Lao, Myanmar, Khmer
     "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"  # Japanese, Chinese
 )
-# A character of a script without spaces, or up to 40 characters of a word: the smallest parts that are never cut.
+# A part that is never cut: a character of a script without spaces, or up to 40 characters of a word.
 ATOM = re.compile(rf"(?P<character>[{UNSPACED_SCRIPTS}])|[^\s{UNSPACED_SCRIPTS}]{{1,40}}")
 # A heading of Markdown.
 HEADING = re.compile(r"(?m)^[ \t]*(#{1,6} .*)$")
@@ -19,7 +19,7 @@ BLOCK_BREAK = re.compile(r"\n\s*\n|\n(?=[ \t]*(?:[-*+•|>] |\d{1,3}[.)] ))")
 
 
 class Unit(NamedTuple):
-    """A piece of text that is not split: a sentence, or a part of a sentence that is longer than a passage.
+    """A piece of text that is not split: a sentence or, if a sentence is too long for one passage, a part of it.
 
     size: its length in half words (see `count_half_words`).
     """

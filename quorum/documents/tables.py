@@ -16,8 +16,8 @@ def format_rows(grid: Grid, *, header_is_on_top: bool | None = None) -> Iterator
 
     header_is_on_top: whether the first row names the columns; if it is None, `looks_like_header` guesses. A table of
     one row never has a header. If the columns have no names, the first value of each row names the second in a table of
-    two columns; in any other table, the values of a row follow one another. Empty values are left out, and so are the
-    repetitions that `format_row` describes.
+    two columns; in any other table, the values of a row follow one another. Empty values are left out. The repetitions
+    that `format_row` describes are left out, too, but not in a table of two columns without names.
 
     >>> list(format_rows([["Dam", "Height", "Built"], ["Vell", "87 m", "1931"]]))
     ['Dam: Vell; Height: 87 m; Built: 1931']

@@ -1,4 +1,4 @@
-"""Checks files that are zip archives (Office, EPUB) before anything in them is unpacked."""
+"""Checks files that are zip archives (Office, EPUB) before the parts in them are parsed."""
 
 import io
 import re

@@ -99,7 +99,7 @@ def get_embedded_model() -> BaseChatModel:
 
 @lru_cache(2)
 def get_local_model(folder: str, version: str) -> BaseChatModel:
-    """The model in a folder, one per process. At most two models stay in memory.
+    """The model in a folder. Loads it, unless it is one of the two models that the process used last.
 
     version: the folder's fingerprint. It is only a key of the cache: a folder that changes is loaded again.
     """

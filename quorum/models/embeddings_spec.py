@@ -32,7 +32,7 @@ class EncoderOptions:
 class EncoderSpec:
     """A parsed spec: the names of the question encoder and of the passage encoder, and the options of both.
 
-    The names are equal if one model encodes both.
+    The names are equal if one model encodes questions and passages.
     """
 
     question: str

@@ -174,7 +174,9 @@ def get_status(error: BaseException) -> int | None:
 
 
 def get_message(error: BaseException, secrets: Iterable[str] = ()) -> str:
-    """The server's message in one line of at most 500 characters, without keys, tokens and passwords."""
+    """The server's message, or else the exception's own, which may be empty. It is one line of at most 500 characters,
+    without keys, tokens and passwords.
+    """
     body = getattr(error, "body", None)
     if isinstance(body, dict):
         inner = body.get("error", body)

@@ -94,7 +94,7 @@ def load_dpr_modules(location: str, config: Any) -> list[Any]:
 
     if config.projection_dim:
         raise SetupError(
-            f"The DPR model {location!r} has a projection layer, which Quorum cannot read; give one without."
+            f"The DPR model {location!r} has a projection layer, which Quorum cannot read; give a model without one."
         )
     reads_passages = "DPRContextEncoder" in (config.architectures or [])
     encoder: Any = (DPRContextEncoder if reads_passages else DPRQuestionEncoder).from_pretrained(location)

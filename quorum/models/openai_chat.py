@@ -19,7 +19,8 @@ from quorum.core.json_text import replace_lone_surrogates
 from quorum.models.failures import GarbledReply
 from quorum.models.token_counts import clean_usage
 
-# Servers name the field with the reasoning in one of these ways. Quorum reads both, and stores it under the first name.
+# The two names that servers use for the field with the reasoning. Quorum reads both fields, and stores the reasoning
+# under the first name.
 REASONING_FIELDS = ("reasoning_content", "reasoning")
 SPECIAL_FIELDS = {"response_format", "extra_headers", "extra_query", "extra_body", "timeout"}
 EMPTY_REPLY_REASONS = ("length", "max_tokens", "content_filter")  # finish reasons of a reply that may be empty
@@ -75,8 +76,8 @@ class OpenAIChat(ChatOpenAI):
             chunk | {"usage": clean_usage(chunk.get("usage"))}, default_chunk_class, base_generation_info
         )
         if generation_chunk is not None:
-            # LangChain sets model_provider only in chunks with a choice. It is set in every chunk here: `make_record`
-            # needs it to refuse a stream that has no choice at all.
+            # LangChain sets model_provider only in chunks with a choice. It is set in every chunk here:
+            # `send_request.make_record` needs it to refuse a stream that has no choice at all.
             generation_chunk.message.response_metadata["model_provider"] = "openai"
             keep_reasoning(generation_chunk.message, delta)
         return generation_chunk

@@ -51,7 +51,7 @@ class ScriptedModel(BaseChatModel):
 
     `on("answer", ...)` and `on("answer: passage 2", ...)` script one prompt or one call by its name, so that parallel
     calls are deterministic. Every other call takes the next reply of `enqueue(...)`. Each reply is used once; an
-    exception among them is raised. Instead of replies, `on` takes a function of the messages, which replies to every
+    exception among them is raised. Instead of replies, `on` can take a function of the messages, which replies to every
     call of that name. A call without a reply raises `NoReplyError`, which names the prompt.
     """
 

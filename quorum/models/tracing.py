@@ -49,8 +49,8 @@ def copy_clean(
 ) -> Any:
     """A cleaned copy of the value. key: the name of the field that holds the value, "" for the outermost value.
 
-    enclosing_ids: the `id()` of each object (other than a dict, list or tuple) that contains the value. The fields of
-    an object are not searched again inside itself, only its text, so that the recursion ends.
+    enclosing_ids: the `id()` of each object (other than a dict, list or tuple) that contains the value. Where an
+    object occurs inside itself, only its text is searched, not its fields again, so that the recursion ends.
     """
     if isinstance(value, str):
         return (
@@ -155,7 +155,7 @@ def find_enclosing_runs() -> Iterator[tuple[Any, list[Any]]]:
             yield tracer, enclosing_runs
 
 
-def describe_run(context: Context) -> None:
+def describe_run_in_traces(context: Context) -> None:
     """Add tags and settings to the graph's run in every active trace. A graph's first node calls this.
 
     Raises SetupError if passages should be hidden but the tracing client does not hide them.

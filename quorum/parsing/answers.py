@@ -213,7 +213,7 @@ def format_value(value: Any) -> str:
 
 
 def read_object(text: str) -> dict[str, Any] | None:
-    """The JSON object that is the text, with keys in lower case and without "final_"; None if it is not an object."""
+    """The text parsed as a JSON object, with keys in lower case and without "final_"; None if it is not an object."""
     try:
         value = parse_json(text)
     except ValueError:

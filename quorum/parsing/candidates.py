@@ -22,8 +22,8 @@ def parse_candidates(reply: str, limit: int) -> Parsed[list[str]]:
     """At most `limit` distinct candidates, in the reply's order. An item that says "unknown" is not a candidate.
 
     The reply may be JSON, or a list with markers in one of these styles, tried in this order: (a) [a] a) a. a: (1) 1)
-    1. 1: [1], bullets. A letter may be a capital. A reply without markers is malformed: its candidates are the quoted
-    strings if it looks like broken JSON, else its lines, except those that end with a colon.
+    1. 1: [1], bullets. A letter may be a capital. Any other reply is malformed: its candidates are the quoted strings
+    if it looks like broken JSON, else its lines, except those that end with a colon.
 
     >>> parse_candidates("(a) Oslo (b) Bergen", 2).value
     ['Oslo', 'Bergen']
@@ -159,7 +159,7 @@ def clean_item(item: str) -> str:
     text = clean_answer(line.strip(" |/&"))
     for left, right in (("**", "**"), ("__", "__"), ("`", "`"), ('"', '"'), ("“", "”")):
         text_without_closing_mark = text.removesuffix(right)
-        # The item has no opening mark: it stands before the item's marker, as in "**(a) Oslo**".
+        # The opening mark is not in the item, but before the item's marker, as in "**(a) Oslo**".
         if text_without_closing_mark != text and left not in text_without_closing_mark:
             text = clean_answer(text_without_closing_mark)
     return text
@@ -193,8 +193,8 @@ def collect_candidates(value: Any) -> Sequence[str | int | float]:
     """The candidates in a JSON value.
 
     Of a list: its texts and numbers, and the first candidate of each object in it. Of an object, the first of these
-    that it has: the value of a key such as "candidates", the values of lettered or numbered keys, the list or object in
-    its only key, the values of "candidate", "answer", "text" and "value".
+    that it has: the value of a key such as "candidates", the values of lettered or numbered keys, the list or object
+    under its only key, the values of "candidate", "answer", "text" and "value".
     """
     if isinstance(value, list):
         return [

@@ -27,7 +27,7 @@ def parse_copied_sentences(reply: str, passages: Sequence[Passage]) -> Parsed[li
 
 
 def parse_chosen_passages(reply: str, passages: Sequence[Passage]) -> Parsed[list[Piece]]:
-    """The whole passages whose numbers the reply gives. A malformed reply keeps all passages (`parse_passage_ids`)."""
+    """The passages that the reply chooses, one piece each. A malformed reply keeps all (see `parse_passage_ids`)."""
     numbers = parse_passage_ids(reply, count=len(passages))
     chosen_pieces = [piece for piece in split_pieces(passages, "passage") if piece.rank + 1 in numbers.value]
     return Parsed(chosen_pieces, numbers.malformed)

@@ -66,7 +66,7 @@ def parse_label(reply: str, question: str = "") -> Parsed[str]:
     4. the last line with label words, unless the reply names two of the labels in capital letters.
 
     The reply is malformed, and the value is "unknown", if no source has a label. The same holds if the two parts of
-    source 3 have different labels, or if the line of source 4 has words of different labels.
+    source 3 have different labels, or if the line of source 4 has no single label (`find_agreed_label`).
     """
     text = remove_wrapping(reply)
     value = read_object(text.strip())
@@ -154,10 +154,11 @@ DOUBTED_VERDICT = re.compile(
 
 
 def find_clause_label(text: str) -> str | None:
-    """The label that the words of a clause or line state; None if they state none, disagree or say "partly true".
+    """The label that the words of a clause or line state; None if they state none, state both SUPPORTS and REFUTES, or
+    say "partly true".
 
     Doubt about the truth ("I do not think that it is true") is REFUTES; doubt about the judgement ("I am not sure") is
-    NOT ENOUGH INFO.
+    NOT ENOUGH INFO. Words of NOT ENOUGH INFO decide even beside words of SUPPORTS or REFUTES.
     """
     if PARTIAL_VERDICT.search(text) or not WORD.search(text):
         return None

@@ -28,7 +28,7 @@ LABELLED_NUMBERS = re.compile(
     rf"|#)(?P<list>{NUMBER_LIST})"
     rf"|\[\s?(?P<bracketed>\d{{1,3}}(?:(?:{RANGE}|[,;\s]{{1,3}})\d{{1,3}})*)\s?\]"
 )
-# A number or a range without a label, in a reply that labels none: "1, 3-5".
+# A number or a range without a label, in a reply without labelled numbers: "1, 3-5".
 BARE_NUMBER = re.compile(rf"(?<!\w)(?<![a-z]-)\d{{1,3}}(?:{RANGE}\d{{1,3}})?(?!\w)")
 NUMBER = re.compile(rf"(?P<from>\d{{1,3}})(?:{RANGE}[\[(#]{{0,2}}(?P<to>\d{{1,3}}))?")
 PASSAGE_PLURAL = r"(?:passages|documents|docs|texts|contexts|paragraphs|sources)"

@@ -65,7 +65,7 @@ def make_choice_form(property_name: str, choices: Sequence[str], write: Callable
 def make_number_list_form(property_name: str, write: Callable[[list[int]], str | None]) -> ReplyForm:
     """The form of a reply that is a list of passages' numbers.
 
-    write: turns the list into the words that the prompt asks for; None if it is not allowed.
+    write: turns the list into the words that the prompt asks for; returns None if the list is not allowed.
     """
 
     def write_if_numbers(value: Any) -> str | None:

@@ -30,7 +30,7 @@ LATEX_STYLE_COMMAND = re.compile(r"\\(?:text(?:bf|it|rm)?|math(?:rm|bf|it)|emph|
 
 
 def remove_wrapping(reply: str, max_length: int = LONGEST_READ_REPLY) -> str:
-    """The reply without chat-template tokens and without a code fence or tags around the whole of it.
+    """The reply without chat-template tokens and without a code fence, tags or a box around the whole of it.
 
     If only a part is in tags (`<answer>`) or in a box (`\\boxed{}`), that part becomes a line "Answer: ...".
     A reply of more than `max_length` characters is shortened first (`shorten_reply`).
@@ -53,7 +53,7 @@ def remove_fence(reply: str) -> str:
 
 
 def replace_tags(text: str) -> str:
-    """The text with "Answer:" on a new line in place of tags and boxes; tags around the whole text are removed."""
+    """The text with "Answer:" on a new line in place of tags and boxes; tags or a box around the whole are removed."""
     stripped_text = text.strip()
     openings = list(OPENING_TAG.finditer(stripped_text))
     if len(openings) == 1 and openings[0].start() == 0:

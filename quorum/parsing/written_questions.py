@@ -121,8 +121,8 @@ def read_json_question(text: str) -> Parsed[WrittenQuestion | None]:
 
 
 def make_question(question: str, answers: list[str], *, is_well_formed: bool) -> Parsed[WrittenQuestion | None]:
-    """The question and its first distinct answers, without "unknown" and the like. A question that is empty or too long
-    is None, and malformed.
+    """The question and its distinct answers, at most MAX_ANSWERS, without "unknown" and the like. If the question is
+    empty or too long, the value is None, and the reply is malformed.
     """
     if not normalize(question) or len(question) > LONGEST_QUESTION:
         return Parsed(None, malformed=True)

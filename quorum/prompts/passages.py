@@ -11,7 +11,7 @@ def format_passages(passages: Sequence[Passage]) -> str:
 
 
 def format_passages_or_placeholder(passages: Sequence[Passage]) -> str:
-    """As `format_passages`, but '(none)' for an empty list, so that the prompt says that no passage is left."""
+    """As `format_passages`, but '(none)' for an empty list, so that the prompt says that there are no passages."""
     return format_passages(passages) or "(none)"
 
 

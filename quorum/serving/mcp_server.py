@@ -60,7 +60,10 @@ def make_mcp(service: Service) -> Any:
 
 
 def make_mcp_app(service: Service, tokens: Sequence[str], port: int) -> App:
-    """The MCP server over streamable HTTP at /mcp, behind the same access control as the API."""
+    """The MCP server over streamable HTTP at /mcp, behind the same access control as the API.
+
+    port: unused; `run_server` gives it to every application that it serves beside the API.
+    """
     # AccessControl already protects against DNS rebinding.
     security = TransportSecuritySettings(enable_dns_rebinding_protection=False)
     app: App = make_mcp(service).streamable_http_app(transport_security=security)

@@ -8,7 +8,8 @@ from quorum.serving.permissions import ALLOWED_CHOICES, ALLOWED_SETTINGS, LARGES
 TEXT_TYPE, OBJECT_TYPE = {"type": "string"}, {"type": "object"}
 JSON_OBJECT, PLAIN_TEXT = {"application/json": OBJECT_TYPE}, {"text/plain": TEXT_TYPE}  # schemas by content type
 COMPLETION_DESCRIPTION = (
-    "OpenAI's chat completion, with the method's whole result in the field quorum; if streamed, its chunks."
+    "A chat completion in OpenAI's format, with the method's whole result in the field quorum. If the request sets "
+    "stream to true: the chunks of this completion."
 )
 ERROR_STATUSES = ("400", "401", "403", "404", "413", "429", "500", "502", "503")
 
@@ -26,10 +27,12 @@ def describe_api(permissions: Permissions) -> dict[str, Any]:
         },
         "paths": {
             "/v1/models": {
-                "get": describe_operation("The methods, as METHOD and METHOD@COLLECTION", "OpenAI's list of models")
+                "get": describe_operation(
+                    "The methods, as METHOD and METHOD@COLLECTION", "A list of models in OpenAI's format"
+                )
             },
             "/v1/models/{model}": {
-                "get": describe_operation("One method", "OpenAI's model")
+                "get": describe_operation("One method", "A model in OpenAI's format")
                 | {"parameters": [{"name": "model", "in": "path", "required": True, "schema": TEXT_TYPE}]}
             },
             "/v1/chat/completions": {

@@ -89,7 +89,7 @@ class Permissions:
         ]
 
     def find_model(self, id_: Any) -> ServedModel:
-        """The model with this id; for any other id, a `Refusal` (404) is raised.
+        """The model with this id. Raises `Refusal` (404) if there is no such model for clients.
 
         The refusal is the same whether the collection is forbidden or missing. This reads the store, so async callers
         run it in a thread.

@@ -54,8 +54,8 @@ def serve(
 
     make_other_app: creates the application that serves all paths except the API's: the page or the MCP server.
     Raises `SetupError` for an address that is unavailable, for one that other machines can reach if there is no token,
-    for a collection that does not exist, an invalid model spec or cascade, and a limit in dollars if a model has no
-    price.
+    for a collection that does not exist, an invalid model spec, price file or cascade, and a limit in dollars if a
+    model has no price.
     """
     tokens = check_tokens(host, options.access_tokens)
     prices = check_options_and_get_prices(server_context, options)

@@ -146,7 +146,7 @@ class Service:
         return await self.make_served_answer(job, result)
 
     async def make_served_answer(self, job: Job, result: Result) -> ServedAnswer:
-        """The served answer for a result, with the sentence that supports it."""
+        """Add the supporting sentence and the language note to a result, and make what the client gets for it."""
         shown_result = await add_support_and_language_note(job.question, result, job.context)
         return make_served_answer(shown_result, wants_sources=job.chat.wants_sources)
 

@@ -116,7 +116,7 @@ def make_low_layers(model: TwoTowers) -> list[Layer]:
 
 
 def make_text_batches(texts: Sequence[str], tokenizer: Tokenizer, batch_size: int = 16) -> list[Batch]:
-    """Padded batches of the texts, the shortest first, each cut to 256 tokens as the sentence encoder reads it."""
+    """Padded batches of the texts, the shortest first. Each text is cut to 256 tokens, the sentence encoder's limit."""
     token_ids = sorted((tokenizer.encode(text).ids[:256] for text in texts), key=len)
     return [
         pad_batch([EncodedExample(ids, [0] * len(ids), []) for ids in token_ids[i : i + batch_size]])

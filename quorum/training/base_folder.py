@@ -16,7 +16,7 @@ from torch import Tensor
 from quorum.models.embedded import FOLDER
 from quorum.training.stored_tensors import StoredTensors
 
-ATTENTION_HEADS = 12  # of all-MiniLM-L6-v2; the file does not hold the number
+ATTENTION_HEADS = 12  # of all-MiniLM-L6-v2; the exported file does not hold this number
 
 
 def read_base(file: Path) -> tuple[dict[str, Tensor], dict[str, int]]:

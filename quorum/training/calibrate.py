@@ -216,12 +216,12 @@ def main(arguments: list[str] | None = None) -> None:
         "--limit",
         type=int,
         default=600,
-        help="number of cases over several passages; three times as many are taken over one passage",
+        help="use at most so many cases over several passages, and at most three times as many over one passage",
     )
     options = parser.parse_args(arguments)
     examples = [example for path in options.data for example in read_examples(path)]
     random.Random(0).shuffle(examples)
-    # Examples of Natural Questions come first, so that --limit takes their cases over several passages.
+    # Examples of Natural Questions come first, so that the first --limit cases over several passages are theirs.
     examples.sort(key=lambda example: not example.source.startswith("nq"))
     one_passage_cases, several_passage_cases = make_cases(examples, read_wrong_passages(options.negatives))
     model = Encoder(options.folder)

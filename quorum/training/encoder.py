@@ -215,9 +215,12 @@ def load_base(folder: Path, low_layer_count: int, config: dict[str, int] | None 
 
 
 def read_export(model: TwoTowers, file: Path) -> dict[str, Tensor]:
-    """The reader's own weights, read from an exported file: low-rank updates as stored, the rest in int8 precision."""
+    """The reader's own weights, read from an exported file, under the names that `model` gives them.
+
+    The export has rounded the weights of the linear layers in `tower` to int8, and the low-rank updates to float16.
+    """
     stored_tensors = StoredTensors(file)
-    # Name in the exported file -> names here. The file stores query, key and value as one matrix.
+    # Name in the exported file -> names in `Layer`. The file stores query, key and value as one matrix.
     linear_names = {"qkv": ("query", "key", "value"), "o": ("attended",), "inner": ("inner",), "outer": ("outer",)}
     tensors = {"span.weight": stored_tensors.read("span.weight").T, "span.bias": stored_tensors.read("span.bias")}
     tensors |= {

@@ -97,7 +97,10 @@ def evaluate_gold(model: Encoder, calibration: Calibration, path: Path) -> dict[
 def compute_recall(
     vectors: NDArray[np.float32], query_vectors: NDArray[np.float32], gold_rows: Sequence[int], k: int = 5
 ) -> float:
-    """The share of questions whose gold passage (its row in `vectors`) is among the k nearest passages."""
+    """The share of questions whose gold passage is among the k nearest passages.
+
+    gold_rows: for each question, the row of its gold passage in `vectors`.
+    """
     hits = 0
     for query_vector, gold_row in zip(query_vectors, gold_rows, strict=True):
         similarities = vectors @ query_vector

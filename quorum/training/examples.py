@@ -22,7 +22,7 @@ SEPARATOR = ": "  # between a passage's title and its text, in training and at r
 class Example:
     """One question with the text of one or more passages.
 
-    `spans` are the character ranges of all gold answers in `context`; without any, the context does not answer.
+    `spans` are the character ranges of all gold answers in `context`; empty if `context` does not contain an answer.
     `source` is the name of the data source, and decides the example's weight (see `get_weight`).
     """
 

@@ -72,9 +72,9 @@ class Settings:
 class Report:
     """What a training run did.
 
-    examples: how many examples the model was trained on; left_out: how many examples were too long and not used;
-    shortened: how many of the examples used lost passages to fit; losses: the mean loss of each epoch, in nats per
-    token.
+    examples: how many examples the model was trained on; left_out: how many other examples were not used, because they
+    were too long; shortened: from how many of the `examples` the last passages were removed to make them fit; losses:
+    the mean loss of each epoch, in nats per token.
     """
 
     examples: int
@@ -94,9 +94,9 @@ def finetune_model(
 ) -> Report:
     """Train the model `base` for the task, write the trained model to the folder `out`, and return the report.
 
-    lines: the silver data; data: the file that holds them, whose hash identifies the run. If the same call is repeated,
-    it continues an interrupted run; for a finished run it returns the stored report. Raises SetupError if the base
-    cannot be trained or if `out` holds anything else than the result of this run.
+    lines: the silver data; data: the file that holds them, whose hash helps to identify the run. If the same call is
+    repeated, it continues an interrupted run; for a finished run it returns the stored report. Raises SetupError if the
+    base cannot be trained or if `out` holds anything else than the result of this run.
     """
     require_transformers(f"Training a {task.kind}")
     base = str(Path(base).resolve()) if Path(base).is_dir() else base

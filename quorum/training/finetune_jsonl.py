@@ -72,7 +72,8 @@ def check_file(path: Path, window: int = 16384) -> CheckResult:
         report.none_replies += reply.strip() == NO_PIECES
         if length > window:
             report.problems.append(
-                f"line {number}: about {length} tokens, more than the window of {window}; show fewer passages."
+                f"line {number}: about {length} tokens, more than the window of {window}; make the silver data "
+                "with fewer passages (quorum filter silver --k N)."
             )
         report.problems += find_repetition(number, "\n".join(prompt_parts), reply, first_uses)
     return add_whole_file_problems(report)

@@ -1,7 +1,7 @@
 """Groups for the embedded reader: a question with a passage that answers it and several that do not.
 
 Spans of all passages of a group compete for one probability, as they do when the reader answers from several passages
-(shared normalisation: Clark and Gardner 2018, "Simple and Effective Multi-Paragraph Reading Comprehension", 4.1).
+("Shared-Normalization" in Clark and Gardner 2018, Simple and Effective Multi-Paragraph Reading Comprehension).
 """
 
 import random

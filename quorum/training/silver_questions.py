@@ -1,7 +1,7 @@
 """Makes questions with passages from reading comprehension data: python -m quorum.training.silver_questions --help.
 
 `quorum filter silver` makes silver data from these questions, and `quorum filter train --base embedded` trains the
-sentence filter on the silver data. This command does not need torch.
+sentence filter on the silver data. Making the questions does not need torch.
 """
 
 import argparse
@@ -33,7 +33,12 @@ def make_questions_from_reading(reading: Path, negatives: Path, sources: Sequenc
 
 def main(arguments: list[str] | None = None) -> None:
     parser = argparse.ArgumentParser(prog="python -m quorum.training.silver_questions", description=__doc__)
-    parser.add_argument("--reading", type=Path, required=True, help="reading comprehension data")
+    parser.add_argument(
+        "--reading",
+        type=Path,
+        required=True,
+        help="file of reading comprehension records (question, context, answers)",
+    )
     parser.add_argument(
         "--negatives", type=Path, required=True, help="wrong passages mined by quorum.training.negatives"
     )

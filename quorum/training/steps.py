@@ -34,7 +34,7 @@ class TokenizedExample:
 class Plan:
     """The settings of a training run.
 
-    rate: the first learning rate; batch: examples in a step; at_once: examples in one pass through the model, which
+    rate: the initial learning rate; batch: examples in a step; at_once: examples in one pass through the model, which
     changes the memory but not the result; save_every: seconds between checkpoints.
     """
 

@@ -61,7 +61,7 @@ def get_answer(record: Record) -> str:
 
 
 def compute_features(model: Encoder, examples: Sequence[tuple[str, list[Passage], int]]) -> Floats:
-    """(examples, features): a row for each example, the pooled states of its question read with its passages.
+    """An array of shape (examples, features): each row holds the pooled states of a question read with its passages.
 
     The passages are read in windows of the installed reader's size.
     """
@@ -79,7 +79,7 @@ def compute_features(model: Encoder, examples: Sequence[tuple[str, list[Passage]
 def fit_softmax_regression(
     x: NDArray[np.float64], labels: NDArray[np.int64], ridge: float, steps: int = 200
 ) -> NDArray[np.float64]:
-    """The weights (classes, features + 1), the bias last, by gradient descent with momentum.
+    """The weights, an array of shape (classes, features + 1) with the bias last, by gradient descent with momentum.
 
     The loss is the negative log-likelihood plus the ridge penalty on all weights except the biases.
     """

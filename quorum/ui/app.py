@@ -68,7 +68,9 @@ class SharedState:
         return await asyncio.to_thread(load_run, id_, self.saved_data_folder / "runs")
 
     async def list_collections(self) -> list[str]:
-        """The store's collections; only the sample if the store does not answer (a question then reports the error)."""
+        """The sample and the store's collections. If the store does not answer, only the sample is listed; the visitor
+        sees the error when a question is asked.
+        """
         try:
             collections = await asyncio.to_thread(list_collections, self.server_context.store)
         except QuorumError:

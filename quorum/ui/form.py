@@ -37,7 +37,7 @@ class Form:
             self.draw_methods([column.name for column in parse_columns(query.methods, server_context)])
             self.draw_settings()
         for modifier in ("ctrl", "meta"):
-            # `capture`: these handlers run before the focused field's own handler of Enter.
+            # `capture` and `stop` keep these keys from the focused field, which would otherwise handle Enter itself.
             self.root.on(f"keydown.capture.{modifier}.enter.stop.prevent", self.submit, args=[])
             self.root.on(f"keyup.capture.{modifier}.enter.stop.prevent", js_handler="() => {}")
         self.root.on("submit.prevent", self.submit, args=[])

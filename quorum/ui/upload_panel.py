@@ -63,7 +63,10 @@ class UploadPanel:
         self.message.classes(replace="error" if is_error else "upload-status")
 
     def accept_files(self, event: Any) -> None:
-        """Index the dropped files, even if the page is closed."""
+        """Start to index the dropped files, unless an earlier upload is still being indexed.
+
+        The indexing continues if the page is closed.
+        """
         self.outcomes.clear()
         self.upload_area.reset()
         if self.job is not None and not self.job.is_over:

@@ -36,7 +36,8 @@ def test_the_promise_is_kept_even_if_confidence_misleads() -> None:
             threshold_count += 1
             grid = np.arange(round(100 * threshold.value), 101) / 100
             true_error_rates = np.where(grid > 0.9, 0.02, np.where(grid > 0.6, 0.06, 0.01))
-            weights = np.where((grid == 0) | (grid == 1), 0.5, 1.0)  # half as many numbers are rounded to 0 or to 1
+            # Rounding gives 0 and 1 half as often as any other value.
+            weights = np.where((grid == 0) | (grid == 1), 0.5, 1.0)
             broken_promises += float(np.average(true_error_rates, weights=weights)) > 0.05
     assert broken_promises / 200 <= 0.1 + 3 * math.sqrt(0.09 / 200)
     assert threshold_count > 20

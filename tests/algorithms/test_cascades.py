@@ -25,7 +25,7 @@ def make_recorded_answers(right: np.ndarray, cost: list[float], is_known: np.nda
         highest_worth=right.astype(float),
         is_known=np.ones((count, n), dtype=bool) if is_known is None else is_known,
         has_failed=np.zeros((count, n), dtype=bool),
-        key=np.where(right > 0, 1, wrong),
+        answer_number=np.where(right > 0, 1, wrong),
         confidence=np.full((count, n), np.nan),
         is_certified=np.zeros((count, n), dtype=bool),
         cost=np.array(cost)[:, None] * np.ones((1, n)),
@@ -61,14 +61,14 @@ def test_a_cascade_continues_until_a_stage_passes_its_test() -> None:
 def test_every_acceptance_test_of_a_stage(
     accept: AcceptanceTest, expected_worth: list[float], is_c_asked: list[bool]
 ) -> None:
-    """The parameter is the test of stage b. On the last two questions, the answers of b and c differ in worth."""
-    key = THREE_METHODS.key.copy()
-    key[1, 2] = key[0, 2]  # a and b give the same wrong answer
+    """`accept` is the test of stage b. On the last two questions, the answers of b and c differ in worth."""
+    answer_number = THREE_METHODS.answer_number.copy()
+    answer_number[1, 2] = answer_number[0, 2]  # a and b give the same wrong answer
     table = replace(
         THREE_METHODS,
         confidence=np.array([[np.nan] * 4, [np.nan, 0.9, 0.2, 0.5], [np.nan] * 4]),
         is_certified=np.array([[False] * 4, [True, False, True, False], [False] * 4]),
-        key=key,
+        answer_number=answer_number,
     )
     never_passed = AcceptanceTest("confidence", 0.9)  # method a has no confidence
     cascade = (Stage("a", never_passed), Stage("b", accept), Stage("c", None))

@@ -28,7 +28,7 @@ ANSWER_FORMS = {
     "b": ("two miles", "2 mi"),
     "x": ("Paris", "in Paris."),
 }
-Answers = tuple[str, ...]  # of one passage, one per sample; "?" is unknown
+Answers = tuple[str, ...]  # a ballot: the answers of one passage, one per sample; "?" stands for unknown
 
 
 def make_votes(passages: tuple[Answers, ...]) -> list[Vote]:
@@ -51,7 +51,10 @@ def find_winner(passages: tuple[Answers, ...]) -> str | None:
 
 
 def can_change(passages: tuple[Answers, ...], replaced_count: int, ballots: list[Answers]) -> bool:
-    """Whether replacing `replaced_count` passages, with any answers at any ranks, can change the winner."""
+    """Whether replacing `replaced_count` passages can change the winner.
+
+    The new passages may have any of `ballots` and stand at any ranks.
+    """
     winner_before = find_winner(passages)
     for kept_passages in combinations(passages, len(passages) - replaced_count):
         for new_ballots in product(ballots, repeat=replaced_count):
@@ -71,7 +74,7 @@ def test_the_certified_number_is_sound_and_cannot_be_larger(count: int, samples:
     Checks all votes of up to four passages with one answer each, and of up to three passages with two answers each. Of
     the votes of five passages it checks one order of the answers only, to save time.
     """
-    # A ballot is the answers of one passage. With two samples, each new ballot has two equal answers, to save time.
+    # With two samples, each new ballot has two equal answers, to save time.
     replacement_ballots = (
         list(product("?abx", repeat=samples)) if samples == 1 else [("a",) * 2, ("b",) * 2, ("x",) * 2, ("?",) * 2]
     )

@@ -42,5 +42,5 @@ def test_the_language_of_a_foreign_question_is_named(question: str, language: st
         "",
     ],
 )
-def test_english_and_short_questions_name_no_language(question: str) -> None:
+def test_no_language_is_named_for_english_or_short_questions(question: str) -> None:
     assert find_foreign_language(question) is None

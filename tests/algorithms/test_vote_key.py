@@ -172,4 +172,4 @@ def test_the_first_passage_that_voted_for_the_winner_decides_how_the_answer_is_w
 
 
 def test_samples_with_the_same_key_count_as_equal() -> None:
-    assert find_most_frequent(["Rome", "two", "2"], [False] * 3) == (1, 2 / 3)
+    assert find_most_frequent(["Rome", "two", "2"], unknown=[False] * 3) == (1, 2 / 3)

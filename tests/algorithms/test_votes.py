@@ -26,7 +26,7 @@ def make_votes(*answers: str, samples: int = 1) -> list[Vote]:
         (["Rome", "Paris", "Paris", "Rome"], "Rome", 0.5, (0, 3)),
         (["?", "Rome", "?", "?"], "Rome", 1.0, (1,)),
         (["?", "Rome", "Paris", "Paris"], "Paris", 2 / 3, (2, 3)),
-        (["A", "B", "a", "the"], "A", 0.5, (0, 2)),  # articles alone: "A" and "a" share a key, "the" has another
+        (["A", "B", "a", "the"], "A", 0.5, (0, 2)),  # "A" and "a" share a key; "the" alone has its own key
     ],
 )
 def test_the_answer_with_most_votes_wins_and_a_tie_goes_to_the_best_rank(

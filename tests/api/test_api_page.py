@@ -42,7 +42,8 @@ def test_every_group_has_an_example() -> None:
 
 
 def test_every_name_has_a_docstring_of_its_own() -> None:
-    # `vars` leaves out a docstring that a class inherits, but also the docstring of every function.
+    # `vars` of a class does not show a docstring that the class inherits. `vars` of a function never shows a docstring,
+    # so the names without one must be exactly the functions.
     assert [name for name in list_documented_names() if not vars(getattr(quorum, name)).get("__doc__")] == [
         name for name in list_documented_names() if inspect.isfunction(getattr(quorum, name))
     ]

@@ -89,14 +89,14 @@ def test_the_html_of_a_comparison_is_escaped(tmp_path: Path) -> None:
         tmp_path, make_row(HTML_WITH_SCRIPT), differences=[make_difference(HTML_WITH_SCRIPT, baseline=HTML_WITH_SCRIPT)]
     )
     comparison = Comparison(
-        HTML_WITH_SCRIPT,
-        HTML_WITH_SCRIPT,
-        [HTML_WITH_SCRIPT],
-        [HTML_WITH_SCRIPT],
-        [],
-        [],
-        tmp_path / HTML_WITH_SCRIPT / "report.html",
-        evaluation,
+        best=HTML_WITH_SCRIPT,
+        cheapest=HTML_WITH_SCRIPT,
+        front=[HTML_WITH_SCRIPT],
+        sentences=[HTML_WITH_SCRIPT],
+        figures=[],
+        estimate=[],
+        report=tmp_path / HTML_WITH_SCRIPT / "report.html",
+        evaluation=evaluation,
     )
     page = HtmlContent(comparison._repr_html_())
     assert "script" not in page.tags

@@ -5,7 +5,6 @@ share, and which clusters are refused. See also tests/ray.
 import asyncio
 import json
 import pickle
-import socket
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -13,7 +12,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from openai_server import OpenAIServer
 from wordvectors import WordVectors
 
 from quorum.core.context import Context
@@ -66,7 +64,7 @@ async def test_a_missing_extra_is_named(tmp_path: Path) -> None:
         ("127.0.0.1:many", "No Ray cluster answers"),
     ],
 )
-def test_an_address_without_a_server_is_refused_at_once(address: str, message: str) -> None:
+def test_an_address_that_cannot_be_used_is_refused_at_once(address: str, message: str) -> None:
     with pytest.raises(SetupError, match=message):
         check_address(address)
 
@@ -84,7 +82,7 @@ def test_an_address_without_a_server_is_refused_at_once(address: str, message: s
         ),
     ],
 )
-def test_a_package_version_or_file_that_a_machine_lacks_is_named(
+def test_what_a_machine_of_the_cluster_lacks_is_named(
     missing_packages: list[str], version: str, missing_files: list[str], message: str
 ) -> None:
     with pytest.raises(SetupError, match=message):
@@ -110,7 +108,7 @@ def test_workers_never_ask_more_at_once_than_one_process_would(
     assert pool.workers * share_concurrency(columns[0], pool.workers).context.concurrency <= call_concurrency
 
 
-async def test_workers_share_rate_limits_and_journal(tmp_path: Path) -> None:
+async def test_workers_share_rate_limits_journal_and_warnings(tmp_path: Path) -> None:
     services = Services(str(tmp_path))
     amount_id = await services.take_amount("tokens", "m", limit=100, amount=80)
     waiting_task = asyncio.ensure_future(services.take_amount("tokens", "m", limit=100, amount=60))
@@ -123,7 +121,7 @@ async def test_workers_share_rate_limits_and_journal(tmp_path: Path) -> None:
     reply = Reply("text", "stop", 1, 2, 0, 0.5)
     await services.put_reply("j.sqlite", "key", reply)
     assert (await services.get_reply("j.sqlite", "key"), await services.get_reply("j.sqlite", "other")) == (reply, None)
-    for _ in range(2):
+    for _ in range(2):  # as if two workers reported the same warning, which is kept once
         await services.report_warning("The server is gone.")
     assert await services.wait_for_warning() == "The server is gone."
     assert services.unread_warnings.empty()
@@ -157,29 +155,12 @@ def dataset(tmp_path: Path) -> DataSet:
     return read_data(path)
 
 
-class CountedConnections(set[socket.socket]):
-    """The open connections. total: how many were ever opened."""
-
-    total = 0
-
-    def add(self, connection: socket.socket) -> None:
-        self.total += 1
-        super().add(connection)
-
-
-async def test_one_connection_serves_one_call_after_another(dataset: DataSet, openai_server: OpenAIServer) -> None:
-    openai_server.connections = connections = CountedConnections()
-    columns = parse_columns("concat", Context(model="openai:test", attempts=1))
-    report = await evaluate(Options(data=dataset.path, concurrency=1), columns)
-    assert (report.spending.calls, connections.total) == (3, 1)
-
-
 def test_remaining_questions_are_asked_and_lost_ones_are_error_rows(dataset: DataSet, tmp_path: Path) -> None:
     columns, progress = make_columns(), []
     with Results(tmp_path / "results.jsonl", [column.name for column in columns]) as results:
         recorder = Recorder(results, None, Spending(), lambda: progress.append(len(results.answered_pairs)))
         writer = AnswerWriter(QuestionRound(columns, dataset), recorder)
-        records = [record for record, _ in writer.make_remaining_reader()()]
+        records = [record for record, _ in writer.make_remaining_questions_reader()()]
 
         def make_row(record: Record, name: str, error: str | None = None) -> Any:
             return make_failed_row(record, name, "short", "", seconds=0) | {"error": error, "malformed": 0}
@@ -192,7 +173,7 @@ def test_remaining_questions_are_asked_and_lost_ones_are_error_rows(dataset: Dat
         # This row arrives a second time, because its worker ended before the row was confirmed.
         writer.write_answers(Answers([make_row(records[0], "concat")]))
         writer.write_answers(Answers([make_row(records[1], "concat", "refused")], spending=SpendingCounts(1, 10, 0)))
-        assert [(record["id"], names) for record, names in writer.make_remaining_reader()()] == [
+        assert [(record["id"], names) for record, names in writer.make_remaining_questions_reader()()] == [
             ("q1", ["post_fusion"]),
             ("q2", ["concat", "post_fusion"]),
         ]
@@ -211,7 +192,7 @@ def test_a_question_asked_twice_keeps_the_details_of_its_first_row(dataset: Data
     columns, path = make_columns(), tmp_path / "details.jsonl"
     with Results(tmp_path / "results.jsonl", [column.name for column in columns]) as results, Details(path) as details:
         writer = AnswerWriter(QuestionRound(columns, dataset), Recorder(results, details, Spending(), lambda: None))
-        record = next(record for record, _ in writer.make_remaining_reader()())
+        record = next(record for record, _ in writer.make_remaining_questions_reader()())
         row: Any = make_failed_row(record, "concat", "short", "", seconds=0) | {"error": None, "malformed": 0}
         for rationale in ("first", "second"):
             detail: Any = {"id": record["id"], "method": "concat", "rationale": rationale}
@@ -284,7 +265,7 @@ def test_the_driver_embeds_only_texts_without_a_vector_from_a_worker() -> None:
     assert embeddings.vectors == {}
 
 
-def test_the_digest_of_a_passage_tells_its_id_from_its_hash() -> None:
+def test_swapping_the_id_and_the_hash_changes_the_digest_of_a_passage() -> None:
     assert digest_passage("a", "b") != digest_passage("b", "a")
 
 

@@ -91,6 +91,7 @@ def test_any_record_is_converted_or_refused(published_record: dict[str, Any]) ->
         if data_format.fits(published_record):
             try:
                 record = data_format.convert(published_record, "line 1")
+            # In Quorum, `convert_record` calls `convert` and turns each of these errors into a SetupError.
             except (UnusableRecord, SetupError, KeyError, TypeError, ValueError, IndexError, AttributeError):
                 continue
             assert isinstance(record["question"], str)
@@ -136,10 +137,18 @@ def test_convert_selects_one_split(tmp_path: Path, capsys: pytest.CaptureFixture
     path = write_data(tmp_path, json.dumps({"train": {"1": record}, "dev": {"2": record, "3": record}}))
     assert run_command("data", "convert", str(path), "--out", str(tmp_path / "dev.jsonl"), "--split", "dev") == 0
     assert [record["id"] for record in read_questions(tmp_path / "dev.jsonl")] == ["2", "3"]
-    assert (
-        run_command("data", "convert", str(path), "--out", str(tmp_path / "none.jsonl"), "--split", "test") == 1
-    )  # no questions
-    assert "0 questions" in capsys.readouterr().out
+    capsys.readouterr()
+    assert run_command("data", "convert", str(path), "--out", str(tmp_path / "none.jsonl"), "--split", "test") == 2
+    assert "has no part 'test'; it has train, dev." in " ".join(capsys.readouterr().err.split())
+    assert not (tmp_path / "none.jsonl").exists()
+
+
+def test_a_file_without_splits_is_converted_without_the_option(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = write_data(tmp_path, json.dumps(GOOD_RECORD))
+    assert run_command("data", "convert", str(path), "--out", str(tmp_path / "none.jsonl"), "--split", "dev") == 2
+    assert "leave out --split" in " ".join(capsys.readouterr().err.split())
 
 
 def test_an_unwritable_path_is_a_setup_error(tmp_path: Path) -> None:

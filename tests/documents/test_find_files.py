@@ -58,7 +58,7 @@ def test_links_within_the_folder_are_followed_and_links_out_of_it_are_reported(r
     outside.mkdir()
     (outside / "secret.md").write_text("text")
     (root / ".store").mkdir()
-    (root / ".store" / "now.md").write_text("text")  # a hidden folder is read only through a link
+    (root / ".store" / "now.md").write_text("text")  # files of a hidden folder are found through a link only
     (root / "current").symlink_to(root / ".store")
     (root / "out").symlink_to(outside)
     (root / "one.md").symlink_to(outside / "secret.md")

@@ -124,7 +124,7 @@ def test_html_is_read_as_a_browser_shows_it(html: str, expected: list[str]) -> N
     assert read_texts(html) == expected
 
 
-def test_text_in_angle_brackets_is_text_in_markdown(tmp_path: Path) -> None:
+def test_markdown_keeps_angle_brackets_that_are_no_html_tag(tmp_path: Path) -> None:
     (tmp_path / "a.md").write_text(
         "A `List` is a List<int> where x < y & z, <b>bold</b>, un_der_score.\n\n- [x] done\n"
     )

@@ -88,7 +88,7 @@ async def test_the_answer_of_the_last_stage_is_always_taken(cascade: str, openai
     assert not CASCADE_CACHES  # the run's cache is removed after the answer
 
 
-async def test_a_stage_with_the_test_same_is_accepted_if_an_earlier_stage_gave_its_answer(
+async def test_a_stage_with_the_test_same_is_accepted_if_an_earlier_stage_gave_the_same_answer(
     tmp_path: Path, openai_server: OpenAIServer
 ) -> None:
     file = write_cascade(
@@ -313,7 +313,7 @@ def test_every_stage_is_priced_by_its_own_model(tmp_path: Path) -> None:
     file = write_cascade(
         tmp_path,
         ("concat", {"test": "known"}, {"model": cheap_model}),
-        ("direct", None, {"model": dear_model, "verifier": None}),
+        ("direct", None, {"model": dear_model}),
     )
     cascade_fields = json.loads(Path(file).read_text())
     for stage, prompt in zip(cascade_fields["stages"], ("answer", "direct"), strict=True):

@@ -87,7 +87,7 @@ async def test_from_memory_nothing_is_retrieved_or_shown(method: str, prompt: st
 
 
 async def test_only_direct_and_cot_answer_from_memory() -> None:
-    # BlendFilter reads passages all the same.
+    # BlendFilter reads passages even with retrieve=False.
     assert join_ids((await run_blendfilter(make_blend_model(), retrieve=False))["passages"]) == "mansion bell"
 
 

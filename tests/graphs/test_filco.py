@@ -96,8 +96,8 @@ async def test_filter_mode_full_asks_no_filter() -> None:
 
 
 async def choose_silver_passages(gold: list[str] | None, passages: list[Passage], **settings: Any) -> list[Passage]:
-    """What filter_mode="silver" keeps of the passages. Checks that the prompt does not show the gold answer "golden",
-    which one of the tests gives.
+    """What filter_mode="silver" keeps of the passages. Also checks that the prompt does not contain "golden", the gold
+    answer of one test.
     """
     prompt_name = {"label": "answer_label", "long": "answer_long"}.get(settings.get("answer_type", ""), "answer")
     model = ScriptedModel().on(prompt_name, "SUPPORTS")

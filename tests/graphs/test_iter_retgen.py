@@ -1,4 +1,8 @@
-"""The method iter_retgen: a golden trace (the nodes of a run and their updates), the next query, and the router."""
+"""The method iter_retgen: a golden trace (the nodes of a run and their updates), the next query, and the router.
+
+In the golden trace, passages are written as their ids ("jan work"), and a step as "query -> ids of its passages:
+answer". The query None stands for the question itself.
+"""
 
 from method_fixtures import make_runtime
 from stepwise_fixtures import QUESTION, make_step, trace_stepwise_method
@@ -31,7 +35,6 @@ async def test_iter_retgen_searches_again_with_its_reasoning() -> None:
                 "passages": "jan work",
             },
         ),
-        # A step is written as "query -> ids of the passages: answer". The query None stands for the question itself.
         ("next_query", {"query": query, "steps": ["None -> jan work: Jillian Bell"]}),
         ("retrieve", {"passages": "mansion bell"}),
         (

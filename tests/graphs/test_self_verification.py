@@ -113,7 +113,7 @@ async def test_nodes_mask_a_condition_then_recover_it_then_choose_an_answer() ->
         "hidden_words": "Lumen Tower",
     }
     assert f"Question: {QUESTION}\nAnswer: 1931\nStatement:" in model.history[0].text
-    assert "[1]" not in model.history[0].text
+    assert "[1]" not in model.history[0].text  # the prompt mask_condition shows no passages
     model.on("recover_condition", *["Lumen Tower"] * 10)
     result = await recover_condition(
         {**STATE, "rank": 1, "masked_statement": masked_update["masked_statement"]}, make_runtime(model)

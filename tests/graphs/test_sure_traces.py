@@ -263,6 +263,7 @@ async def test_a_passage_that_fits_only_the_prompt_of_the_shorter_candidate_is_d
         # how many passages the first three prompts show: candidates, the first and the second candidate's summary
         proposal_count, first_count, second_count = (sent.text.count("In 1931, ") for sent in model.history[:3])
         assert (len(result["passages"]), result["dropped"]) == (second_count, 4 - second_count)
+        # how many further passages each of the two summary prompts drops
         dropped_counts.add((proposal_count - first_count, first_count - second_count))
-    # (1, 1), which drops a passage in both steps, can occur, too, but need not.
+    # (1, 1): both summary prompts drop a passage. This can occur, too, but need not.
     assert dropped_counts == {(0, 0), (1, 0), (0, 1)} | (dropped_counts & {(1, 1)})

@@ -1,12 +1,19 @@
 """The next call uses an idle connection again, unless the server has closed it."""
 
 import asyncio
+import json
+import socket
 from collections.abc import Iterator
+from pathlib import Path
 
 import openai
 import pytest
 from openai_server import OpenAIServer
 
+from quorum.core.context import Context
+from quorum.evaluation.run.columns import parse_columns
+from quorum.evaluation.run.evaluate import evaluate
+from quorum.evaluation.run.options import Options
 from quorum.models.http_clients import make_http_clients
 from quorum.models.idle_connections import StreamWithPoll
 from quorum.models.loops import get_loop_cache
@@ -56,6 +63,29 @@ async def test_calls_at_once_use_several_connections_and_later_calls_use_them_ag
     assert await asyncio.gather(*(ask(client) for _ in range(16))) == ["unknown"] * 16
     assert await asyncio.gather(*(ask(client) for _ in range(16))) == ["unknown"] * 16
     assert 1 < len(server.connections) <= 16
+
+
+class CountedConnections(set[socket.socket]):
+    """The open connections. total: how many were ever opened."""
+
+    total = 0
+
+    def add(self, connection: socket.socket) -> None:
+        self.total += 1
+        super().add(connection)
+
+
+async def test_an_evaluation_that_asks_one_question_at_a_time_opens_one_connection(
+    tmp_path: Path, openai_server: OpenAIServer
+) -> None:
+    data = tmp_path / "data.jsonl"
+    passages = [{"id": "p", "title": "", "text": "x"}]
+    records = [{"question": f"Who is {n}?", "answers": ["x"], "passages": passages} for n in range(3)]
+    data.write_text("".join(json.dumps({"id": f"q{n}"} | record) + "\n" for n, record in enumerate(records)))
+    openai_server.connections = connections = CountedConnections()
+    columns = parse_columns("concat", Context(model="openai:test", attempts=1))
+    report = await evaluate(Options(data=data, concurrency=1), columns)
+    assert (report.spending.calls, connections.total) == (3, 1)
 
 
 async def test_the_streams_of_a_connection_pool_are_streams_with_a_poll(server: OpenAIServer) -> None:

@@ -27,7 +27,7 @@ from quorum.models.tracing import TraceClient, copy_without_secrets
 
 API_KEY, PASSWORD = "sk-0123456789abcdef", "open-sesame"
 SECRET_WORD = "zanzibar"
-SECRET_TEXT = (
+SECRET_TEXT = (  # longer than 100 characters: a trace may show a shorter answer even if passages are hidden
     f"as the papers of {SECRET_WORD} have it, which were written down at length a good while after the tower was built."
 )
 SECRET_PASSAGES = [

@@ -78,7 +78,7 @@ async def test_a_malformed_reply_is_stored_and_the_parser_still_returns_an_answe
 
 
 async def test_keep_answered_drops_passages_whose_answers_are_all_unknown() -> None:
-    # Each of the three passages was answered twice. Only the first passage has no known answer.
+    # Each of the three passages has two votes. Only the first passage has no known answer.
     state = State(passages=PASSAGES[:3], votes=[*make_votes("?", "1931", "1950"), *make_votes("?", "?", "1931.")])
     update = await keep_answered(state)
     assert update == {"passages": PASSAGES[1:3], "candidates": ["1931", "1950"]}

@@ -1,4 +1,4 @@
-"""A short answer with too many words is counted, and one more call cuts it down to an excerpt of itself."""
+"""An answer with too many words for a short one is counted, and one more call cuts it down to an excerpt of itself."""
 
 import json
 import re
@@ -50,7 +50,7 @@ async def test_a_wordy_answer_is_shortened_by_one_more_call(openai_server: OpenA
     assert WORDY_REPLY in openai_server.chats()[1].text
 
 
-async def test_without_shortening_wordy_answers_are_only_counted(openai_server: OpenAIServer) -> None:
+async def test_wordy_answers_are_only_counted_if_shortening_is_off(openai_server: OpenAIServer) -> None:
     openai_server.reply(make_wordy_model("1931"))
     result = await ask(shorten="off")
     assert result["answer"] == WORDY_REPLY.rstrip(".")

@@ -97,7 +97,7 @@ def test_a_tie_of_weights_goes_to_the_highest_rank() -> None:
 class WordAxes(Embeddings):
     """Embeds a text as three numbers, one for each of three words: 1 if the text contains the word, else 0.
 
-    The embeddings of two texts that contain the same one of the words have cosine 1.
+    For example, the embeddings of two texts that contain only "Lumen" of these words have cosine 1.
     """
 
     def embed_documents(self, texts: list[str]) -> list[list[float]]:

@@ -77,7 +77,7 @@ class Page:
         """Load an address and wait until the JavaScript expression is true in its page."""
         self.errors.clear()
         self.requested_urls.clear()
-        self.run("window.isLeft = true")  # the present page can have the same address, and be ready
+        self.run("window.isLeft = true")  # the page that is left can have the same address and be ready
         self.send("Page.navigate", url=url)
         is_there = f"!window.isLeft && location.href.startsWith({json.dumps(url.partition('?')[0])})"
         self.wait_until(f"{is_there} && ({ready_expression})")

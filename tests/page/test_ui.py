@@ -81,6 +81,7 @@ def test_a_follow_up_question_is_understood_and_the_next_one_follows_it(page: Pa
     boxes = page.run(
         f"[...{CARDS}[0].children].map((part) => part.getBoundingClientRect()).map((box) => [box.top, box.bottom])"
     )
+    # No part of the card overlaps the part below it.
     assert all(bottom <= top for (_, bottom), (top, _) in pairwise(boxes))
     page.wait_until("document.querySelector('.card [data-state=done]')?.id.includes('flowchart-')")
     page.wait_until("document.querySelector('.followed-question')?.innerText.startsWith('Follows: How tall is it?')")

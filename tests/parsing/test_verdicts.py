@@ -1,5 +1,5 @@
-"""Parsing a model's verdict: does a text support a prediction? The property tests at the end also parse
-replies that say which of two passages is preferred.
+"""Parsing a model's verdict: does a text support a prediction? The last three tests also parse replies that say which
+of two passages is preferred.
 """
 
 import pytest

@@ -34,7 +34,7 @@ def test_fixed_text_comes_first(name: str) -> None:
     slots_in_order = [slot for slot in Template(text).get_identifiers() if slot not in SLOTS_FIXED_FOR_A_RUN]
     if "passages" in slots_in_order and not name.startswith("react") and "." not in name:
         assert slots_in_order[0] == "passages"
-        # A prompt for writing questions has no question of its own.
+        # A prompt that asks the model to write a question has no slot after the passages.
         assert not slots_in_order[1:] or slots_in_order[1] in ("question", "statement")
     # The example pairs have no passages: the prompt must say that they only show the length of an answer.
     assert text.count("Question: Which river") == text.count("These pairs show how long")

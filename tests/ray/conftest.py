@@ -11,7 +11,7 @@ from quorum.core.ray_cluster import connect_cluster
 @pytest.fixture(scope="session")
 def ray_address() -> Iterator[str]:
     """The address of the cluster to which this process is connected."""
-    # Ray gives its workers a low priority by default, so that on a busy machine they may not start in time.
+    # By default Ray gives its workers a low priority; on a busy machine, they then sometimes start too late.
     os.environ.setdefault("RAY_worker_niceness", "0")
     with connect_cluster():
         import ray

@@ -112,6 +112,9 @@ async def test_given_passages_without_a_match_keep_their_order() -> None:
     assert await search("?!", Context(k=2), given=RIVER_PASSAGES) == [p | {"score": 0.0} for p in RIVER_PASSAGES[:2]]
     wordless_passages = [Passage(id="x", title="", text="...")]
     assert [p["id"] for p in await search("word", Context(), given=wordless_passages)] == ["x"]
+
+
+async def test_an_empty_question_with_given_passages_is_a_setup_error() -> None:
     with pytest.raises(SetupError, match="question is empty"):
         await search("  \n", Context(), given=RIVER_PASSAGES)
 

@@ -179,7 +179,8 @@ async def test_long_loops_are_not_cut_short(client: LangGraphClient) -> None:
     nodes, _ = await stream_method(
         client, None, "react", input={"question": QUESTION}, context=CHAT_MODEL_SETTINGS | {"max_steps": 20}
     )
-    assert nodes.count("think") == 21  # 20 thoughts with a search, and one that asks for a search too many
+    # 20 thoughts whose searches are made, and one whose search would exceed max_steps
+    assert nodes.count("think") == 21
 
 
 @pytest.mark.parametrize("method", ["concat_pf", "sure", "blendfilter", "react"])

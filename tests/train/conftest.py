@@ -23,7 +23,7 @@ from quorum.training.encoder import LINEAR_NAMES
 from quorum.training.examples import CALIBRATION_PERCENT, Example, is_held_out
 
 os.environ["HF_HUB_OFFLINE"] = "1"  # never ask the hub for a missing model; huggingface_hub reads it when imported
-torch.set_num_threads(1)  # so small a model gains nothing from more
+torch.set_num_threads(1)  # a model as small as this gains nothing from more threads
 
 PEOPLE = [
     first + last for first in ("an", "be", "ca", "di", "el", "fa") for last in ("ra", "ro", "mi", "to", "lu", "no")
@@ -147,7 +147,7 @@ def negatives(tmp_path_factory: pytest.TempPathFactory, records: list[dict[str, 
     with path.open("w", encoding="utf-8") as file:
         for number, record in enumerate(records):
             wrong_texts = [records[(number + 11 * step) % len(records)]["context"] for step in range(1, 6)]
-            # Without " in ", no wrong passage has the words "in TOWN" that answer a question.
+            # " in " is replaced, because a passage with the words "in TOWN" would seem to answer the question.
             wrong_passages = [{"title": "", "text": text.replace(" in ", " a ")} for text in wrong_texts]
             line = {"id": record["id"], "question": record["question"], "negatives": wrong_passages}
             file.write(json.dumps(line) + "\n")

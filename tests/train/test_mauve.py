@@ -26,8 +26,8 @@ def gpt2(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 def test_mauve_equals_that_of_its_authors_package(gpt2: str, capfd: pytest.CaptureFixture[str]) -> None:
     answers, golds = SHORT_TEXTS[:20] + LONG_TEXTS[:20], SHORT_TEXTS[:5] + LONG_TEXTS[:35]
-    value = compute_mauve(answers, [[gold, "another"] for gold in golds], gpt2)
-    assert "Featurizing" not in capfd.readouterr().err  # the progress bars of the authors' package
+    value = compute_mauve(answers, [[gold, "another"] for gold in golds], gpt2)  # the first gold answer counts
+    assert "Featurizing" not in capfd.readouterr().err  # from the authors' progress bars, which we do not show
     authors_result = mauve.compute_mauve(p_text=answers, q_text=golds, featurize_model_name=gpt2, max_text_length=128)
     assert value == pytest.approx(100 * authors_result.mauve, abs=1e-6)
     assert 0 < value < 99
@@ -42,7 +42,10 @@ def test_equal_sets_are_alike_and_different_ones_are_not(gpt2: str) -> None:
 
 
 def run_table(folder: Path, home: Path) -> subprocess.CompletedProcess[str]:
-    """Run `quorum experiment sure-table-8` in a process of its own, without a network. home: its cache of models."""
+    """Run `quorum experiment sure-table-8` in a process of its own, without a network.
+
+    home: the folder where the process looks for the language model.
+    """
     passages = [
         {"id": f"p{n}", "title": "", "text": f"The tower of Vell {n} is of {text}"} for n, text in enumerate(LONG_TEXTS)
     ]

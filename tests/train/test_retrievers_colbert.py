@@ -135,7 +135,7 @@ async def test_unusable_models_are_refused_in_one_sentence(store: Store, tmp_pat
     for name, message in (
         (str(plain_bert), "was not trained for late interaction; give a ColBERT model"),
         (str(tmp_path / "none"), "There is no model in"),
-        ("no/such-model", "'no/such-model' cannot be loaded .its config.json was not found"),
+        ("no/such-model", r"'no/such-model' cannot be loaded \(its config.json was not found"),
         (" ", "There is no retriever"),
     ):
         with pytest.raises(SetupError, match=message):

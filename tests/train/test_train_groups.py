@@ -16,7 +16,8 @@ from quorum.training.reader_loss import compute_loss, pad_batch
 @pytest.fixture
 def examples_with_wrong_passages(examples: list[Example]) -> list[Example]:
     """All examples, and for each that has an answer five more: its question with a passage that does not answer it."""
-    wrong = [  # without " in ", no wrong passage has the words "in TOWN" that answer a question
+    # " in " is replaced, because a passage with the words "in TOWN" would seem to answer the question.
+    wrong = [
         Example(example.question, other.context.replace(" in ", " a "), (), "wrong")
         for number, example in enumerate(examples)
         if example.spans

@@ -1,7 +1,7 @@
 """Training the reader, on a tiny encoder of three layers.
 
-`low` is how many of the reader's lowest layers use the sentence encoder's weights with low-rank updates. The other
-layers, the "tower", have weights of their own.
+`low_layer_count` is how many of the reader's lowest layers use the sentence encoder's weights with low-rank updates.
+The other layers, the "tower", have weights of their own.
 """
 
 from pathlib import Path
@@ -82,7 +82,7 @@ def test_the_embedding_is_that_of_the_base_model(base: Path, weights: dict[str, 
 def test_the_reader_begins_as_the_base_model(base: Path, weights: dict[str, Tensor], batch: Batch) -> None:
     ids, types, mask = batch
     hidden = compute_bert_states(weights, ids, types, mask)
-    for low_layer_count in (0, 1, 9):
+    for low_layer_count in (0, 1, 9):  # a number above 3 means all three layers
         model = load_base(base, low_layer_count)
         expected = model.span(hidden), model.answerable(hidden[:, 0]).squeeze(-1)
         check_same_logits(model.read(ids, types, mask), expected, mask)

@@ -180,7 +180,8 @@ def test_every_problem_is_reported_with_its_line(tmp_path: Path) -> None:
         "line 6: expected a message with the role user, and a last message with the role assistant.",
         "line 6: the content of the message with the role assistant is empty; write None where no sentence helps.",
         "line 7: the content of the message with the role user is not a text.",
-        "line 8: about 135 tokens, more than the window of 100; show fewer passages.",
+        "line 8: about 135 tokens, more than the window of 100; make the silver data with fewer passages "
+        "(quorum filter silver --k N).",
         "8 examples; a fine-tuning service requires at least 10.",
     ]
     report = check_file(write_lines(tmp_path / "chat.jsonl", *(make_example(number) for number in range(10))))

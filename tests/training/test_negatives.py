@@ -23,8 +23,9 @@ CORPUS = [
     {"id": "mast", "title": "Iron Mast", "text": "The Iron Mast is a tower that was finished in 1950." + LONG_TEXT},
     {"id": "copy", "title": "Copy", "text": "The Iron Mast is a tower that was finished in 1950." + LONG_TEXT},
     {"id": "short", "title": "Lumen Tower", "text": "The Lumen Tower was finished late."},
-    # A passage of the evaluation set dev.jsonl (see `arguments`).
+    # Of the next two passages, the evaluation set dev.jsonl (see `arguments`) contains one and names the other as gold.
     {"id": "tested", "title": "Lumen Tower", "text": "When the Lumen Tower was finished, people sang." + LONG_TEXT},
+    {"id": "elsewhere", "title": "Lumen Tower", "text": "When the Lumen Tower was finished, it rained." + LONG_TEXT},
     {"id": "other", "title": "Otters", "text": "Otters eat fish. " * 20},
 ]
 QUESTION = {"id": "q1", "question": "When was the Lumen Tower finished?", "answers": ["1931"], "gold": ["gold"]}

@@ -32,7 +32,7 @@ def test_a_link_holds_the_values_of_the_form(question: str, collection: str, k: 
 
 def test_a_link_with_run_asks_its_question_immediately() -> None:
     assert read_link("/?q=Why%3F&run=1") == (AskRequest("Why?"), True)
-    assert read_link("/?unknown=word") == (AskRequest(), False)
+    assert read_link("/?unknown=word") == (AskRequest(), False)  # the parameter "unknown" does not exist: it is ignored
 
 
 @pytest.mark.parametrize(

@@ -85,7 +85,7 @@ async def test_each_file_is_listed_with_its_outcome() -> None:
         ("lines.jsonl", make_save(lines)),
         ("empty.txt", make_save(b"")),
         ("broken.pdf", make_save(b"%PDF-1.4 nothing")),
-        # These two are named like a line of a file.
+        # An indexing report calls a skipped line "FILE, line 2"; the names of these two files look similar.
         ("part, line 3.txt", make_save(b"")),
         ("part, line 4", make_save(b"")),
     ]

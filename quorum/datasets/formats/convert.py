@@ -76,6 +76,6 @@ def require_answers(value: Any) -> list[str]:
 
 
 def make_passage(title: Any, content: Any, id_: Any = None) -> Passage:
-    """Make a passage. Without an id it gets a hash of its content, so that it has the same id under every question."""
+    """Make a passage. Without an id it gets a hash of its title and text, so that equal passages have equal ids."""
     title, text = check_text(title or ""), check_text(content)
     return Passage(id=hash_content(title, text) if id_ is None else str(id_), title=title, text=text)

@@ -1,7 +1,8 @@
 """Converts records of Quorum's own format, of data sets that have questions but no documents, and of DPR's results:
 questions with their retrieved passages.
 
-In every converter, `where` is the record's place, "FILE, line 3", for messages.
+In every converter, `where` is the record's place, "FILE, line 3", for messages. `find_kilt_type` also reads the file's
+name from it.
 """
 
 import re

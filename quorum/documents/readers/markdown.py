@@ -101,5 +101,5 @@ def to_html(text: str) -> str:
 def render_inline_html(_: Any, tokens: Any, index: int, *__: Any) -> str:
     """Return an HTML tag or comment unchanged. Escape what only looks like a tag, as in List<int>: it becomes text."""
     tag = tokens[index].content
-    tag_name = TAG.match(tag)
-    return tag if tag.startswith("<!--") or (tag_name and tag_name[1].lower() in KNOWN_TAGS) else escape(tag)
+    name_match = TAG.match(tag)
+    return tag if tag.startswith("<!--") or (name_match and name_match[1].lower() in KNOWN_TAGS) else escape(tag)

@@ -84,9 +84,10 @@ def replace_role(match: re.Match[str]) -> str:
 
 
 def find_content_end(lines: list[str], start: int, indent: int) -> int:
-    """The index of the first line after a directive that begins at the index `start`, indented by `indent` columns.
+    """The index of the first line after the directive that begins in `lines[start]`.
 
-    Every following line that is blank or indented further belongs to the directive.
+    Every following line that is blank or indented further belongs to the directive. indent: how many columns the
+    directive is indented.
     """
     end = start + 1
     while end < len(lines) and (not lines[end].strip() or len(lines[end]) - len(lines[end].lstrip()) > indent):

@@ -27,7 +27,7 @@ def read(data: bytes, name: str) -> Document:
         for sheet in book.worksheets:
             if sheet.sheet_state != "visible":
                 continue
-            sheet.reset_dimensions()  # a wrong size would hide rows, or claim millions of them
+            sheet.reset_dimensions()  # a wrong size in the file would hide rows, or claim millions of them
             grid, cells_left = read_cells(sheet.iter_rows(), cells_left)
             sheet_blocks = make_blocks(grid)
             if sheet_blocks:

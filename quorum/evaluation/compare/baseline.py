@@ -154,8 +154,8 @@ def compute_differences(
     """The difference of each method from the baseline in one measure.
 
     values_by_method: for each method, its value on each question, in the same order as `baseline_values`. binary:
-    whether every value is 0 or 1. untested_count: how many further methods, each with p = 1, the p-values are adjusted
-    for. largest_difference: the largest possible difference between the values of two answers.
+    whether every value is 0 or 1. untested_count: the p-values are adjusted for this many further methods, each with
+    p = 1. largest_difference: the largest possible difference between the values of two answers.
     """
     p_values = [
         compute_mcnemar_p_value(values, baseline_values)

@@ -57,9 +57,10 @@ async def compare(
 async def measure_columns(
     estimated_plan: Plan, progress: ProgressCallback, watch_race: RaceWatcher | None = None
 ) -> tuple[Scores, TotalSpent]:
-    """Plan -> outcome -> scores, within the limit on cost. Returns the scores and the total spending in the folder.
+    """Plan -> outcome -> scores, within the limit on cost.
 
-    The spending is written to spent.json even if the run ends early.
+    Returns the scores and what all runs in the folder have spent together. This spending is written to spent.json
+    even if the run ends early.
     """
     earlier_spending = read_spent(estimated_plan.folder)
     spending = LimitedSpending(

@@ -101,7 +101,7 @@ async def estimate(
         column.name: estimate_column(column, [calls[place] for calls in calls_by_question])
         for place, column in enumerate(columns)
     }
-    return sum_estimates(
+    return estimate_comparison(
         column_estimates, RehearsalResult(columns, calls_by_question, seconds), dataset.count, concurrency
     )
 
@@ -160,7 +160,7 @@ def compute_calls_cost(column: Column, calls: Sequence[RehearsedCall]) -> float 
     return total
 
 
-def sum_estimates(
+def estimate_comparison(
     column_estimates: dict[str, MethodEstimate], rehearsal: RehearsalResult, question_count: int, concurrency: int
 ) -> Estimate:
     """The estimate of the whole comparison. question_count: how many questions it asks, rehearsed or not."""

@@ -45,6 +45,7 @@ def compute_figures(
     right answers from wrong ones, by default `measure`.
     """
     is_dropped = race is not None and race.is_dropped(name)
+    # Empty for a method that answered no question.
     ids = [id_ for id_ in (scores.ids if is_dropped else shared_ids) if scores.ids]
     values = scores.get_values(measure, ids)
     values = values[~np.isnan(values)]

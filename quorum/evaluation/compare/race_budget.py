@@ -32,7 +32,7 @@ def restrict_dropping_by_estimate(estimated_plan: Plan) -> Plan:
 def is_expected_within_limit(method_estimate: MethodEstimate, unit: str, limit: float) -> bool:
     """Whether a method is expected to use at most `limit` calls, tokens or dollars (unit "cost") per question.
 
-    False if its dollars are not known.
+    For the unit "cost", False if its dollars are not known.
     """
     tokens = method_estimate.input_tokens + method_estimate.output_tokens
     expected_use = {"calls": method_estimate.calls, "tokens": tokens, "cost": method_estimate.cost}[unit]

@@ -50,7 +50,7 @@ def make_answer_table(
         highest_worth=highest_worth,
         is_known=~has_failed & ~is_unknown,
         has_failed=has_failed,
-        key=number_answers(results, methods),
+        answer_number=number_answers(results, methods),
         confidence=np.array([results.get_numbers(name, "confidence") for name in methods]),
         is_certified=np.array([[certificates.get((name, id_), False) for id_ in ids] for name in methods]),
         cost=cost,

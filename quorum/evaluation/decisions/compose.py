@@ -230,7 +230,9 @@ def describe_single_method(composition: ComposeResult, guarantee: Guarantee) -> 
     """
     loss = f"{100 * guarantee.lose_at_most:g} points"
     if not composition.certificates or composition.certificates[0].is_passed:
-        return [f"No cascade is cheaper than {composition.best}, the best single method: ask {composition.best}."]
+        return [
+            f"No certified cascade is cheaper than {composition.best}, the best single method: ask {composition.best}."
+        ]
     advice = (
         f"about {composition.questions_needed:,} questions would be enough"
         if composition.questions_needed

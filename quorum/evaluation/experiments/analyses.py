@@ -118,12 +118,12 @@ def make_known_questions_table(asked_count: int, known_count: int, model: Any) -
 
     The methods are not asked these questions. asked_count: how many questions the model was asked without passages.
     """
-    title = "Questions that the model answers correctly without a context (EM) are dropped"
+    title = "Questions that the model answers correctly (EM) without passages are dropped"
     if model == "embedded" and not known_count:
         title = "No question is dropped: the embedded reader knows nothing but what it reads"
     rows: list[dict[str, Any]] = [
         {"questions": "all", "n": asked_count},
-        {"questions": "known without a context, dropped", "n": known_count},
+        {"questions": "known without passages, dropped", "n": known_count},
         {"questions": "asked of the methods", "n": asked_count - known_count},
     ]
     return AnalysisTable(title=title, rows=rows)

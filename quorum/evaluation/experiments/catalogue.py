@@ -24,7 +24,7 @@ def make_sort_key(experiment: Experiment) -> tuple[int, bool, int, str]:
     return PAPERS.index(experiment.paper), kind != "table", int(number or 99), experiment.name
 
 
-EXPERIMENTS = {item.name: item for item in sorted(EXPERIMENTS.values(), key=make_sort_key)}
+EXPERIMENTS = {experiment.name: experiment for experiment in sorted(EXPERIMENTS.values(), key=make_sort_key)}
 
 
 def find_experiment(name: str) -> Experiment:

@@ -145,7 +145,7 @@ def format_setting(value: Any) -> str:
 
 
 def parse_paper_numbers(block: Mapping[str, Any], measures: Sequence[str]) -> PaperNumbers:
-    """One block of the paper's numbers. A value "nan" stands for a number that the paper does not state.
+    """One block of the paper's numbers. TOML's value `nan` stands for a number that the paper does not state.
 
     measures: the experiment's measures, used if the block names none of its own.
     """

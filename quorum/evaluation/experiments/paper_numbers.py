@@ -107,7 +107,7 @@ def make_paper_tables(
     column_measures: Mapping[str, Mapping[str, Any]] | None = None,
 ) -> list[AnalysisTable]:
     """Tables of each measure. A row is one of our columns (methods with their settings), or a system that only the
-    paper reports; it shows our value, then the paper's numbers.
+    paper reports; each row shows our value, if there is one, then the paper's numbers.
 
     If there are many blocks of the paper's numbers, a measure has several tables. A measure without any value has none.
 

@@ -119,7 +119,8 @@ def sum_all_signs(values: Floats) -> Floats:
 def adjust_p_values(p_values: Sequence[float]) -> list[float]:
     """The p-values adjusted for multiple tests (Holm 1979), in the given order.
 
-    If tests are significant where the adjusted value is at most alpha, the family-wise error rate is at most alpha.
+    If a test counts as significant when its adjusted p-value is at most alpha, the family-wise error rate is at most
+    alpha.
     """
     adjusted_p_values, largest = [0.0] * len(p_values), 0.0
     for rank, index in enumerate(sorted(range(len(p_values)), key=lambda index: p_values[index])):

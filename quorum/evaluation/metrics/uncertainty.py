@@ -153,7 +153,7 @@ def has_stage_with_confidence(cascade: ComposedCascade, context: Context) -> boo
         settings = {name: stage.settings[name] for name in ("samples", "vote") if name in stage.settings}
         stage_context = replace(context, **settings)
         if stage.own_system_hash is not None:
-            continue
+            continue  # a user's own system states no confidence
         if is_composed_file_name(stage.method):
             if has_stage_with_confidence(read_composed_cascade(stage.method), stage_context):
                 return True

@@ -33,7 +33,7 @@ class Draw:
 
     @property
     def id(self) -> str:
-        """The question's id: the same for the same passages."""
+        """The question's id: the same for the same kind and passages."""
         return f"q-{hash_content(self.kind, ' '.join(passage['id'] for passage in self.passages))}"
 
 

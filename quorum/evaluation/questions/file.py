@@ -23,8 +23,8 @@ from quorum.evaluation.run.result_files import explain_write_errors
 
 
 class QuestionFile:
-    """The file that `quorum questions` writes. Existing lines stay unchanged, even if a reviewer has edited them;
-    new lines follow. Each addition replaces the whole file, so no other process finds it half-written.
+    """The file that `quorum questions` writes. Existing lines, which a reviewer may have edited, stay as they
+    are; new lines follow. Each addition replaces the whole file, so no other process finds it half-written.
     """
 
     def __init__(self, path: Path) -> None:
@@ -121,7 +121,7 @@ def make_line(draft: Draft, origin: Mapping[str, Any]) -> dict[str, Any]:
     what a reviewer needs: `why` is the fault of a rejected question; `read` is {what the verifier was shown: the
     verifier's answer}. origin: the models and the prompt that wrote the question, also for `meta`.
     """
-    draw = draft.draw
+    draw = draft.draw  # the kind of the question, its id and its passages
     evidence = [
         {"passage": passage["id"], "title": passage["title"], "text": passage["text"]} for passage in draw.passages
     ]
@@ -138,7 +138,9 @@ def make_line(draft: Draft, origin: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def get_kind(line: Mapping[str, Any]) -> Kind | None:
-    """The kind of a question that we wrote; None for a line of another origin. A reviewer may have edited the line."""
+    """The kind of a question that Quorum wrote; None for a line of another origin, or if a reviewer has changed the
+    kind into an unknown one.
+    """
     named_kind = get_meta(line).get("kind")
     return next((kind for kind in QUESTION_KINDS if kind == named_kind), None)
 

@@ -287,7 +287,9 @@ def make_neighbour_search(context: Context) -> NeighbourSearch:
 
 
 def describe_models(context: Context) -> dict[Kind, dict[str, str]]:
-    """For each kind of question, what `meta` says of its origin: the models that write and check it, and its prompt."""
+    """For each kind of question, what its lines in the file say in `meta` about their origin: the models that write and
+    check the question, the prompt, and the prompt's version.
+    """
     models = {"model": get_text_or_class_name(context.model), "verifier": get_text_or_class_name(get_verifier(context))}
     return {
         kind: {

@@ -72,8 +72,8 @@ def draw_quality_against_cost(
     names_to_label_first: Sequence[str] = (),
     frame: Frame = WIDE_FRAME,
 ) -> str:
-    """A point for each method with its 95% interval; the Pareto front as a line. If there is no room for a
-    method's name, the point shows the method's number among all methods.
+    """A point for each method with its 95% interval; the Pareto front as a line. A point's label is its method's name
+    or number (see `place_labels`).
 
     front: the names of the methods on the front; unit: the cost on the axis, "cost" (dollars) or "tokens"; measure: the
     name on the other axis; names_to_label_first: the methods whose names matter most; the names of the front come next.

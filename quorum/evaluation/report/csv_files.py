@@ -49,4 +49,6 @@ def write_questions_csv(path: Path, ids: Sequence[str], methods: Sequence[str], 
 def format_cell(value: Any) -> Any:
     """A value as a cell: the items of a list are joined by bars, and a text that looks like a formula is escaped."""
     text = " | ".join(value) if isinstance(value, list) else value
-    return escape_formula(text.encode("utf-8", "replace").decode()) if isinstance(text, str) else text
+    if not isinstance(text, str):
+        return text
+    return escape_formula(text.encode("utf-8", "replace").decode())  # lone surrogates become "?"

@@ -85,7 +85,7 @@ def render_cost_section(decision: "Decision") -> str:
 
 
 def draw_cost_chart(decision: "Decision", frame: Frame) -> str:
-    """The chart. If names do not fit into it, its points have numbers, and a numbered list of the methods follows."""
+    """The chart. If some of its points have numbers in place of names, a numbered list of the methods follows."""
     recommendation = decision.recommendation
     names_to_label_first = [
         name for name in (recommendation.best, find_baseline(decision), recommendation.cheapest) if name is not None

@@ -165,24 +165,24 @@ class ColumnScores:
         with a reused call do not count for the seconds; `answers_not_timed` is their number. The seconds are null if
         every answer has a reused call.
         """
-        values: dict[str, float | int | None] = {"n": len(self.ids) + len(self.error_messages)}
+        summary: dict[str, float | int | None] = {"n": len(self.ids) + len(self.error_messages)}
         metrics, compared_measures = list_metrics(), list_compared_measures()
         for name in (*list_measure_names(), *(["judged"] if "judged" in self.values else [])):
             known_values = self.get_known_values(name)
             if name in metrics and metrics[name].counts_missing_as_zero and len(known_values):
                 known_values = np.nan_to_num(np.array(self.values[name]))
-            values[name] = round(math.fsum(known_values) / len(known_values), 6) if len(known_values) else None
+            summary[name] = round(math.fsum(known_values) / len(known_values), 6) if len(known_values) else None
             if name in compared_measures:
                 interval = compute_bootstrap_interval(known_values)[1:] if len(known_values) else (None, None)
                 ends = zip(("low", "high"), interval, strict=True)
-                values |= {f"{name}_{end}": None if value is None else round(value, 6) for end, value in ends}
+                summary |= {f"{name}_{end}": None if value is None else round(value, 6) for end, value in ends}
         seconds = self.get_seconds_without_reused_calls()
         for percentile, share in (("p50", 0.5), ("p95", 0.95)):
-            values[f"seconds_{percentile}"] = round(compute_quantile(seconds, share), 4) if len(seconds) else None
-        values["answers_not_timed"] = sum(self.has_reused_call)
+            summary[f"seconds_{percentile}"] = round(compute_quantile(seconds, share), 4) if len(seconds) else None
+        summary["answers_not_timed"] = sum(self.has_reused_call)
         reply_counts = {
             "malformed": self.malformed,
             "wordy_answers": self.wordy_answers,
             "temperature_refused": self.temperature_refused,
         }
-        return values | {"errors": len(self.error_messages)} | reply_counts | self.judge_counts
+        return summary | {"errors": len(self.error_messages)} | reply_counts | self.judge_counts

@@ -15,7 +15,7 @@ from quorum.core.ray_workers import WorkerPool, map_items
 from quorum.evaluation.run.ask_question import Questioner
 from quorum.evaluation.run.column_scores import Row
 from quorum.evaluation.run.columns import Column
-from quorum.evaluation.run.engine_worker import Answers, Asker, Job, RemainingReader, Services
+from quorum.evaluation.run.engine_worker import Answers, Asker, Job, RemainingQuestionsReader, Services
 from quorum.evaluation.run.rounds import QuestionRound, Recorder
 from quorum.evaluation.run.rows import make_failed_row
 
@@ -61,7 +61,7 @@ class AnswerWriter:
             self.failed_pairs.add((row["method"], row["id"]))
         self.recorder.add(row)
 
-    def make_remaining_reader(self) -> RemainingReader:
+    def make_remaining_questions_reader(self) -> RemainingQuestionsReader:
         """A reader of the remaining questions: those for which a method that is still asked has neither an answer nor
         an error from this run.
         """
@@ -74,7 +74,7 @@ class AnswerWriter:
         }
         finished_ids = frozenset(id_ for id_, missing in missing_names.items() if not missing)
         missing_names = {id_: missing for id_, missing in missing_names.items() if missing}
-        return RemainingReader(self.asked_round.dataset.read_records, names, finished_ids, missing_names)
+        return RemainingQuestionsReader(self.asked_round.dataset.read_records, names, finished_ids, missing_names)
 
     def find_dropped_methods(self) -> frozenset[str]:
         """The methods that a race has dropped."""
@@ -86,7 +86,7 @@ class AnswerWriter:
         """Error rows for the questions during which a worker exited at every try."""
         columns = {column.name: column for column in self.asked_round.columns}
         tries = TRIES_TOGETHER + TRIES_ALONE
-        for record, names in self.make_remaining_reader()():
+        for record, names in self.make_remaining_questions_reader()():
             for name in names:
                 task = columns[name].make_context(questioner.get_task(record)).answer_type
                 error = (
@@ -113,7 +113,7 @@ async def ask_on_ray(asked_round: QuestionRound, recorder: Recorder, questioner:
         with start_services(job.folder) as services:
             dropped_names: frozenset[str] = frozenset()
             for worker_pool in (pool, replace(pool, at_once=1, tries=TRIES_ALONE)):
-                read_remaining = writer.make_remaining_reader()
+                read_remaining = writer.make_remaining_questions_reader()
                 if next(read_remaining(), None) is None:
                     return
                 async for answers in iterate_on_thread(

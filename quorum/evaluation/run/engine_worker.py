@@ -214,7 +214,7 @@ class Asker:
 
 
 @dataclass(frozen=True)
-class RemainingReader:
+class RemainingQuestionsReader:
     """Reads the questions that at least one method must still answer, each with the names of these methods.
 
     Each call reads the data again. An instance can be pickled.

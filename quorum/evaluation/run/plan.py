@@ -78,7 +78,8 @@ async def plan(options: Options, columns: Sequence[Column] | None = None) -> Pla
     check_baseline(list_names_by_group(all_columns), options.baseline)
     dataset = await asyncio.to_thread(read_data, options.data, options.limit, skip_bad=options.skip_bad)
     if options.race is not None:
-        # A race asks the questions in a random order. The race "future" keeps the questions of a group together.
+        # A race asks the questions in a random order. The race "future" keeps questions about the same document or
+        # conversation together (`read_document_group`).
         dataset = replace(dataset, seed=SEED, by_group=options.race == "future")
     judge = None if options.judge is None else make_judge(options.judge, options.context)
     if judge is not None:

@@ -138,11 +138,10 @@ class RunningRace:
             unit = self.units[self.race.step_count]
             self.settled_count += len(unit)
             losers = self.race.add_step(*self.compute_bounds(unit))
-            for number in (
-                losers if not self.is_finished else ()
-            ):  # after the last question, no method needs to be dropped
-                self.live_names.discard(self.names[number])
-                self.asked_when_dropped[self.names[number]] = self.settled_count
+            if not self.is_finished:  # after the last question, no method needs to be dropped
+                for number in losers:
+                    self.live_names.discard(self.names[number])
+                    self.asked_when_dropped[self.names[number]] = self.settled_count
         if self.settled_count == settled_before:
             return False
         self.progress_event.set()

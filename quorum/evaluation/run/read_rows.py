@@ -43,9 +43,10 @@ def read_objects(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
                     return
                 yield number, parse_object(line, f"{path}, line {number}")
     except OSError as error:
+        after_line = f" after line {number}" if number else ""
         raise SetupError(
-            f"{path} cannot be read after line {number} ({error.strerror or error}); make the file readable, or give "
-            "another folder of results."
+            f"{path} cannot be read{after_line} ({error.strerror or error}); make the file readable, or give another "
+            "folder of results."
         ) from None
 
 

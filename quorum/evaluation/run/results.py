@@ -13,6 +13,7 @@ from quorum.evaluation.run.column_scores import ColumnScores, Row
 from quorum.evaluation.run.old_keys import rename_old_keys
 from quorum.evaluation.run.result_files import explain_write_errors, repair_and_read_lines
 
+# {column: {measure or count: value}}; the value is None if no question has the measure
 Summary = Mapping[str, Mapping[str, float | int | None]]
 
 
@@ -63,6 +64,7 @@ class Results:
         if key in self.answered_pairs or (self.is_counted is not None and not self.is_counted(*key)):
             return
         self.scores[row["method"]].add(row)
+        # Without accepted answers ("gold"), the answer "unknown" has em 1, but does not show any knowledge.
         if row["method"] == self.screening_method and row["em"] == 1 and row["gold"]:
             self.screened_out_ids.add(row["id"])
         if row["error"] is None:

@@ -32,10 +32,10 @@ class Scores:
     added to those of earlier runs in the folder; spending: the model calls made for the new answers. They are fewer
     than the calls in the summary if columns share calls or if replies come from the journal.
     count_without_gold_passage: how many questions were skipped because they have no gold passage; screened_out_count:
-    how many questions only the first-asked screening column was asked, because it answered them correctly; the other
-    columns were not asked them. judge_spending: the
-    judge's calls, which are counted separately; None without a judge. race: the result of the race; None without a
-    race. For a method that the race dropped, scores and summary cover only the questions that it was asked.
+    how many questions the screening column (`Options.screening_column`) answered correctly; the other columns were not
+    asked these questions. judge_spending: the judge's calls, which are counted separately; None without a judge.
+    race: the result of the race; None without a race. For a method that the race dropped, scores and summary cover
+    only the questions that it was asked.
     """
 
     plan: Plan

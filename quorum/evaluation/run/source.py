@@ -22,12 +22,14 @@ from quorum.models import get_embedding_name
 LOG = logging.getLogger("quorum")
 POOL_SOURCE = "pool"
 GIVEN_SOURCE = "given"
-MADE_FOR = "evaluation"  # marks collections that `quorum collections clear` may remove
+MADE_FOR = "evaluation"  # marks collections made by evaluations, which `quorum collections clear` removes
 
 
 class ProgressCallback(Protocol):
-    """A callback: receives the name of a stage, such as "index", "estimate", "ask", "judge" or "report", the steps done
-    and the total steps (None: not known).
+    """A callback that receives the progress of the work.
+
+    stage: for example "index", "estimate", "ask", "judge" or "report". done: how many steps of the stage are done.
+    total: how many steps the stage has; None if this is not known.
     """
 
     def __call__(self, stage: str, done: int, total: int | None) -> None: ...

@@ -144,7 +144,8 @@ class ModelSpending(Spending):
 
 
 def read_model_name(description: Mapping[str, Any]) -> str:
-    """The spec of a call's model, such as "openai:gpt-4o-mini" or "embedded".
+    """The spec of a call's model, such as "openai:gpt-4o-mini" or "embedded". Without a name, it is
+    "openai:unnamed"; without a provider, "model:unnamed".
 
     description: the metadata that LangChain gives to the callback.
     """

@@ -64,8 +64,9 @@ def make_reader_name(manifest: Mapping[str, Any], code_and_heads: bytes) -> str:
 def get_reader_name() -> str:
     """The name of the installed reader in journals. The first call reads the disk.
 
-    The name changes with the weights, the heads and the code that reads, judges and replies. It does not change with
-    other code that a reply depends on, such as batching.py and the rules for comparisons in `quorum.algorithms`.
+    The name changes with reader.onnx, the calibration, the heads, and the code that reads, judges and replies. It does
+    not change with other code that a reply depends on, such as batching.py and the rules for comparisons in
+    `quorum.algorithms`.
     """
     code = [*(FOLDER / name for name in ("reading.py", "heads.py", "judging.py")), *sorted(FOLDER.glob("replies*.py"))]
     heads = [path for name in HEAD_FILES if (path := FOLDER / name).exists()]

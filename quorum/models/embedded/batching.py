@@ -45,7 +45,7 @@ class JobResult:
     """The result of a job.
 
     reading: the best spans of all passages together; parts: the reading of each passage, in order; model: the encoder
-    that read them; calibration: the reader's settings; its `window` is the highest number of tokens in a window.
+    that read them; calibration: the reader's settings (its field `window`: the most tokens in one window).
     """
 
     job: Job
@@ -127,14 +127,14 @@ def find_recent_result(job: Job) -> JobResult | None:
 def read_windows(model: Encoder, windows: Sequence[Window]) -> list[Logits]:
     """The logits of each window, in order. Equal windows are read once.
 
-    Two windows are equal if their token ids and the index of their first passage token (`window.first`) are equal.
+    Two windows are equal if their token ids and the index of their first passage token (`tokens_start`) are equal.
     """
-    distinct_windows = {(window.first, *window.ids): window for window in windows}
+    distinct_windows = {(window.tokens_start, *window.ids): window for window in windows}
     row_logits = model.read(
         [window.ids for window in distinct_windows.values()], [window.types for window in distinct_windows.values()]
     )
     logits = dict(zip(distinct_windows, row_logits, strict=True))
-    return [logits[window.first, *window.ids] for window in windows]
+    return [logits[window.tokens_start, *window.ids] for window in windows]
 
 
 def read_passage(

@@ -22,7 +22,7 @@ from quorum.models.embedded.responders import RESPONDERS
 
 T = TypeVar("T")
 
-LONGEST_COUNTED_ON_LOOP = 20_000  # characters; counting them blocks the event loop for a few milliseconds
+LONGEST_COUNTED_ON_LOOP = 20_000  # characters; counting the tokens of such a text takes a few milliseconds
 
 
 class EmbeddedReader(BaseChatModel):
@@ -95,7 +95,7 @@ class EmbeddedReader(BaseChatModel):
 
 
 async def count_tokens(text: str) -> int:
-    """How many tokens a text has. A thread counts long texts, and loads the encoder."""
+    """How many tokens a text has. They are counted on a thread if the text is long or the encoder is not loaded yet."""
     if len(text) <= LONGEST_COUNTED_ON_LOOP and is_encoder_loaded():
         return get_encoder().count_tokens(text)
     return await asyncio.get_running_loop().run_in_executor(WORKER, lambda: get_encoder().count_tokens(text))

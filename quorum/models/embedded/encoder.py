@@ -32,7 +32,7 @@ MAX_EMBEDDED_TOKENS = 256
 # How many rows have their last-layer states remembered (0.4 MB a row): the sentence filter and the yes/no head need the
 # states of rows that the reader may just have read.
 REMEMBERED_STATES = 64
-LONG_LINE = 30  # characters; `Encoder.count` counts and remembers each longer line by itself
+LONG_LINE = 30  # characters; `Encoder.count_tokens` counts each line of at least this length by itself
 LONGEST_REMEMBERED_TEXT = 4_000  # characters: the counts of 4,096 such texts take 16 MB
 # The input of the ONNX graph that chooses what the graph computes: sentence embeddings, or the reader's logits and
 # states.

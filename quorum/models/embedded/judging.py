@@ -41,15 +41,15 @@ async def score_sentences(
 
 
 async def get_filter_threshold(folder: Path = FOLDER) -> float:
-    """The lowest probability with which a sentence is kept.
+    """The lowest probability with which the sentence filter in `folder` keeps a sentence.
 
-    It was fitted on questions that are not used in any published score.
+    That of the built-in filter was fitted on questions that are not used in any published score.
     """
     return (await asyncio.get_running_loop().run_in_executor(WORKER, get_sentence_head, folder)).threshold
 
 
 async def judge_yes_no(question: str, passages: Sequence[Passage]) -> Verdict:
-    """Whether the passages, read together, say yes to the question, say no, or do not settle it."""
+    """The probabilities that the passages, read together, say yes to the question, say no, or do not settle it."""
     return await asyncio.get_running_loop().run_in_executor(
         WORKER, lambda: judge_yes_no_blocking(question, passages, get_encoder())
     )
@@ -81,7 +81,7 @@ def score_sentences_blocking(
 def find_sentence_tokens(window: Window, sentences: Sequence[tuple[int, int]]) -> SentenceTokens:
     """Which tokens of the window belong to which sentence of its one passage. sentences: the (start, end) of each."""
     belongs = np.zeros((len(sentences), len(window.ids)), np.float32)
-    for token_index, token in enumerate(window.tokens, start=window.first):
+    for token_index, token in enumerate(window.tokens, start=window.tokens_start):
         if token is not None:
             for sentence_index, (start, end) in enumerate(sentences):
                 if start <= token.start < end:
@@ -91,7 +91,7 @@ def find_sentence_tokens(window: Window, sentences: Sequence[tuple[int, int]]) -
 
 
 def judge_yes_no_blocking(question: str, passages: Sequence[Passage], model: Encoder) -> Verdict:
-    """Like `judge_yes_no`, but blocking. The verdict is unknown if the question is blank or there are no passages."""
+    """Like `judge_yes_no`, but blocking. If the question is blank or there are no passages, `unknown` is 1."""
     windows = make_windows(model, question, passages, read_manifest()["calibration"]["window"], packed=True)
     if not windows or not passages:
         return Verdict(0.0, 0.0, 1.0)

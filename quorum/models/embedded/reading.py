@@ -65,13 +65,13 @@ Piece = tuple[list[int], list[Token | None]]
 class Window:
     """[CLS] question [SEP] part of the passages [SEP].
 
-    ids: the token ids. types: for each id its segment, 0 up to the first [SEP], then 1. first: the index of the first
-    passage token in `ids`. tokens: `tokens[i]` describes `ids[first + i]`; None for a token of a title.
+    ids: the token ids. types: for each id its segment, 0 up to the first [SEP], then 1. tokens_start: the index of the
+    first passage token in `ids`. tokens: `tokens[i]` describes `ids[tokens_start + i]`; None for a token of a title.
     """
 
     ids: list[int]
     types: list[int]
-    first: int
+    tokens_start: int
     tokens: list[Token | None]
 
 
@@ -190,7 +190,7 @@ def find_spans(
     A span is whole words within one passage's text, at most LONGEST_ANSWER tokens.
     """
     tokens = window.tokens
-    begin, stop = window.first, window.first + len(tokens)
+    begin, stop = window.tokens_start, window.tokens_start + len(tokens)
     starts, ends = logits.start[begin:stop].astype(float), logits.end[begin:stop].astype(float)
     may_start = np.array([token is not None and token.starts_word for token in tokens], bool)
     may_end = np.array([token is not None and token.ends_word for token in tokens], bool)
@@ -258,7 +258,7 @@ def score_tokens(window: Window, logits: Logits) -> Floats:
     """P(start) + P(end), from 0 to 2, of each passage token of the window, given that the window holds an answer."""
     total = np.zeros(len(window.tokens), np.float32)
     for side in (logits.start, logits.end):
-        part = side[window.first : window.first + len(window.tokens)]
+        part = side[window.tokens_start : window.tokens_start + len(window.tokens)]
         exponentials = np.exp(part - part.max()) if len(part) else part
         total += exponentials / exponentials.sum() if len(part) else exponentials
     return total

@@ -125,7 +125,10 @@ async def find_relevant_passages(inputs: Inputs) -> list[tuple[int, Reading]]:
 
 
 async def judge_passages(inputs: Inputs, sampler: Sampler) -> str:
-    """A line for each passage: its number, whether it is relevant, and if so, the sentence that holds the answer."""
+    """A line for each passage: its number, whether it is relevant, and if so, the sentence that holds the answer.
+
+    Without passages, the reply is "There is no passage."
+    """
     relevant_readings, passages = dict(await find_relevant_passages(inputs)), inputs["passages"]
     lines = [
         f"Passage {n}: relevant. {find_sentence(passage['text'], relevant_readings[n].spans[0])}"

@@ -39,8 +39,8 @@ async def react_action(inputs: Inputs, sampler: Sampler) -> str:
 async def find_answer_and_thought(inputs: Inputs, sampler: Sampler) -> tuple[str, str]:
     """The answer from all passages, and the thought to write before it.
 
-    The thought is the sentence that contains the answer. For a yes/no question, and if there is no answer, it only says
-    whether the passages answer the question.
+    The thought is the sentence that contains the answer. If the question is a yes/no question, or if no answer is
+    found, the thought only says whether the passages answer the question.
     """
     question, passages = inputs["question"], inputs["passages"]
     if is_yes_no_question(inputs):

@@ -180,7 +180,7 @@ def measure_signals(ranked_statements: Sequence[Statement], agrees: bool) -> dic
 
 
 def find_certainty(ranked_statements: Sequence[Statement], agrees: bool) -> float:
-    """The probability (0..1) that the best statement contains the right answer.
+    """The probability (0..1) that the best statement contains the right answer; 0 if there is no statement.
 
     agrees: whether that statement contains the answer that the method gave.
     """

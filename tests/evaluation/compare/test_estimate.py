@@ -36,8 +36,8 @@ async def test_the_estimate_counts_the_prompts_of_the_filter(
 async def test_the_estimate_sends_nothing_to_the_chat_model_of_a_filter(
     corpus: str, data: Path, openai_server: OpenAIServer
 ) -> None:
-    """The model is the embedded reader here. If this reader were the only chat model, the estimate would make the
-    comparison's own calls.
+    """The model is the embedded reader, but the filter is another chat model. In the estimate, the reader replies to
+    the filter's prompts, too.
     """
     context = Context(model="embedded", context_filter="llm:openai:test", journal="off")
     plan = await plan_comparison(Options(data=data, corpus=corpus, methods="filco", context=context))
@@ -46,7 +46,9 @@ async def test_the_estimate_sends_nothing_to_the_chat_model_of_a_filter(
 
 
 async def test_only_the_replies_of_other_models_are_guessed() -> None:
-    """The model is the embedded reader, whose replies are exact; validity and ranking are asked of a chat model."""
+    """The model is the embedded reader, whose output tokens are counted. The verifier, which replies to the prompt
+    "validity", is a chat model, whose output tokens are guessed.
+    """
     recorder = CallRecorder(Context(model="embedded", verifier="openai:test"))
     for prompt_name in ("answer", "validity"):
         run_id = uuid4()

@@ -100,7 +100,8 @@ def test_a_method_that_is_too_often_wrong_promises_nothing(quorum: Quorum, tmp_p
 def test_a_method_with_only_unknown_answers_promises_nothing(quorum: Quorum, tmp_path: Path) -> None:
     folder = write_results(tmp_path / "unknown", {"concat": 0.0}, unknown_probability_if_not_right=1.0)
     file = folder / "results.jsonl"
-    rows = [json.loads(line) | {"confidence": 1.0} for line in file.read_text().splitlines()]  # all samples agree
+    # A confidence of 1, as if several samples had all said "unknown".
+    rows = [json.loads(line) | {"confidence": 1.0} for line in file.read_text().splitlines()]
     file.write_text("".join(json.dumps(row) + "\n" for row in rows))
     run = quorum("calibrate", str(folder), "--wrong-at-most", "5%")
     assert (run.code, run.err.count("\n")) == (2, 1)
@@ -169,6 +170,16 @@ def test_a_silver_filter_with_another_measure_or_scorer_is_refused(
         check_calibration(make_calibration(), "concat", Context(**CONTEXT, **current_settings))
 
 
+def test_the_refusal_of_another_server_names_both_addresses(monkeypatch: pytest.MonkeyPatch) -> None:
+    context = Context(**CONTEXT)
+    monkeypatch.setenv("OPENAI_BASE_URL", "http://one.test/v1")
+    calibration = Calibration("c.json", "concat", 0.5, describe_settings(context, ()))
+    monkeypatch.setenv("OPENAI_BASE_URL", "http://two.test/v1")
+    message = r"model=openai:test at http://one\.test/v1, but model is openai:test at http://two\.test/v1 now"
+    with pytest.raises(SetupError, match=message):
+        check_calibration(calibration, "concat", context)
+
+
 async def test_every_way_to_ask_a_graph_keeps_the_promise(results: Path, openai_server: OpenAIServer) -> None:
     recorded_results = read_results(results)
     file = results / "calibration.json"
@@ -199,8 +210,13 @@ def test_the_environment_names_a_calibration_too(
             post_fusion.invoke(question, context=context)
     with pytest.raises(SetupError, match="cannot be applied to a stream"):
         list(post_fusion.stream(question, context=CONTEXT))
-    uncalibrated_result = post_fusion.invoke(question, context=CONTEXT | {"calibration": None})
-    assert uncalibrated_result["withheld"] is None
+    for empty_calibration in (None, ""):
+        for context in (
+            CONTEXT | {"calibration": empty_calibration},
+            Context(**CONTEXT, calibration=empty_calibration),
+        ):
+            assert post_fusion.invoke(question, context=context)["withheld"] is None
+            assert list(post_fusion.stream(question, context=context))
 
 
 def test_a_file_without_a_calibration_is_refused(tmp_path: Path) -> None:

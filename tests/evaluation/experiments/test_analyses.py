@@ -122,7 +122,7 @@ def folder(tmp_path: Path) -> Path:
     rows = [
         make_result(f"q{n}", method, 1, f"{method} says {n}") for n in range(4) for method in ("sure", "sum_and_pred")
     ]
-    rows[1]["em"] = 0
+    rows[1]["em"] = 0  # the answer of sum_and_pred to q0 is wrong
     rows += [make_result("q4", "sure", 1, "sure says 4"), make_result("q4", "sum_and_pred", 1)]
     rows += [make_result("q1", "base", 1, "another"), make_result("q5", "sure", 1, "x") | {"error": "no reply"}]
     rows += [make_result("q6", method, 1, "nothing is said") | {"gold": []} for method in ("sure", "sum_and_pred")]

@@ -193,10 +193,8 @@ async def test_questions_that_the_model_knows_are_dropped_for_every_method(
     experiment = find_experiment("closed_book")
     report, analysis_tables = await run_experiment_over(experiment, data, CONTEXT, options, out=tmp_path / "out")
     assert {name: row["n"] for name, row in report.summary.items()} == {"no_retrieval": 4, "concat": 3, "summary": 3}
-    assert (
-        analysis_tables[0]["title"] == "Questions that the model answers correctly without a context (EM) are dropped"
-    )
-    # questions asked without a context, known ones, and those that the other methods were asked
+    assert analysis_tables[0]["title"] == "Questions that the model answers correctly (EM) without passages are dropped"
+    # questions asked without passages, known ones, and those that the other methods were asked
     assert [row["n"] for row in analysis_tables[0]["rows"]] == [4, 1, 3]
     assert [comparison["baseline"] for comparison in report.comparisons] == ["concat"]
     second_report, same_tables = await run_experiment_over(experiment, data, CONTEXT, options, out=tmp_path / "out")

@@ -254,7 +254,7 @@ async def test_a_limit_on_cost_needs_the_judges_price(data: Path, openai_server:
 async def test_the_judge_ignores_the_methods_own_settings(
     data: Path, openai_server: OpenAIServer, tmp_path: Path
 ) -> None:
-    """A prompt of the judge that is longer than a method's context_window is sent all the same."""
+    """A prompt of the judge that is longer than a method's context_window is sent nevertheless."""
     openai_server.reply(reply_by_model)
     options = make_options(data, methods="concat[context_window=600],concat", judge="openai:judge")
     long_question = json.loads(data.read_text().splitlines()[0])
@@ -294,7 +294,7 @@ def test_eval_prints_the_judges_figures(
     assert "the judge made 1 further call now (" in err
     assert (
         code,
-        "the judge failed on 1 answer; run the same command again to ask the judge only about those" in err,
+        "the judge failed on 1 answer; run the same command again to ask the judge only where it failed" in err,
     ) == (
         1,
         True,

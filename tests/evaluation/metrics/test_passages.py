@@ -108,7 +108,7 @@ def test_a_token_is_counted_for_every_three_bytes_of_title_and_text() -> None:
     assert context_tokens(make_result_with_texts()) == 0
 
 
-def test_the_precision_of_the_context_counts_words_as_often_as_the_answer_has_them() -> None:
+def test_the_precision_of_the_context_counts_a_word_at_most_as_often_as_the_answer_has_it() -> None:
     assert (
         context_precision(make_result_with_texts("Paris Paris", "the big city"), make_reference("", "in Paris"))
         == 1 / 4
@@ -143,6 +143,7 @@ def test_a_gold_article_counts_once_whichever_of_its_paragraphs_is_read() -> Non
     result["passages"] = [Passage(id=id_, title=title, text="") for id_, title in ids_and_titles]
     assert (recall(result, reference), precision(result, reference), s_precision(result, reference)) == (1, 2 / 3, 0)
     assert (hit_at_1(result, reference), reciprocal_rank(result, reference)) == (1, 1)
+    # Both measures below use the retrieved ids, which hold one of the two gold articles: 7, at rank 2.
     result["retrieved"] = ["8:1", "7:9"]
     assert (recall_before_filter(result, reference), reciprocal_rank(result, reference)) == (0.5, 0.5)
 

@@ -59,7 +59,8 @@ def test_an_interval_of_equal_values_has_no_width() -> None:
 
 
 def test_resamples_of_many_distinct_values_are_drawn_in_parts() -> None:
-    assert list(split_row_count(10, MAX_NUMBERS_PER_DRAW // 4)) == [4, 4, 2]
+    assert list(split_row_count(10, MAX_NUMBERS_PER_DRAW // 4)) == [4, 4, 2]  # a part holds 4 of these rows
+    # A row that is longer than MAX_NUMBERS_PER_DRAW is drawn alone.
     assert list(split_row_count(3, 2 * MAX_NUMBERS_PER_DRAW)) == [1, 1, 1]
     interval = compute_bootstrap_interval(np.arange(1000), resamples=2000)
     # The mean of 0, 1, ..., 999 is 499.5, and their standard deviation 289.

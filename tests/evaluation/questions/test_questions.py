@@ -52,7 +52,7 @@ async def test_questions_of_all_three_kinds_name_their_gold_passages_and_their_w
         10,
         0,
     )
-    # One call writes a question. Four calls check a question of the kind "two", two calls one of another kind.
+    # Each question takes one call that writes it, and calls that check it: four for the kind "two", two for the others.
     assert len(openai_server.chats()) == 6 * 3 + 2 * 5 + 2 * 3 == outcome.spending.calls
     lines_of_kind = {kind: [line for line in read_lines() if line["meta"]["kind"] == kind] for kind in QUESTION_KINDS}
     single, two, unanswerable = lines_of_kind["single"][0], lines_of_kind["two"][0], lines_of_kind["unanswerable"][0]
@@ -149,7 +149,7 @@ async def test_faults_of_questions_are_found_and_counted(
     assert outcome.faults[fault] >= 2
     assert outcome.draft_count == sum(outcome.kept_counts.values()) + outcome.faults.total()
     rejected_lines = [line for line in read_lines() if not line["keep"]] if OUTPUT_FILE.exists() else []
-    # A draft that is declined or cannot be read has no question, so it is not written to the file.
+    # If the writer declines, or its reply cannot be read, there is no question that could be written to the file.
     assert {line["meta"]["why"] for line in rejected_lines} >= (set() if fault in ("declined", "unread") else {fault})
     assert all(line["question"] for line in rejected_lines)
     assert outcome.end_reasons == {kind: "corpus"}

@@ -38,7 +38,7 @@ def test_gold_passages_are_listed_or_contain_an_answer() -> None:
     assert list_ids(select_gold(retrieved_passages, make_record([]), "short")) == ["g", "g2"]
     assert select_gold(retrieved_passages, make_record([]), "yes_no") == []
     assert select_gold(retrieved_passages, make_record([], ("not_retrieved",)), "short") == []
-    # The passages that `add_gold` added to the record count as well as those that the question brings.
+    # A gold passage may also be one that the question does not bring, but that `add_gold` added to the record.
     assert list_ids(
         list_gold_with_texts(
             make_record(retrieved_passages[:1], ("x",), gold_passages=make_passages_with_answer_in_g("x")), "short"

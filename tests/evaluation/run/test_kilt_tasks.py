@@ -21,7 +21,8 @@ async def evaluate_line(
 ) -> tuple[Any, Any]:
     """The scores and the only row of one question or claim, over a corpus of one passage.
 
-    file_name: of the data set; line: its only line, a question or claim in KILT's form, or a claim in FEVER's own form.
+    file_name: the name of the data set's file. line: the file's only line, a question or claim in KILT's form, or a
+    claim in FEVER's own form.
     """
     data, corpus = folder / file_name, folder / "corpus.jsonl"
     data.write_text(json.dumps(line) + "\n", encoding="utf-8")

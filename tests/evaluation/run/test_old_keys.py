@@ -14,11 +14,11 @@ from quorum.evaluation.report.questions import collect_details, open_results
 from quorum.evaluation.run.old_keys import NEW_KEYS
 from quorum.evaluation.run.options import Options
 
-OLD_NAMES_INSIDE = {"enclosing_step": "within", "reused": "stored"}  # keys of the steps and calls in details.jsonl
-# {today's key: its old name}. For a key that had two old names, LAST_OLD_NAMES has the later one, and
-# FIRST_OLD_NAMES the earlier one.
-LAST_OLD_NAMES = {new: old for old, new in NEW_KEYS.items()} | OLD_NAMES_INSIDE
-FIRST_OLD_NAMES = {new: old for old, new in reversed(NEW_KEYS.items())} | OLD_NAMES_INSIDE
+# {today's key: its old name}. OLD_NESTED_NAMES: the keys of the steps and calls in details.jsonl. For a key that had
+# two old names, LAST_OLD_NAMES has the later one, and FIRST_OLD_NAMES the earlier one.
+OLD_NESTED_NAMES = {"enclosing_step": "within", "reused": "stored"}
+LAST_OLD_NAMES = {new: old for old, new in NEW_KEYS.items()} | OLD_NESTED_NAMES
+FIRST_OLD_NAMES = {new: old for old, new in reversed(NEW_KEYS.items())} | OLD_NESTED_NAMES
 
 
 @pytest.fixture

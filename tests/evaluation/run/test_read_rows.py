@@ -1,4 +1,4 @@
-"""Reading a results.jsonl or details.jsonl that perhaps no evaluation wrote.
+"""Reading a results.jsonl or details.jsonl, some of whose lines no evaluation wrote.
 
 A bad line is refused by an error of one sentence. The error names the line's number in results.jsonl, or the method and
 the question of a line of details.jsonl. A line of details.jsonl from which no method and id can be read is skipped.
@@ -17,7 +17,9 @@ from quorum.evaluation.run.details import LineIndex
 from quorum.evaluation.run.read_rows import read_rows
 
 ROW = {"id": "1", "method": "concat", "question": "When?", "answer": "1931", "gold": ["1931"], "em": 1.0, "error": None}
-BAD_LINES: dict[str, bytes] = {  # by what is wrong: the name of a field, its value, or the form of the line
+# Each key says what is wrong: the field with a wrong value ("id"), the wrong value ("huge"), or the form of the line
+# ("no json").
+BAD_LINES: dict[str, bytes] = {
     "nested": b'{"id": "1", "method": "concat", "em": ' + b"[" * 100_000 + b"]" * 100_000 + b"}",
     "digits": b'{"id": "1", "method": "concat", "em": ' + b"9" * 5000 + b"}",
     "huge": b'{"id": "1", "method": "concat", "em": 1e300}',
@@ -61,7 +63,7 @@ def test_lines_of_an_evaluation_are_read_and_an_incomplete_last_line_is_skipped(
 
 def test_a_device_is_refused_as_a_results_file(tmp_path: Path) -> None:
     (tmp_path / "results.jsonl").symlink_to("/dev/zero")
-    with pytest.raises(SetupError, match="cannot be read"):
+    with pytest.raises(SetupError, match=r"results\.jsonl cannot be read \(a device, "):
         list(read_rows(tmp_path / "results.jsonl"))
 
 

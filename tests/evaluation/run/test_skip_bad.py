@@ -74,7 +74,7 @@ def test_a_file_of_broken_records_is_refused(tmp_path: Path) -> None:
 def test_a_pool_leaves_out_bad_records(data: Path) -> None:
     source = find_passage_source(read_data(data, skip_bad=True), Options(data=data, corpus="pool"))
     assert source.skip_bad
-    assert pool_passages(data, problems=[]) == [PASSAGE]  # a list of problems: bad records are skipped
+    assert pool_passages(data, problems=[]) == [PASSAGE]  # without `problems`, a bad record raises
 
 
 @pytest.fixture

@@ -166,12 +166,12 @@ def test_any_reply_is_parsed_to_one_line(reply: str) -> None:
 
 @pytest.mark.parametrize("answer_type", ["yes_no", "label", "dialogue", "long"])
 def test_the_prompts_with_and_without_candidates_begin_with_the_same_text(answer_type: str) -> None:
-    plain_prompt = render_prompt(f"answer_{answer_type}", passages="P", question="Q").text
+    plain_prompt = render_prompt(f"answer_{answer_type}", passages="P", question=CLAIM).text
     candidates_prompt = render_prompt(
-        f"answer_candidates_{answer_type}", passages="P", question="Q", candidates="- c"
+        f"answer_candidates_{answer_type}", passages="P", question=CLAIM, candidates="- c"
     ).text
     # Both prompts are equal up to the end of the line with the question, which comes after the passages.
-    shared_length = plain_prompt.index("Q", plain_prompt.index("P\n\n") + 3) + 2
+    shared_length = plain_prompt.index(f"{CLAIM}\n", plain_prompt.index("P\n\n")) + len(f"{CLAIM}\n")
     assert plain_prompt[:shared_length] == candidates_prompt[:shared_length]
     assert candidates_prompt.index("- c") > shared_length
 

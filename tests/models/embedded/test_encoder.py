@@ -80,9 +80,8 @@ def test_the_model_file_matches_its_manifest() -> None:
     assert file.stat().st_size <= 32_000_000
     assert hashlib.sha256(file.read_bytes()).hexdigest() == read_manifest()["sha256"]
     assert get_weights_hash() == read_manifest()["sha256"][:12] == "43231f59aeb0"
-    assert (
-        get_encoder_name() == "cd28d82320d8"
-    )  # collections store this name: while it stays the same, they need not be indexed again
+    # Collections store this name: while it stays the same, they need not be indexed again.
+    assert get_encoder_name() == "cd28d82320d8"
     assert get_encoder().tokenizer.get_vocab_size() == 30522
 
 

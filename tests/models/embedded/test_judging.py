@@ -73,11 +73,12 @@ def test_tokens_belong_to_the_sentence_they_stand_in() -> None:
     (window,) = make_windows(get_encoder(), QUESTION, PASSAGES[:1], 256)
     token_masks = find_sentence_tokens(window, find_sentences(PASSAGES[0]["text"])).tokens
     assert token_masks.shape == (3, len(window.ids))
-    assert not token_masks[:, : window.first].any()  # the question's tokens belong to no sentence
+    # `tokens_start` is the index of the first passage token; the question's tokens before it belong to no sentence.
+    assert not token_masks[:, : window.tokens_start].any()
     assert set(token_masks.sum(0).tolist()) == {0.0, 1.0}
     text = PASSAGES[0]["text"]
     second_sentence = [
-        t for t, inside in zip(window.tokens, token_masks[1, window.first :], strict=False) if t and inside
+        t for t, inside in zip(window.tokens, token_masks[1, window.tokens_start :], strict=False) if t and inside
     ]
     assert text[second_sentence[0].start : second_sentence[-1].end] == "Its ceiling was painted by Ida Brandt in 1911."
 
@@ -106,7 +107,7 @@ async def test_a_verdict_adds_up_to_one_and_is_reproducible() -> None:
     assert verdict == await judge_yes_no("Are mice warm-blooded?", passages)
 
 
-async def test_without_passages_the_verdict_is_unknown() -> None:
+async def test_without_passages_or_without_a_question_the_verdict_is_unknown() -> None:
     assert await judge_yes_no("Are mice warm-blooded?", []) == Verdict(0.0, 0.0, 1.0)
     assert await judge_yes_no("", PASSAGES) == Verdict(0.0, 0.0, 1.0)
 

@@ -55,12 +55,12 @@ def test_windows_hold_all_tokens_in_order(
 ) -> None:
     windows = make_windows(get_encoder(), " ".join(question), passages, size, packed=packed)
     for window in windows:
-        assert len(window.ids) == len(window.types) == window.first + len(window.tokens) + 1 <= size
-        assert [window.ids[0], window.ids[window.first - 1], window.ids[-1]] == [
+        assert len(window.ids) == len(window.types) == window.tokens_start + len(window.tokens) + 1 <= size
+        assert [window.ids[0], window.ids[window.tokens_start - 1], window.ids[-1]] == [
             get_encoder().cls,
             *[get_encoder().sep] * 2,
         ]
-        assert window.types == [0] * window.first + [1] * (len(window.tokens) + 1)
+        assert window.types == [0] * window.tokens_start + [1] * (len(window.tokens) + 1)
         passage_numbers = [token.passage for token in window.tokens if token]
         assert passage_numbers == sorted(passage_numbers)
         assert packed or len({*passage_numbers}) <= 1
@@ -76,7 +76,7 @@ def test_windows_hold_all_tokens_in_order(
     if not all(passage["text"] for passage in passages):
         return  # below, a window's passages are read off its text tokens: a passage without text has none
     passage_sizes = [len(encode_passage(get_encoder(), number, passage)[0]) for number, passage in enumerate(passages)]
-    room = size - windows[0].first - 1 if windows else 0  # how many tokens of passages fit into a window
+    room = size - windows[0].tokens_start - 1 if windows else 0  # how many tokens of passages fit into a window
     numbers_of_windows = [{token.passage for token in window.tokens if token} for window in windows]
     for numbers, next_numbers in pairwise(numbers_of_windows):
         added_numbers = next_numbers - numbers

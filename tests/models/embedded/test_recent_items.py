@@ -26,7 +26,7 @@ def test_the_items_used_last_are_kept() -> None:
     assert items.get("a") is None
 
 
-def test_a_job_gives_the_reading_of_all_its_windows_in_one_run_of_the_encoder() -> None:
+def test_a_job_has_the_same_reading_as_one_run_of_the_encoder_over_all_its_windows() -> None:
     model, calibration = get_encoder(), Calibration.from_manifest(read_manifest())
     for question in ("Where was Haydn born?", "When did Haydn die?", "in 1732 Vienna"):
         windows = make_windows(model, question, PASSAGES, calibration.window)

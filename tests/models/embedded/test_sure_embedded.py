@@ -76,6 +76,14 @@ async def test_a_summary_has_three_sentences_at_most() -> None:
     passages = [Passage(id="m", title="", text=six_sentences)]
     text = await reply("conditional_summary", passages=passages, choices="(a) Rohrau", prediction="(a) Rohrau")
     assert text.count("Haydn was in Rohrau.") == 3
+    four_passages = [
+        Passage(id=str(year), title="", text=f"Joseph Haydn was born in Rohrau in {year}.")
+        for year in range(1730, 1734)
+    ]
+    assert (await reply("generic_summary", passages=four_passages)).count("born in Rohrau") == 3
+
+
+async def test_a_generic_summary_holds_sentences_that_answer_the_question() -> None:
     assert (await reply("generic_summary")).startswith("The composer Joseph Haydn was born in Rohrau")
 
 

@@ -206,8 +206,8 @@
   function makePassageList(answer, passages) {
     if (!answer.passages.length) return null;
     const evidenceOf = new Map((answer.evidence || []).map((item) => [item.passage, item]));
-    const voters = new Set(answer.voters_without_evidence || []), claim = answer.has_only_votes ? " that voted for it" : " with evidence";
-    const node = makeFolded(answer.passages.length + " passages" + (evidenceOf.size ? ", " + evidenceOf.size + claim : ""));
+    const voters = new Set(answer.voters_without_evidence || []), evidenceLabel = answer.has_only_votes ? " that voted for it" : " with evidence";
+    const node = makeFolded(answer.passages.length + " passages" + (evidenceOf.size ? ", " + evidenceOf.size + evidenceLabel : ""));
     answer.passages.forEach((passageNumber, rank) => {
       const [id, title, text, where] = passages[passageNumber], part = makeElement("div", "passage"), evidence = evidenceOf.get(id), body = makeElement("p");
       appendChildren(part, makeElement("b", "", rank + 1 + ". " + (title || id)), makeElement("small", "", (where || id) + (voters.has(id) ? " · voted for the answer, does not contain it" : "")), body);
