@@ -29,7 +29,7 @@ def measure_coverage(recorded_set: RecordedSet, draws: int, questions: int, seed
     """
     table, rng = recorded_set.right, np.random.default_rng(seed)
     is_covered: dict[str, list[bool]] = {
-        "Tango (ours for fewer than 100 questions)": [],
+        "Tango (compare uses it below 100 questions)": [],
         "betting, anytime": [],
         "percentile bootstrap": [],
     }
@@ -107,7 +107,7 @@ def judge_calibrations(
 
 
 def judge_scores(recorded_set: RecordedSet, draws: int, questions: int, seed: int = 5) -> dict[str, float]:
-    """How many points two estimates of the winner's score are too high on average.
+    """By how many percentage points, on average, each of two estimates of the winner's score is too high.
 
     The winner is the method that is best on the drawn questions; its true score is its score in the full set. The
     estimates are its score on the drawn questions, and the cross-fitted score of the drawn questions.

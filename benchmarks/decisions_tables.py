@@ -330,7 +330,7 @@ def judge_replays(
             for share in calibration_kept_shares
         ),
         "intervals on few questions cover 93.5%": min(
-            shares["Tango (ours for fewer than 100 questions)"] for shares in intervals.values()
+            shares["Tango (compare uses it below 100 questions)"] for shares in intervals.values()
         )
         >= 0.935,
     }

@@ -1,7 +1,8 @@
 """How an evaluation copes with a server that has faults: python -m benchmarks.faults [--only NAMES]
 
 Each part evaluates methods on questions with given passages. A server on this machine (`benchmarks.server`) takes the
-place of the chat model. The text after the colon says what is expected:
+place of the chat model. Each entry of this list names a fault and, after a
+colon, what is expected:
 
 transport   20% of the calls have a fault of transport (status 429, 500 or 502, a connection that closes or hangs, a
             reply that is slow or cut off): no question is lost or counted twice, and every answer equals that of a run

@@ -263,7 +263,7 @@ def print_experiment(experiment: "Experiment", outcome: "Outcome", *, as_json: b
                 scores.comparisons,
                 scores.measures,
                 measures,
-                own_table_measures=experiment.shown_measures,
+                separate_table_measures=experiment.shown_measures,
             ),
             *(make_analysis_table(table["title"], table["rows"]) for table in outcome.analysis_tables),
         ]

@@ -9,7 +9,7 @@ from quorum.core.errors import SetupError
 
 if TYPE_CHECKING:
     from quorum.training.finetune import Report, Settings
-    from quorum.training.pairs import Task
+    from quorum.training.pairs import TrainingTask
 
 SilverFile: TypeAlias = Annotated[
     Path, typer.Argument(metavar="SILVER", help="File that `quorum filter silver` wrote.", show_default=False)
@@ -86,7 +86,7 @@ def train_filter(
         train_embedded_filter(silver, out, epochs, 5e-4 if rate is None else rate, batch, limit, seed)
         return
     from quorum.training.finetune import Settings
-    from quorum.training.pairs import Task
+    from quorum.training.pairs import TrainingTask
 
     settings = Settings(
         rate=5e-5 if rate is None else rate,
@@ -98,7 +98,7 @@ def train_filter(
         lora=lora,
         seed=seed,
     )
-    report = train_with_progress(Task("filter", mode=mode), silver, base, out, settings, limit)
+    report = train_with_progress(TrainingTask("filter", mode=mode), silver, base, out, settings, limit)
     print_report(report, out, f"--method filco --set context_filter=transformers:{out}")
 
 
@@ -152,12 +152,12 @@ def train_generator(
     Use it as --model transformers:DIR. To continue an interrupted training, run the command again.
     """
     from quorum.training.finetune import Settings
-    from quorum.training.pairs import Task
+    from quorum.training.pairs import TrainingTask
 
     settings = Settings(
         rate=rate, epochs=epochs, batch=batch, at_once=at_once, length=length, output=output, lora=lora, seed=seed
     )
-    report = train_with_progress(Task("generator", context=context), silver, base, out, settings, limit)
+    report = train_with_progress(TrainingTask("generator", context=context), silver, base, out, settings, limit)
     print_report(report, out, f"--model transformers:{out} --method " + ("filco" if context == "silver" else "concat"))
 
 
@@ -167,7 +167,7 @@ def describe_generator_group() -> None:
 
 
 def train_with_progress(
-    task: "Task", silver: Path, base: str, out: Path, settings: "Settings", limit: int | None
+    task: "TrainingTask", silver: Path, base: str, out: Path, settings: "Settings", limit: int | None
 ) -> "Report":
     """Train the model with a progress bar on stderr. limit: how many questions of the silver file to use; None: all."""
     from quorum.cli.progress import show_progress_bar
@@ -211,9 +211,9 @@ def export_silver(
     """
     from quorum.core.text import format_count
     from quorum.training.finetune_jsonl import export_examples
-    from quorum.training.pairs import Task, read_lines
+    from quorum.training.pairs import TrainingTask, read_lines
 
-    count = export_examples(Task(role, mode=mode, context=context), read_lines(silver, role, limit), out)
+    count = export_examples(TrainingTask(role, mode=mode, context=context), read_lines(silver, role, limit), out)
     typer.echo(f"{format_count(count, 'example')} for a {role} in {out}; check it with: quorum filter check {out}")
 
 

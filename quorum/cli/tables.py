@@ -60,7 +60,7 @@ COST_COLUMNS = (
     TableColumn("p50 s", "seconds_p50", 1, 2),
     TableColumn("p95 s", "seconds_p95", 1, 2),
 )
-OWN_TABLE_COLUMNS = {  # measure -> its column in the separate table of an experiment (see `make_score_tables`)
+SEPARATE_TABLE_COLUMNS = {  # measure -> its column in the separate table of an experiment (see `make_score_tables`)
     column.measure: column
     for column in (
         TableColumn("%oracle", "oracle"),
@@ -86,13 +86,13 @@ def make_score_tables(
     comparisons: Sequence[Comparison],
     measures: Sequence[str],
     user_measures: Iterable[str] = (),
-    own_table_measures: Sequence[str] = (),
+    separate_table_measures: Sequence[str] = (),
 ) -> list[RenderableType]:
     """The tables of `quorum eval`: scores of the answers, differences between methods, measures of passages, costs.
 
     measures: the measures by which the methods are compared. user_measures: the measures that the user gave with
-    `--measure`. own_table_measures: measures that an experiment shows in a separate table; the measures of passages are
-    then left out. Every metric of an installed package has a column.
+    `--measure`. separate_table_measures: measures that an experiment shows in a separate table; the measures of
+    passages are then left out. Every metric of an installed package has a column.
     """
     user_columns = [TableColumn(name, name, 1, 3) for name in (*list_used_plugin_metrics(summary), *user_measures)]
     answers = [
@@ -101,16 +101,18 @@ def make_score_tables(
         *user_columns,
     ]
     gap_note = describe_exact_match_gap(summary)
-    own_table_columns = keep_columns_with_values(summary, [OWN_TABLE_COLUMNS[name] for name in own_table_measures])
+    separate_table_columns = keep_columns_with_values(
+        summary, [SEPARATE_TABLE_COLUMNS[name] for name in separate_table_measures]
+    )
     return [
         make_measure_table(summary, answers, counts=True),
         *([Text(gap_note, style="yellow")] if gap_note else []),
         *(make_difference_table(comparison, measures) for comparison in comparisons),
-        *([make_measure_table(summary, own_table_columns)] if own_table_columns else []),
+        *([make_measure_table(summary, separate_table_columns)] if separate_table_columns else []),
         make_measure_table(
             summary,
             COST_COLUMNS
-            if own_table_measures
+            if separate_table_measures
             else [*keep_columns_with_values(summary, PASSAGE_COLUMNS), *COST_COLUMNS],
         ),
     ]

@@ -18,7 +18,8 @@ class CascadeCache:
     """The searches and replies of one run.
 
     stage: the number of the stage that runs now, from 0. searches: the passages found, by the key of the search (query,
-    retriever and the like). replies: by the key of the call, the number of the stage that made the call, and the reply.
+    retriever and the like). replies: for the key of each call, two values: the number of the stage that made the call,
+    and the reply.
     """
 
     stage: int = 0

@@ -63,5 +63,8 @@ def check_archive_size(archive: zipfile.ZipFile) -> None:
 def refuse_entities(archive: zipfile.ZipFile) -> None:
     """Raise `Unreadable` if an XML part declares entities."""
     for part in archive.infolist():
-        if part.filename.lower().endswith(XML_SUFFIXES) and ENTITY.search(archive.read(part)):
+        if not part.filename.lower().endswith(XML_SUFFIXES):
+            continue
+        data = archive.read(part)
+        if ENTITY.search(data) or ENTITY.search(data.replace(b"\0", b"")):  # without \0, UTF-16 reads like ASCII
             raise Unreadable("its XML declares entities, which Office files never do")

@@ -64,7 +64,9 @@ def format_quote(result: ShownResult) -> str:
 
 
 def escape_markup(text: str) -> str:
-    r"""A document's text, escaped so that it cannot put links or pictures into a chat.
+    r"""A document's text, escaped so that it cannot put pictures, or links behind other words, into a chat.
+
+    An address that stands in the text stays readable; some clients make it a link to itself.
 
     >>> print(escape_markup(r"[map](http://example.org) and \[map]"))
     \[map](http://example.org) and \\\[map]
@@ -101,12 +103,10 @@ def format_source(passage: Passage, start: int | None, end: int | None) -> str:
     """A passage as a source, such as 'Title (handbook.pdf, p. 12): "…the words…"'. start, end: the supporting span; the
     words around it are quoted. Without a span, the passage's first words are quoted.
 
-    Markup is escaped: a document must not put links or pictures into a chat.
+    Markup is escaped (see `escape_markup`).
     """
     text = passage["text"]
-    snippet_start, snippet_end = find_word_edges(
-        text, max(0, (start or 0) - SNIPPET_LENGTH), (end or 0) + SNIPPET_LENGTH
-    )
+    snippet_start, snippet_end = find_snippet(text, start or 0, end or 0)
     words = " ".join(text[snippet_start:snippet_end].split())
     snippet = f"{'…' if snippet_start else ''}{words}{'…' if snippet_end < len(text) else ''}"
     place = describe_place(passage)
@@ -115,12 +115,20 @@ def format_source(passage: Passage, start: int | None, end: int | None) -> str:
     return escape_markup(source)
 
 
-def find_word_edges(text: str, start: int, end: int) -> tuple[int, int]:
-    """The range [start, end) of the text, shortened at both ends so that it cuts no word."""
-    cut_word, last_space = re.compile(r"\S*\s").match(text, start), text.rfind(" ", start, end)
-    return (cut_word.end() if start and cut_word else start), (
-        last_space if end < len(text) and last_space > start else end
-    )
+def find_snippet(text: str, start: int, end: int) -> tuple[int, int]:
+    """The range of the text that shows the span [start, end) with at most SNIPPET_LENGTH characters on each side.
+
+    It is shortened at both ends so that it cuts no word, where there is white space between its end and the span.
+
+    >>> find_snippet("one two three", 4, 7), find_snippet("字" * 1000, 500, 510)
+    ((0, 13), (410, 600))
+    """
+    snippet_start, snippet_end = max(0, start - SNIPPET_LENGTH), min(len(text), end + SNIPPET_LENGTH)
+    if snippet_start and (cut_word := re.search(r"\s", text[snippet_start:start])):
+        snippet_start += cut_word.end()
+    if snippet_end < len(text) and (last_word := re.search(r"\s\S*\Z", text[end:snippet_end])):
+        snippet_end = end + last_word.start()
+    return snippet_start, snippet_end
 
 
 def count_usage(usage: Mapping[str, Usage]) -> dict[str, Any]:

@@ -30,7 +30,7 @@ from quorum.models.pretrained import (
 )
 from quorum.prompts import get_text
 from quorum.training.finetune_card import make_card_text
-from quorum.training.pairs import Task, name_measures
+from quorum.training.pairs import TrainingTask, name_measures
 
 if TYPE_CHECKING:  # PyTorch is an extra
     from quorum.training.steps import ReportStep, TokenizedExample, Training
@@ -84,7 +84,7 @@ class Report:
 
 
 def finetune_model(
-    task: Task,
+    task: TrainingTask,
     lines: Sequence[SilverLine],
     data: Path,
     base: str,
@@ -128,7 +128,7 @@ def finetune_model(
 
 
 def encode_lines(
-    task: Task, lines: Sequence[SilverLine], codec: Codec, length: int, output: int
+    task: TrainingTask, lines: Sequence[SilverLine], codec: Codec, length: int, output: int
 ) -> "tuple[list[TokenizedExample], int]":
     """Return the encoded examples that fit, and how many of them lost passages to fit.
 
@@ -148,7 +148,7 @@ def encode_lines(
     return examples, shortened_count
 
 
-def make_prompt_and_target(task: Task, line: SilverLine, passage_count: int) -> tuple[str, str]:
+def make_prompt_and_target(task: TrainingTask, line: SilverLine, passage_count: int) -> tuple[str, str]:
     """(prompt, target) of an example with its first `passage_count` passages."""
     pair = task.make_pair(line, passage_count)
     return pair.prompt, pair.target
@@ -194,7 +194,9 @@ def check_window(model: Any, base: str, length: int, output: int) -> None:
         )
 
 
-def describe_run(task: Task, lines: Sequence[SilverLine], data: Path, base: str, settings: Settings) -> dict[str, Any]:
+def describe_run(
+    task: TrainingTask, lines: Sequence[SilverLine], data: Path, base: str, settings: Settings
+) -> dict[str, Any]:
     """What identifies a run: its task, data, base and settings. Runs with equal descriptions are the same run."""
     return {
         "task": asdict(task) | {"prompts": task.list_prompt_versions(lines)},

@@ -10,7 +10,7 @@ from quorum.core.errors import SetupError
 from quorum.datasets.records import read_json_lines
 from quorum.datasets.silver import SilverLine
 from quorum.models.token_estimate import estimate_tokens
-from quorum.training.pairs import NO_PIECES, Task
+from quorum.training.pairs import NO_PIECES, TrainingTask
 
 FEWEST_EXAMPLES = 10  # fewest examples that a service accepts
 ROLES = ("system", "user", "assistant")
@@ -34,7 +34,7 @@ class CheckResult:
     notes: list[str] = field(default_factory=list)
 
 
-def export_examples(task: Task, lines: Sequence[SilverLine], out: Path) -> int:
+def export_examples(task: TrainingTask, lines: Sequence[SilverLine], out: Path) -> int:
     """Write one example per line, with the prompt that Quorum sends at run time. Return the number of examples.
 
     The write is atomic.

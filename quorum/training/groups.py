@@ -30,8 +30,9 @@ class Batch:
 
 
 class Groups:
-    """Draws groups without end: a question, drawn by its weight, with its right passage first and then up to
-    GROUP_SIZE - 1 wrong ones. A wrong passage is an example with the same question but without `spans`.
+    """Draws any number of random groups; the same question can be drawn again. A group is a question, drawn by its
+    weight, with its right passage first and then up to GROUP_SIZE - 1 wrong ones. A wrong passage is an example with
+    the same question but without `spans`.
 
     weights: by data source (see `get_weight`). length: the most tokens of an example.
     """

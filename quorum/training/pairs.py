@@ -33,7 +33,7 @@ class Pair:
 
 
 @dataclass(frozen=True)
-class Task:
+class TrainingTask:
     """What a model is trained to do.
 
     kind: whether it becomes a filter or a generator. mode: what a filter learns to choose, sentences (filco) or whole

@@ -93,8 +93,9 @@ def train_reader(
 
     `rate`: the highest learning rate. `batch`: how many examples a batch has. `average`: the decay of the running
     average. `weight_limit`: train for an exported file whose weights are integers from -weight_limit to weight_limit
-    (0: floats). `weight_limit_from`: the share of the training after which `weight_limit` applies. `group_share`: the
-    share of the batches that come from `groups`; the others come from the mixture. Returns the number of examples,
+    (0: floats). `weight_limit_from`: the share of the training after which `weight_limit` applies. `groups`:
+    questions, each with its right passage and some wrong ones in one batch (see `Groups`). `group_share`: the share of
+    the batches that come from `groups`; the others come from the mixture. Returns the number of examples,
     steps and minutes.
     """
     trained_weights = {name: value for name, value in model.named_parameters() if value.requires_grad}
@@ -178,12 +179,22 @@ def parse_weights(text: str) -> dict[str, float]:
 def make_parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m quorum.training.reader", description=__doc__)
     parser.add_argument("--base", type=Path, required=True, help="folder of all-MiniLM-L6-v2")
-    parser.add_argument("--train", type=Path, nargs="+", required=True, help="reading or question answering data")
+    parser.add_argument(
+        "--train",
+        type=Path,
+        nargs="+",
+        required=True,
+        help="questions with one context each (reading data), or with passages and the ids of those that answer them",
+    )
     parser.add_argument(
         "--negatives", type=Path, nargs="*", default=[], help="wrong passages, mined by quorum.training.negatives"
     )
     parser.add_argument("--out", type=Path, required=True, help="checkpoint (.safetensors), outside the repository")
-    parser.add_argument("--init", type=Path, help="continue from a checkpoint or from low-rank adapters")
+    parser.add_argument(
+        "--init",
+        type=Path,
+        help="begin with the weights of this file: a checkpoint, an exported reader (.onnx), or low-rank adapters",
+    )
     parser.add_argument("--minutes", type=float, default=90, help="how long to train")
     parser.add_argument("--steps", type=int, help="how many steps to train, instead of --minutes")
     parser.add_argument("--rate", type=float, default=1.5e-4, help="highest learning rate")

@@ -19,7 +19,7 @@ from quorum.models.pretrained import fingerprint_model, load_pretrained, read_mo
 from quorum.models.scripted import ScriptedModel
 from quorum.prompts import BUILT_IN, format_passages, render_prompt
 from quorum.training.finetune import Report, Settings, finetune_model
-from quorum.training.pairs import Task, read_lines
+from quorum.training.pairs import TrainingTask, read_lines
 
 TOWNS = {"Ana": "Rome", "Bea": "Oslo", "Cal": "Lima", "Dov": "Bonn"}
 FAST_SETTINGS = {"rate": 5e-3, "batch": 4, "length": 700, "output": 24}
@@ -55,7 +55,7 @@ def ignore_progress(stage: str, done: int, total: int | None) -> None:
 
 
 def train_model(
-    task: Task, data: Path, base: Path, out: Path, report_progress: Any = ignore_progress, **settings: Any
+    task: TrainingTask, data: Path, base: Path, out: Path, report_progress: Any = ignore_progress, **settings: Any
 ) -> Report:
     lines = read_lines(data, task.kind)
     return finetune_model(task, lines, data, str(base), out, Settings(**FAST_SETTINGS | settings), report_progress)
@@ -69,7 +69,9 @@ def read_weights(folder: Path) -> dict[str, Any]:
 def trained_filter(base_models: dict[str, Path], silver_file: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A causal filter that knows the data by heart."""
     out = tmp_path_factory.mktemp("filters") / "learned"
-    report = train_model(Task("filter", mode="filco"), silver_file, base_models["llama"], out, epochs=100, lora=False)
+    report = train_model(
+        TrainingTask("filter", mode="filco"), silver_file, base_models["llama"], out, epochs=100, lora=False
+    )
     assert (report.examples, report.left_out, report.shortened) == (4, 0, 0)
     assert report.losses[-1] < 0.1 < 1 < report.losses[0]
     return out
@@ -77,7 +79,7 @@ def trained_filter(base_models: dict[str, Path], silver_file: Path, tmp_path_fac
 
 def test_a_model_learns_its_data_by_heart(trained_filter: Path, silver_file: Path) -> None:
     loaded_model = load_pretrained(str(trained_filter))
-    pairs = [Task("filter", mode="filco").make_pair(line, 2) for line in read_silver(silver_file)]  # 2 passages
+    pairs = [TrainingTask("filter", mode="filco").make_pair(line, 2) for line in read_silver(silver_file)]  # 2 passages
     assert [loaded_model.generate(pair.prompt, 24).text for pair in pairs] == [pair.target for pair in pairs]
     assert pairs[0].target == "Ana lives in Rome."
     assert pairs[3].target == "None"
@@ -88,7 +90,7 @@ def test_a_model_learns_its_data_by_heart(trained_filter: Path, silver_file: Pat
 def test_models_of_every_kind_learn(
     base: str, epochs: int, base_models: dict[str, Path], silver_file: Path, tmp_path: Path
 ) -> None:
-    task, lines = Task("filter", mode="psg"), read_lines(silver_file, "filter")[2:]  # Cal: passage 1; Dov: none
+    task, lines = TrainingTask("filter", mode="psg"), read_lines(silver_file, "filter")[2:]  # Cal: passage 1; Dov: none
     settings = Settings(**FAST_SETTINGS | {"rate": 1e-2, "epochs": epochs, "lora": False})
     report = finetune_model(
         task, lines, silver_file, str(base_models[base]), tmp_path / "filter", settings, ignore_progress
@@ -100,7 +102,7 @@ def test_models_of_every_kind_learn(
 
 @pytest.mark.parametrize("base", ["t5", "llama"])
 def test_adapters_learn_too(base: str, base_models: dict[str, Path], silver_file: Path, tmp_path: Path) -> None:
-    task = Task("filter", mode="filco")
+    task = TrainingTask("filter", mode="filco")
     report = train_model(task, silver_file, base_models[base], tmp_path / "filter", epochs=6, rate=5e-2, lora=True)
     assert report.losses[-1] < report.losses[0] - 0.1
     manifest = read_model_manifest(tmp_path / "filter")
@@ -115,7 +117,7 @@ def test_the_number_of_examples_in_memory_does_not_change_the_result(
 ) -> None:
     reports = [
         train_model(
-            Task("filter", mode="filco"),
+            TrainingTask("filter", mode="filco"),
             silver_file,
             base_models["llama"],
             tmp_path / str(n),
@@ -136,7 +138,7 @@ class KilledError(Exception):
 def test_a_killed_training_continues_to_the_same_result(
     settings: dict[str, Any], base_models: dict[str, Path], silver_file: Path, tmp_path: Path
 ) -> None:
-    task = Task("filter", mode="filco")
+    task = TrainingTask("filter", mode="filco")
     common = {"epochs": 3, "batch": 2, "save_every": 0.0} | settings
     train_model(task, silver_file, base_models["t5"], tmp_path / "uninterrupted", **common)
 
@@ -164,7 +166,7 @@ def test_a_killed_training_continues_to_the_same_result(
 
 
 def test_a_finished_training_is_not_repeated(base_models: dict[str, Path], silver_file: Path, tmp_path: Path) -> None:
-    task, out = Task("filter", mode="filco"), tmp_path / "filter"
+    task, out = TrainingTask("filter", mode="filco"), tmp_path / "filter"
     report = train_model(task, silver_file, base_models["t5"], out, epochs=1)
     written_at = (out / "model.safetensors").stat().st_mtime_ns
     assert train_model(task, silver_file, base_models["t5"], out, epochs=1) == report
@@ -182,7 +184,7 @@ def test_other_settings_do_not_continue_an_interrupted_training(
     def stop(stage: str, done: int, total: int | None) -> None:
         raise KilledError
 
-    task = Task("filter", mode="filco")
+    task = TrainingTask("filter", mode="filco")
     with pytest.raises(KilledError):
         train_model(task, silver_file, base_models["t5"], tmp_path / "filter", stop, epochs=1)
     with pytest.raises(SetupError, match="holds another interrupted run"):
@@ -192,7 +194,7 @@ def test_other_settings_do_not_continue_an_interrupted_training(
 
 def test_the_model_card_describes_the_training(base_models: dict[str, Path], silver_file: Path, tmp_path: Path) -> None:
     out = tmp_path / "filter"
-    train_model(Task("filter", mode="filco"), silver_file, base_models["t5"], out, epochs=1)
+    train_model(TrainingTask("filter", mode="filco"), silver_file, base_models["t5"], out, epochs=1)
     card = (out / "README.md").read_text(encoding="utf-8")
     for text in (
         "silver.jsonl",
@@ -214,7 +216,7 @@ def test_passages_are_left_out_until_an_example_fits(
     """Each line has two passages, and the longest prompt with one passage sets the limit."""
     lines = list(read_silver(silver_file))
     codec = load_pretrained(str(base_models["t5"])).codec
-    task = Task("filter", mode="filco")
+    task = TrainingTask("filter", mode="filco")
     longest_prompt = max(len(codec.encode_prompt(task.make_pair(line, 1).prompt)) for line in lines)
     report = train_model(task, silver_file, base_models["t5"], tmp_path / "filter", epochs=1, length=longest_prompt)
     assert (report.examples, report.shortened) == (4, 4)
@@ -230,7 +232,9 @@ async def test_a_generator_answers_the_graphs_prompt(
     base_models: dict[str, Path], silver_file: Path, tmp_path: Path
 ) -> None:
     lines, out = read_lines(silver_file, "generator"), tmp_path / "generator"
-    train_model(Task("generator", context="full"), silver_file, base_models["llama"], out, epochs=60, lora=False)
+    train_model(
+        TrainingTask("generator", context="full"), silver_file, base_models["llama"], out, epochs=60, lora=False
+    )
     spec, line = f"transformers:{out}", lines[1]  # Bea, who lives in Oslo
     result = await answer(line["question"], "concat", Context(model=spec), given=line["passages"])
     assert (result["answer"], result["unknown"]) == ("Oslo", False)
@@ -274,7 +278,7 @@ async def test_a_prompt_longer_than_in_training_loses_passages(
 ) -> None:
     lines, out = read_lines(silver_file, "generator"), tmp_path / "generator"
     length = len(load_pretrained(str(base_models["t5"])).codec.encode_prompt(render_full_prompt(lines[0]))) + 20
-    train_model(Task("generator", context="full"), silver_file, base_models["t5"], out, epochs=1, length=length)
+    train_model(TrainingTask("generator", context="full"), silver_file, base_models["t5"], out, epochs=1, length=length)
     context = Context(model=f"transformers:{out}")
     long_passage = Passage(id="c", title="", text="Words without an end. " * 40)
     result = await answer(lines[0]["question"], "concat", context, given=[*lines[0]["passages"], long_passage])
@@ -287,7 +291,7 @@ def test_adapters_need_the_base_they_were_trained_on(
     base_models: dict[str, Path], silver_file: Path, tmp_path: Path
 ) -> None:
     base = tiny.write_llama(tmp_path / "base")
-    train_model(Task("filter", mode="psg"), silver_file, base, tmp_path / "filter", epochs=1)
+    train_model(TrainingTask("filter", mode="psg"), silver_file, base, tmp_path / "filter", epochs=1)
     (base / "config.json").write_text((base_models["chat"] / "config.json").read_text("utf-8") + "\n", encoding="utf-8")
     with pytest.raises(SetupError, match=r"was trained on the model .*base, which has changed since"):
         load_pretrained(str(tmp_path / "filter"))

@@ -18,7 +18,7 @@ from quorum.prompts import get_version
 from quorum.training.finetune import Settings
 from quorum.training.finetune_card import make_card_text
 from quorum.training.finetune_jsonl import check_file, export_examples
-from quorum.training.pairs import Task, name_measures, read_lines
+from quorum.training.pairs import TrainingTask, name_measures, read_lines
 
 TEXTS = [
     "The tower is old. It was finished in 1931. Rain fell.",
@@ -69,16 +69,16 @@ async def get_sent_prompt(method: str, silver: SilverLine, prompt_name: str, **s
 @pytest.mark.parametrize(
     ("task", "method", "settings"),
     [
-        (Task("filter", mode="filco"), "filco", {"context_filter": "llm"}),
-        (Task("filter", mode="psg"), "filco", {"context_filter": "llm", "filter_mode": "psg"}),
-        (Task("generator", context="full"), "concat", {}),
-        (Task("generator", context="full"), "filco", {"filter_mode": "full"}),
-        (Task("generator", context="silver"), "filco", {"filter_mode": "silver"}),
-        (Task("generator", context="silver"), "filco", {"context_filter": "llm"}),
+        (TrainingTask("filter", mode="filco"), "filco", {"context_filter": "llm"}),
+        (TrainingTask("filter", mode="psg"), "filco", {"context_filter": "llm", "filter_mode": "psg"}),
+        (TrainingTask("generator", context="full"), "concat", {}),
+        (TrainingTask("generator", context="full"), "filco", {"filter_mode": "full"}),
+        (TrainingTask("generator", context="silver"), "filco", {"filter_mode": "silver"}),
+        (TrainingTask("generator", context="silver"), "filco", {"context_filter": "llm"}),
     ],
 )
 async def test_prompts_are_those_that_the_graph_sends(
-    task: Task, method: str, settings: dict[str, Any], tmp_path: Path
+    task: TrainingTask, method: str, settings: dict[str, Any], tmp_path: Path
 ) -> None:
     (silver,) = write_and_read_silver(tmp_path / "silver.jsonl", make_silver_line())
     pair = task.make_pair(silver, len(task.select_passages(silver)))
@@ -96,12 +96,12 @@ def test_each_task_has_its_own_form_of_target(tmp_path: Path) -> None:
         make_silver_line(spans=[("p3", SPLIT_SENTENCE), ("p1", SENTENCE)]),
         make_silver_line(1, spans=[]),
     )
-    sentence_filter, passage_filter = Task("filter", mode="filco"), Task("filter", mode="psg")
+    sentence_filter, passage_filter = TrainingTask("filter", mode="filco"), TrainingTask("filter", mode="psg")
     assert sentence_filter.make_pair(two_sentences, 3).target == f"{SENTENCE}\nThe tower, finished in 1931, is red."
     assert sentence_filter.make_pair(two_sentences, 2).target == SENTENCE  # the prompt does not show p3
     assert passage_filter.make_pair(two_sentences, 3).target == "1, 3"
     assert {task.make_pair(no_spans, 3).target for task in (sentence_filter, passage_filter)} == {"None"}
-    generator = Task("generator")
+    generator = TrainingTask("generator")
     assert generator.make_pair(two_sentences, 2).target == "1931"
     assert [passage["text"] for passage in generator.select_passages(two_sentences)] == [SENTENCE, SPLIT_SENTENCE]
     # Without silver sentences, the prompt shows the first passage.
@@ -119,7 +119,7 @@ def test_each_task_skips_the_lines_that_it_cannot_learn_from(tmp_path: Path) -> 
     assert [line["id"] for line in read_lines(path, "filter")] == ["q0", "q2", "q3"]
     lines = read_lines(path, "generator")
     assert [line["id"] for line in lines] == ["q0", "q3"]
-    assert [Task("generator").make_pair(line, 1).target for line in lines] == ["1931", "1931"]
+    assert [TrainingTask("generator").make_pair(line, 1).target for line in lines] == ["1931", "1931"]
     assert name_measures(lines) == "cxmi+strinc"
     assert len(read_lines(path, "filter", limit=1)) == 1
     with pytest.raises(SetupError, match="holds no question with passages to learn from"):
@@ -135,13 +135,13 @@ def test_a_generator_learns_the_prompts_of_its_answer_types(tmp_path: Path) -> N
         make_silver_line(1, answer_type="label"),
         make_silver_line(2, answer_type="yes_no"),
     )
-    task = Task("generator", context="full")
+    task = TrainingTask("generator", context="full")
     assert [task.get_prompt_name(line) for line in lines] == ["answer", "answer_label", "answer_yes_no"]
     assert task.list_prompt_versions(lines) == {
         name: get_version(name) for name in ("answer", "answer_label", "answer_yes_no")
     }
     assert "Claim: When was tower 1 finished?" in task.make_pair(lines[1], 1).prompt
-    assert list(Task("filter").list_prompt_versions(lines)) == ["filter_sentences"]
+    assert list(TrainingTask("filter").list_prompt_versions(lines)) == ["filter_sentences"]
 
 
 def make_example(number: int, reply: str = "None") -> dict[str, Any]:
@@ -150,13 +150,13 @@ def make_example(number: int, reply: str = "None") -> dict[str, Any]:
 
 def test_a_valid_file_has_no_problems(tmp_path: Path) -> None:
     lines = write_and_read_silver(tmp_path / "silver.jsonl", *(make_silver_line(number) for number in range(12)))
-    assert export_examples(Task("filter", mode="filco"), lines, tmp_path / "chat.jsonl") == 12
+    assert export_examples(TrainingTask("filter", mode="filco"), lines, tmp_path / "chat.jsonl") == 12
     report = check_file(tmp_path / "chat.jsonl")
     assert (report.examples, report.problems, report.notes, report.none_replies) == (12, [], [], 0)
     # The 12 examples differ only in the number of the tower, so they are almost equally long.
     assert report.longest * 11 < report.tokens <= report.longest * 12
     with pytest.raises(SetupError, match="is there already; name another file with --out"):
-        export_examples(Task("filter", mode="filco"), lines, tmp_path / "chat.jsonl")
+        export_examples(TrainingTask("filter", mode="filco"), lines, tmp_path / "chat.jsonl")
 
 
 def test_every_problem_is_reported_with_its_line(tmp_path: Path) -> None:

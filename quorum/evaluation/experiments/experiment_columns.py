@@ -87,10 +87,10 @@ def group_columns(
 ) -> list[list[Column]]:
     """The columns of an experiment, in the groups within which they are compared.
 
-    methods: methods to run in place of the experiment's, written as for `quorum eval`. verifier, filters: replace
-    "{verifier}" and "{filter}" in the methods and variants. variant_settings: settings by the short name of a variant;
-    if the experiment has no variant of that name, one is added. searching: whether passages are retrieved.
-    most_passages: the largest number of passages that a question brings; None if passages are retrieved.
+    methods: methods to run in place of the experiment's, written as for `quorum eval`. verifier: replaces "{verifier}"
+    in the methods and variants; filters: replace "{filter}" in the variants. variant_settings: settings by the short
+    name of a variant; if the experiment has no variant of that name, one is added. searching: whether passages are
+    retrieved. most_passages: the largest number of passages that a question brings; None if passages are retrieved.
     labelled_example_files: (label, file) of each drawn set of demonstrations; if there are any, they take the place of
     the variants.
     """

@@ -37,8 +37,8 @@ class Options:
 
     baseline: the column to compare with, by default the first. measures: the user's own measures, by name; each is
     computed from all answers of a column together. judge: a chat model that decides whether an answer is right; it may
-    be added after the questions are answered. writes_details: whether to write details.jsonl; the `seconds` of a row
-    are then the time that its method would take alone.
+    be added after the questions are answered. writes_details: whether to write details.jsonl; in the `seconds` of a
+    row, a stored reply and a cached search then count with the time that they took at first, as if no other method ran.
 
     budget: the most that a method may use per question, by unit: calls, tokens and cost (in dollars) are compared by
     their means, seconds by their 95th percentile. max_cost: dollars that the run may spend; prices: your own file of

@@ -36,7 +36,8 @@ from quorum.models.embedded.workload import expect_many_questions
 class RunOutcome:
     """The outcome of a run.
 
-    results: the lines of results.jsonl that count, also those of earlier runs; new_answers: how many answers without an
+    results: the answers in results.jsonl, also those of earlier runs; after a race, only those that it counts (see
+    `RunningRace.is_counted`); new_answers: how many answers without an
     error this run added; spending: the model calls of this run; count_without_gold_passage: how many questions were
     skipped because they have no gold passage; race: the result of the race; None without a race.
     """
@@ -108,7 +109,8 @@ async def start_planned_race(plan: Plan, results: Results, watch_race: RaceWatch
 async def ask_all(
     plan: Plan, results: Results, spending: Spending, progress: ProgressCallback, race: RunningRace | None = None
 ) -> DataSet:
-    """Ask the questions that are not yet answered, round by round. Returns the plan's data set, without the questions
+    """Ask the questions that are not yet answered. All columns are asked in one round; a screening column is asked in a
+    round of its own before the others (see `split_into_rounds`). Returns the plan's data set, without the questions
     that were left out because they have no gold passage (see `prepare_questions`).
     """
     columns, dataset = await prepare_questions(plan, progress)
@@ -212,6 +214,9 @@ def lock_folder(folder: Path) -> Iterator[None]:
             f"Another evaluation is writing to {folder}; wait until it ends, or give another folder with --out."
         ) from None
     except (FileExistsError, NotADirectoryError, PermissionError) as error:
+        path = Path(error.filename or folder)
+        if path not in (folder, *folder.parents) and folder not in path.parents:
+            raise  # the error is about a file elsewhere that the block has used
         raise SetupError(
             f"Results cannot be written to {folder} ({error.strerror}); give another folder with --out."
         ) from None

@@ -1,4 +1,4 @@
-"""Loads the embedded encoder and opens stores before the first question.
+"""Loads the network of the embedded reader and embeddings, and opens stores, before the first question.
 
 So the measured time of the first question does not include the loading.
 """
@@ -15,7 +15,8 @@ WARM_UP_QUERY = "a first question"
 
 
 async def warm_up(columns: Sequence[Column], *, retrieves: bool) -> None:
-    """Load the embedded encoder if a column uses it, and open the stores of the columns with embedded embeddings.
+    """Load the network of the embedded reader and embeddings if a column uses it, and open the stores of the columns
+    with embedded embeddings.
 
     retrieves: whether the evaluation searches for passages; if the questions bring their own, no store is opened.
     No model on a server is called, and the work counts neither as calls nor as tokens. Columns that share a retriever

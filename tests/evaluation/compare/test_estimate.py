@@ -58,8 +58,8 @@ async def test_only_the_replies_of_other_models_are_guessed() -> None:
         await recorder.on_llm_end(LLMResult(generations=[[ChatGeneration(message=reply)]]), run_id=run_id)
     answer, validity = recorder.calls
     assert (answer.is_by_embedded_reader, answer.may_need_shortening, answer.output_tokens) == (True, False, 1)
+    assert guess_reply_tokens("answer") > 1  # a guess would be more than the 1 token that the reader has counted
     assert (validity.is_by_embedded_reader, validity.output_tokens) == (False, guess_reply_tokens("validity"))
-    assert guess_reply_tokens("answer") > 1  # so the reader's own token is not replaced by a guess
 
 
 async def test_the_estimate_asks_under_the_task_of_the_options(tmp_path: Path) -> None:

@@ -1,6 +1,7 @@
 """`quorum calibrate` promises that few answers are wrong: how the threshold is found, and which answers are withheld.
 
-The tests begin with a folder of results and end with answers that are withheld because their confidence is too low.
+Together, the tests cover the whole way from a folder of results to answers that are withheld because their confidence
+is too low.
 """
 
 import json

@@ -13,7 +13,7 @@ from experiment_runs import run_experiment_over
 from openai_server import OpenAIServer, Request
 
 from quorum.cli.main import main
-from quorum.cli.tables import OWN_TABLE_COLUMNS
+from quorum.cli.tables import SEPARATE_TABLE_COLUMNS
 from quorum.core.context import Context
 from quorum.core.errors import SetupError
 from quorum.datasets.examples import read_examples
@@ -58,7 +58,7 @@ def test_every_experiment_can_be_run(name: str) -> None:
     column_names = {column.name for column in columns}
     # Experiments with shots get their columns from the user's examples.
     assert experiment.shots or len(column_names) == len(columns) > 1
-    assert set(experiment.shown_measures) <= set(OWN_TABLE_COLUMNS)
+    assert set(experiment.shown_measures) <= set(SEPARATE_TABLE_COLUMNS)
     assert len(experiment.summary) <= 62  # so that each experiment has one line in the printed list
 
 

@@ -22,6 +22,7 @@ from quorum.evaluation.run.column_scores import Row
 from quorum.evaluation.run.columns import parse_columns
 from quorum.evaluation.run.evaluate import evaluate
 from quorum.evaluation.run.options import Options
+from quorum.evaluation.run.run_plan import lock_folder
 from quorum.evaluation.run.score import Scores
 from quorum.evaluation.run.source import ProgressCallback, ignore_progress
 
@@ -214,6 +215,17 @@ async def test_a_folder_is_for_one_evaluation_at_a_time(data: Path, openai_serve
     folder.mkdir()
     with FileLock(folder / ".lock"), pytest.raises(SetupError, match="Another evaluation"):
         await run(data)
+
+
+def test_a_folder_that_cannot_be_written_is_a_setup_error_and_a_file_elsewhere_is_not(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("", encoding="utf-8")
+    for folder in (tmp_path / "file", tmp_path / "file" / "out"):
+        with pytest.raises(SetupError, match="Results cannot be written to"), lock_folder(folder):
+            pass
+    with pytest.raises(NotADirectoryError), lock_folder(tmp_path / "out"):
+        (tmp_path / "file" / "elsewhere").read_text(encoding="utf-8")
+    with pytest.raises(SetupError, match="Results cannot be written to"), lock_folder(tmp_path / "out"):
+        (tmp_path / "out" / ".lock" / "results.jsonl").read_text(encoding="utf-8")
 
 
 async def test_a_cancelled_evaluation_leaves_no_half_written_row(data: Path, openai_server: OpenAIServer) -> None:
