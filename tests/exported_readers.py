@@ -19,5 +19,5 @@ class GetExport(Protocol):
 
 
 def list_options(**options: object) -> list[str]:
-    """The options as words of a command line: `list_options(steps=2)` gives ["--steps", "2"]."""
-    return [word for name, value in options.items() for word in (f"--{name}", str(value))]
+    """The options as words of a command line: `list_options(weight_limit=2)` gives ["--weight-limit", "2"]."""
+    return [word for name, value in options.items() for word in (f"--{name.replace('_', '-')}", str(value))]
