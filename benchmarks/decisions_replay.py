@@ -97,7 +97,8 @@ def replay_random_orders(
 def replay_new_questions(
     recorded_set: RecordedSet, draws: int, seed: int = 1, truth: RecordedSet | None = None
 ) -> dict[str, dict[str, float]]:
-    """Replay `race future` and the common rules (RULES) on QUESTIONS_PER_DRAW questions drawn with replacement. The
+    """Replay `race future` and, for comparison, the stopping rules that others use (RULES), on QUESTIONS_PER_DRAW
+    questions drawn with replacement. The
     best methods are those with the highest score on all questions of `recorded_set` or, if `truth` is given, on all
     questions of that other set.
 
@@ -128,6 +129,7 @@ def replay_cascades(
     recorded_answers, true_answers = (
         item.make_recorded_answers("calls") for item in (recorded_set, truth or recorded_set)
     )
+    # lowest_worth: the lower bound of the worth of each answer
     true_scores, true_costs = true_answers.lowest_worth.mean(axis=1), true_answers.cost.mean(axis=1)
     rng = np.random.default_rng(seed)
     replays: dict[float, list[tuple[bool, float, bool]]] = {margin: [] for margin in margins}
@@ -208,8 +210,8 @@ SIMULATED_CASES: dict[str, tuple[list[float], float]] = {
 
 
 def replay_simulated(repetitions: int, questions: int = QUESTIONS_PER_DRAW) -> dict[str, dict[str, dict[str, float]]]:
-    """Replay `race future` and the common rules (RULES) on simulated tables, whose methods are right with known
-    probabilities. The best methods are those with the highest probability.
+    """Replay `race future` and, for comparison, the stopping rules that others use (RULES), on simulated tables, whose
+    methods are right with known probabilities. The best methods are those with the highest probability.
 
     Returns {case: {rule: means over the tables}} (see `Outcomes`).
     """

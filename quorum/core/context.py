@@ -85,9 +85,9 @@ class Context:
     reranker: Annotated[
         Literal["rationale", "question", "listwise", "summary"] | None,
         describe(
-            "Sort the passages again: by their similarity to SuRe's rationale (rationale), to the question (question) "
-            "or to a summary of the passages (summary), or as the model orders them (listwise); empty: keep the "
-            "retriever's order"
+            "Sort the passages again: by their similarity to the summary of the candidate that SuRe's steps choose "
+            "(rationale), to the question (question) or to a summary of the passages (summary), or as the model orders "
+            "them (listwise); empty: keep the retriever's order"
         ),
     ] = define("reranker", None)
     context_filter: Annotated[
@@ -112,7 +112,7 @@ class Context:
         str | None,
         describe(
             "Model that gives log-probabilities for the measure cxmi: transformers:PATH or completions:MODEL; "
-            "empty: if silver_measure is empty, too, lexical is used in place of cxmi"
+            "empty: where cxmi would be the best for the answer type, an empty silver_measure chooses lexical"
         ),
     ] = define("scorer", None)
     verifier: Annotated[

@@ -53,7 +53,7 @@ def connect_cluster(*needed_paths: str) -> Iterator[None]:
     check_engine("ray")
     for name, value in RAY_ENVIRONMENT.items():
         os.environ.setdefault(name, value)
-    address = os.environ.get("RAY_ADDRESS", "").strip()
+    address = read_ray_address()
     if address:
         check_address(address)
     elif "ray" not in sys.modules:  # Ray listens on the network: only a client with the token may use it
@@ -72,11 +72,17 @@ def connect_cluster(*needed_paths: str) -> Iterator[None]:
             ray.shutdown()
 
 
+def read_ray_address() -> str:
+    """The address in RAY_ADDRESS; empty for a Ray on this machine, which Ray itself also calls "local"."""
+    address = os.environ.get("RAY_ADDRESS", "").strip()
+    return "" if address == "local" else address
+
+
 def connect_ray(address: str) -> None:
     """Join the cluster at the address. Without an address, start Ray on this machine; try a few times."""
     import ray
 
-    start_options = {"include_dashboard": False} if address in ("", "local") else {}
+    start_options = {"include_dashboard": False} if not address else {}
     for tries_left in range(0 if address else START_ATTEMPTS - 1, -1, -1):
         try:
             with silence_stderr():
@@ -105,7 +111,7 @@ def check_address(address: str) -> None:
 
     If nothing answers, Ray itself would wait for minutes.
     """
-    if address in ("auto", "local"):
+    if address == "auto":
         return
     parts = urlsplit(address if "://" in address else f"gcs://{address}")
     if parts.scheme != "gcs":

@@ -16,7 +16,7 @@ from wordvectors import WordVectors
 
 from quorum.core.context import Context
 from quorum.core.errors import CallError, SetupError
-from quorum.core.ray_cluster import check_address, check_engine, check_machine, find_version
+from quorum.core.ray_cluster import check_address, check_engine, check_machine, find_version, read_ray_address
 from quorum.core.ray_workers import ItemWorker, make_portable
 from quorum.core.state import Passage
 from quorum.datasets.records import Record
@@ -67,6 +67,12 @@ async def test_a_missing_extra_is_named(tmp_path: Path) -> None:
 def test_an_address_that_cannot_be_used_is_refused_at_once(address: str, message: str) -> None:
     with pytest.raises(SetupError, match=message):
         check_address(address)
+
+
+@pytest.mark.parametrize(("value", "address"), [("", ""), (" local ", ""), ("localhost:6379", "localhost:6379")])
+def test_local_is_no_address(value: str, address: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("RAY_ADDRESS", value)
+    assert read_ray_address() == address
 
 
 @pytest.mark.parametrize(

@@ -201,7 +201,7 @@ async def test_answer_gives_the_same_keys_for_every_method() -> None:
 
 @pytest.mark.parametrize("replies", [["1931"], ["unknown"] * (1 + len(PASSAGES))])
 async def test_answer_uses_the_default_method(replies: list[str]) -> None:
-    """Only concat_pf makes one call, and one more for each passage if the first call finds no answer."""
+    """As the number of calls shows, concat_pf ran: one call, and one for each passage if the first finds no answer."""
     model = ScriptedModel().on("answer", *replies)
     result = await answer(QUESTION, context=Context(model=model), given=PASSAGES)
     assert result["usage"]["answer"]["calls"] == len(replies)

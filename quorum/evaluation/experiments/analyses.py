@@ -205,7 +205,7 @@ def make_cost_table(scores: Scores, columns: Sequence[Column]) -> AnalysisTable:
 PRECISION_MEASURE = "precision_where_supported"
 
 
-def make_coverage_tables(
+def make_support_tables(
     scores: Mapping[str, ColumnScores], column_groups: Sequence[Sequence[str]], measures: Sequence[str]
 ) -> list[AnalysisTable]:
     """How often a passage supports the answer, and the unigram precision where one does (FILCO, table 2)."""

@@ -17,7 +17,7 @@ Analysis = Literal[
     "people_preference",
     "gold_passages",
     "cost",
-    "coverage",
+    "support_by_passages",
 ]
 Requirement = Literal["judge", "verifier", "examples", "filters"]
 

@@ -138,7 +138,8 @@ def make_title(experiment: Experiment, measure: str, *, has_paper_numbers: bool)
     """The table's title: what it shows, and whether the paper states numbers for this data."""
     measure_title = TABLE_TITLES.get(measure, measure)
     paper_part = "and the paper's" if has_paper_numbers else "the paper states no numbers for this data"
-    return f"{measure_title}: ours with 95% intervals, {paper_part} ({experiment.source})"
+    has_intervals = measure not in PLAIN_MEAN_MEASURES
+    return f"{measure_title}: ours{' with 95% intervals' if has_intervals else ''}, {paper_part} ({experiment.source})"
 
 
 def make_rows(our_values: Mapping[str, Any], measure: str, blocks: Sequence[PaperNumbers]) -> list[dict[str, Any]]:

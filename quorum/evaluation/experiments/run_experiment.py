@@ -15,12 +15,12 @@ from quorum.evaluation.experiments.analyses import (
     compute_precision_where_supported,
     make_best_of_runs_table,
     make_cost_table,
-    make_coverage_tables,
     make_gold_passages_table,
     make_known_questions_table,
     make_passage_count_table,
     make_spread_table,
     make_support_split_table,
+    make_support_tables,
 )
 from quorum.evaluation.experiments.experiment import Experiment
 from quorum.evaluation.experiments.experiment_columns import (
@@ -51,7 +51,7 @@ ANALYSIS_FUNCTIONS = {
     "best_of_runs": make_best_of_runs_table,
     "split_by_support": make_support_split_table,
     "spread_over_draws": make_spread_table,
-    "coverage": make_coverage_tables,
+    "support_by_passages": make_support_tables,
 }
 # Measures that suit only some tasks. They are compared with the paper only if the evaluation of the questions has them.
 TASK_MEASURES = {"em", "f1", "accuracy", "rouge_l", "str_em"}

@@ -1,4 +1,4 @@
-"""The analyses of experiments: the best of several attempts, splits, spreads, and a judge's preference."""
+"""The analyses of experiments: the best of several runs of a method, splits, spreads, and a judge's preference."""
 
 import json
 from pathlib import Path

@@ -45,7 +45,7 @@ EXPERIMENT_OF_ANALYSIS = {
     "people_preference": ("sure-figure-4c",),
     "gold_passages": ("post-fusion-figure-6", "--methods", "concat[k=5]"),
     "cost": ("sure-table-10",),
-    "coverage": ("filco-table-2",),
+    "support_by_passages": ("filco-table-2",),
 }
 
 
@@ -89,7 +89,7 @@ ANALYSIS_TITLES = {
     "people_preference": "0 of {n} pairs decided in preference.csv",
     "gold_passages": "Gold passages (left out: 0 questions that have none)",
     "cost": "What the answers cost",
-    "coverage": "Questions whose passages support the answer",
+    "support_by_passages": "Questions whose passages support the answer",
 }
 ANALYSIS_COLUMNS = {  # the main column of each analysis
     "best_of_runs": "EM",
@@ -98,7 +98,7 @@ ANALYSIS_COLUMNS = {  # the main column of each analysis
     "judge_preference": "preferred",
     "gold_passages": "gold put in",
     "cost": "dollars",
-    "coverage": "precision (pos)",
+    "support_by_passages": "precision (pos)",
 }
 UNCHECKED_MEASURES = {"accuracy", "str_em", "mauve"}  # short answers have none of these; tests/train tests MAUVE
 # Aliases that change a field of their experiment, such as its methods; the others only rename it.
