@@ -58,7 +58,7 @@ def kill_evaluations(
     After `kill_target` kills in all, the last evaluation runs to its end.
     truncates: whether to cut off the end of the written files after each kill.
     """
-    data, rng = write_question_file(folder, questions, 5), random.Random(0)
+    data, rng = write_question_file(folder, questions, k=5), random.Random(0)
 
     def start(name: str) -> ForkedRun:
         settings = ["--model", MODEL, "--set", f"journal={name}.sqlite", "--out", name]
@@ -148,7 +148,7 @@ def share_journal_and_collection(server: ServerControl, forks: ForkServer, folde
     A third evaluation with that journal should need no call; the number of its calls is the finding "lost_replies". The
     shared collection should equal one that a single command indexed.
     """
-    data = write_question_file(folder, questions, 5)
+    data = write_question_file(folder, questions, k=5)
     server.set_behaviour(latency=0.02, share_unknown_from_several_passages=0.3)
     evaluations = [
         start_command(

@@ -66,7 +66,7 @@ class RecordedSet:
 
 def record_answers(name: str, data: Path, corpus: str | None, out: Path, limit: int, methods: str) -> Path:
     """Ask the methods the questions of one set, with the embedded reader, then write the numbers to out/NAME.npz, and
-    return this path. If a call was interrupted, call it again: it asks only what is still missing.
+    return this path. After an interruption, call this function again: it asks only the questions still missing.
     """
     folder = out / "runs" / name
     options = Options(

@@ -26,6 +26,7 @@ from quorum.algorithms.race import RACE_ERROR_PROBABILITY
 
 MARGINS = (0.05, 0.08)
 WRONG_AT_MOST = (0.5, 0.7)
+# A run is one question put to one method.
 RULES_CAPTION = "runs saved / calls saved / all of the best methods dropped, %"
 CASCADES_CAPTION = "certified / calls saved / promise kept, %"
 CALIBRATIONS_CAPTION = "threshold found / promise kept / questions answered, %"
@@ -320,6 +321,7 @@ def judge_replays(
             for error_share, claim in our_errors_and_claims
         ),
         f"the rule 'race questions' saves 25% of the runs at {QUESTIONS_PER_DRAW} questions": min(saved_shares) >= 0.25,
+        # The rules that others use (RULES in decisions_rules.py) are expected to err: the replay must show this.
         "another rule errs more than it claims": max(errors_of_other_rules)
         > compute_error_share_allowed_by_chance(RACE_ERROR_PROBABILITY, orders),
         "cascades keep their promise": all(

@@ -57,7 +57,7 @@ def break_transport(server: ServerControl, folder: Path, questions: int) -> Find
     """Evaluate all methods without faults and with faults. lost: how many answers are missing; twice: how many are
     there more than once; different: how many rows differ between the two runs.
     """
-    data = write_question_file(folder, questions, 5)
+    data = write_question_file(folder, questions, k=5)
     server.set_behaviour(share_unknown_from_several_passages=0.3, share_unknown_from_one_passage=0.3)
     seconds_without_faults = time_evaluation(data, folder / "plain", folder / "plain.sqlite")
     server.set_behaviour(
@@ -92,7 +92,7 @@ def break_content(server: ServerControl, folder: Path, questions: int) -> Findin
     have a wrong form. malformed: how many malformed replies the rows count; a reply that several equal calls share is
     counted by each call.
     """
-    data, findings = write_question_file(folder, questions, 5), Findings()
+    data, findings = write_question_file(folder, questions, k=5), Findings()
     for method in METHODS.split(","):
         server.set_behaviour(share_unknown_from_several_passages=0.3, share_unknown_from_one_passage=0.3, content=0.1)
         time_evaluation(data, folder / method, folder / f"{method}.sqlite", methods=method)
@@ -120,7 +120,7 @@ def restart_server(server: ServerControl, folder: Path, questions: int, down: fl
     """Kill the server a second after the evaluation begins, and restart it `down` seconds later. different: how many
     rows differ from those of a run without an outage.
     """
-    data = write_question_file(folder, questions, 5)
+    data = write_question_file(folder, questions, k=5)
     settings = {"share_unknown_from_several_passages": 0.3, "latency": 0.05}
     server.set_behaviour(**settings)
     time_evaluation(data, folder / "plain", folder / "plain.sqlite", methods="post_fusion")
@@ -145,7 +145,7 @@ def restart_server(server: ServerControl, folder: Path, questions: int, down: fl
 
 def refuse_key(server: ServerControl, folder: Path, questions: int) -> Findings:
     """Evaluate while the server refuses the key. calls: how many calls it refused; said: the message of the run."""
-    data = write_question_file(folder, questions, 5)
+    data = write_question_file(folder, questions, k=5)
     server.set_behaviour(key="another", latency=0.05)  # now the server accepts only the key "another"
     message, begin = "", time.perf_counter()
     try:

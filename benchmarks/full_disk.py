@@ -48,7 +48,7 @@ def fill_disk(server: ServerControl, forks: ForkServer, folder: Path, questions:
     `quorum index` fills. Returns the findings of each, by the name of what was on the disk; or {"skipped": reason} if
     no small disk can be mounted. The "plain" runs, on an ordinary disk, give the results to compare with.
     """
-    data = write_question_file(folder, questions, 5)
+    data = write_question_file(folder, questions, k=5)
     server.set_behaviour()
     time_evaluation(data, folder / "plain", folder / "plain.sqlite", methods="concat")
     wait_for_success(start_on_disk("index", data, folder / "plain", folder / "plain-store", folder, forks))

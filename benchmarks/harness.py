@@ -103,7 +103,7 @@ def make_questions(count: int, k: int) -> Iterator[dict[str, Any]]:
 
 
 def write_question_file(folder: Path, count: int, k: int) -> Path:
-    """Write the questions of `make_questions` as a data set."""
+    """Write `count` questions, each with k passages (see `make_questions`), as a data set."""
     path = folder / "questions.jsonl"
     write_questions(path, make_questions(count, k))  # type: ignore[arg-type]
     return path

@@ -39,7 +39,7 @@ def measure_method(server: ServerControl, method: str, options: argparse.Namespa
     An evaluation of a few questions comes first. It is not timed: it imports all modules and connects to the server.
     "share" in the result: the slot bound divided by the time taken.
     """
-    data = write_question_file(folder, options.questions, 5)
+    data = write_question_file(folder, options.questions, k=5)
     calls_at_once = options.calls or 2 * options.slots
     context = Context(model=MODEL, concurrency=calls_at_once, journal=str(folder / f"{method}.sqlite"))
     # The timed evaluation gets an empty journal, so that it does not reuse the replies of the first one.

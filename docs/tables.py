@@ -67,7 +67,10 @@ def find_method_sections() -> dict[str, list[str]]:
 
 
 def make_langgraph_json() -> str:
-    """langgraph.json: the module of every method and of the conversation, each with a description for agents."""
+    """langgraph.json: the module of every method and of the conversation, each with a description for agents.
+
+    The methods are those in `METHODS` and, after them, those of other installed packages (docs/plugins.md).
+    """
     graphs = {
         name: {"path": method.import_path, "description": f"Answer a question from documents. {method.summary}"}
         for name, method in list_methods().items()

@@ -140,14 +140,14 @@ METHODS = {
         Method(
             "react",
             REACT,
-            "Thoughts and searches in turn, s searches at most, until a thought ends in the answer.",
+            "Thoughts and searches in turn, at most s searches (max_steps), until a thought ends in the answer.",
             "1..2s+2",
             "1..2s+2",
         ),
         Method(
             "self_ask",
             SELF_ASK,
-            "Follow-up questions, s at most, each looked up and answered, then the final answer.",
+            "At most s follow-up questions (max_steps), each looked up and answered, then the final answer.",
             "1..2s+1",
             "1..2s+1",
         ),

@@ -1,4 +1,4 @@
-"""The first node of every graph."""
+"""The first node of every method."""
 
 from typing import Any, cast
 

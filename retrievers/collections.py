@@ -14,7 +14,9 @@ from quorum.retrievers.index import IndexOptions, add_documents
 from quorum.retrievers.index_report import ProgressCallback
 from quorum.retrievers.store import DEFAULT_FOLDER, Store, open_store
 
-FORMAT_VERSION = "2"  # increase it when the splitter or a passage's metadata change
+# A part of the sample's hash. Increase it when the splitter or a passage's metadata change: each store's sample
+# collection is then created again. Other collections do not depend on this version.
+SAMPLE_VERSION = "2"
 # The pairs (store's location, name of the embeddings) for which this process has found or made the sample collection.
 READY_SAMPLES: set[tuple[str, str]] = set()
 
@@ -85,7 +87,7 @@ def get_sample_folder() -> Path:
 @lru_cache(maxsize=1)
 def hash_sample() -> str:
     """A hash of the sample's documents and of how they are split."""
-    digest = sha256(f"{FORMAT_VERSION}\n".encode())
+    digest = sha256(f"{SAMPLE_VERSION}\n".encode())
     for path in sorted(get_sample_folder().glob("*.md")):
         digest.update(f"{path.name}\n".encode() + path.read_bytes())
     return digest.hexdigest()[:16]

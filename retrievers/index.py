@@ -58,14 +58,18 @@ def index_documents(
     exist or are left out by `choice`.
 
     engine: "ray" reads and embeds in many processes and gives the same collection (docs/scale.md).
-    progress(done, total, path) counts files and lines; watch is told of passages and bytes (`IndexProgress`).
+    progress: called with (done, total, path), where done and total count files; a file of JSON lines counts as many
+    times as it has lines. watch: called with an `IndexProgress`, which states passages, files and the share of
+    the bytes that is done.
+
     made_for: "evaluation" if an evaluation makes the collection for its own use; made_from: the name of the file or
     folder that the evaluation makes it from.
 
     time_limit: seconds of processor time for reading one file, and 5 s more for each megabyte; a file that takes longer
     is skipped (see `quorum.documents.guarded_reading`; not with engine "ray").
 
-    Raises `SetupError` for a path that does not exist, a collection made with other embeddings, and a bad name.
+    Raises `SetupError` for a path that does not exist (unless `prune` removes documents of this path), a collection
+    made with other embeddings, and a bad name.
     """
     if check_collection_name(collection) == SAMPLE:
         raise SetupError(

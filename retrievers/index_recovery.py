@@ -35,7 +35,7 @@ def is_index_damaged(collection: "Collection", chroma_folder: Path) -> bool:
     ):
         return True
     try:
-        with keep_write_mark(collection, chroma_folder):  # the read may make Chroma write pending vectors
+        with keep_write_mark(collection, chroma_folder):  # the read may make Chroma write to the index
             collection.get(limit=1, include=[])
     except InternalError as error:
         if not is_index_error(error):
@@ -47,7 +47,8 @@ def is_index_damaged(collection: "Collection", chroma_folder: Path) -> bool:
 def write_pending_vectors(collection: "Collection", chroma_folder: Path) -> None:
     """If the last writer left its mark file, make Chroma write the collection's pending vectors now.
 
-    Reading the id of one passage makes Chroma do this. A new mark file is kept meanwhile.
+    Pending vectors are in Chroma's database, but not yet in the index's files. Reading the id of one passage makes
+    Chroma write them. A new mark file is kept meanwhile.
     """
     if get_mark_path(chroma_folder, str(collection.id)).exists():
         with keep_write_mark(collection, chroma_folder):

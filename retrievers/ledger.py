@@ -34,7 +34,9 @@ class Ledger:
     work. A batch is stored while the next one is embedded: `close` the ledger before the writer lock is released.
 
     name: the name of the collection. embedding: the name of its embeddings; get_model: returns the embeddings. A
-    `source` is the name of a document. sample_hash, made_for, made_from: as in `CollectionInfo`.
+    `source` is the name of a document. sample_hash: a hash of the files of the sample collection, empty until `finish`;
+    None for any other collection. made_for: "evaluation" if an evaluation makes the collection for its own use;
+    made_from: the name of the file or folder that the evaluation makes it from; otherwise both are None.
     """
 
     def __init__(
@@ -282,7 +284,7 @@ class Ledger:
     def finish(self, sample_hash: str | None = None) -> int:
         """Store the rest, remove old passages, mark the collection as finished. Returns how many passages it has.
 
-        sample_hash: stored in place of the collection's previous one (see `CollectionInfo`).
+        sample_hash: replaces the stored one. For the sample collection, the hash of its files; for any other, None.
         """
         self.flush(removed_ids=self.removed_ids)
         if self.info is None:

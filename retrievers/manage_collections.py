@@ -6,7 +6,7 @@ import re
 import sqlite3
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -25,8 +25,8 @@ from quorum.retrievers.index_report import IndexReport
 from quorum.retrievers.ledger import Ledger
 from quorum.retrievers.store import Store, open_store
 
-# How evaluations name their collections. Collections that older versions of Quorum made store no made_for; only
-# their names show which of them evaluations made.
+# How evaluations name their collections. In collections of older versions of Quorum, the field made_for is missing, so
+# only the name shows that an evaluation made a collection.
 EVALUATION_COLLECTION = re.compile(r"corpus-[0-9a-f]{8,}")
 
 
@@ -162,7 +162,8 @@ def write_export(collection: str, store: str | Path, file: Path) -> int:
     except OSError as error:
         raise SetupError(f"{file} cannot be written ({error.strerror}); give another file.") from None
     finally:
-        draft.unlink(missing_ok=True)
+        with suppress(OSError):  # the path of the draft may be as unusable as that of the file
+            draft.unlink(missing_ok=True)
     return count
 
 

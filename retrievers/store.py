@@ -112,8 +112,8 @@ class Store:
     def fetch_undamaged_collection(self, name: str) -> "Collection":
         """The collection. Raises `SetupError` if files of its vector index are half written or truncated.
 
-        Vectors that a killed process left pending are written first. A store on a server is not checked. Call this
-        only inside `open_client`.
+        Vectors that a killed process left in the database are first written to the index. A store on a server is not
+        checked. Call this only inside `open_client`.
         """
         collection = self.fetch_collection(name)
         if not self.is_remote and name not in self.undamaged_names:

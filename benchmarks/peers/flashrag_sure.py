@@ -1,10 +1,10 @@
 """SuRe by FlashRAG and by Quorum, one after the other: python -m benchmarks.peers.flashrag_sure --python PYTHON
 
-Both get the same 20 questions with ten passages each, two candidate answers for each question, and a server with 200 ms
-a call and 16 slots. FlashRAG may send 16 prompts at once. Quorum may send 32, so that its next call is already there
-when a slot becomes free. FlashRAG (flashrag-dev 0.1.2) is driven in an environment of its own, whose interpreter
---python names. Imports, the setup and a first question are not timed, neither for FlashRAG nor for Quorum. Target:
-Quorum is at least ten times as fast.
+Both get the same 20 questions with ten passages each, and call the same server, which takes 200 ms a call and has 16
+slots. When either asks for candidate answers, the server's reply names two. FlashRAG may send 16 prompts at once.
+Quorum may send 32, so that its next call is already there when a slot becomes free. FlashRAG (flashrag-dev 0.1.2) is
+driven in an environment of its own, whose interpreter --python names. Imports, the setup and a first question are not
+timed, neither for FlashRAG nor for Quorum. Target: Quorum is at least ten times as fast.
 """
 
 import argparse

@@ -1,7 +1,10 @@
 """The subgraph that is the node `verify` of self_verification. It verifies one candidate without waiting
 for the others.
 
-mask_condition -> a masked statement: recover_condition (ten samples) | no statement: end
+In `mask_condition` the model joins question and candidate into a statement in which [MASK] hides a condition: a detail
+of the question. In `recover_condition` the model tries ten times to recover the hidden words.
+
+mask_condition -> a masked statement: recover_condition | no statement: end
 """
 
 from typing import Annotated

@@ -58,9 +58,9 @@ def list_acceptance_tests(
 class CascadeCandidate:
     """A cascade with its score and its cost on the design questions.
 
-    score: the mean lower bound of its answers' worth; cost: the mean cost of a question. If a stage failed on a
-    question, the cost includes no later stage. `replay_cascade` includes later stages, so with failed calls its cost
-    can be higher.
+    score: the mean worth of its answers; where a method failed, the worth is unknown, and its lower bound counts. cost:
+    the mean cost of a question. If a stage failed on a question, the cost includes no later stage. `replay_cascade`
+    includes later stages, so with failed calls its cost can be higher.
     """
 
     cascade: Cascade

@@ -230,7 +230,7 @@ def read_date(question_part: str, text: str) -> tuple[float, ...] | None:
         return read_death(rewritten_text, dates)
     after = (
         find_end_of_match(rewritten_text, r"\bborn\b")
-        if re.search(r"\bborn|older|oldest|younger|youngest", question_part)
+        if re.search(r"\bborn|older|oldest|younger|youngest", question_part, re.IGNORECASE)
         else None
     )
     return next((date for place, date in dates if after is None or place > after), dates[0][1])

@@ -17,7 +17,7 @@ from quorum.algorithms.binomial import binomial_cdf, clopper_pearson_upper, comp
 
 # The error of the bound on the share of questions where the methods differ. It is added to the p-value.
 NUISANCE_ERROR = 0.001
-GRID_STEPS = 40  # the number of shares on a grid
+GRID_STEPS = 40  # how many values of this share each grid search tries; the largest p-value counts
 PROBABILITIES_AT_ONCE = 20_000  # how many are computed in one array, which then fits into a processor's cache
 COMPARED_DIGITS = 9  # decimal digits to which losses are rounded before they are compared with 1, 0 and -1
 MOST_QUESTIONS = 20_000  # an estimate of how many questions are needed is None above this number
@@ -189,9 +189,9 @@ def compute_normal_quantile(probability: float) -> float:
 def estimate_questions_to_certify(losses: ArrayLike, margin: float, error: float, *, power: float = 0.8) -> int | None:
     """About how many questions would show that the mean loss is below `margin`, if mean and variance stay as observed.
 
-    An estimate: the sample size of a one-sided z-test at level `error` that succeeds with probability `power`. None if
-    there are fewer than two losses, if their mean is not below the margin, or if more than MOST_QUESTIONS would be
-    needed.
+    An estimate: the sample size of a one-sided z-test at level `error` that succeeds with probability `power`, but at
+    least `count_fewest_questions`. None if there are fewer than two losses, if their mean is not below the margin, or
+    if more than MOST_QUESTIONS would be needed.
     """
     values = np.asarray(losses, dtype=np.float64)
     distance = margin - float(values.mean()) if len(values) else 0.0

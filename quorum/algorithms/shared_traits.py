@@ -115,7 +115,8 @@ def answer_about_both(question: str, passages: Sequence[tuple[str, str]]) -> str
         return None
     question_without_titles = question
     for title, _ in named_passages:
-        question_without_titles = re.sub(re.escape(title), " ", question_without_titles, count=1, flags=re.IGNORECASE)
+        any_punctuation = r"\W+".join(map(re.escape, WORD.findall(title)))  # titles are found without punctuation, too
+        question_without_titles = re.sub(any_punctuation, " ", question_without_titles, count=1, flags=re.IGNORECASE)
     trait_words = {
         stem_word(word) for word in WORD.findall(question_without_titles.lower()) if word not in COMMON_WORDS
     }
@@ -148,8 +149,9 @@ def find_named_passages(question: str, passages: Sequence[tuple[str, str]]) -> l
 def compare_countries(question: str, texts: Sequence[str], passages: Sequence[tuple[str, str]]) -> str | None:
     """ "yes" if the openings of the two texts name a common country, else "no"; None if one of them names no country.
 
-    If the question is about the directors (performers, composers ...) of two works, the passages about these people are
-    compared in place of the texts about the works; None if a passage about one of these people is not found.
+    If the question contains "directors" or a role of `ROLE` in the singular ("performer"), the passages about the
+    people who have this role in the two works are compared in place of the texts about the works; None if a passage
+    about one of these people is not found. Other plurals ("performers") are not recognised.
     """
     role = ROLE.search(question.replace("directors", "director"))
     if role is not None:
@@ -168,7 +170,8 @@ def list_countries(text: str) -> set[str]:
     opening = (
         text[:OPENING_LENGTH].replace("United States", "USA").replace("United Kingdom", "UK").replace("U.S.", "USA")
     )
-    return {COUNTRIES[word] for word in (match.lower() for match in WORD.findall(opening)) if word in COUNTRIES}
+    words = {word.lower() for word in WORD.findall(opening) if word != "us"}  # "US" is a country, "us" a pronoun
+    return {COUNTRIES[word] for word in words if word in COUNTRIES}
 
 
 def stem_word(word: str) -> str:

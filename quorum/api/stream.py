@@ -58,7 +58,7 @@ class AnswerReader:
 
     shown_answer: the pieces of the answer returned so far, joined; visible_reply: the current reply so far,
     without its thoughts; is_withdrawn: the pieces returned before are no part of the answer, and the next piece must
-    replace them; replies: by message id, what the newest message holds so far.
+    replace them; replies: {message id: text so far} of the newest message only.
     """
 
     def __init__(self, question: str) -> None:

@@ -56,8 +56,9 @@ Variants: TypeAlias = Annotated[
     typer.Option(
         "--variant",
         metavar="NAME[SETTINGS]",
-        help="Settings of the experiment's variant NAME, such as 'psg[filter=llm;model=embedded]'. Each method runs "
-        "once with the settings of each variant. A new NAME adds a variant.",
+        help="Settings of the experiment's variant NAME, such as 'psg[filter=llm;model=embedded]', in which "
+        "filter is short for context_filter. Each method runs once with the settings of each variant. A new NAME adds "
+        "a variant.",
     ),
 ]
 Quick: TypeAlias = Annotated[bool, typer.Option("--quick", help="A smaller run; it says what it leaves out.")]

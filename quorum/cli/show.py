@@ -34,8 +34,9 @@ def format_result(result: ShownResult, method: str, *, colours: bool, shows_scor
     """The answer on the first line; the method with its calls and tokens on the second; then the rationale, if there is
     one, the sentence that supports the answer, and the passages.
 
-    If the answer is unsure, the first line says so, and the sentence is only the closest one. colours: mark text by
-    colours; otherwise by double brackets. shows_scores: also show the passages' ids and scores, for debugging a run.
+    If the answer is unsure, the first line says so, and the sentence is only the one that fits the question best.
+    colours: mark text by colours; otherwise by double brackets. shows_scores: also show the passages' ids and scores,
+    for debugging a run.
     """
     support = result.get("support")
     parts: list[RenderableType] = [format_headline(result), Text(" · ".join(describe_run(result, method)), style="dim")]

@@ -25,7 +25,9 @@ class Acceptance:
 
     @property
     def description(self) -> str:
-        """The test in words: 'known', 'confidence 0.6 or more', 'same as before' or 'certified'."""
+        """The test in words: 'known', 'confidence 0.6 or more', 'certified', or 'same as before' (an earlier stage gave
+        the same answer).
+        """
         if self.test == "confidence":
             return f"confidence {self.at_least:g} or more"
         return "same as before" if self.test == "same" else self.test

@@ -112,7 +112,7 @@ class Context:
         str | None,
         describe(
             "Model that gives log-probabilities for the measure cxmi: transformers:PATH or completions:MODEL; "
-            "empty: where cxmi would be the best for the answer type, an empty silver_measure chooses lexical"
+            "empty: an empty silver_measure then chooses lexical in place of cxmi"
         ),
     ] = define("scorer", None)
     verifier: Annotated[

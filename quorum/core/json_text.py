@@ -14,8 +14,8 @@ def parse_json(text: str | bytes) -> Any:
     """The value of a JSON text. Lone surrogates in its strings are replaced (see `replace_lone_surrogates`).
 
     Raises json.JSONDecodeError if the text is not JSON, is nested too deeply or has a number with thousands of digits.
-    (`json.loads` raises a different error in each of these three cases.) Raises UnicodeDecodeError for bytes that are
-    not UTF-8; a byte order mark is allowed.
+    (`json.loads` raises JSONDecodeError, RecursionError and ValueError in these three cases.) Raises UnicodeDecodeError
+    for bytes that are not UTF-8; a byte order mark is allowed.
     """
     decoded_text = replace_lone_surrogates(text) if isinstance(text, str) else text.decode("utf-8-sig")
     try:

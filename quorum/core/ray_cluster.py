@@ -73,7 +73,7 @@ def connect_cluster(*needed_paths: str) -> Iterator[None]:
 
 
 def read_ray_address() -> str:
-    """The address in RAY_ADDRESS; empty for a Ray on this machine, which Ray itself also calls "local"."""
+    """The address in RAY_ADDRESS; empty if it is not set or is "local", Ray's word for a Ray on this machine."""
     address = os.environ.get("RAY_ADDRESS", "").strip()
     return "" if address == "local" else address
 

@@ -84,7 +84,7 @@ def is_sentence_end(text: str, sentence_start: int, mark: re.Match[str]) -> bool
         return True
     last_word = LAST_WORD.search(text, max(sentence_start, mark.start() - 40), mark.start())
     word_before = last_word.group() if last_word else ""
-    word_after = re.sub(r"\W+$", "", following[0]).lower()
+    word_after = re.sub(r"\W+$", "", following[0].lstrip(OPENING_MARKS)).lower()
     lower_before = word_before.lower()
     if lower_before in NEVER_LAST_WORDS or (lower_before in WORDS_BEFORE_NUMBERS and word_after.isdigit()):
         return False

@@ -54,7 +54,7 @@ def may_omit_opening_tag(model: str) -> bool:
 
 
 def remember_omitted_opening_tag(model: str) -> None:
-    """From now on show nothing of this model's replies before their first tag."""
+    """Record that this model omits the opening tag: from now on `may_omit_opening_tag` is true for it."""
     if model:
         MODELS_WITHOUT_OPENING_TAG.add(model)
 

@@ -4,6 +4,7 @@ import gzip
 import json
 import os
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import TextIO, cast
 
@@ -43,5 +44,6 @@ def write_questions(path: Path, records: Iterable[Record]) -> int:
     except OSError as error:
         raise SetupError(f"{path} cannot be written ({error.strerror or error}); give another path.") from None
     finally:
-        temporary.unlink(missing_ok=True)
+        with suppress(OSError):  # the temporary path may be as unusable as `path`
+            temporary.unlink(missing_ok=True)
     return count

@@ -59,7 +59,7 @@ def decode_text(data: bytes, declared_encoding: str = "") -> DecodedText:
             return DecodedText(unify_line_ends(data.decode(declared_encoding)))
         except LookupError:
             reason = f"the text is not UTF-8, and the encoding that it names, {declared_encoding!r}, is unknown"
-        except UnicodeDecodeError:
+        except ValueError:  # UnicodeDecodeError; Python's codec "undefined" raises UnicodeError
             reason = f"the text is not UTF-8, and the encoding that it names, {declared_encoding!r}, does not fit"
     encoding = detect_encoding(data)
     return DecodedText(unify_line_ends(data.decode(encoding, "replace")), describe_assumption(encoding, reason))

@@ -29,6 +29,7 @@ HEADING_LEVELS = {f"h{level}": level for level in range(1, 7)}
 SUPERSCRIPTS = str.maketrans("0123456789+-", "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻")
 EXPONENT = re.compile(r"[+-]?\d{1,4}")
 HIDDEN_STYLE = re.compile(r"display\s*:\s*none|visibility\s*:\s*hidden", re.IGNORECASE)
+BULLET = "- "
 MAX_CELL_SPAN = 200  # the most columns, or rows, that one cell may span
 MAX_CELLS = 1_000_000  # the most cells that a table may have
 
@@ -92,6 +93,7 @@ class BlockWalk:
         self.blocks: list[Block] = []
         self.inline_parts: list[str] = []
         self.item_numbers: list[int | None] = []  # of each open list: the number of its next item, None for bullets
+        self.mark = ""  # of the list item that has begun, until its first text
 
     def list_blocks(self, root: Any) -> list[Block]:
         from lxml import etree
@@ -119,7 +121,7 @@ class BlockWalk:
             return True
         if tag == "pre":
             self.flush()
-            self.add(Block(get_inner_text(element, keeps_white_space=True).strip("\n").rstrip(), "code"))
+            self.add(Block(get_inner_text(element, adds_line_ends=False).strip("\n").rstrip(), "code"))
             return True
         if tag == "table" and not is_layout(element):
             self.flush()
@@ -133,7 +135,7 @@ class BlockWalk:
         if tag in BLOCK_TAGS and tag != "dd":  # the definition in <dd> joins the term in the <dt> before it
             self.flush()
         if tag == "li":
-            self.inline_parts.append(self.make_mark())
+            self.mark = self.make_mark()
         self.inline_parts.append(element.text or "")
         return False
 
@@ -145,23 +147,31 @@ class BlockWalk:
             self.inline_parts.append(": ")
         elif element.tag in BLOCK_TAGS:
             self.flush()
+            if element.tag == "li":
+                self.mark = ""  # an empty item has no block
             if element.tag in ("ol", "ul", "menu") and self.item_numbers:
                 self.item_numbers.pop()
 
     def make_mark(self) -> str:
         """The mark of a list item: a bullet or its number."""
         if not self.item_numbers or self.item_numbers[-1] is None:
-            return "- "
+            return BULLET
         number = self.item_numbers[-1]
         self.item_numbers[-1] = number + 1
         return f"{number}. "
 
     def flush(self) -> None:
-        """Make a block of the inline text that was collected since the last block."""
+        """Make a block of the inline text that was collected since the last block.
+
+        The number of a list item stays for the item's first text, as in <li><p>; a bullet does not.
+        """
         text = join_lines("".join(self.inline_parts))
         self.inline_parts.clear()
-        if text and text not in ("-", ":"):  # what remains of an empty bullet item or an empty term
-            self.blocks.append(Block(text))
+        if text and text not in ("-", ":"):  # ":" remains of an empty term
+            self.blocks.append(Block(self.mark + text))
+            self.mark = ""
+        elif self.mark == BULLET:
+            self.mark = ""
 
     def add(self, block: Block) -> None:
         if block.text.strip():
@@ -169,8 +179,12 @@ class BlockWalk:
 
     def add_table(self, element: Any) -> None:
         for caption in element.iterchildren("caption"):
-            self.add(Block(join_lines(get_inner_text(caption))))
-        for row in format_rows(read_grid(element), header_is_on_top=header_is_on_top(element)):
+            if not is_hidden(caption):
+                self.add(Block(join_lines(get_inner_text(caption))))
+        titles, rows = split_title_rows(list_own_rows(element))
+        for title in titles:
+            self.add(Block(title))
+        for row in format_rows(read_grid(rows), header_is_on_top=header_is_on_top(rows)):
             self.add(Block(row, "row"))
 
 
@@ -180,28 +194,39 @@ def get_first_number(element: Any) -> int:
 
 
 def format_inline(element: Any) -> str:
-    """The text of <br>, <img> (its alternative text) or <sup> (10⁶). A <sup> that contains a link, such as a footnote
-    number, is dropped.
+    """The text of <br>, <img> (its alternative text) or <sup> (10⁶). A footnote number is dropped: a <sup> that
+    contains a link, or that is all of a link to a place on the page.
     """
     if element.tag == "br":
         return "\n"
     if element.tag == "img":
         return str(element.get("alt") or "")
     text = join_lines(get_inner_text(element))
-    if element.find(".//a") is not None:
+    if element.find(".//a") is not None or is_whole_footnote_link(element):
         return ""
     return text.translate(SUPERSCRIPTS) if EXPONENT.fullmatch(text) else text
 
 
-def get_inner_text(element: Any, *, keeps_white_space: bool = False) -> str:
-    """The text inside an element. A table becomes one line; line ends separate blocks, unless white space is kept."""
+def is_whole_footnote_link(element: Any) -> bool:
+    """Whether the element is the only content of a link to a place on the same page."""
+    parent = element.getparent()
+    if parent is None or parent.tag != "a" or not (parent.get("href") or "").startswith("#"):
+        return False
+    return len(parent) == 1 and not f"{parent.text or ''}{element.tail or ''}".strip()
+
+
+def get_inner_text(element: Any, *, adds_line_ends: bool = True) -> str:
+    """The text inside an element, with its white space. A table inside it becomes one line.
+
+    adds_line_ends: add a line end before and after the text of each block element (BLOCK_TAGS).
+    """
     from lxml import etree
 
     parts: list[str] = []
     walk = etree.iterwalk(element, events=("start", "end"))
     for event, inner in walk:
         if event == "end":
-            parts.append("\n" if inner.tag in BLOCK_TAGS and not keeps_white_space else "")
+            parts.append("\n" if inner.tag in BLOCK_TAGS and adds_line_ends else "")
             parts.append(inner.tail or "" if inner is not element else "")
             continue
         if inner is not element and (is_hidden(inner) or inner.tag in ("table", "sup", "img", "br")):
@@ -210,32 +235,52 @@ def get_inner_text(element: Any, *, keeps_white_space: bool = False) -> str:
             )
             walk.skip_subtree()
             continue
-        parts.append("\n" if inner.tag in BLOCK_TAGS and not keeps_white_space else "")
+        parts.append("\n" if inner.tag in BLOCK_TAGS and adds_line_ends else "")
         parts.append(inner.text or "")
     return "".join(parts)
 
 
 def flatten_table(table: Any) -> str:
     """A table inside a cell, on one line. If it contains another table, all of it becomes plain text."""
-    has_inner_table = table.find(".//table") is not None
-    grid = [[" ".join(table.itertext())]] if has_inner_table else read_grid(table)
-    on_top = None if has_inner_table else header_is_on_top(table)
-    return " " + ", ".join(format_rows(grid, header_is_on_top=on_top)) + " "
+    if table.find(".//table") is not None:
+        return f" {' '.join(' '.join(list_visible_texts(table)).split())} "
+    titles, rows = split_title_rows(list_own_rows(table))
+    row_texts = format_rows(read_grid(rows), header_is_on_top=header_is_on_top(rows))
+    return f" {', '.join([*titles, *row_texts])} "
+
+
+def list_visible_texts(element: Any) -> list[str]:
+    """The texts inside an element, without those of hidden elements."""
+    from lxml import etree
+
+    texts: list[str] = []
+    walk = etree.iterwalk(element, events=("start", "end"))
+    for event, inner in walk:
+        if event == "end":
+            texts.append(inner.tail or "" if inner is not element else "")
+        elif inner is not element and is_hidden(inner):
+            walk.skip_subtree()
+        else:
+            texts.append(inner.text or "")
+    return texts
 
 
 def list_own_rows(table: Any) -> list[Any]:
-    """The rows of a table, without those of tables in its cells."""
+    """The visible rows of a table, without those of tables in its cells."""
     rows: list[Any] = []
     for child in table:
+        if is_hidden(child):
+            continue
         if child.tag in ("thead", "tbody", "tfoot"):
-            rows += [row for row in child if row.tag == "tr"]
+            rows += [row for row in child if row.tag == "tr" and not is_hidden(row)]
         elif child.tag == "tr":
             rows.append(child)
     return rows
 
 
 def list_cells(row: Any) -> list[Any]:
-    return [cell for cell in row if cell.tag in ("td", "th")]
+    """The visible cells of a row."""
+    return [cell for cell in row if cell.tag in ("td", "th") and not is_hidden(cell)]
 
 
 def is_layout(table: Any) -> bool:
@@ -254,11 +299,20 @@ def is_layout(table: Any) -> bool:
     )
 
 
-def header_is_on_top(table: Any) -> bool | None:
+def split_title_rows(rows: list[Any]) -> tuple[list[str], list[Any]]:
+    """(the texts of the rows at the top that are a title of the table, the other rows).
+
+    A title row has one cell, although the table has rows with more.
+    """
+    count = next((number for number, row in enumerate(rows) if len(list_cells(row)) > 1), 0)
+    titles = [join_lines(get_inner_text(cell)) for row in rows[:count] for cell in list_cells(row)]
+    return [title for title in titles if title], rows[count:]
+
+
+def header_is_on_top(rows: list[Any]) -> bool | None:
     """True if the first row is marked as column names (<thead> or only <th>), False if every row begins with a <th>,
     else None.
     """
-    rows = list_own_rows(table)
     first = list_cells(rows[0]) if rows else []
     if rows and (rows[0].getparent().tag == "thead" or (first and all(cell.tag == "th" for cell in first))):
         return True
@@ -267,13 +321,13 @@ def header_is_on_top(table: Any) -> bool | None:
     return None
 
 
-def read_grid(table: Any) -> list[list[str]]:
-    """The texts of a table's cells, row by row; a cell that spans rows or columns appears in each of them."""
+def read_grid(table_rows: list[Any]) -> list[list[str]]:
+    """The texts of the cells of a table's rows; a cell that spans rows or columns appears in each of them."""
     grid: list[list[str]] = []
     # Column -> the text of the cell that spans down into it, and for how many more rows.
     open_spans: dict[int, tuple[str, int]] = {}
     cells_left = MAX_CELLS
-    for row in list_own_rows(table):
+    for row in table_rows:
         line: list[str] = []
         for cell in list_cells(row):
             insert_spanning_cells(line, open_spans)

@@ -1,6 +1,7 @@
 """Converts rows of an evaluation to LangSmith's examples, runs and feedback.
 
-Every id is derived from the content, so anything sent twice is stored once.
+The ids of examples, runs and feedback are computed from the data set, the experiment and the row. So LangSmith stores
+anything that is sent twice only once. The data set and the experiment get their ids from LangSmith.
 """
 
 import json

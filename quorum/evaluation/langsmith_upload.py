@@ -32,7 +32,7 @@ from quorum.evaluation.run.details import LineIndex
 from quorum.evaluation.run.source import ProgressCallback, ignore_progress
 from quorum.models.tracing import TraceClient, copy_without_secrets, hides_passages
 
-ROWS_PER_REQUEST = 100  # rows that one request sends, or examples that it looks up
+CHUNK_SIZE = 100  # rows sent before the upload waits for LangSmith, or examples that one request looks up
 LONGEST_MESSAGE = 200  # characters of LangSmith's error message
 URL_QUERY = re.compile(r"\?[^\s'\"]+")  # the query of a URL holds ids that say nothing to the user
 PLAIN_TYPES = (str, int, float)  # the types of settings that an experiment's metadata show
@@ -225,9 +225,9 @@ def compute_digest(lines: LineIndex, method: str, ids: Sequence[str]) -> str:
 
 
 def split_into_chunks(items: Iterable[T]) -> Iterator[list[T]]:
-    """Yield the items in lists of at most ROWS_PER_REQUEST, each for one request."""
+    """Yield the items in lists of at most CHUNK_SIZE."""
     iterator = iter(items)
-    while chunk := list(islice(iterator, ROWS_PER_REQUEST)):
+    while chunk := list(islice(iterator, CHUNK_SIZE)):
         yield chunk
 
 

@@ -65,6 +65,8 @@ def make_embeddings_client(spec: Spec) -> Embeddings:
     options: dict[str, Any] = {}
     if spec.provider == "openai":
         options = get_openai_access(spec) | {"check_embedding_ctx_length": False, "max_retries": MAX_RETRIES}
+        # No loop cache, which would close the asynchronous client with its event loop: that client is never used here,
+        # because CheckedEmbeddings calls only the synchronous methods.
         options |= make_http_clients(timeout=None, loop_cache=None)
 
     def make() -> Embeddings:

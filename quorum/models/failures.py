@@ -15,7 +15,7 @@ from quorum.core.redaction import redact_secrets
 FailureKind = Literal[
     "retryable",  # may succeed on another try: timeouts, 408/409/429/5xx, dropped connections, replies cut in transit
     "unreachable",  # no server answers at that address
-    "denied",  # 401, 403, no credit, an untrusted certificate: every call fails in the same way
+    "denied",  # 401, 403, 429 with insufficient_quota, an untrusted certificate: every call fails in the same way
     "too_long",  # the prompt does not fit the window
     "refused",  # any other 4xx
     "other",  # not a failure of the call: a bug, or an exception of the caller

@@ -133,7 +133,13 @@ def write_records(connection: sqlite3.Connection, records: Sequence[tuple[str, R
     with closing(connection.cursor()) as cursor:
         cursor.execute("BEGIN IMMEDIATE")
         try:
-            cursor.executemany(f"DELETE FROM replies WHERE key = ? AND ({INVALID_COUNTS})", [(row[0],) for row in rows])
+            keys = [(key,) for key, _ in records]
+            cursor.executemany(
+                "DELETE FROM details WHERE key = ?1 "
+                f"AND EXISTS (SELECT 1 FROM replies WHERE key = ?1 AND ({INVALID_COUNTS}))",
+                keys,
+            )
+            cursor.executemany(f"DELETE FROM replies WHERE key = ? AND ({INVALID_COUNTS})", keys)
             # If another process has meanwhile stored a reply under the key, neither our reply nor its details are
             # stored.
             cursor.executemany(

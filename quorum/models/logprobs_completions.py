@@ -16,9 +16,10 @@ FIRST_WAIT, LONGEST_WAIT = 0.5, 30.0  # seconds
 
 
 class CompletionsScorer:
-    """Scores continuations with a server. A request asks for no new token after the prompt. If the server refuses a
-    request without new tokens, the next request asks for one token, which is ignored. Base URL and key are those of
-    openai:MODEL.
+    """Scores continuations with a server. Base URL and key are those of openai:MODEL.
+
+    A request asks for no new token after the prompt. If the server refuses that, the request is sent again and asks for
+    one new token, which is ignored; so do all later requests.
     """
 
     def __init__(self, model: str, context: Context, clock: Clock = REAL_CLOCK) -> None:

@@ -79,9 +79,10 @@ def get_model_parameter(model: BaseChatModel, name: str) -> Any:
 def apply_parameters(request: Request) -> tuple[BaseChatModel, dict[str, Any]]:
     """The model to call and the arguments of the call, which together apply all parameters that are not refused.
 
-    OpenAI's client, the embedded and the scripted model take parameters as arguments of the call. Any other model is
-    copied, and the fields of the copy get the parameters that its class knows. A refused parameter that is set on the
-    model object is set to None in a copy. Copies are shallow: they share the model's client and its connections.
+    OpenAI's client, the scripted model and models that run in this process take parameters as arguments of the call.
+    Any other model is copied, and the fields of the copy get the parameters that its class knows. A refused parameter
+    that is set on the model object is set to None in a copy. Copies are shallow: they share the model's client and its
+    connections.
     """
     model, refused_names = request.model, get_refusals(request)
     wanted_values = {name: value for name, value in request.decoding.items() if name not in refused_names}

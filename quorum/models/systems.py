@@ -120,6 +120,7 @@ class ChatServer:
         from quorum.models.call import call
 
         [reply] = await call(SYSTEM_CALL_NAME, question, context=context, model=self.make_client(context))
+        # The server may be a `quorum serve`, which adds sources, a quote or "Not sure. Perhaps: " to an answer.
         return SystemReply(remove_served_additions(reply.text), usage=reply.usage)
 
     def make_client(self, context: Context) -> Any:

@@ -52,8 +52,9 @@ class Style:
     """A way to mark items. labels: the labels in the order in which a list uses them. pattern: a regular expression
     that has LABEL where the label stands.
 
-    has_brackets: whether brackets enclose the label: (a), [a]. places: the largest `places` of `compile_marker` to try.
-    may_stand_alone: whether a single marker makes a list; a marker without brackets must then begin a line.
+    has_brackets: whether brackets enclose the label: (a), [a]. may_stand_alone: whether a single marker makes a list; a
+    marker without brackets must then begin a line. places: where markers may stand: 1 only at the beginning of a line,
+    2 also after a separator, 3 also after any space, 4 anywhere; smaller numbers are tried first.
     """
 
     labels: tuple[str, ...]

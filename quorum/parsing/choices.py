@@ -104,13 +104,13 @@ def find_leading_choice(text: str, candidates: Sequence[str]) -> str | None:
     rank = ascii_lowercase.index((letter[1] or letter[2]).lower()) if letter else len(candidates)
     if letter is None or rank >= len(candidates):
         return None
-    marked_text_after = text[letter.end(letter.lastindex or 0) :].lstrip("*_`\"'")
-    uncleaned_text_after = marked_text_after.lstrip(")]*_`\"'")
+    text_from_closing_mark = text[letter.end(letter.lastindex or 0) :].lstrip("*_`\"'")
+    uncleaned_text_after = text_from_closing_mark.lstrip(")]*_`\"'")
     if not text_after or is_candidate_with_explanation(text_after, candidates[rank]):
         return candidates[rank]
     if SECOND_LETTER.match(uncleaned_text_after) or REJECTION.match(uncleaned_text_after):
         return None
-    has_mark = letter[1] is not None or CLOSING_MARK.match(marked_text_after) is not None
+    has_mark = letter[1] is not None or CLOSING_MARK.match(text_from_closing_mark) is not None
     is_choice = (has_mark and contains_answer(text_after, [candidates[rank]])) or (
         REASON_WORDS.match(uncleaned_text_after) is not None
         and (letter[1] is not None or text[letter.start(2)].isupper())

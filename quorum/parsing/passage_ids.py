@@ -55,6 +55,10 @@ NEGATIVE_WORDS = (
     r"|(?:[:=|→]|[-–]>?)\s?(?:no|false)\b)"
 )
 NEGATIVE_PATTERN = re.compile(NEGATIVE_WORDS)
+# A verdict on one passage, as text in JSON.
+NEGATIVE_VERDICT = re.compile(
+    r"no|false|none|irrelevant|unrelated|not (?:relevant|related|helpful|useful)", re.IGNORECASE
+)
 NONE_WORDS = re.compile(
     rf"\bnone\b|\bno (?:\w+ )?{PASSAGE_NOUN}|\bnothing\b|\bneither\b|\bempty\b|(?<!\w)n/?a\b|^\W*no\W*$|∅|\[\s?\]"
     rf"|\bno ones?\b"
@@ -165,13 +169,18 @@ def read_ids_in_json(value: Any, count: int) -> set[int] | None:
 def read_ids_in_object(value: dict[str, Any], count: int) -> set[int] | None:
     """The numbers of the passages that a JSON object chooses; None if nothing can be read.
 
-    The object is a passage with its verdict, {"id": 1, "relevant": true}; or a verdict for each passage, {"1": true,
-    "2": "not relevant"}; or a list under a name, {"relevant": [1, 3]}. Under names such as "irrelevant" and "reason"
-    nothing is read.
+    The object is a passage with its verdict, {"id": 1, "relevant": true} or {"id": 1, "relevant": "no"}; or a verdict
+    for each passage, {"1": true, "2": "not relevant"}; or a list under a name, {"relevant": [1, 3]}. Under names such
+    as "irrelevant" and "reason" nothing is read.
     """
     id_key = next((name for name in ("id", "passage", "knowledge") if isinstance(value.get(name), int | str)), None)
     if id_key is not None:
-        return set() if any(content is False for content in value.values()) else read_ids_in_json(value[id_key], count)
+        is_refused = any(
+            content is False or (isinstance(content, str) and NEGATIVE_VERDICT.fullmatch(content.strip()))
+            for name, content in value.items()
+            if name != id_key
+        )
+        return set() if is_refused else read_ids_in_json(value[id_key], count)
     if all(any(character.isdigit() for character in name) for name in value):
         word_of_flag = {True: "relevant", False: "not relevant"}
         lines = (f"passage {name}: {word_of_flag[v] if isinstance(v, bool) else v}" for name, v in value.items())

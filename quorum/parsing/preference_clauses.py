@@ -84,7 +84,7 @@ class Clause:
     is_comparison: bool
 
 
-def split_judged_clauses(sentences: Sequence[str]) -> Iterator[list[Clause]]:
+def find_clauses_about_one_passage(sentences: Sequence[str]) -> Iterator[list[Clause]]:
     """Yield for each sentence those of its clauses that are about exactly one passage: "① is better than ②" is about ①
     only. At the beginning of a clause, "it" means the passage of the previous clause.
 

@@ -11,8 +11,8 @@ from quorum.parsing.answers import Parsed, get_first_line, read_object
 from quorum.parsing.preference_clauses import (
     PASSAGE_SIGNS,
     Clause,
+    find_clauses_about_one_passage,
     mark_passages,
-    split_judged_clauses,
 )
 from quorum.parsing.wrapping import remove_wrapping
 
@@ -137,7 +137,7 @@ def find_preferences(text: str) -> set[int]:
         return leading_places
     if preferences := {place for sentence in sentences for place in read_order(sentence)}:
         return preferences
-    clauses_by_sentence = list(split_judged_clauses(sentences))
+    clauses_by_sentence = list(find_clauses_about_one_passage(sentences))
     if preferences := {
         place for clauses in clauses_by_sentence for clause in clauses if (place := find_decision(clause)) is not None
     }:

@@ -1,4 +1,4 @@
-"""Reads a judge's verdict on whether a text supports a prediction."""
+"""Reads a model's verdict on whether a text supports a prediction, as SuRe's prompt "validity" asks for it."""
 
 import re
 from typing import Any
@@ -6,7 +6,7 @@ from typing import Any
 from quorum.parsing.answers import Parsed, get_first_line, read_object
 from quorum.parsing.wrapping import remove_wrapping
 
-# Verdicts of one word, also in other languages, because judges sometimes change language.
+# Verdicts of one word, also in other languages, because models sometimes change language.
 TRUE_WORDS = """true yes correct supported valid verdadero verdadeiro cierto certo vrai wahr richtig vero waar sant sann
     prawda doğru правда верно истина sí sim oui ja tak да はい 真 正确 正確 是 对 對 支持 正しい 정답 참 예 صحيح"""
 FALSE_WORDS = """false no untrue incorrect unsupported invalid falso faux falsch vals falskt fałsz yanlış ложь неверно

@@ -118,7 +118,8 @@ def format_source(passage: Passage, start: int | None, end: int | None) -> str:
 def find_snippet(text: str, start: int, end: int) -> tuple[int, int]:
     """The range of the text that shows the span [start, end) with at most SNIPPET_LENGTH characters on each side.
 
-    It is shortened at both ends so that it cuts no word, where there is white space between its end and the span.
+    So that no word is cut, an end of the range that lies inside the text moves towards the span, to the first white
+    space on the way. If there is no white space before the span, this end does not move.
 
     >>> find_snippet("one two three", 4, 7), find_snippet("字" * 1000, 500, 510)
     ((0, 13), (410, 600))

@@ -1,9 +1,9 @@
 """Calibrate the reader's confidence: python -m quorum.training.calibrate --help.
 
 Runs the exported reader (no torch) on questions held out of training, with and without their gold passage among wrong
-passages that a search for the question found. Writes reader.json: the hash of the weights and the calibration (see
-`Calibration` in quorum.models.embedded.reading). If the new weights contain the same sentence encoder as the installed
-reader, reader.json also holds the encoder's present name, so that stored collections stay valid.
+passages that a search for the question found. Writes reader.json, which holds the calibration (see `Calibration` in
+quorum.models.embedded.reading) and a hash of the weights. If the new weights contain the same sentence encoder as the
+installed reader, reader.json also holds the encoder's present name, so that stored collections stay valid.
 """
 
 import argparse

@@ -5,6 +5,9 @@ Run it: python -m quorum.training.negatives --help.
 Searches the corpus for every question with Quorum's own BM25. Results without a gold answer, except
 the question's own passages, become examples without an answer, because a real search returns such passages along with
 the right one.
+
+Reading data are questions with one `context` each, the text that holds the answer. Question answering data are
+questions without a `context`; they may have `passages`, and in `gold` the ids of the passages that hold the answer.
 """
 
 import argparse

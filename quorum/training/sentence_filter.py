@@ -29,7 +29,8 @@ from quorum.training.examples import CALIBRATION_PERCENT, Example, is_held_out
 from quorum.training.export import Exporter, to_array
 from quorum.training.sentence_cases import IGNORED, LabelledWindow, SilverCase, make_labelled_windows, read_cases
 
-ATTENTION_HEADS, INNER_SIZE, INT8_LEVELS = 12, 1536, 63
+ATTENTION_HEADS, INNER_SIZE = 12, 1536
+WEIGHT_LIMIT = 63  # the largest integer weight of the exported head
 THRESHOLDS = tuple(round(0.05 * step, 2) for step in range(1, 20))
 
 
@@ -106,7 +107,7 @@ def fit_head(
             step += 1
             if not has_label.any():
                 continue
-            logits = head(states, mask, members, INT8_LEVELS)
+            logits = head(states, mask, members, WEIGHT_LIMIT)
             loss = F.binary_cross_entropy_with_logits(logits[has_label], labels[has_label])
             loss.backward()
             torch.nn.utils.clip_grad_norm_(head.parameters(), 1.0)
@@ -128,8 +129,8 @@ def export_head(head: Head, sample: Sequence[LabelledWindow]) -> onnx.ModelProto
         states, mask, _, _ = collate_windows(sample[begin : begin + 16])
         for point, values in observe_layer(head.layer, states, mask):
             if point != "out":  # the layer's output, which is not quantised
-                ranges.setdefault(f"head.{point}", ActivationRange()).add_values(values[mask], 0.0)
-    exporter = Exporter(ranges, INT8_LEVELS)
+                ranges.setdefault(f"head.{point}", ActivationRange()).add_values(values[mask], tail=0.0)
+    exporter = Exporter(ranges, WEIGHT_LIMIT)
     graph = exporter.graph
     graph.nodes.append(helper.make_node("Cast", ["mask"], ["mask32"], to=TensorProto.INT32))
     x = exporter.add_layer("states", "head", head.layer)

@@ -92,6 +92,7 @@ class UploadPanel:
             return
         self.progress_bar.set_visibility(not job.is_over)
         if not job.is_over:
+            # Each line of a file of JSON lines counts as one, and so does any other file.
             self.progress_bar.value = job.files_and_lines_done / max(1, job.file_and_line_count)
             self.show_message(
                 f"Indexing {job.current_file or format_count(len(job.outcomes), 'file')}: "

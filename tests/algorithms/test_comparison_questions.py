@@ -52,6 +52,7 @@ def test_other_questions_are_not_comparisons(question: str) -> None:
     ("question", "answer"),
     [
         ("Who was born first, Ada Korn or Per Lund?", "Per Lund"),
+        ("WHO WAS BORN FIRST, Ada Korn or Per Lund?", "Per Lund"),
         ("Who died first, Ada Korn or Per Lund?", "Ada Korn"),
         ("Who lived longer, Ada Korn or Per Lund?", "Per Lund"),
         ("Is Ada Korn older than Per Lund?", "no"),

@@ -9,6 +9,8 @@ PASSAGES = [
     ("Per Lund (painter)", "Per Lund was a painter and writer, born in Oslo, Norway."),
     ("Ida Brenn", "Ida Brenn is a Swiss painter."),
     ("Rope", "Rope is a film directed by Per Lund."),
+    ("Dr. Korn", "Dr. Korn was an engineer."),
+    ("Ben Roe", "Ben Roe, who taught many of us, was a Norwegian painter."),
     ("The Salt Road", "The Salt Road is a drama directed by Ida Brenn."),
 ]
 
@@ -22,6 +24,9 @@ PASSAGES = [
         ("Are Ada Korn and Per Lund from the same country?", "yes"),
         ("Are Ada Korn and Ida Brenn of the same nationality?", "no"),
         ("Are the directors of the films Rope and The Salt Road from the same country?", "no"),
+        ("Are Dr Korn and Ida Brenn both engineers?", "no"),
+        ("Are Dr Korn and Ada Korn both engineers?", "yes"),  # the title's full stop is not in the question
+        ("Are Ben Roe and Ada Korn from the same country?", "yes"),  # "us" is no country
     ],
 )
 def test_the_passages_decide_whether_both_share_a_trait(question: str, answer: str) -> None:

@@ -87,12 +87,13 @@ def reply_as_agent(request: Request) -> str | Response:
     return Response("", finish_reason="tool_calls", message={"content": None, "tool_calls": calls})
 
 
-EXAMPLES_WITHOUT_SERVER = [
+# The others need a running `quorum serve` or langchain-mcp-adapters, which `make test` does not have.
+RUNNABLE_EXAMPLES = [
     item for item in EXAMPLES if "OpenAI(base_url" not in item and "langchain_mcp_adapters" not in item
 ]
 
 
-@pytest.mark.parametrize("script", EXAMPLES_WITHOUT_SERVER, ids=len)  # a case is named by its script's length
+@pytest.mark.parametrize("script", RUNNABLE_EXAMPLES, ids=len)  # a case is named by its script's length
 @pytest.mark.usefixtures("sample_vectors")
 def test_the_examples_of_the_page_run(
     script: str, openai_server: OpenAIServer, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]

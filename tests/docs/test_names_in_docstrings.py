@@ -8,7 +8,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 ENTRY_POINT_GROUPS = {f"quorum.{group}" for group in ("methods", "retrievers", "metrics", "readers")}
-# Names in instructions, in which the reader replaces a part.
+# Names in instructions: the user puts the name of a method in place of NAME.
 PLACEHOLDERS = {"quorum.graphs.NAME.graph"}
 # A full name between single backticks, such as `quorum.stream`.
 FULL_NAME = re.compile(r"(?<![`\w])`((?:quorum|benchmarks)\.[\w.]+\w)(?:\(\))?`")

@@ -15,6 +15,7 @@ from quorum.documents.pieces import split_document
 from quorum.documents.read import read_document
 from quorum.documents.readers import READERS, add_reader, check_reader
 from quorum.documents.readers.plain_text import read as read_text
+from quorum.documents.readers.sheets import format_cell
 from quorum.documents.tables import format_rows
 
 POLISH_TEXT = "Łódź leży w Polsce. Żółw i gęś są w źródle, a święto jest później. "
@@ -51,6 +52,7 @@ def test_a_note_says_why_an_encoding_was_assumed() -> None:
     assert decode_text(data, "cp1252").note == ""
     assert decode_text(data).note.endswith("the text is not UTF-8 and names no encoding")
     assert decode_text(data, "ascii").note.endswith("the encoding that it names, 'ascii', does not fit")
+    assert decode_text(data, "undefined").note.endswith("the encoding that it names, 'undefined', does not fit")
     assert decode_text(data, "x-none").note.endswith("the encoding that it names, 'x-none', is unknown")
     assert decode_text("Koeln".encode("utf-16-le"), "utf-16").note.endswith("has NUL bytes but no byte order mark")
 
@@ -106,6 +108,22 @@ def test_a_table_of_one_row_with_a_header_cell_is_a_table() -> None:
 
 
 @pytest.mark.parametrize(
+    ("value", "number_format", "expected"),
+    [
+        (9783161484100, "0", "9783161484100"),
+        (9783161484100.0, "General", "9783161484100"),
+        (0.1 + 0.2, "General", "0.3"),
+        (87.0, "General", "87"),
+        (0.07, "0%", "7%"),
+        (1.5e300, "General", "1.5e+300"),
+        (float("inf"), "General", "inf"),
+    ],
+)
+def test_a_number_in_a_cell_keeps_its_digits(value: float, number_format: str, expected: str) -> None:
+    assert format_cell(value, number_format) == expected
+
+
+@pytest.mark.parametrize(
     ("html", "expected"),
     [
         ("<p>un<i>believ</i>able<br>twice</p>", ["unbelievable twice"]),
@@ -118,6 +136,26 @@ def test_a_table_of_one_row_with_a_header_cell_is_a_table() -> None:
         ("<p>10<sup>6</sup> trees<sup><a href=#n1>1</a></sup></p>", ["10⁶ trees"]),
         ("<p>before<script>x()</script> after</p>", ["before after"]),
         ("<pre>a\n  b</pre>", ["a\n  b"]),
+        ("<ol><li><p>x</p><p>y</p><li><li>z</ol>", ["1. x", "y", "3. z"]),
+        ("<ul><li><p>x</p><li><li>z</ul>", ["x", "- z"]),
+        ("<p>87 m<a href='#fn1'><sup>1</sup></a> high, 10<a href='/power'><sup>6</sup></a>", ["87 m high, 10⁶"]),
+        (
+            "<table><tr><th>A<th hidden>B<th>C<tr><td>1<td hidden>2<td>3<tr hidden><td>4<td>5<td>6</table>",
+            ["A: 1; C: 3"],
+        ),
+        ("<table><caption hidden>T</caption><tr><th>Height<td>87 m</table>", ["Height: 87 m"]),
+        (
+            "<table><tr><th>A<td><table><tr><td>x<td><table><tr><td>y<tr hidden><td>z</table></table></table>",
+            ["A: x y"],
+        ),
+        (
+            "<table><tr><th colspan=2>Orla Dam<tr><th>Height<td>87 m<tr><th colspan=2>Use<tr><th>Owner<td>A</table>",
+            ["Orla Dam", "Height: 87 m", "Use", "Owner: A"],
+        ),
+        (
+            "<table><thead><tr><th colspan=2>Dams<tr><th>Name<th>Height<tbody><tr><td>Vell<td>87 m</table>",
+            ["Dams", "Name: Vell; Height: 87 m"],
+        ),
     ],
 )
 def test_html_is_read_as_a_browser_shows_it(html: str, expected: list[str]) -> None:

@@ -1,5 +1,5 @@
-"""BlendFilter, direct and cot with an OpenAI server on this machine: which calls are made at the same time, and what
-the prompts contain.
+"""The methods `blendfilter`, `direct` and `cot` with an OpenAI server on this machine: which calls are made at the same
+time, and what the prompts contain.
 """
 
 import threading

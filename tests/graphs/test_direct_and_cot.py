@@ -1,4 +1,4 @@
-"""direct and cot, and what BlendFilter has in common with them."""
+"""The methods `direct` and `cot`, and what BlendFilter has in common with them."""
 
 from typing import Any
 

@@ -79,6 +79,7 @@ def test_copies_are_found(reply: str, sentences: list[str]) -> None:
     assert [piece.text for piece in parse_copied_sentences(reply, BOTH_PASSAGES).value] == sentences
 
 
+# "1931" and "Lumen Tower was" stand in a passage, but a part of a sentence is a copy only if it has four words or more.
 INVENTED_SENTENCES = [
     "1931",
     "Answer: 1931",

@@ -75,3 +75,12 @@ async def test_a_reply_that_sqlite_refuses_loses_no_other_reply(tmp_path: Path) 
     outcomes = await asyncio.gather(*puts, return_exceptions=True)
     assert [type(outcome) for outcome in outcomes] == [type(None), OverflowError, type(None)]
     assert await journal.get("a") == await journal.get("c") == RECORD
+
+
+async def test_a_reply_with_invalid_token_counts_is_replaced_together_with_its_details(tmp_path: Path) -> None:
+    journal = open_journal(str(tmp_path / "journal.sqlite"))
+    await journal.put("key", replace(RECORD, left_out="temperature", reasoning="old"))
+    assert journal.connection is not None
+    journal.connection.execute("UPDATE replies SET input_tokens = 'many'")
+    await journal.put("key", RECORD)
+    assert await journal.get("key") == RECORD

@@ -116,7 +116,8 @@ async def test_a_chain_of_thought_needs_rationales(tmp_path: Path) -> None:
     path = tmp_path / "bare.jsonl"
     path.write_text('{"question": "Who?", "answer": "Anna"}', encoding="utf-8")
     model = ScriptedModel().on("direct", "Anna")
-    # the internal query is left out, so that `reason` for the external query ("ex") is BlendFilter's first prompt
+    # `queries` leaves out the internal query, and filter_turns=1 the prompt for the question's topic. So BlendFilter's
+    # first prompt is `reason`, for the external query ("ex").
     context = Context(model=model, examples=str(path), queries="q+ex", filter_turns=1)
     assert (await answer("Who?", "direct", context, given=PASSAGES))["answer"] == "Anna"
     for method in ("cot", "blendfilter"):

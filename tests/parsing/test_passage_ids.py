@@ -174,6 +174,7 @@ ALL_FIVE = [1, 2, 3, 4, 5]
         ("Explanation: passage 1 is about tea.\nRelevant passages: 2", [2]),
         ("$1", [1]),
         ("Passage 1: irrelevant\nPassage 2: irrelevant", [3, 4, 5]),
+        ('[{"id": 1, "relevant": "no"}, {"id": 2, "relevant": "Yes"}, {"id": 3, "verdict": "Not relevant"}]', [2]),
         ("Passage 1: relevant. It was finished in 1931.\nPassage 2: not relevant.\nRelevant passages: 1", [1]),
     ],
 )

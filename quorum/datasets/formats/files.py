@@ -14,7 +14,8 @@ from quorum.core.json_text import parse_json
 from quorum.datasets.records import open_text, read_json_lines
 
 Layout = Literal["lines", "document", "table"]
-NumberedRecord = tuple[int, str, Any]  # the line or record number from 1, the place for messages, the record
+# (the line or record number from 1; where the record stands, such as "data.jsonl, line 3", for messages; the record)
+NumberedRecord = tuple[int, str, Any]
 
 
 def read_numbered_records(path: Path, problems: list[str] | None) -> Iterator[NumberedRecord]:

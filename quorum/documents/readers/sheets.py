@@ -11,6 +11,7 @@ from quorum.documents.tables import format_rows, looks_like_header
 from quorum.documents.zip_parts import open_archive
 
 MAX_CELLS = 5_000_000
+LARGEST_EXACT_FLOAT = 2**53  # a float below it holds a whole number exactly
 MAX_ROWS_ABOVE_NAMES = 10  # at most so many rows may precede the row with the names of the columns
 
 
@@ -87,5 +88,6 @@ def format_cell(value: Any, number_format: str) -> str:
         return value.isoformat()
     if isinstance(value, int | float):
         number = value * 100 if "%" in number_format else value
-        return f"{number:.12g}" + ("%" if "%" in number_format else "")
+        is_whole = isinstance(number, int) or (abs(number) < LARGEST_EXACT_FLOAT and number == int(number))
+        return (str(int(number)) if is_whole else f"{number:.12g}") + ("%" if "%" in number_format else "")
     return join_lines(str(value))

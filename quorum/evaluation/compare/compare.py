@@ -31,6 +31,8 @@ DEFAULT_METHODS = "concat,post_fusion,concat_pf,pf_concat,sure"
 async def plan_comparison(options: Options, *, progress: ProgressCallback = ignore_progress) -> Plan:
     """Options -> columns -> plan with its estimate. Indexes a corpus that is not indexed yet.
 
+    In the plan of a race under a budget, only methods that are expected to stay within the budget may drop others.
+
     Raises `SetupError` for a mistake in the options or the data, for a `max_cost` without known prices, and for an
     estimate above `max_cost` (but not for a race, because a race ends once it has cost more than `max_cost`).
     """
@@ -92,7 +94,8 @@ async def measure_columns(
 def sum_spending(spending: LimitedSpending, judge: Judge | None, earlier_spending: TotalSpent | None) -> TotalSpent:
     """The total spending in the folder, of this run and earlier ones.
 
-    The key "judge" holds what the judge, or the judge of an earlier run, has spent; the other keys do not include it.
+    The key "judge" holds what the judge has spent in all these runs; it is there even if this run has no judge, but an
+    earlier run had one. The other keys do not include the judge's spending.
     """
     spent, judge_total = spending.total(), earlier_spending and earlier_spending.get("judge")
     if judge is not None and isinstance(judge.spending, LimitedSpending):

@@ -55,7 +55,7 @@ def make_answer_table(
         is_certified=np.array([[certificates.get((name, id_), False) for id_ in ids] for name in methods]),
         cost=cost,
         shared_cost=shared_cost,
-        question_groups=results.group_numbers,
+        question_groups=results.group_numbers,  # equal for questions of the same document or conversation
     )
 
 

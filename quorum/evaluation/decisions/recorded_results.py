@@ -112,7 +112,7 @@ def read_results(folder: Path, measure: str | None = None) -> RecordedResults:
     config_file, results_file = folder / "config.json", folder / "results.jsonl"
     if not config_file.exists() or not results_file.exists():
         raise SetupError(f"{folder} holds no results; name a folder that quorum eval or quorum compare wrote.")
-    config = read_json_file(config_file)
+    config = read_json_file(config_file, advice="run the evaluation again")
     if not isinstance(config, dict) or not isinstance(config.get("methods", {}), dict):
         raise SetupError(f"{config_file} is not the configuration of an evaluation; run the evaluation again.")
     rows: dict[tuple[str, str], Row] = {}

@@ -69,12 +69,12 @@ class Experiment:
     come with the questions, the variants with a larger k than needed do not run: the first variant whose k covers all
     passages of every question is the last that runs. shots: numbers of demonstrations, in place of variants. For each
     number, `draws` sets are drawn from the user's examples, and each set makes a column of each method; these columns
-    are not compared with one another. drops_known_questions: if the model answers a question correctly (EM) without a
-    context, the methods are not asked that question. shown_measures: the measures that are printed in a separate table,
-    in place of the columns about passages, such as recall, that `quorum eval` prints. Some of `measures` may be among
-    them. kept_keys: further keys of a method's result that are written to results.jsonl, beside the usual ones. needs:
-    options that the user must give. analyses: what is computed from the results. quick_variants: the variants that
-    `--quick` runs.
+    are not compared with one another. drops_known_questions: if the model answers a question correctly (EM) without
+    passages, the methods are not asked that question. shown_measures: the measures that are printed in a separate
+    table, in place of the columns about passages, such as recall, that `quorum eval` prints. Some of `measures` may be
+    among them. kept_keys: further keys of a method's result that are written to results.jsonl, beside the usual ones.
+    needs: options that the user must give. analyses: what is computed from the results. quick_variants: the variants
+    that `--quick` runs.
     """
 
     name: str

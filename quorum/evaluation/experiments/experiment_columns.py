@@ -83,7 +83,7 @@ def group_columns(
     variant_settings: Mapping[str, str] | None = None,
     searching: bool = False,
     most_passages: int | None = None,
-    labelled_example_files: Sequence[tuple[str, str]] = (),
+    labels_and_example_files: Sequence[tuple[str, str]] = (),
 ) -> list[list[Column]]:
     """The columns of an experiment, in the groups within which they are compared.
 
@@ -91,14 +91,14 @@ def group_columns(
     in the methods and variants; filters: replace "{filter}" in the variants. variant_settings: settings by the short
     name of a variant; if the experiment has no variant of that name, one is added. searching: whether passages are
     retrieved. most_passages: the largest number of passages that a question brings; None if passages are retrieved.
-    labelled_example_files: (label, file) of each drawn set of demonstrations; if there are any, they take the place of
-    the variants.
+    labels_and_example_files: (label, file) of each drawn set of demonstrations; if there are any, they take the place
+    of the variants.
     """
     method_list = methods or ",".join(list_methods(experiment, verifier))
     bases = [replace(column, passages_read=experiment.passages_read) for column in parse_columns(method_list, context)]
-    if labelled_example_files:
+    if labels_and_example_files:
         columns_of_each_base = [
-            [base, *(add_demonstrations(base, label, file, context) for label, file in labelled_example_files)]
+            [base, *(add_demonstrations(base, label, file, context) for label, file in labels_and_example_files)]
             for base in bases
         ]
         # each column is a group of its own, because these columns are not compared with one another

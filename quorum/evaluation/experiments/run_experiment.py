@@ -227,12 +227,12 @@ def make_experiment_columns(
 ) -> list[Column]:
     """The columns. `group` of a column is the number of the group within which it is compared.
 
-    Writes drawn demonstrations to `folder`. If known questions are dropped, the first column asks the model without a
-    context; the `group` of this column is None.
+    Writes drawn demonstrations to `folder`. If known questions are dropped, the first column asks the model without
+    passages; the `group` of this column is None.
     """
-    labelled_example_files: Sequence[tuple[str, str]] = ()
+    labels_and_example_files: Sequence[tuple[str, str]] = ()
     if experiment.shots and choices.examples is not None:
-        labelled_example_files = draw_shots(
+        labels_and_example_files = draw_shots(
             choices.examples, dataset, folder, shots=experiment.shots, draws=experiment.draws
         )
     searching = is_searching(options)
@@ -245,7 +245,7 @@ def make_experiment_columns(
         variant_settings=parse_variants(choices.variants),
         searching=searching,
         most_passages=None if searching else dataset.most_passages,
-        labelled_example_files=labelled_example_files,
+        labels_and_example_files=labels_and_example_files,
     )
     closed_book_columns = parse_columns(CLOSED_BOOK_METHOD, options.context) if drops_known(experiment, choices) else []
     closed_book_names = {column.name for column in closed_book_columns}

@@ -18,7 +18,8 @@ from quorum.retrievers.passages import make_indexed_text
 # The kinds of questions: about one passage, about two related passages, or about one passage that does not answer it.
 Kind = Literal["single", "two", "unanswerable"]
 QUESTION_KINDS: tuple[Kind, ...] = get_args(Kind)
-DRAFTS_PER_SAVE = 32  # after at most this many drafts, the file is saved
+# The model writes the draft of a question for each draw. After at most this many drafts, the questions are saved.
+DRAFTS_PER_SAVE = 32
 MOST_NEIGHBOURS = 12  # the most candidates for the second passage of a pair
 WORD = re.compile(r"[^\W\d_][\w'’-]{2,}")
 NeighbourSearch = Callable[[str, int], Sequence[Passage]]  # (text, k) -> the k passages nearest to the text

@@ -152,7 +152,11 @@ class ColumnScores:
         return known_values
 
     def get_seconds_without_reused_calls(self) -> Floats:
-        """The seconds of the answers without reused calls: only these are the method's own time."""
+        """The seconds of the answers without reused calls.
+
+        The seconds of an answer with a reused call are too short or, if the run writes details.jsonl, an estimate from
+        the original times of its calls.
+        """
         seconds, has_reused_call = np.array(self.values["seconds"]), np.array(self.has_reused_call, dtype=np.bool_)
         own_seconds: Floats = seconds[~has_reused_call & ~np.isnan(seconds)]
         return own_seconds

@@ -37,12 +37,15 @@ def write_or_check_config(folder: Path, config: dict[str, Any]) -> None:
         write_json(config_path, config)
 
 
-def read_json_file(path: Path) -> Any:
-    """The content of any JSON file of a results folder. Raises `SetupError` if it cannot be read."""
+def read_json_file(path: Path, advice: str = "give another folder with --out") -> Any:
+    """The content of any JSON file of a results folder. Raises `SetupError` if it cannot be read.
+
+    advice: what the user can then do, the end of the error's message.
+    """
     try:
         return json.loads(path.read_text(encoding="utf-8"))
     except (ValueError, OSError) as error:
-        raise SetupError(f"{path} cannot be read ({error}); give another folder with --out.") from None
+        raise SetupError(f"{path} cannot be read ({error}); {advice}.") from None
 
 
 def list_differences(before: Any, after: Any, name: str = "") -> list[str]:

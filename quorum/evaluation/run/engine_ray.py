@@ -169,8 +169,11 @@ def check_picklable(job: Job) -> None:
 
 @contextmanager
 def start_services(folder: str) -> Iterator[Any]:
-    """Start on this machine the actor `Services`, which all workers share, and log the workers' warnings in this
-    process. At the end, the actor is stopped.
+    """Start the actor `Services` on this machine, and log the workers' warnings in this process. At the end, the actor
+    is stopped.
+
+    Through this actor, the workers share the journals and the servers' limits per minute, report warnings, and learn
+    which methods a race has dropped. folder: the working directory of the actor, the base of relative paths.
     """
     import ray
     from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy

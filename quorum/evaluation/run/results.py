@@ -20,6 +20,8 @@ Summary = Mapping[str, Mapping[str, float | int | None]]
 class Results:
     """results.jsonl, open for appending whole lines. Questions that earlier lines answer are not asked again.
 
+    A method is here a column, a method with all its settings, by its name: "concat[k=10]".
+
     scores: method -> the scores of its lines that count; answered_pairs: (method, id) of the questions that were
     answered without an error; screened_out_ids: questions that the screening method answered correctly, which no other
     method is asked; is_counted: tells for a method and a question's id whether their line counts; None if all lines

@@ -109,9 +109,12 @@ async def start_planned_race(plan: Plan, results: Results, watch_race: RaceWatch
 async def ask_all(
     plan: Plan, results: Results, spending: Spending, progress: ProgressCallback, race: RunningRace | None = None
 ) -> DataSet:
-    """Ask the questions that are not yet answered. All columns are asked in one round; a screening column is asked in a
-    round of its own before the others (see `split_into_rounds`). Returns the plan's data set, without the questions
-    that were left out because they have no gold passage (see `prepare_questions`).
+    """Ask the questions that are not yet answered. Returns the plan's data set, without the questions that were left
+    out because they have no gold passage (see `prepare_questions`).
+
+    Without a screening column (`Options.screening_column`), all columns are asked in one round. With one, this column
+    is asked first, in a round of its own, because the others are asked only what it did not answer correctly (see
+    `split_into_rounds`).
     """
     columns, dataset = await prepare_questions(plan, progress)
     if race is not None:

@@ -144,10 +144,10 @@ class ModelSpending(Spending):
 
 
 def read_model_name(description: Mapping[str, Any]) -> str:
-    """The spec of a call's model, such as "openai:gpt-4o-mini" or "embedded". Without a name, it is
-    "openai:unnamed"; without a provider, "model:unnamed".
+    """The spec of a call's model, such as "openai:gpt-4o-mini" or "embedded".
 
-    description: the metadata that LangChain gives to the callback.
+    If the metadata do not name the model, the spec is the provider with "unnamed": "openai:unnamed". If they do not
+    name the provider, it is "model:unnamed". description: the metadata that LangChain gives to the callback.
     """
     provider, name = description.get("ls_provider") or "", description.get("ls_model_name") or ""
     if provider == "embeddedreader":

@@ -25,7 +25,7 @@ MEASURES_OF_TASK = {
 def list_deciding_measures(tasks: Iterable[str]) -> tuple[str, ...]:
     """The measures by which methods are compared on these tasks, the deciding one first.
 
-    They are EM and F1, unless all tasks have the same other measures.
+    If all tasks have the same measures (accuracy for yes_no and label), the function returns these, else EM and F1.
     """
     measures_of_tasks = {MEASURES_OF_TASK.get(task, ("em", "f1")) for task in tasks}
     return measures_of_tasks.pop() if len(measures_of_tasks) == 1 else ("em", "f1")

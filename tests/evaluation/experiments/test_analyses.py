@@ -1,4 +1,6 @@
-"""The analyses of experiments: the best of several runs of a method, splits, spreads, and a judge's preference."""
+"""The analyses of experiments: the best of several runs of a method, results split by whether the top passage supports
+the answer, the spread over draws of demonstrations, and a judge's preference between two methods' summaries.
+"""
 
 import json
 from pathlib import Path

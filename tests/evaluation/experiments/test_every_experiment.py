@@ -40,7 +40,7 @@ OPTIONS = {  # what an experiment needs besides data and a model
 EXPERIMENT_OF_ANALYSIS = {
     "best_of_runs": ("best_of_three", "--methods", "cot"),
     "split_by_support": ("filco-table-5",),
-    "spread_over_draws": ("sure-table-9", "--methods", "base"),
+    "spread_over_draws": ("sure-table-9", "--methods", "base"),  # draws: random sets of demonstrations
     "judge_preference": ("sure-figure-4b",),
     "people_preference": ("sure-figure-4c",),
     "gold_passages": ("post-fusion-figure-6", "--methods", "concat[k=5]"),
@@ -91,7 +91,8 @@ ANALYSIS_TITLES = {
     "cost": "What the answers cost",
     "support_by_passages": "Questions whose passages support the answer",
 }
-ANALYSIS_COLUMNS = {  # the main column of each analysis
+# The main column of each analysis. pos: over the questions for which a passage supports the answer.
+ANALYSIS_COLUMNS = {
     "best_of_runs": "EM",
     "split_by_support": "EM pos",
     "spread_over_draws": "EM",

@@ -101,9 +101,11 @@ def test_every_filter_becomes_a_column() -> None:
 
 
 def test_drawn_demonstrations_name_their_columns() -> None:
-    labelled_example_files = [("shots=1;draw=0", "a.jsonl"), ("shots=1;draw=1", "b.jsonl")]
+    labels_and_example_files = [("shots=1;draw=0", "a.jsonl"), ("shots=1;draw=1", "b.jsonl")]
     experiment = replace(find_experiment("few_shot"), passages_read=1)
-    groups = group_columns(experiment, CONTEXT, methods="base,sure[k=3]", labelled_example_files=labelled_example_files)
+    groups = group_columns(
+        experiment, CONTEXT, methods="base,sure[k=3]", labels_and_example_files=labels_and_example_files
+    )
     assert {column.passages_read for group in groups for column in group} == {1}
     assert [[column.name for column in group] for group in groups] == [
         ["base"],

@@ -53,6 +53,14 @@ def test_the_error_names_a_bad_line_of_the_results(bad_line: bytes, tmp_path: Pa
         read_results(write_results(tmp_path, make_line(id="0"), bad_line))
 
 
+def test_an_unreadable_configuration_is_refused_without_naming_out(tmp_path: Path) -> None:
+    """Of the commands that read results in this way, some give --out another meaning, and one has no --out."""
+    folder = write_results(tmp_path, make_line())
+    (folder / "config.json").write_text("{")
+    with pytest.raises(SetupError, match=r"config\.json cannot be read \(.*\); run the evaluation again\.$"):
+        read_results(folder)
+
+
 def test_lines_of_an_evaluation_are_read_and_an_incomplete_last_line_is_skipped(tmp_path: Path) -> None:
     folder = write_results(tmp_path, make_line(), make_line(id="2", em=False, seconds=0.5, candidates=None))
     with (folder / "results.jsonl").open("ab") as file:

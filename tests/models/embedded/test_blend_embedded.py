@@ -1,4 +1,4 @@
-"""BlendFilter, direct and cot with the embedded model: it reads passages, and without them replies "unknown"."""
+"""`blendfilter`, `direct` and `cot` with the embedded model: it reads passages, and without them replies "unknown"."""
 
 from functools import partial
 from typing import Any
