@@ -165,7 +165,10 @@ def add_documents(
             report.skipped, report.notes, report.ignored = files.skipped, files.notes, files.ignored_count
             if ledger.has_older_format:
                 report.notes.append(
-                    (collection, "made by an older version: files that are read better now are replaced")
+                    (
+                        collection,
+                        "made by an older version; the passages of files that are read better now are replaced",
+                    )
                 )
             sizes = {path: read_size(path) for path in files.files}
             step_counts = {path: count_progress_steps(path) for path in files.files}

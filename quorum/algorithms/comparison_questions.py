@@ -90,7 +90,9 @@ class Comparison:
     """A question that compares two options, `first` and `second`.
 
     kind: what is compared. extreme: which end of the scale the question asks for. criterion: the question without the
-    options. is_yes_no: the question is whether the first option surpasses the second, as in "Is A older than B?".
+    options. is_yes_no: the question is whether the first option surpasses the second, as in "Is A older than B?". In
+    these questions a verb before the comparing word is not in the criterion but in `first`: "Did A die earlier than B?"
+    has the criterion "earlier" and the first option "A die".
     """
 
     first: str
@@ -124,8 +126,8 @@ def parse_comparison(question: str) -> Comparison | None:
 
 
 def tidy_option(text: str) -> str:
-    """The option without quotation marks and commas around it, and without "the", "a", "either", "film" and the like
-    before it.
+    """The option without quotation marks and commas around it, and without its first word if that is "the", "a",
+    "either", "film" or the like. Only one word is removed: "the film Jaws" becomes "film Jaws".
     """
     return LEADING_WORD.sub("", text.strip(" ,;:\"“”'")).strip(' ,"“”')
 
@@ -230,7 +232,7 @@ def read_date(question_part: str, text: str) -> tuple[float, ...] | None:
         return read_death(rewritten_text, dates)
     after = (
         find_end_of_match(rewritten_text, r"\bborn\b")
-        if re.search(r"\bborn|older|oldest|younger|youngest", question_part, re.IGNORECASE)
+        if re.search(r"\b(?:born|older|oldest|younger|youngest)\b", question_part, re.IGNORECASE)
         else None
     )
     return next((date for place, date in dates if after is None or place > after), dates[0][1])

@@ -112,7 +112,7 @@ class Context:
         str | None,
         describe(
             "Model that gives log-probabilities for the measure cxmi: transformers:PATH or completions:MODEL; "
-            "empty: an empty silver_measure then chooses lexical in place of cxmi"
+            "empty: if silver_measure is empty as well, lexical is used where cxmi would be best"
         ),
     ] = define("scorer", None)
     verifier: Annotated[

@@ -163,7 +163,8 @@ class BlockWalk:
     def flush(self) -> None:
         """Make a block of the inline text that was collected since the last block.
 
-        The number of a list item stays for the item's first text, as in <li><p>; a bullet does not.
+        If there is no such text, a list item's number is kept for the item's first text (<ol><li><p>One gives
+        "1. One"), but its bullet is dropped (<ul><li><p>One gives "One").
         """
         text = join_lines("".join(self.inline_parts))
         self.inline_parts.clear()

@@ -20,7 +20,7 @@ from quorum.models.tracing import note_prompt
 
 @dataclass(frozen=True)
 class ReplyIdentity:
-    """What identifies a reply, besides the request.
+    """What identifies a reply, besides the request. The prompt's version is only stored with the reply.
 
     model_identity: what `quorum.models.chat.get_model_identity` returns; None if nothing identifies the model in later
     runs. prompt_version: the hash of the prompt's text; inputs: the prompt's variables if the model is the embedded

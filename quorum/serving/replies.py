@@ -118,8 +118,8 @@ def format_source(passage: Passage, start: int | None, end: int | None) -> str:
 def find_snippet(text: str, start: int, end: int) -> tuple[int, int]:
     """The range of the text that shows the span [start, end) with at most SNIPPET_LENGTH characters on each side.
 
-    So that no word is cut, an end of the range that lies inside the text moves towards the span, to the first white
-    space on the way. If there is no white space before the span, this end does not move.
+    So that no word is cut, each boundary of the range moves towards the span, to the first white space on the way. A
+    boundary stays if it is the beginning or the end of the text, or if there is no white space between it and the span.
 
     >>> find_snippet("one two three", 4, 7), find_snippet("字" * 1000, 500, 510)
     ((0, 13), (410, 600))

@@ -1,7 +1,8 @@
 """Groups for the embedded reader: a question with a passage that answers it and several that do not.
 
-Spans of all passages of a group compete for one probability, as they do when the reader answers from several passages
-("Shared-Normalization" in Clark and Gardner 2018, Simple and Effective Multi-Paragraph Reading Comprehension).
+In training, one softmax runs over the spans of all passages of a group and "no answer", because the reader ranks the
+spans of all passages together when it answers from several ("Shared-Normalization" in Clark and Gardner 2018, Simple
+and Effective Multi-Paragraph Reading Comprehension).
 """
 
 import random

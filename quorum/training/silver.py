@@ -121,24 +121,28 @@ async def make_silver(
 
 
 def prepare_part_file(data: Path, out: Path, recipe: Recipe, context: Context | None) -> Path:
-    """The path of the file that holds the finished lines until the run is complete; its folder is created.
+    """The path of the file that holds the finished lines until the run is complete; created if it is missing.
 
     The file's name depends on the data file (path, size, time of change), the recipe and the settings of retrieval, so
-    that only the same call continues it. context: None if nothing is retrieved.
+    that only the same call continues it. context: None if nothing is retrieved. Raises SetupError if the file cannot be
+    written.
     """
     if not data.is_file():
         raise SetupError(f"There is no file {data}; give a data set of questions with passages.")
     stat = data.stat()
     retrieval = [context.store, str(context.retriever), str(context.embeddings)] if context else []
     identity = json.dumps([str(data.resolve()), stat.st_size, stat.st_mtime_ns, asdict(recipe), *retrieval])
-    out.parent.mkdir(parents=True, exist_ok=True)
-    return out.with_name(f".{out.name}.{hashlib.sha256(identity.encode()).hexdigest()[:10]}.part")
+    part_file = out.with_name(f".{out.name}.{hashlib.sha256(identity.encode()).hexdigest()[:10]}.part")
+    try:
+        out.parent.mkdir(parents=True, exist_ok=True)
+        part_file.touch()
+    except OSError as error:
+        raise SetupError(f"{out} cannot be written ({error.strerror}); give another --out.") from None
+    return part_file
 
 
 def count_finished_lines(part_file: Path) -> int:
     """The number of complete lines that an earlier run left. An incomplete last line is cut off."""
-    if not part_file.exists():
-        return 0
     complete_bytes, lines = 0, 0
     with part_file.open("rb+") as file:
         for line in file:

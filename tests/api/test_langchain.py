@@ -87,7 +87,7 @@ def reply_as_agent(request: Request) -> str | Response:
     return Response("", finish_reason="tool_calls", message={"content": None, "tool_calls": calls})
 
 
-# The others need a running `quorum serve` or langchain-mcp-adapters, which `make test` does not have.
+# The examples without those that need a running `quorum serve` or langchain-mcp-adapters, which `make test` lacks.
 RUNNABLE_EXAMPLES = [
     item for item in EXAMPLES if "OpenAI(base_url" not in item and "langchain_mcp_adapters" not in item
 ]

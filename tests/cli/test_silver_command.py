@@ -78,3 +78,13 @@ def test_mistakes_on_the_command_line_are_refused_in_one_sentence(
         assert code == 2
         assert message in errors
         assert errors.count("\n") == 1
+
+
+def test_a_file_that_cannot_be_written_is_refused_in_one_sentence(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    data = write_records(tmp_path / "data.jsonl")
+    out = data / "silver.jsonl"  # in a file, not in a folder
+    code, _, errors = run_filter_silver(capsys, str(data), "--measure", "strinc", "--out", str(out))
+    assert (code, errors.count("\n")) == (2, 1)
+    assert f"{out} cannot be written" in errors

@@ -77,10 +77,11 @@ class Page:
         """Load an address and wait until the JavaScript expression is true in its page."""
         self.errors.clear()
         self.requested_urls.clear()
-        self.run("window.isLeft = true")  # the page that is left can have the same address and be ready
+        # Mark the old page, so that it is not taken for the new one if it has the same address and is ready, too.
+        self.run("window.isOldPage = true")
         self.send("Page.navigate", url=url)
-        is_there = f"!window.isLeft && location.href.startsWith({json.dumps(url.partition('?')[0])})"
-        self.wait_until(f"{is_there} && ({ready_expression})")
+        is_new_page = f"!window.isOldPage && location.href.startsWith({json.dumps(url.partition('?')[0])})"
+        self.wait_until(f"{is_new_page} && ({ready_expression})")
 
     def press(self, key: str, *, key_code: int, modifiers: int = 0, text: str = "") -> None:
         """Press a key. modifiers: 2 for Ctrl, 8 for Shift; text: the characters that the key types, if any."""

@@ -139,7 +139,9 @@ def test_a_collection_of_an_older_version_can_be_read_and_is_brought_up_to_date(
     store.write("docs", info, changes)
     assert [describe_place(passage) for passage in list_collection()] == ["a.txt", "b.md"]
     report = index()
-    assert report.notes == [("docs", "made by an older version: files that are read better now are replaced")]
+    assert report.notes == [
+        ("docs", "made by an older version; the passages of files that are read better now are replaced")
+    ]
     assert (report.unchanged, report.replaced) == (1, 1)
     assert [describe_place(passage) for passage in list_collection()] == ["a.txt", "b.md, Part"]
     assert index().notes == []

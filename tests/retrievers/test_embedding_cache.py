@@ -16,6 +16,7 @@ from quorum.retrievers.index import index_documents, index_passages
 from quorum.retrievers.store import open_store
 
 TEXTS = ["The lake is deep.", "The weir is old.", "The lake is deep."]
+EMBEDDING_NAME = "recording"
 
 
 class RecordingEmbeddings(Embeddings):
@@ -34,9 +35,9 @@ class RecordingEmbeddings(Embeddings):
 
 def test_a_text_is_embedded_once_and_keeps_its_vector(tmp_path: Path) -> None:
     model = RecordingEmbeddings()
-    first_vectors = CachedEmbeddings(lambda: model, "count", tmp_path).embed_documents(TEXTS)
+    first_vectors = CachedEmbeddings(lambda: model, EMBEDDING_NAME, tmp_path).embed_documents(TEXTS)
     assert model.embedded_texts == TEXTS[:2]
-    second_vectors = CachedEmbeddings(lambda: model, "count", tmp_path).embed_documents(TEXTS[::-1])
+    second_vectors = CachedEmbeddings(lambda: model, EMBEDDING_NAME, tmp_path).embed_documents(TEXTS[::-1])
     assert model.embedded_texts == TEXTS[:2]
     assert second_vectors == first_vectors[::-1]
     assert first_vectors == np.asarray(RecordingEmbeddings().embed_documents(TEXTS), dtype=np.float32).tolist()
@@ -55,7 +56,7 @@ def test_a_damaged_cache_is_reported_once_and_every_text_is_embedded(
 ) -> None:
     (tmp_path / CACHE_FILE).write_bytes(b"no database" * 1000)
     model = RecordingEmbeddings()
-    cached_embeddings = CachedEmbeddings(lambda: model, "count", tmp_path)
+    cached_embeddings = CachedEmbeddings(lambda: model, EMBEDDING_NAME, tmp_path)
     with caplog.at_level(logging.WARNING, logger="quorum"):
         assert len(cached_embeddings.embed_documents(TEXTS)) == 3
         cached_embeddings.embed_documents(TEXTS[:1])
@@ -65,7 +66,7 @@ def test_a_damaged_cache_is_reported_once_and_every_text_is_embedded(
 
 def test_an_unfinished_write_leaves_the_cache_as_it_was(tmp_path: Path) -> None:
     model = RecordingEmbeddings()
-    cached_embeddings = CachedEmbeddings(lambda: model, "count", tmp_path)
+    cached_embeddings = CachedEmbeddings(lambda: model, EMBEDDING_NAME, tmp_path)
     cached_embeddings.embed_documents(TEXTS[:1])
     database = cached_embeddings.connect()
     database.execute("INSERT INTO vectors VALUES (?, ?)", (cached_embeddings.make_key(TEXTS[1]), b"\0" * 12))
@@ -76,7 +77,7 @@ def test_an_unfinished_write_leaves_the_cache_as_it_was(tmp_path: Path) -> None:
 
 
 def test_a_cache_that_is_too_large_drops_its_oldest_vectors(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    cached_embeddings = CachedEmbeddings(RecordingEmbeddings, "count", tmp_path)
+    cached_embeddings = CachedEmbeddings(RecordingEmbeddings, EMBEDDING_NAME, tmp_path)
     texts = [f"Gate {number} opens." for number in range(40)]
     cached_embeddings.embed_documents(texts)
     monkeypatch.setattr(embedding_cache, "MAX_CACHE_BYTES", 1)
@@ -116,7 +117,7 @@ def test_vectors_of_an_embeddings_object_are_not_cached(tmp_path: Path) -> None:
 
 
 def test_the_cache_is_a_sqlite_database_with_a_row_for_each_text(tmp_path: Path) -> None:
-    CachedEmbeddings(RecordingEmbeddings, "count", tmp_path).embed_documents(TEXTS)
+    CachedEmbeddings(RecordingEmbeddings, EMBEDDING_NAME, tmp_path).embed_documents(TEXTS)
     with sqlite3.connect(tmp_path / CACHE_FILE) as database:
         assert database.execute("SELECT COUNT(*) FROM vectors").fetchone() == (2,)
     database.close()

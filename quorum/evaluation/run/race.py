@@ -32,7 +32,9 @@ from quorum.evaluation.run.race_result import (
 from quorum.evaluation.run.results import Results
 from quorum.evaluation.run.tasks import list_deciding_measures
 
-AHEAD_FACTOR = 2  # methods may be asked AHEAD_FACTOR * concurrency questions beyond the settled ones and the next unit
+# Beyond the settled questions, methods may be asked the questions of the race's next step, and after these
+# AHEAD_FACTOR * concurrency more.
+AHEAD_FACTOR = 2
 RaceWatcher = Callable[["RunningRace"], None]
 
 

@@ -17,8 +17,9 @@ HEAD_FILES = ("sentences.json", "sentences.onnx", "verdict.json")
 
 @cache
 def read_manifest() -> dict[str, Any]:
-    """reader.json: the sha256 of reader.onnx, the reader's calibration, and the coefficients by which we compute how
-    certain an answer is.
+    """The content of reader.json. sha256: the hash of reader.onnx. calibration: the fields of `reading.Calibration`,
+    such as the thresholds below which the reader says unknown. certainty: the coefficients by which we compute how
+    certain an answer is, and the certainty below which an answer is shown with a warning.
 
     Two more keys are optional: `weights` names the reader's weights, and `embeddings` the sentence encoder. Without
     `weights`, the name is the beginning of the sha256; without `embeddings`, the encoder has the name of the weights.
