@@ -18,7 +18,7 @@ from quorum.algorithms.paired import compute_margin_p_value, compute_paired_inte
 from quorum.evaluation.metrics.statistics import compute_bootstrap_interval
 
 GATE_MARGIN = 0.03  # a gate passes a change only if its loss is significantly below this
-ERROR = 0.05  # the highest accepted probability that a gate or a calibration is wrong
+GATE_AND_CALIBRATION_ERROR = 0.05  # the highest accepted probability that a gate or a calibration is wrong
 ROUNDING_SLACK = 1e-9
 
 
@@ -59,10 +59,10 @@ def judge_gates(recorded_set: RecordedSet, draws: int, seed: int = 4) -> Mapping
         all_losses = table[:, baseline] - table[:, change]
         drawn_losses = all_losses[rng.integers(len(all_losses), size=QUESTIONS_PER_DRAW)]
         loss = float(all_losses.mean())
-        if compute_margin_p_value(drawn_losses, GATE_MARGIN) <= ERROR:
+        if compute_margin_p_value(drawn_losses, GATE_MARGIN) <= GATE_AND_CALIBRATION_ERROR:
             verdicts["pass"] += 1
             verdicts["wrong"] += loss >= GATE_MARGIN
-        elif compute_superiority_p_value(drawn_losses) <= ERROR:
+        elif compute_superiority_p_value(drawn_losses) <= GATE_AND_CALIBRATION_ERROR:
             verdicts["fail"] += 1
             verdicts["wrong"] += loss <= 0
         else:
@@ -92,7 +92,11 @@ def judge_calibrations(
             is_known = (unknown == 0) & np.isfinite(confidence)
             drawn_and_known = drawn_questions[is_known[drawn_questions]]
             threshold = find_threshold(
-                confidence[drawn_and_known], right[drawn_and_known] == 0, QUESTIONS_PER_DRAW, limit, ERROR
+                confidence[drawn_and_known],
+                right[drawn_and_known] == 0,
+                QUESTIONS_PER_DRAW,
+                limit,
+                GATE_AND_CALIBRATION_ERROR,
             )
             if isinstance(threshold, Threshold):
                 is_answered = is_known & (confidence >= threshold.value - ROUNDING_SLACK)

@@ -10,7 +10,14 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.decisions_intervals import GATE_MARGIN, judge_calibrations, judge_gates, judge_scores, measure_coverage
+from benchmarks.decisions_intervals import (
+    GATE_AND_CALIBRATION_ERROR,
+    GATE_MARGIN,
+    judge_calibrations,
+    judge_gates,
+    judge_scores,
+    measure_coverage,
+)
 from benchmarks.decisions_recorded import RecordedSet
 from benchmarks.decisions_replay import (
     CASCADE_ERROR,
@@ -227,7 +234,9 @@ def print_shares(title: str, figures_of_sets: Mapping[str, Mapping[str, float]])
 
 
 def print_points(title: str, figures_of_sets: Mapping[str, Mapping[str, float]]) -> None:
-    """Print a table with a row for each named number of points and a column for each set."""
+    """Print a table with a row for each estimate of the winner's score and a column for each set. A cell holds by how
+    many percentage points the estimate is too high.
+    """
     names = list(next(iter(figures_of_sets.values())))
     print_table(
         title,
@@ -328,7 +337,7 @@ def judge_replays(
             1 - share <= compute_error_share_allowed_by_chance(CASCADE_ERROR, draws) for share in cascade_kept_shares
         ),
         "calibrations keep their promise": all(
-            1 - share <= compute_error_share_allowed_by_chance(RACE_ERROR_PROBABILITY, orders)
+            1 - share <= compute_error_share_allowed_by_chance(GATE_AND_CALIBRATION_ERROR, orders)
             for share in calibration_kept_shares
         ),
         "intervals on few questions cover 93.5%": min(

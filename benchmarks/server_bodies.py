@@ -36,7 +36,7 @@ def make_completion(body: dict[str, Any], reply: str, usage: dict[str, Any]) -> 
 
 
 def make_error(message: str, code: str | None = None) -> dict[str, Any]:
-    """An error as OpenAI words it."""
+    """The body of an error, in the form of OpenAI's API."""
     return {"error": {"message": message, "type": "error", "param": None, "code": code}}
 
 

@@ -111,7 +111,7 @@ METHODS = {
         Method(
             "self_verification",
             SELF_VERIFICATION,
-            "Five samples; of d different answers, the one that best recovers hidden words of the question wins.",
+            "Five samples; of d different answers, the one that best helps recover hidden words of the question wins.",
             "5 + [d > 1] 11d",
             "1 or 3",
         ),

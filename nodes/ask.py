@@ -55,7 +55,8 @@ async def ask(
 
     prompt: its name. inputs: the prompt's variables; a list becomes one line per item. passages: None for a prompt
     without passages.
-    layout: turns the passages that fit into text; the default numbers them, and writes '(none)' for an empty list.
+    layout: writes the text of $passages from the passages for which the window has room; the default numbers them, and
+    writes '(none)' for an empty list.
     call_subject: what this call is about, for traces. temperature, model: replace those of the context.
 
     Drops the lowest-ranked passages until the prompt fits the window, both by our estimate and by the server's reply.

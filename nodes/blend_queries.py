@@ -18,6 +18,7 @@ from quorum.parsing.reasoning import parse_free_text, parse_topic
 
 async def write_external_knowledge(state: State, runtime: Runtime[Context]) -> State:
     """question, passages -> external_knowledge."""
+    # The prompt is `reason` or `reason_yes_no`; call_subject is part of the call's name in traces: "reason: external".
     replies = await ask_for_reasoning(state, runtime, parse_free_text, call_subject="external")
     return {"external_knowledge": replies.values[0], **replies.state_update}
 

@@ -34,9 +34,10 @@ class Ledger:
     work. A batch is stored while the next one is embedded: `close` the ledger before the writer lock is released.
 
     name: the name of the collection. embedding: the name of its embeddings; get_model: returns the embeddings. A
-    `source` is the name of a document. sample_hash: a hash of the files of the sample collection, empty until `finish`;
-    None for any other collection. made_for: "evaluation" if an evaluation makes the collection for its own use;
-    made_from: the name of the file or folder that the evaluation makes it from; otherwise both are None.
+    `source` is the name of a document. sample_hash: for the sample collection "", which is stored until `finish`
+    replaces it with a hash of the collection's files; None for any other collection. made_for: "evaluation" if an
+    evaluation makes the collection for its own use; made_from: the name of the file or folder that the evaluation makes
+    it from; otherwise both are None.
     """
 
     def __init__(

@@ -97,7 +97,8 @@ def list_cascades(recorded_answers: RecordedAnswers) -> Iterator[CascadeCandidat
     for method in range(method_count):
         score, cost = recorded_answers.lowest_worth[method].mean(), recorded_answers.cost[method].mean()
         yield CascadeCandidate((Stage(names[method], None),), float(score), float(cost))
-    # As in `replay_cascade`, a cascade that fails on a question gets the lowest worth of all recorded answers there.
+    # As in `replay_cascade`, the worth of a cascade on a question on which it fails is the lowest worth of all recorded
+    # answers to all questions.
     lowest = float(recorded_answers.lowest_worth.min()) if recorded_answers.lowest_worth.size else 0.0
     worth = np.where(recorded_answers.has_failed, lowest, recorded_answers.lowest_worth)
     for first_method in range(method_count):

@@ -149,7 +149,7 @@ def replay_cascade(recorded_answers: RecordedAnswers, cascade: Cascade) -> Repla
     """Answer the recorded questions with the cascade.
 
     If a stage that is asked failed on a question, the cascade fails on it, too, and gets the lowest worth of all
-    recorded answers. The stages after the failed one still count as asked and are paid.
+    recorded answers to all questions. The stages after the failed one still count as asked and are paid.
     """
     methods = [recorded_answers.methods.index(stage.method) for stage in cascade]
     n = recorded_answers.question_count

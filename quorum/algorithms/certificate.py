@@ -24,7 +24,7 @@ from quorum.core.state import Vote
 def certify_votes(votes: Sequence[Vote]) -> int | None:
     """The greatest number m such that replacing any m passages cannot change the winner of an unweighted vote.
 
-    votes: the complete vote, the same number from each passage. Answers that are equal after normalisation count as
+    votes: the complete vote, the same number from each passage. Answers with the same key (`vote_key`) count as
     one answer. The result is 0 if every vote is unknown, because one replaced passage would decide, and None without
     votes.
     """

@@ -146,7 +146,8 @@ async def choose_silver_pieces(
     """The pieces that support the answer by this measure, in reading order. The list may be empty.
 
     LEXICAL compares a piece with the answers. If the answers are verdicts (SUPPORTS, yes ...), which no sentence
-    resembles, LEXICAL compares the piece with the question. CXMI needs a `scorer`, and uses only the first answer.
+    resembles, LEXICAL compares the piece with the question. CXMI needs a `scorer`, and uses only the first answer;
+    without an answer it chooses no piece.
     threshold: a piece's score must exceed it; None: the measure's own, in THRESHOLDS. unit, top, tokens, make_prompt:
     as in the functions above.
     """
@@ -159,10 +160,10 @@ async def choose_silver_pieces(
         raise SetupError(
             "The measure cxmi needs a model that gives log-probabilities, and none was given; pass one as `scorer`."
         )
-    elif candidates:
+    elif candidates and answers:
         scores = await score_cxmi(candidates, question, answers[0], scorer, make_prompt)
     else:
-        scores = []
+        return []
     return choose_best_pieces(candidates, scores, THRESHOLDS[measure] if threshold is None else threshold, top)
 
 

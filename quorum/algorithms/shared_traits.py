@@ -115,8 +115,9 @@ def answer_about_both(question: str, passages: Sequence[tuple[str, str]]) -> str
         return None
     question_without_titles = question
     for title, _ in named_passages:
-        any_punctuation = r"\W+".join(map(re.escape, WORD.findall(title)))  # titles are found without punctuation, too
-        question_without_titles = re.sub(any_punctuation, " ", question_without_titles, count=1, flags=re.IGNORECASE)
+        # The question may write a title with other punctuation, which `find_named_passages` ignores.
+        title_pattern = r"\W+".join(map(re.escape, WORD.findall(title)))
+        question_without_titles = re.sub(title_pattern, " ", question_without_titles, count=1, flags=re.IGNORECASE)
     trait_words = {
         stem_word(word) for word in WORD.findall(question_without_titles.lower()) if word not in COMMON_WORDS
     }

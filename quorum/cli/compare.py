@@ -210,7 +210,7 @@ def print_decision(decision: "Decision", *, as_json: bool = False) -> None:
     """Print the recommendation, the tables and the path of the report. Exits with code 1 if answers failed, or if the
     judge failed on answers.
     """
-    from quorum.cli.evaluate import print_spending, print_tables
+    from quorum.cli.evaluate import print_spending_and_check_failures, print_tables
     from quorum.cli.show import make_stdout_console
     from quorum.cli.tables import make_answer_share_table, make_race_table, make_score_tables
 
@@ -228,7 +228,7 @@ def print_decision(decision: "Decision", *, as_json: bool = False) -> None:
             [*race_tables, answer_share_table, *make_score_tables(scores.summary, scores.comparisons, scores.measures)]
         )
     typer.echo(f"quorum: the report is {scores.folder / 'report.html'}", err=True)
-    print_spending(scores)
+    print_spending_and_check_failures(scores)
 
 
 def format_result_line(decision: "Decision") -> str:

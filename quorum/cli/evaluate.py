@@ -122,12 +122,12 @@ def warn_about_unused_retriever(retriever: str | None, scores: "Scores") -> None
 
 
 def print_scores(scores: "Scores") -> None:
-    """Print the tables on stdout, and the spending on stderr (see `print_spending`)."""
+    """Print the tables on stdout, and the spending on stderr (see `print_spending_and_check_failures`)."""
     from quorum.cli.tables import make_score_tables
 
     measures = scores.plan.options.measures
     print_tables(make_score_tables(scores.summary, scores.comparisons, scores.measures, measures))
-    print_spending(scores)
+    print_spending_and_check_failures(scores)
 
 
 def print_tables(tables: "Iterable[RenderableType]") -> None:
@@ -159,7 +159,7 @@ def describe_common_failure(scores: "Scores") -> str:
     return f" ({share}{' '.join(message.split()).rstrip('.')})"
 
 
-def print_spending(scores: "Scores") -> None:
+def print_spending_and_check_failures(scores: "Scores") -> None:
     """Print on stderr the folder of the results, the spending and the failures. Exits with code 1 if an answer or the
     judge failed.
     """

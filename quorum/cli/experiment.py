@@ -244,13 +244,13 @@ def print_experiment(experiment: "Experiment", outcome: "Outcome", *, as_json: b
     """Print the tables of the evaluation, the analyses, and the differences from the paper's experiment."""
     from rich.text import Text
 
-    from quorum.cli.evaluate import print_spending, print_tables
+    from quorum.cli.evaluate import print_spending_and_check_failures, print_tables
     from quorum.cli.tables import make_analysis_table, make_score_tables
 
     scores = outcome.scores
     if as_json:
         print_json(describe_outcome(experiment, outcome))
-        print_spending(scores)
+        print_spending_and_check_failures(scores)
         return
     measures = scores.plan.options.measures
     notes = [f"Not as in the paper: {'; '.join(outcome.changes)}."] if outcome.changes else []
@@ -269,7 +269,7 @@ def print_experiment(experiment: "Experiment", outcome: "Outcome", *, as_json: b
             *(make_analysis_table(table["title"], table["rows"]) for table in outcome.analysis_tables),
         ]
     )
-    print_spending(scores)
+    print_spending_and_check_failures(scores)
 
 
 def describe_outcome(experiment: "Experiment", outcome: "Outcome") -> dict[str, object]:

@@ -58,7 +58,7 @@ class ComposedCascade:
 
     file: the path of the file. hash: the SHA-256 hash of its content. certificate: the statistical guarantee that
     `quorum compose` computed for the cascade, or None. collection: the name and revision of the searched collection, or
-    None if the questions had their own passages.
+    None if the passages came from a corpus or with the questions.
     """
 
     file: str

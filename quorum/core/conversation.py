@@ -20,7 +20,8 @@ UNSURE_PREFIX = "Not sure. Perhaps: "
 LANGUAGE_NOTE_START = "The question looks like "
 CLOSEST_SENTENCE_HEADING = "The closest sentence:"
 SOURCES_HEADING = "\n\nSources:\n"
-# A quotation without a heading counts only before the sources: a model's own answer may end with a quotation.
+# A quotation without a heading is taken for an addition only if the sources follow it: a model's own answer may end
+# with a quotation.
 TEXT_AFTER_ANSWER = re.compile(
     rf"(?:\n\n{LANGUAGE_NOTE_START}[^\n]*)?"
     rf"(?:\n\n{CLOSEST_SENTENCE_HEADING}\n> [^\n]*|\n\n> [^\n]*(?={SOURCES_HEADING}))?"

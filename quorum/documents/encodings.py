@@ -105,20 +105,31 @@ def detect_encoding(data: bytes) -> str:
     It is Windows-1252 for a text of fewer than 100 bytes in Latin script, and also if the detector finds none. Raises
     `Unreadable` if the text has control bytes.
     """
-    if any(byte < 32 and byte not in b"\t\n\r\f\x1b" for byte in data[:DETECTED_BYTES]):
+    sample = take_beginning(data)
+    if any(byte < 32 and byte not in b"\t\n\r\f\x1b" for byte in sample):
         raise Unreadable("control bytes in it: not a text file")
     from charset_normalizer import from_bytes
 
-    letter_count = sum(byte > 127 or chr(byte).isalpha() for byte in data[:DETECTED_BYTES])
-    non_ascii_count = sum(byte > 127 for byte in data[:DETECTED_BYTES])
+    letter_count = sum(byte > 127 or chr(byte).isalpha() for byte in sample)
+    non_ascii_count = sum(byte > 127 for byte in sample)
     is_latin_script = non_ascii_count <= MAX_NON_ASCII_SHARE * letter_count
     if is_latin_script and len(data) < 100:
         return "cp1252"
     likely_encodings = ["cp1252", "cp1250"] if is_latin_script else list(LIKELY_ENCODINGS)
-    best = from_bytes(data[:DETECTED_BYTES], cp_isolation=likely_encodings, enable_fallback=False).best()
-    if best is None or str(best) == data[:DETECTED_BYTES].decode("cp1252", "replace"):
+    best = from_bytes(sample, cp_isolation=likely_encodings, enable_fallback=False).best()
+    if best is None or str(best) == sample.decode("cp1252", "replace"):
         return "cp1252"
     return best.encoding
+
+
+def take_beginning(data: bytes) -> bytes:
+    """At most DETECTED_BYTES of the data. They end with a whole line, or else with a whole word, so that no character
+    of several bytes is cut: in no encoding is a line end or a space the last byte of such a character.
+    """
+    beginning = data[:DETECTED_BYTES]
+    if len(beginning) == len(data):
+        return data
+    return beginning[: beginning.rfind(b"\n") + 1 or beginning.rfind(b" ") + 1 or None]
 
 
 def describe_assumption(encoding: str, reason: str) -> str:

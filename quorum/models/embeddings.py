@@ -65,7 +65,7 @@ def make_embeddings_client(spec: Spec) -> Embeddings:
     options: dict[str, Any] = {}
     if spec.provider == "openai":
         options = get_openai_access(spec) | {"check_embedding_ctx_length": False, "max_retries": MAX_RETRIES}
-        # No loop cache, which would close the asynchronous client with its event loop: that client is never used here,
+        # loop_cache=None: nothing closes the asynchronous client when its event loop ends. It opens no connection,
         # because CheckedEmbeddings calls only the synchronous methods.
         options |= make_http_clients(timeout=None, loop_cache=None)
 
@@ -106,6 +106,10 @@ class CheckedEmbeddings(Embeddings):
             subject = f"The embeddings {self.spec.text!r}"
             subject += f" at {hide_login(self.spec.base_url)}" if self.spec.base_url else ""
             if failure.kind == "denied":
+                if failure.status is None:  # an untrusted certificate
+                    raise SetupError(
+                        f"{subject} cannot be used ({failure.message}); check the base URL and its certificate."
+                    ) from None
                 raise SetupError(
                     f"{subject} were refused ({failure.status}: {failure.message}); check the key."
                 ) from None

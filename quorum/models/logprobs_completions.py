@@ -97,7 +97,8 @@ class CompletionsScorer:
         message = f"{failure.status}: {failure.message}" if failure.status else failure.message
         subject = f"The scorer {self.spec.text!r} at {hide_login(self.spec.base_url or '')}"
         if failure.kind == "denied":
-            raise SetupError(f"{subject} refused the call ({message}); check OPENAI_API_KEY.") from error
+            check = "OPENAI_API_KEY" if failure.status else "the base URL and its certificate"
+            raise SetupError(f"{subject} refused the call ({message}); check {check}.") from error
         if failure.kind == "too_long":
             raise SetupError(
                 f"A text does not fit the scorer {self.spec.text!r} ({message}); split the passages, or choose a "

@@ -74,8 +74,12 @@ def get_openai_url() -> str:
 def check_url(url: str, variable: str) -> str:
     """The address without a trailing slash. variable: the environment variable that holds it."""
     address = url.strip().rstrip("/")
-    parts = urlsplit(address)
-    if parts.scheme not in ("http", "https") or not parts.hostname:
+    try:
+        parts = urlsplit(address)
+        is_address = parts.scheme in ("http", "https") and bool(parts.hostname)
+    except ValueError:  # such as "http://[::1", where the bracket is not closed
+        is_address = False
+    if not is_address:
         raise SetupError(
             f"{variable}={hide_login(address)!r} is not an address; write it like http://localhost:8000/v1."
         )

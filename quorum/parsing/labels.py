@@ -66,7 +66,7 @@ def parse_label(reply: str, question: str = "") -> Parsed[str]:
     4. the last line with label words, unless the reply names two of the labels in capital letters.
 
     The reply is malformed, and the value is "unknown", if no source has a label. The same holds if the two parts of
-    source 3 have different labels, or if the line of source 4 has no single label (`find_agreed_label`).
+    source 3 have different labels, or if the line of source 4 has no single label (`find_label_of_last_line`).
     """
     text = remove_wrapping(reply)
     value = read_object(text.strip())
@@ -79,7 +79,7 @@ def parse_label(reply: str, question: str = "") -> Parsed[str]:
     if label is None:
         leading, concluding = find_leading_label(get_first_line(text)), find_concluding_label(text)
         disagree = leading and concluding and leading != concluding
-        label = None if disagree else leading or concluding or find_agreed_label(text)
+        label = None if disagree else leading or concluding or find_label_of_last_line(text)
     return Parsed(label or UNKNOWN, malformed=label is None)
 
 
@@ -120,7 +120,7 @@ def is_end_of_label(text_after: str) -> bool:
     )
 
 
-def find_agreed_label(text: str) -> str | None:
+def find_label_of_last_line(text: str) -> str | None:
     """The label of the last line with label words.
 
     A concession ("Although it is old, ...") at the beginning of the line is left out. If the rest of the line has no

@@ -69,8 +69,8 @@ def parse_step(reply: str) -> Parsed[Action]:
     """The thought of a reply and its first action: Search[query] or Finish[answer], in any letter case, or in JSON.
 
     These are malformed: an action whose line gives the argument without a pair of brackets around it (the argument is
-    then the rest of the line); "Answer: x" (read as Finish[x]); an empty finish (the answer is "unknown"); an empty
-    search, or a reply without an action (both give the thought alone).
+    then the rest of the line); "Answer: x" (read as Finish[x]); an empty finish such as Finish[] (the answer is
+    "unknown"); an empty search, {"finish": ""}, or a reply without an action (these give the thought alone).
     """
     if json_action := read_json_action(reply):
         return json_action

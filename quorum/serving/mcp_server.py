@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Sequence
 from typing import Annotated, Any
+from urllib.parse import quote
 
 from mcp.server.mcpserver import Context as ToolCall
 from mcp.server.mcpserver import MCPServer
@@ -197,5 +198,7 @@ def find_client(call: Any) -> str:
 
 
 def format_passage_address(collection: str, passage: str) -> str:
-    """The address at which the server offers a passage as a resource. passage: its id."""
-    return PASSAGE_ADDRESS.format(collection=collection, passage=passage)
+    """The address at which the server offers a passage as a resource. passage: its id, which may contain any character,
+    so that it is percent-encoded.
+    """
+    return PASSAGE_ADDRESS.format(collection=quote(collection, safe=""), passage=quote(passage, safe=""))

@@ -152,4 +152,4 @@ def format_setting(value: str | int | float | None) -> str:
     """A JSON value in the notation of --set."""
     if value is None or isinstance(value, bool):
         return "none" if value is None else str(value).lower()
-    return f"{value:g}" if isinstance(value, float) else str(value)
+    return str(value).removesuffix(".0") if isinstance(value, float) else str(value)

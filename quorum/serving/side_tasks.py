@@ -11,6 +11,8 @@ from collections.abc import Sequence
 
 from quorum.serving.conversation import Message
 
+# Kind of side task -> pattern of the task. The kind is the key of the JSON that the client expects; for an emoji, the
+# client expects no JSON.
 TASK_PATTERNS = {
     "title": r"\btitle\b",
     "tags": r"\btags\b",
@@ -19,7 +21,7 @@ TASK_PATTERNS = {
     "text": r"\bautocompletion\b|\bcomplet(?:e|ion)\b",
     "prompt": r"\bimage\b",
     "emoji": r"\bemoji\b",
-}  # kind of side task, which is the key of the JSON that the client expects -> pattern of the task
+}
 # Requests for a title by clients whose prompt does not begin with "### Task:".
 TITLE_PATTERNS = (
     r"\bconcise,? (?:5-word-or-less )?title\b.{0,40}\bconversation\b",

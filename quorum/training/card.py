@@ -68,9 +68,10 @@ def make_card(
     "calibration_contexts", "held_out_percent"}.
 
     start: the weights that run 1 began with; low: how many of the reader's lowest layers use the sentence encoder's
-    weights with low-rank updates; selection: choices that were made after the reported sets were seen; runs, heads: a
-    description of each training run and of each head; calibration_contexts: on how many contexts the ranges of the
-    activations were found; held_out_percent: the percent of the training questions that calibration uses.
+    weights with low-rank updates; selection: a text that says which decisions about the reader were made after a look
+    at the evaluation sets; runs, heads: a description of each training run and of each head; calibration_contexts: on
+    how many contexts the ranges of the activations were found; held_out_percent: the percent of the training questions
+    that the runs left out, for `quorum.training.calibrate`.
 
     reader_bytes, sentence_head_bytes: sizes of reader.onnx and sentences.onnx; window: how many tokens the reader reads
     at once.

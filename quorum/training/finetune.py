@@ -219,7 +219,7 @@ def read_finished_report(out: Path, run_description: dict[str, Any]) -> Report |
         difference = (
             describe_difference(stored_record["run"], run_description)
             if "run" in stored_record
-            else "it is not from this command"
+            else "no training run has written it"
         )
         raise SetupError(f"{out} is there already ({difference}); name another folder with --out, or remove it.")
     return Report(**stored_record["report"])

@@ -2,9 +2,9 @@
 
 Run it: python -m quorum.training.negatives --help.
 
-Searches the corpus for every question with Quorum's own BM25. Results without a gold answer, except
-the question's own passages, become examples without an answer, because a real search returns such passages along with
-the right one.
+Searches the corpus for every question with Quorum's own BM25. Results that do not contain a gold answer become examples
+without an answer, because a real search returns such passages along with the right one. The passages that the data name
+as holding the answer to the question (`context` or `gold`, see below) are never taken.
 
 Reading data are questions with one `context` each, the text that holds the answer. Question answering data are
 questions without a `context`; they may have `passages`, and in `gold` the ids of the passages that hold the answer.
@@ -39,13 +39,14 @@ MAX_QUESTIONS_OF_FILE = 14_000  # the default of --limit
 class SearchedQuestion:
     """A question with its gold answers.
 
-    own_passage_keys: ids or texts of its own passages; wanted_count: how many negatives to find.
+    gold_passage_keys: the ids (question answering data) or the text (reading data) of the passages that hold the
+    answer; wanted_count: how many negatives to find.
     """
 
     id: str
     question: str
     answers: tuple[str, ...]
-    own_passage_keys: frozenset[str]
+    gold_passage_keys: frozenset[str]
     wanted_count: int
 
 
@@ -108,13 +109,13 @@ def read_questions(
         texts = tuple(get_text(answer, "text", location) if is_reading_data else str(answer) for answer in answers)
         if not texts or (is_reading_data and not is_from_sources(record, sources)):
             continue
-        own_keys = (
+        gold_keys = (
             {get_text(record, "context", location).strip()}
             if is_reading_data
             else {str(id_) for id_ in record.get("gold") or ()}
         )
         wanted_count = negatives_per_question or (READING_NEGATIVES if is_reading_data else QA_NEGATIVES)
-        yield SearchedQuestion(str(record.get("id", number)), question, texts, frozenset(own_keys), wanted_count)
+        yield SearchedQuestion(str(record.get("id", number)), question, texts, frozenset(gold_keys), wanted_count)
 
 
 def draw_questions(questions: Iterable[SearchedQuestion], limit: int, seed: int) -> list[SearchedQuestion]:
@@ -134,7 +135,7 @@ def find_negatives(question: SearchedQuestion, index: BM25Index) -> list[Passage
     for passage in index.find_best(question.question, SEARCH_DEPTH):
         if len(negatives) == question.wanted_count or not passage["score"]:
             break
-        if question.own_passage_keys.isdisjoint({passage["id"], passage["text"].strip()}) and not contains_answer(
+        if question.gold_passage_keys.isdisjoint({passage["id"], passage["text"].strip()}) and not contains_answer(
             make_indexed_text(passage), question.answers
         ):
             negatives.append(passage)

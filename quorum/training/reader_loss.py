@@ -1,5 +1,7 @@
 """The loss of the embedded reader. Its three parts train the reader to find the gold spans in a passage, to tell
 whether the passage answers the question, and to rank the gold spans above all other spans of the passages in a group.
+
+The class `TwoTowers` is one network that holds the sentence encoder and the reader; its method `read` runs the reader.
 """
 
 from collections.abc import Sequence

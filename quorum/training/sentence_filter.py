@@ -30,7 +30,7 @@ from quorum.training.export import Exporter, to_array
 from quorum.training.sentence_cases import IGNORED, LabelledWindow, SilverCase, make_labelled_windows, read_cases
 
 ATTENTION_HEADS, INNER_SIZE = 12, 1536
-WEIGHT_LIMIT = 63  # the largest integer weight of the exported head
+LARGEST_INTEGER_WEIGHT = 63  # of the exported head, whose weights are rounded to integers
 THRESHOLDS = tuple(round(0.05 * step, 2) for step in range(1, 20))
 
 
@@ -107,7 +107,7 @@ def fit_head(
             step += 1
             if not has_label.any():
                 continue
-            logits = head(states, mask, members, WEIGHT_LIMIT)
+            logits = head(states, mask, members, LARGEST_INTEGER_WEIGHT)
             loss = F.binary_cross_entropy_with_logits(logits[has_label], labels[has_label])
             loss.backward()
             torch.nn.utils.clip_grad_norm_(head.parameters(), 1.0)
@@ -130,7 +130,7 @@ def export_head(head: Head, sample: Sequence[LabelledWindow]) -> onnx.ModelProto
         for point, values in observe_layer(head.layer, states, mask):
             if point != "out":  # the layer's output, which is not quantised
                 ranges.setdefault(f"head.{point}", ActivationRange()).add_values(values[mask], tail=0.0)
-    exporter = Exporter(ranges, WEIGHT_LIMIT)
+    exporter = Exporter(ranges, LARGEST_INTEGER_WEIGHT)
     graph = exporter.graph
     graph.nodes.append(helper.make_node("Cast", ["mask"], ["mask32"], to=TensorProto.INT32))
     x = exporter.add_layer("states", "head", head.layer)

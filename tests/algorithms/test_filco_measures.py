@@ -138,7 +138,8 @@ async def test_cxmi_must_exceed_zero() -> None:
     assert await choose_silver_pieces("When?", ["1931"], PASSAGES, "cxmi", scorer=Scorer(-3.0)) == []
     unused_scorer = Scorer(-3.0)
     assert await choose_silver_pieces("When?", ["1931"], PASSAGES[2:], "cxmi", scorer=unused_scorer) == []
-    assert unused_scorer.requests == []  # nothing to choose from: the model is not asked
+    assert await choose_silver_pieces("When?", [], PASSAGES, "cxmi", scorer=unused_scorer) == []
+    assert unused_scorer.requests == []  # without pieces or answers the model is not asked
     passage_scorer = Scorer(-9.0, Tower=-1.0, Mast=-2.0)
     chosen_pieces = await choose_silver_pieces(
         "?", ["a"], PASSAGES, "cxmi", unit="passage", top="per_passage", scorer=passage_scorer

@@ -70,7 +70,10 @@ def test_nq_open_and_flashrag_lists_of_answers_are_read(tmp_path: Path) -> None:
     )
 
 
-@pytest.mark.parametrize("content", [json.dumps(TRIVIAQA), join_lines(TRIVIAQA_HUGGING_FACE)])
+@pytest.mark.parametrize(
+    "content",
+    [json.dumps(TRIVIAQA), json.dumps({"data": None} | TRIVIAQA), join_lines(TRIVIAQA_HUGGING_FACE)],
+)
 def test_triviaqa_answers_are_the_value_and_its_aliases(tmp_path: Path, content: str) -> None:
     (record,) = read_records(tmp_path, content)
     assert (record["id"], record["answers"]) == ("tc_1", ["Orm", "River Orm"])

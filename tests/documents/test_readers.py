@@ -57,6 +57,14 @@ def test_a_note_says_why_an_encoding_was_assumed() -> None:
     assert decode_text("Koeln".encode("utf-16-le"), "utf-16").note.endswith("has NUL bytes but no byte order mark")
 
 
+@pytest.mark.parametrize(
+    ("encoding", "line"), [("shift_jis", "塔は高い。\n"), ("gb18030", "塔很高。\n"), ("euc_kr", "탑은 높다.\n")]
+)
+def test_the_encoding_of_a_long_text_is_detected_wherever_its_sample_ends(encoding: str, line: str) -> None:
+    for begin in range(len(line.encode(encoding))):
+        assert line * 3 in decode_text(b"a" * begin + (line * 20_000).encode(encoding)).text
+
+
 @pytest.mark.parametrize("data", [b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR", b"abc\x01\xff\xfe\x02", b"\xff\xfea"])
 def test_binary_data_is_refused(data: bytes) -> None:
     with pytest.raises(Unreadable):

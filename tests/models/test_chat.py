@@ -2,7 +2,9 @@
 embedding requests send, and the scripted model of the tests.
 """
 
+import re
 import shutil
+import ssl
 import subprocess
 import sys
 from pathlib import Path
@@ -19,6 +21,7 @@ from quorum.models import chat_model, embedded, embeddings, get_embedding_name, 
 from quorum.models.call import call
 from quorum.models.embedded import get_reader_name, get_weights_hash, make_reader_name, read_manifest
 from quorum.models.embedded.chat import EmbeddedReader
+from quorum.models.embeddings import CheckedEmbeddings
 from quorum.models.scripted import NoReplyError, ScriptedModel
 
 
@@ -128,9 +131,12 @@ def test_unusable_model_specs_are_refused(make_model: object, spec: str, message
 
 
 @pytest.mark.parametrize("variable", ["OPENAI_BASE_URL", "OPENAI_API_BASE"])
-def test_an_address_without_a_scheme_is_refused(variable: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv(variable, "localhost:8000/v1")
-    with pytest.raises(SetupError, match=f"{variable}='localhost:8000/v1' is not an address"):
+@pytest.mark.parametrize("address", ["localhost:8000/v1", "http://[::1:8000/v1"])
+def test_an_address_without_a_scheme_or_a_closing_bracket_is_refused(
+    variable: str, address: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(variable, address)
+    with pytest.raises(SetupError, match=re.escape(f"{variable}={address!r} is not an address")):
         chat_model("openai:x")
 
 
@@ -168,6 +174,20 @@ def test_embeddings_that_fail_repeat_no_secret(openai_server: OpenAIServer, monk
         embeddings("openai:bge").embed_query("x")
     assert "user:word" not in str(caught.value)
     assert "nothing at /v1/nothing/***" in str(caught.value)
+
+
+def test_embeddings_behind_an_untrusted_certificate_name_the_certificate_and_not_the_key(
+    openai_server: OpenAIServer,
+) -> None:
+    class UntrustedEmbeddings(DeterministicFakeEmbedding):
+        def embed_query(self, text: str) -> list[float]:
+            raise ssl.SSLCertVerificationError(1, "certificate verify failed")
+
+    model = embeddings("openai:bge")
+    assert isinstance(model, CheckedEmbeddings)
+    model.client = UntrustedEmbeddings(size=4)
+    with pytest.raises(SetupError, match=r"\(certificate verify failed\); check the base URL and its certificate"):
+        model.embed_query("x")
 
 
 async def test_the_scripted_model_replies_by_prompt_name_and_records_its_calls() -> None:

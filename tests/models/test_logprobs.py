@@ -11,6 +11,7 @@ from quorum.algorithms.filco_measures import choose_silver_pieces
 from quorum.core.context import Context
 from quorum.core.errors import CallError, SetupError
 from quorum.core.state import Passage
+from quorum.models.failures import Failure
 from quorum.models.logprobs import make_scorer
 from quorum.models.logprobs_completions import CompletionsScorer, read_score
 
@@ -87,6 +88,12 @@ async def test_lasting_failures_of_the_server_are_reported_at_once(openai_server
     with pytest.raises(SetupError, match=r"refused the call \(401: Wrong key\); check OPENAI_API_KEY"):
         await make_scorer("completions:base").log_probabilities(PAIRS)
     assert len(openai_server.requests) == 2
+
+
+def test_an_untrusted_certificate_is_reported_as_such_and_not_as_a_wrong_key(openai_server: OpenAIServer) -> None:
+    failure = Failure("denied", "certificate verify failed")
+    with pytest.raises(SetupError, match=r"\(certificate verify failed\); check the base URL and its certificate"):
+        CompletionsScorer("base", Context()).compute_wait_before_retry(failure, 1, OSError())
 
 
 async def test_a_text_that_does_not_fit_the_servers_window_is_reported_as_too_long(openai_server: OpenAIServer) -> None:

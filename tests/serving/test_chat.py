@@ -114,6 +114,13 @@ def test_a_request_may_hold_settings(serve: Serve, openai_server: OpenAIServer) 
     assert [request.body["temperature"] for request in openai_server.chats()] == [0.5, 0.5]
 
 
+def test_a_number_in_a_request_is_not_rounded(serve: Serve, openai_server: OpenAIServer) -> None:
+    openai_server.reply("1931")
+    serve().ask(extra_body={"quorum": {"temperature": 0.1234567, "seed": 12345678.0}})
+    body = openai_server.chats()[0].body
+    assert (body["temperature"], body["seed"]) == (0.1234567, 12345678)
+
+
 REFUSED_SETTINGS = [
     {"store": "/etc"},
     {"store": "http://127.0.0.1:1/"},
@@ -131,6 +138,7 @@ REFUSED_SETTINGS = [
     {"k": 1000},
     {"samples": 100},
     {"k": True},
+    {"k": 3.9999999},
     {"k": "many"},
     {"k": [3]},
     {"prompts": {"answer": "Say yes."}},

@@ -2,6 +2,7 @@
 the server as a process of its own, and over HTTP.
 """
 
+import json
 import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
@@ -21,6 +22,7 @@ from mcp.client.stdio import StdioServerParameters
 from mcp.client.streamable_http import streamable_http_client
 from mcp.shared.exceptions import MCPError
 
+from quorum import Context, index
 from quorum.serving.mcp_server import make_mcp_app
 
 ROOT = Path(__file__).parents[2]
@@ -103,6 +105,18 @@ async def test_an_agent_uses_the_tools_over_http(mode: str, serve: Serve, openai
     api = serve(access_tokens=(TOKEN,), make_other_app=make_mcp_app)
     async with open_http_client(api.url, mode) as client:
         await use_tools(client, openai_server)
+
+
+async def test_a_passage_with_any_id_is_read_at_its_address(tmp_path: Path, serve: Serve) -> None:
+    file, store = tmp_path / "rivers.jsonl", str(tmp_path / "store")
+    file.write_text(json.dumps({"id": "docs/ü.md#2?", "title": "Orm", "text": "The Orm is a river."}), encoding="utf-8")
+    index(file, collection="rivers", context=Context(store=store))
+    api = serve(access_tokens=(TOKEN,), make_other_app=make_mcp_app, store=store, collection="rivers")
+    async with open_http_client(api.url) as client:
+        found = await client.call_tool("search", {"query": "river"})
+        address = found.content[0].text.removeprefix("[").partition("]")[0]  # type: ignore[union-attr]
+        [source] = (await client.read_resource(address)).contents
+    assert source.text == "Orm\n\nThe Orm is a river."  # type: ignore[union-attr]
 
 
 async def test_a_failure_is_reported_without_paths_of_the_server(serve: Serve, openai_server: OpenAIServer) -> None:

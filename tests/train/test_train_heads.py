@@ -20,7 +20,7 @@ from quorum.training import export, reader, silver_questions, verdict
 from quorum.training.encoder import load_reader_weights
 from quorum.training.sentence_cases import IGNORED, LabelledWindow, make_labelled_windows, read_cases
 from quorum.training.sentence_filter import (
-    WEIGHT_LIMIT,
+    LARGEST_INTEGER_WEIGHT,
     Head,
     collate_windows,
     evaluate_sentence_filter,
@@ -147,7 +147,7 @@ def test_every_epoch_reports_the_mean_of_its_losses() -> None:
     window = LabelledWindow(np.ones((3, 8), np.float16), np.ones((1, 3), np.float32), [1.0])
     head, lines = Head(8, 2, 16), list[str]()
     # With rate 0 the head never changes, so both epochs have the same loss.
-    losses = [torch.nn.functional.softplus(-head(*collate_windows([window])[:3], WEIGHT_LIMIT)).item()] * 2
+    losses = [torch.nn.functional.softplus(-head(*collate_windows([window])[:3], LARGEST_INTEGER_WEIGHT)).item()] * 2
     fit_head(head, [window] * 4, epochs=2, rate=0.0, batch=1, seed=0, report=lines.append)
     assert [float(line.rpartition(" ")[2]) for line in lines] == pytest.approx(losses, abs=1e-3)
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from quorum.core.context import Context
 from quorum.core.errors import SetupError
-from quorum.ui.query import FIXED_SETTINGS, MAIN_SETTINGS, AskRequest, list_form_fields, parse_link
+from quorum.ui.query import FIXED_SETTINGS, MAIN_SETTINGS, AskRequest, format_setting, list_form_fields, parse_link
 
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=30)
 
@@ -102,3 +102,10 @@ def test_every_setting_is_in_the_form() -> None:
     assert form_fields["retrieve"].kind == "flag"
     assert (form_fields["context_window"].kind, form_fields["context_window"].optional) == ("number", True)
     assert form_fields["retriever"].kind == "text"
+
+
+@pytest.mark.parametrize(
+    ("value", "text"), [(0.7, "0.7"), (0.1234567, "0.1234567"), (60.0, "60"), (1234567.0, "1234567"), (True, "true")]
+)
+def test_a_setting_is_written_without_rounding(value: float | bool, text: str) -> None:
+    assert format_setting(value) == text

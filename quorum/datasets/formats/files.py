@@ -93,8 +93,8 @@ def split_document(value: Any) -> Iterator[Any]:
         yield from value
     elif not isinstance(value, dict) or not has_records(value):
         yield value
-    elif isinstance(records := value.get("data", value.get("Data")), list):
-        for record in records:
+    elif record_lists := [value[name] for name in ("data", "Data") if isinstance(value.get(name), list)]:
+        for record in record_lists[0]:
             yield from split_article(record) if isinstance(record, dict) and "paragraphs" in record else [record]
     else:
         for split, records_by_id in value.items():

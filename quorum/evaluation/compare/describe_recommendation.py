@@ -73,6 +73,7 @@ def describe_headline(
     """The recommended method, its score and its cost, in a sentence. The method is called best only if all other
     methods within the budget are significantly worse.
     """
+    # `cheapest` is the recommended method: the cheapest of the best method and its `equal_methods`, not of all methods.
     method = figures_by_name[str(recommendation.cheapest)]
     limit = f" within {describe_budget(recommendation.budget)}" if recommendation.budget else ""
     if recommendation.equal_methods:
@@ -95,8 +96,8 @@ def describe_equals(
     recommendation: Recommendation, figures_by_name: Mapping[str, MethodFigures], differences: Mapping[str, Difference]
 ) -> list[str]:
     """The method with the highest mean, and the methods that do not differ significantly from it, each with the number
-    of questions that would make its difference significant. A second sentence says what share of the best method's cost
-    the cheapest of these methods takes.
+    of questions that would make its difference significant. If the method with the highest mean is not the
+    cheapest of all these, a second sentence says what share of its cost the cheapest one takes.
 
     If all other methods are significantly worse, there is only a sentence that says so.
     """

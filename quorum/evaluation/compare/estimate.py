@@ -131,7 +131,7 @@ def estimate_column(column: Column, calls_by_question: Sequence[Sequence[Rehears
     # The largest share of a question's calls whose replies may be too long. Each such call may be repeated once.
     shortening_share = max(
         (
-            sum(call.may_need_shortening for call in question_calls) / len(question_calls)
+            sum(call.may_ask_for_shorter_reply for call in question_calls) / len(question_calls)
             for question_calls in calls_by_question
             if question_calls
         ),

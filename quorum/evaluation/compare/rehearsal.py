@@ -52,7 +52,8 @@ class RehearsedCall:
     output_tokens: float = 0.0
     # Whether the comparison sends this call, too, to the embedded reader: then output_tokens is exact, else a guess.
     is_by_embedded_reader: bool = False
-    may_need_shortening: bool = False  # if a chat model's reply is wordy, the model is asked once more for a short one
+    # If a chat model's reply is wordy, the model is asked once more for a short one.
+    may_ask_for_shorter_reply: bool = False
 
 
 class CallRecorder(AsyncCallbackHandler):
@@ -79,11 +80,11 @@ class CallRecorder(AsyncCallbackHandler):
         number = len(self.calls) if self.context.temperature else 0  # two samples of one prompt get two keys
         key = sha256(f"{model}\n{decoding}\n{number}\n{text}".encode("utf-8", "replace")).hexdigest()
         is_by_reader = model == "embedded"
-        may_need_shortening = (
+        may_ask_for_shorter_reply = (
             self.context.shorten == "auto" and not is_by_reader and wants_short_answer(prompt_name, self.context)
         )
         self.open_calls[run_id] = RehearsedCall(
-            prompt_name, key, is_by_embedded_reader=is_by_reader, may_need_shortening=may_need_shortening
+            prompt_name, key, is_by_embedded_reader=is_by_reader, may_ask_for_shorter_reply=may_ask_for_shorter_reply
         )
         self.calls.append(self.open_calls[run_id])
 

@@ -173,8 +173,8 @@ def describe_our_value(scores: ColumnScores, measure: str, values_over_all_answe
     """A column's value of the measure, or None without a value.
 
     It is the mean of the answers' values with its interval, as numbers, or, if the measure is in `PLAIN_MEAN_MEASURES`,
-    the mean as text. If single answers have no value of this measure, it is the value in `values_over_all_answers`, as
-    text.
+    the mean as text. If the measure is computed only from all answers at once, it is the value in
+    `values_over_all_answers`: a number as text, a mean with its interval unchanged.
 
     values_over_all_answers: {measure: value} of the measures that are computed from all answers of the column at once.
     """

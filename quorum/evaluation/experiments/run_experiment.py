@@ -161,7 +161,7 @@ def compare_with_paper(
         scores.scores_by_column,
         names,
         paper_numbers,
-        precision_by_column or scores.summary,
+        column_measures=precision_by_column or scores.summary,  # for measures without a value for each question
     )
 
 

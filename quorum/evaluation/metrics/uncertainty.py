@@ -39,11 +39,11 @@ class Bin:
 class Calibration:
     """How well a method's confidence predicts right answers.
 
-    n: answers with a confidence; of: all questions. coverage, risk: the points of the curve, from the surest answer on:
-    the share of questions answered, and the share of these answers that is wrong. area: the area under the curve, which
-    is the mean risk over all coverages (AURC; Geifman and El-Yaniv 2017); best: the area if all right answers came
-    first; chance: the area for a random order; ece: the expected calibration error in ten bins of equal width
-    (Guo et al. 2017, equation 3).
+    n: answers with a confidence; of: all answers, also unknown ones. coverage, risk: the points of the curve, from the
+    surest answer on: the share of questions answered, and the share of these answers that is wrong. area: the area
+    under the curve, which is the mean risk over all coverages (AURC; Geifman and El-Yaniv 2017); best: the area if all
+    right answers came first; chance: the area for a random order; ece: the expected calibration error in ten bins of
+    equal width (Guo et al. 2017, equation 3).
     """
 
     n: int
@@ -68,8 +68,8 @@ def compute_calibration(
     """The calibration; None if no answer has a confidence and a score.
 
     confidence: of each answer, in 0..1 (NaN: none); right: the score of each answer, in 0..1 (NaN: none). Answers
-    without one of the two are left out. question_count: how many questions were asked; by default the number of answers
-    that are not left out.
+    without one of the two are left out. question_count: how many questions count as full coverage; by default the
+    number of answers that are not left out.
     """
     confidences, score = np.asarray(confidence, dtype=np.float64), np.asarray(right, dtype=np.float64)
     has_both = ~np.isnan(confidences) & ~np.isnan(score)

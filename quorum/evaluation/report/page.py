@@ -59,12 +59,12 @@ def render_body(decision: "Decision") -> str:
 def render_opening(decision: "Decision") -> str:
     """The recommendation in words, before anything else."""
     headline = decision.recommendation.sentences[0]
-    words = "".join(f"<li>{escape(sentence)}</li>" for sentence in list_sentences_after_headline(decision))
+    items = "".join(f"<li>{escape(sentence)}</li>" for sentence in list_sentences_after_headline(decision))
     facts = escape(" · ".join(list_facts(decision)))
     return (
         "<header><h1>Quorum: which method is worth its cost</h1>"
         f'<p class="about">{facts}</p></header>'
-        f'<p class="verdict">{escape(headline)}</p><ul class="words">{words}</ul>'
+        f'<p class="verdict">{escape(headline)}</p><ul class="sentences">{items}</ul>'
     )
 
 
@@ -220,7 +220,7 @@ def render_spending_section(decision: "Decision") -> str:
         *describe_judging(decision),
     ]
     items = "".join(f"<li>{escape(sentence)}</li>" for sentence in sentences if sentence)
-    return f'<section><h2>What this comparison took</h2><ul class="words">{items}</ul></section>'
+    return f'<section><h2>What this comparison took</h2><ul class="sentences">{items}</ul></section>'
 
 
 def read_asset(name: str) -> str:

@@ -136,9 +136,10 @@ class Column:
 def list_columns(options: Options) -> list[Column]:
     """The methods and graphs of `options`, crossed with its models, retrievers and k.
 
-    A setting with more than one value becomes part of a column's name, after a method's own settings in brackets.
-    If two methods give the same column (`concat,concat[k=3]`, crossed with k=3 and k=5), it is listed once. Raises
-    `SetupError` for an unknown method, an invalid setting, and a name that `options` gives twice.
+    A setting with more than one value becomes part of a column's name: it stands inside the brackets, after the
+    method's own settings (`concat[vote=staged;k=3]`). If two methods give the same column (`concat,concat[k=3]`,
+    crossed with k=3 and k=5), it is listed once. Raises `SetupError` for an unknown method, an invalid setting, and a
+    name that `options` gives twice.
     """
     axes = {"model": options.models, "retriever": options.retrievers, "k": options.k}
     single_values = {name: parse_setting(name, values[0]) for name, values in axes.items() if len(values) == 1}

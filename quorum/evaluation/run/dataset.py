@@ -31,8 +31,8 @@ class DataSet:
     question with the task label) may have, if its record does not list them. skip_bad: whether broken records are
     skipped instead of raising `SetupError`; skipped: how many were skipped. excluded_ids: ids of questions that are not
     asked. gold_passages: by question id, gold passages that the questions do not bring; they are added to the records.
-    seed: draws a random order of the questions; None: they keep the file's order. by_group: in a random order, the
-    questions of a group (`read_document_group`) stay together.
+    seed: draws a random order of the questions; None: they keep the file's order. by_group: if the order is random,
+    questions of the same group (`read_document_group`) still follow one another.
     """
 
     path: Path

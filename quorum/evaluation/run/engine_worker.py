@@ -17,6 +17,7 @@ from quorum.evaluation.run.column_scores import Row
 from quorum.evaluation.run.columns import Column
 from quorum.evaluation.run.details import Detail
 from quorum.evaluation.run.spending import ModelSpending, SpendingCounts
+from quorum.evaluation.run.warm_up import has_embedded_model
 from quorum.models.clock import REAL_CLOCK, Clock
 from quorum.models.embedded.encoder import get_encoder
 from quorum.models.journal import open_journal, resolve_path, share_journals
@@ -182,7 +183,7 @@ class Asker:
         self.loop = asyncio.new_event_loop()
         threading.Thread(target=self.loop.run_forever, daemon=True).start()
         self.run_on_loop(self.use_shared_services())
-        if any("embedded" in (column.context.model, column.context.verifier) for column in job.columns):
+        if any(has_embedded_model(column.context) for column in job.columns):
             with limit_to_one_core():
                 get_encoder()
 

@@ -8,7 +8,7 @@ from quorum.datasets.records import Record
 from quorum.evaluation.metrics.answers import Reference
 from quorum.evaluation.metrics.registry import list_metrics, list_plugin_metrics, score_result
 from quorum.evaluation.run.column_scores import Row
-from quorum.evaluation.run.tasks import list_gold_articles, read_answer_groups, read_document_group
+from quorum.evaluation.run.tasks import list_gold_articles, list_short_answers_of_parts, read_document_group
 
 
 def make_answered_row(
@@ -28,7 +28,9 @@ def make_answered_row(
     how many calls needed no request, because the journal or another method's equal call already had the reply.
     extra_keys: keys of the result to add to the line; keys that `Row` does not have are left out.
     """
-    reference = Reference(answers=record["answers"], gold=record["gold"], groups=read_answer_groups(record), task=task)
+    reference = Reference(
+        answers=record["answers"], gold=record["gold"], groups=list_short_answers_of_parts(record), task=task
+    )
     if articles := list_gold_articles(record):
         reference["articles"] = articles
     scores = score_result(result, reference)

@@ -66,7 +66,7 @@ def read_document_group(record: Record) -> str | None:
     return next((str(group) for group in groups if isinstance(group, str | int) and str(group).strip()), None)
 
 
-def read_answer_groups(record: Record) -> list[list[str]]:
+def list_short_answers_of_parts(record: Record) -> list[list[str]]:
     """`meta.short_answers`: the short answers of each part of a long answer (ASQA); any other value counts as none."""
     groups = (record.get("meta") or {}).get("short_answers")
     if not isinstance(groups, list):

@@ -7,6 +7,7 @@ import asyncio
 from collections.abc import Sequence
 from contextlib import suppress
 
+from quorum.core.context import Context
 from quorum.core.errors import QuorumError
 from quorum.evaluation.run.columns import Column
 from quorum.evaluation.run.shared_retrieval import CachingRetriever
@@ -15,8 +16,8 @@ WARM_UP_QUERY = "a first question"
 
 
 async def warm_up(columns: Sequence[Column], *, retrieves: bool) -> None:
-    """Load the network of the embedded reader and embeddings if a column uses it, and open the stores of the columns
-    with embedded embeddings.
+    """Load the network of the embedded reader and embeddings if the model, the verifier or the context filter of a
+    column is embedded, or if a search uses embedded embeddings. Open the stores that these searches use.
 
     retrieves: whether the evaluation searches for passages; if the questions bring their own, no store is opened.
     No model on a server is called, and the work counts neither as calls nor as tokens. Columns that share a retriever
@@ -24,12 +25,18 @@ async def warm_up(columns: Sequence[Column], *, retrieves: bool) -> None:
     """
     contexts = [column.context for column in columns]
     embedded_contexts = [context for context in contexts if retrieves and context.embeddings == "embedded"]
-    if embedded_contexts or any("embedded" in (context.model, context.verifier) for context in contexts):
+    if embedded_contexts or any(map(has_embedded_model, contexts)):
         await asyncio.to_thread(load_encoder)
     for retriever in {id(context.retriever): context.retriever for context in embedded_contexts}.values():
         if isinstance(retriever, CachingRetriever) and is_built_in(retriever):
             with suppress(QuorumError):
                 await retriever.ainvoke(WARM_UP_QUERY)
+
+
+def has_embedded_model(context: Context) -> bool:
+    """Whether the model, the verifier or the context filter is embedded."""
+    filter_kind = (context.context_filter or "").strip().partition(":")[0]  # of "embedded" or "embedded:FOLDER"
+    return "embedded" in (context.model, context.verifier, filter_kind)
 
 
 def is_built_in(retriever: CachingRetriever) -> bool:

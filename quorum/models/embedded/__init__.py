@@ -19,7 +19,8 @@ HEAD_FILES = ("sentences.json", "sentences.onnx", "verdict.json")
 def read_manifest() -> dict[str, Any]:
     """The content of reader.json. sha256: the hash of reader.onnx. calibration: the fields of `reading.Calibration`,
     such as the thresholds below which the reader says unknown. certainty: the coefficients by which we compute how
-    certain an answer is, and the certainty below which an answer is shown with a warning.
+    certain an answer is (`statements.measure_signals` explains their names), and the certainty below which an answer is
+    shown with a warning.
 
     Two more keys are optional: `weights` names the reader's weights, and `embeddings` the sentence encoder. Without
     `weights`, the name is the beginning of the sha256; without `embeddings`, the encoder has the name of the weights.

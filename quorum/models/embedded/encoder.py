@@ -33,7 +33,7 @@ MAX_EMBEDDED_TOKENS = 256
 # states of rows that the reader may just have read.
 REMEMBERED_STATES = 64
 LONG_LINE = 30  # characters; `Encoder.count_tokens` counts each line of at least this length by itself
-LONGEST_REMEMBERED_TEXT = 4_000  # characters: the counts of 4,096 such texts take 16 MB
+LONGEST_REMEMBERED_TEXT = 4_000  # characters; each text is kept with its count: 4,096 of this length take 16 MB
 # The input of the ONNX graph that chooses what the graph computes: sentence embeddings, or the reader's logits and
 # states.
 EMBEDDING_MODE, READING_MODE = {"embeds": np.array(True)}, {"embeds": np.array(False)}

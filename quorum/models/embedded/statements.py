@@ -166,7 +166,8 @@ def stem_word(word: str) -> str:
 def measure_signals(ranked_statements: Sequence[Statement], agrees: bool) -> dict[str, float]:
     """The inputs of the certainty of the best statement, named as in SIGNALS.
 
-    ranked_statements: at least one, best first. agrees: as in `find_certainty`.
+    span: the best statement's `span_score`; closeness, words: as in `Statement`; lead: the best statement's score minus
+    that of the second; agrees: as in `find_certainty`. ranked_statements: at least one, best first.
     """
     best = ranked_statements[0]
     lead = min(MAX_LEAD, best.score - ranked_statements[1].score) if len(ranked_statements) > 1 else LEAD_ALONE

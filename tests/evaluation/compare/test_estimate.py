@@ -57,7 +57,7 @@ async def test_only_the_replies_of_other_models_are_guessed() -> None:
         reply = AIMessage("Ann", usage_metadata={"input_tokens": 9, "output_tokens": 1, "total_tokens": 10})
         await recorder.on_llm_end(LLMResult(generations=[[ChatGeneration(message=reply)]]), run_id=run_id)
     answer, validity = recorder.calls
-    assert (answer.is_by_embedded_reader, answer.may_need_shortening, answer.output_tokens) == (True, False, 1)
+    assert (answer.is_by_embedded_reader, answer.may_ask_for_shorter_reply, answer.output_tokens) == (True, False, 1)
     assert guess_reply_tokens("answer") > 1  # a guess would be more than the 1 token that the reader has counted
     assert (validity.is_by_embedded_reader, validity.output_tokens) == (False, guess_reply_tokens("validity"))
 

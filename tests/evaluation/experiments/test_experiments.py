@@ -62,6 +62,13 @@ def test_every_experiment_can_be_run(name: str) -> None:
     assert len(experiment.summary) <= 62  # so that each experiment has one line in the printed list
 
 
+@pytest.mark.parametrize("alias", ["gold_insertion", "sweep_candidates", "sweep_k", "verifier"])
+def test_an_alias_that_runs_other_columns_has_a_summary_of_its_own(alias: str) -> None:
+    experiment = find_experiment(alias)
+    assert experiment.summary != find_experiment(experiment.name).summary
+    assert len(experiment.summary) <= 62
+
+
 def test_variants_of_a_method_are_compared_with_the_first() -> None:
     assert list_column_names("queries") == [
         ["blendfilter", "blendfilter[queries=ex+in]", "blendfilter[queries=q+in]", "blendfilter[queries=q+ex]"]

@@ -89,7 +89,7 @@ async def test_gold_passages_that_were_not_retrieved_are_inserted(
 async def test_gold_texts_come_from_a_corpus(tmp_path: Path, openai_server: OpenAIServer) -> None:
     """The gold passages are those that the question lists under "gold".
 
-    If the question lists none, the first passage found that contains an answer is its gold passage.
+    If the question lists none, its gold passage is the first of the corpus's 100 best passages that contains an answer.
     """
     openai_server.reply(lambda request: "Basel" if "It is Basel" in request.text else "unknown")
     fillers = [{"id": f"f{n}", "title": "", "text": f"Which town is nothing, number {n}?"} for n in range(6)]

@@ -15,7 +15,12 @@ from quorum.evaluation.run.dataset import read_data
 from quorum.evaluation.run.evaluate import evaluate
 from quorum.evaluation.run.options import Options
 from quorum.evaluation.run.score import Scores
-from quorum.evaluation.run.tasks import find_common_task, guess_task, list_deciding_measures, read_answer_groups
+from quorum.evaluation.run.tasks import (
+    find_common_task,
+    guess_task,
+    list_deciding_measures,
+    list_short_answers_of_parts,
+)
 
 CONTEXT = Context(model="openai:test", attempts=1)
 PASSAGE = {"id": "a", "title": "Tower", "text": "The tower stands in Paris."}
@@ -78,7 +83,7 @@ def test_the_answer_type_in_the_data_overrides_the_guess(tmp_path: Path) -> None
     }
     dataset = read_data(write_questions(tmp_path / "d.jsonl", {"answers": ["yes"]}, typed_record))
     assert [dataset.get_task(record) for record in dataset.read_records()] == ["yes_no", "long"]
-    assert [read_answer_groups(record) for record in dataset.read_records()] == [[], [["a", "b"]]]
+    assert [list_short_answers_of_parts(record) for record in dataset.read_records()] == [[], [["a", "b"]]]
 
 
 def test_an_unknown_task_is_refused(tmp_path: Path) -> None:

@@ -50,7 +50,7 @@ async def test_savings_are_counted_and_change_no_answer(openai_server: OpenAISer
     context = Context(model="openai:test", journal=str(tmp_path / "journal.sqlite"))
     savings = await measure_savings(read_data(path), context, samples=2, at_once=2)
     assert all(row["same_answers"] == row["questions"] for row in savings.values())
-    # Each list holds a number without the saving, then the same number with it, for all 4 questions together.
+    # Each list holds two totals over the 4 questions: one without the saving, then one with it.
     assert savings["equal passages asked once"]["calls"] == [20, 16]
     assert savings["lazy ranking"]["calls"][0] == 28  # the calls of the method sure, if its ranking is not lazy
     # concat_pf asks, in one round for each question, one prompt with all passages and one for each passage: 6 calls.
