@@ -27,7 +27,7 @@ def measure_coverage(recorded_set: RecordedSet, draws: int, questions: int, seed
 
     Each interval is computed from `questions` drawn questions.
     """
-    table, rng = recorded_set.right, np.random.default_rng(seed)
+    table, rng = recorded_set.right_by_question, np.random.default_rng(seed)
     is_covered: dict[str, list[bool]] = {
         "Tango (compare uses it below 100 questions)": [],
         "betting, anytime": [],
@@ -52,7 +52,7 @@ def judge_gates(recorded_set: RecordedSet, draws: int, seed: int = 4) -> Mapping
     is the baseline and the other the change that the gate judges. A verdict is wrong if it passes a change whose true
     loss is GATE_MARGIN or more, or fails one that truly loses nothing.
     """
-    table, rng = recorded_set.right, np.random.default_rng(seed)
+    table, rng = recorded_set.right_by_question, np.random.default_rng(seed)
     verdicts = {"pass": 0, "fail": 0, "cannot tell": 0, "wrong": 0}
     for _ in range(draws):
         baseline, change = rng.choice(table.shape[1], size=2, replace=False)
@@ -116,7 +116,7 @@ def judge_scores(recorded_set: RecordedSet, draws: int, questions: int, seed: in
     The winner is the method that is best on the drawn questions; its true score is its score in the full set. The
     estimates are its score on the drawn questions, and the cross-fitted score of the drawn questions.
     """
-    table, rng = recorded_set.right, np.random.default_rng(seed)
+    table, rng = recorded_set.right_by_question, np.random.default_rng(seed)
     true_scores, own_excesses, cross_fitted_excesses = table.mean(axis=0), [], []
     for _ in range(draws):
         drawn = table[rng.integers(len(table), size=questions)]

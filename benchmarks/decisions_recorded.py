@@ -42,7 +42,7 @@ class RecordedSet:
         return tuple(self.about["methods"])
 
     @property
-    def right(self) -> Floats:
+    def right_by_question(self) -> Floats:
         """1 for a right answer, 0 for any other; questions by methods."""
         return self.arrays["right"].T.astype(np.float64)
 

@@ -82,7 +82,7 @@ def replay_random_orders(
     questions: how many questions to draw with replacement for each order; None: take each recorded question once.
     Returns {rule: means over the orders} (see `Outcomes`).
     """
-    table, calls = recorded_set.right, recorded_set.arrays["calls"].mean(axis=1)
+    table, calls = recorded_set.right_by_question, recorded_set.arrays["calls"].mean(axis=1)
     rng, rules = np.random.default_rng(seed), RACE_RULES | dict(RULES)
     outcomes_of_rules = {name: Outcomes() for name in rules if name != "race future"}
     for _ in range(orders):
@@ -104,8 +104,8 @@ def replay_new_questions(
 
     Returns {rule: means over the draws} (see `Outcomes`).
     """
-    table, calls = recorded_set.right, recorded_set.arrays["calls"].mean(axis=1)
-    best = find_best((truth or recorded_set).right.mean(axis=0))
+    table, calls = recorded_set.right_by_question, recorded_set.arrays["calls"].mean(axis=1)
+    best = find_best((truth or recorded_set).right_by_question.mean(axis=0))
     rng, rules = np.random.default_rng(seed), {"race future": RACE_RULES["race future"], **RULES}
     outcomes_of_rules = {name: Outcomes() for name in rules}
     for _ in range(draws):
@@ -191,7 +191,7 @@ def make_random_table(shares: Sequence[float], questions: int, common_draw_share
     questions.
     """
     rng = np.random.default_rng(seed)
-    # These tables have a row for each method, as in `RecordedSet.arrays`; `RecordedSet.right` is transposed.
+    # These tables have a row for each method, as in `RecordedSet.arrays`. `right_by_question` is transposed.
     shared_draws, own_draws = rng.random((1, questions)), rng.random((len(shares), questions))
     right = (
         np.where(rng.random(own_draws.shape) < common_draw_share, shared_draws, own_draws) < np.asarray(shares)[:, None]
@@ -220,7 +220,7 @@ def replay_simulated(repetitions: int, questions: int = QUESTIONS_PER_DRAW) -> d
     for case, (shares, common_draw_share) in SIMULATED_CASES.items():
         best, calls = find_best(np.asarray(shares)), np.ones(len(shares))
         for seed in range(repetitions):
-            table = make_random_table(shares, questions, common_draw_share, seed).right
+            table = make_random_table(shares, questions, common_draw_share, seed).right_by_question
             for name, rule in rules.items():
                 outcomes[case][name].add(rule(table), calls, best, questions)
     return {

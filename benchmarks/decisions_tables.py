@@ -145,10 +145,10 @@ def print_sets(recorded_sets: Sequence[RecordedSet]) -> None:
     """Print for each set what was recorded and which method is best."""
     rows = []
     for recorded_set in recorded_sets:
-        means = recorded_set.right.mean(axis=0)
+        means = recorded_set.right_by_question.mean(axis=0)
         best = [recorded_set.methods[index] for index in np.flatnonzero(means >= means.max() - 1e-9)]
         unknown, failed_count = recorded_set.arrays["unknown"].mean(), int(recorded_set.arrays["failed"].sum())
-        questions, methods = recorded_set.right.shape
+        questions, methods = recorded_set.right_by_question.shape
         cells = [
             f"{questions}",
             f"{methods}",

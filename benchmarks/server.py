@@ -230,8 +230,8 @@ class Server:
 def recognise_foreign(text: str, foreign: Mapping[str, str]) -> tuple[str, dict[str, str]]:
     """Like `recognise_prompt`, for a prompt of another tool, whose whole text stands for the passages."""
     name = next((prompt for words, prompt in foreign.items() if words in text), "")
-    # The key '' holds the prompt's fixed head, which is empty here. The candidate with which the reply to
-    # "conditional_summary" begins (`prediction`) is unknown here; the text "It" takes its place.
+    # The key '' holds the prompt's fixed head, which is empty here. The reply to the prompt
+    # "conditional_summary" begins with a candidate, `prediction`. It is unknown here; the text "It" takes its place.
     return name, {"": "", "passages": text, "prediction": "It"} if name else {}
 
 

@@ -7,7 +7,7 @@ from quorum.core.context import Context
 from quorum.core.state import Question, Result, State
 from quorum.graphs.method_graph import MethodGraph
 from quorum.graphs.parts.refinement import refinement
-from quorum.nodes.answer_candidates import answer_from_choices
+from quorum.nodes.answer_from_candidates import answer_from_choices
 from quorum.nodes.begin import begin
 from quorum.nodes.propose_candidates import propose_short_answers
 from quorum.nodes.retrieve import retrieve

@@ -14,7 +14,7 @@ from quorum.core.context import Context
 from quorum.core.state import Question, Result, State
 from quorum.graphs.method_graph import MethodGraph
 from quorum.graphs.parts.refinement import refinement
-from quorum.nodes.answer_candidates import answer_from_summaries
+from quorum.nodes.answer_from_candidates import answer_from_summaries
 from quorum.nodes.begin import begin
 from quorum.nodes.propose_candidates import propose_sure_candidates
 from quorum.nodes.rank_summaries import rank_pair

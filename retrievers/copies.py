@@ -50,7 +50,8 @@ class CopyFinder:
             put_into_cache(self.passages, id_, passage)
 
     def find_containing_passage(self, passage: Passage, source: str, new_passages: Mapping[str, Passage]) -> str | None:
-        """The id of another document's passage that contains all words of this one; None if there is none.
+        """The id of a passage of another document of which this passage is a copy (see `is_copy`); None if there is
+        none.
 
         source: this passage's document. new_passages: by id, the passages that are not stored yet.
         """
@@ -102,9 +103,9 @@ class CopyFinder:
 def is_possible_original(entry: PassageEntry, words: PassageWords, source: str) -> bool:
     """Whether a new passage may be a copy of a stored passage. `entry` describes the stored one, `words` the new one.
 
-    The stored passage must have the new passage's title and headings, if the new passage has any. And a document other
-    than `source`, the new passage's document, must hold exactly the stored text: documents that share a stored passage
-    may hold slightly different texts.
+    The stored passage must have the new passage's title and headings, if the new passage has any. One stored
+    passage can stand for passages of several documents whose texts differ a little. At least one of these documents,
+    other than `source` (the new passage's document), must hold exactly the stored text.
     """
     return (
         words.title in ("", normalize_title(entry.title))

@@ -31,7 +31,9 @@ class CascadeCertificate:
     is_passed: bool
 
 
-def compute_losses(recorded_answers: RecordedAnswers, cascade: Cascade, wrong_cost: float) -> dict[str, Floats]:
+def compute_losses_by_method(
+    recorded_answers: RecordedAnswers, cascade: Cascade, wrong_cost: float
+) -> dict[str, Floats]:
     """For each single method, its worth minus the cascade's: the mean of each group of questions, scaled to [-1, 1].
 
     A group holds the questions of the same document or conversation (`RecordedAnswers.question_groups`). A cascade that
@@ -72,12 +74,12 @@ def certify_cascades(
     et al. 1995).
 
     error: the largest allowed probability that a cascade is certified although it loses `lose_at_most` or more; a
-    candidate passes if its p-value is at most this. wrong_cost: see `compute_losses`.
+    candidate passes if its p-value is at most this. wrong_cost: see `compute_losses_by_method`.
     """
     certificates: list[CascadeCertificate] = []
     margin = lose_at_most / (1 + wrong_cost)
     for candidate in candidates:
-        losses_of_method = compute_losses(recorded_answers, candidate.cascade, wrong_cost)
+        losses_of_method = compute_losses_by_method(recorded_answers, candidate.cascade, wrong_cost)
         p_values = {name: compute_margin_p_value(values, margin) for name, values in losses_of_method.items()}
         hardest_rival = max(p_values, key=lambda name: p_values[name]) if p_values else None
         p_value = p_values[hardest_rival] if hardest_rival else 1.0

@@ -65,8 +65,8 @@ def make_embeddings_client(spec: Spec) -> Embeddings:
     options: dict[str, Any] = {}
     if spec.provider == "openai":
         options = get_openai_access(spec) | {"check_embedding_ctx_length": False, "max_retries": MAX_RETRIES}
-        # loop_cache=None: nothing closes the asynchronous client when its event loop ends. It opens no connection,
-        # because CheckedEmbeddings calls only the synchronous methods.
+        # loop_cache=None: the asynchronous client need not be closed when its event loop ends. It never opens a
+        # connection, because CheckedEmbeddings calls only the synchronous methods.
         options |= make_http_clients(timeout=None, loop_cache=None)
 
     def make() -> Embeddings:

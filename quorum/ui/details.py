@@ -13,7 +13,8 @@ from quorum.nodes.evidence import has_only_votes_as_evidence
 from quorum.ui.run import Answer, list_node_states
 from quorum.ui.texts import draw_folded_section, draw_table, format_cell
 
-# At most this many passages, votes, steps, inner steps and replies are shown: thousands would slow a browser down.
+# At most this many passages, lines of the table of votes, steps, inner steps and replies are shown: thousands would
+# slow a browser down.
 MAX_SHOWN = 100
 
 DetailTab = tuple[str, Callable[[], None]]

@@ -7,7 +7,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from quorum.algorithms.cascade_certificates import certify_cascades, compute_losses
+from quorum.algorithms.cascade_certificates import certify_cascades, compute_losses_by_method
 from quorum.algorithms.cascade_design import CascadeCandidate, design_cascades, list_cascades, split_questions
 from quorum.algorithms.cascades import AcceptanceTest, RecordedAnswers, Stage, compute_stage_shares, replay_cascade
 
@@ -129,15 +129,15 @@ def test_the_design_is_a_pareto_front_below_the_cost_of_the_best_method() -> Non
 def test_the_cascade_is_tested_against_every_single_method() -> None:
     table = draw_answers(6)
     cascade = (Stage("a", AcceptanceTest("known")), Stage("e", None))
-    losses = compute_losses(table, cascade, wrong_cost=0.0)
+    losses = compute_losses_by_method(table, cascade, wrong_cost=0.0)
     assert sorted(losses) == ["a", "b", "c", "d", "e"]
     assert losses["e"].tolist() == (table.lowest_worth[4] - replay_cascade(table, cascade).lowest_worth).tolist()
-    assert sorted(compute_losses(table, (Stage("a", None),), 0.0)) == ["b", "c", "d", "e"]
+    assert sorted(compute_losses_by_method(table, (Stage("a", None),), 0.0)) == ["b", "c", "d", "e"]
 
 
 def test_questions_of_one_document_count_as_one() -> None:
     table = replace(draw_answers(7), question_groups=np.arange(90) // 3)
-    assert all(len(values) == 30 for values in compute_losses(table, (Stage("a", None),), 0.0).values())
+    assert all(len(values) == 30 for values in compute_losses_by_method(table, (Stage("a", None),), 0.0).values())
     design_questions, certificate_questions = split_questions(table.question_groups, seed=1)
     assert not set(table.question_groups[design_questions]) & set(table.question_groups[certificate_questions])
     assert len(design_questions) + len(certificate_questions) == 90

@@ -42,7 +42,7 @@ def test_recorded_answers_are_read_back(tmp_path: Path) -> None:
     folder = write_results(tmp_path / "out", {"concat": 0.5, "concat_pf": 0.55, "sure": 0.62}, questions=60)
     recorded_set = read_recorded_set(write_recorded_set(folder, tmp_path / "set.npz"))
     assert recorded_set.methods == ("concat", "concat_pf", "sure")
-    assert recorded_set.right.shape == (60, 3)
+    assert recorded_set.right_by_question.shape == (60, 3)
     recorded_answers = recorded_set.make_recorded_answers("calls")
     assert recorded_answers.cost.mean(axis=1).tolist() == [1.0, 3.0, 7.0]
     assert (recorded_answers.shared_cost[0, 1] == 1).all()
@@ -72,6 +72,6 @@ def test_the_recorded_answers_are_small_files_and_can_be_replayed() -> None:
         recorded_set = read_recorded_set(file)
         assert len(recorded_set.methods) == 23
         assert recorded_set.about["model"]["provider"] == "embedded"
-        assert recorded_set.right.shape == recorded_set.arrays["calls"].T.shape
+        assert recorded_set.right_by_question.shape == recorded_set.arrays["calls"].T.shape
     replay = replay_cascades(read_recorded_set(files[0]), 1, [0.08])
     assert set(replay[0.08]) == {"certified", "saved", "promise_kept"}

@@ -40,9 +40,10 @@ def read_records(path: Path, problems: list[str] | None = None) -> Iterator[Reco
 
 
 def convert_record(chosen_format: Format | None, value: Any, where: str) -> Record:
-    """Convert a value to one of our records. If chosen_format is None, the value must already have our own format.
+    """Convert a value to one of our records.
 
-    where: the place of the value in its file, for messages. Raises `SetupError` for a value that cannot be converted.
+    chosen_format: None if no record so far fitted a format; the value is then read in our own format. where: the place
+    of the value in its file, for messages. Raises `SetupError` for a value that cannot be converted.
     """
     expected_format = chosen_format or OWN_FORMAT
     try:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
-from quorum.algorithms.cascade_certificates import CascadeCertificate, certify_cascades, compute_losses
+from quorum.algorithms.cascade_certificates import CascadeCertificate, certify_cascades, compute_losses_by_method
 from quorum.algorithms.cascade_design import DESIGN_DIVISOR, design_cascades, split_questions
 from quorum.algorithms.cascades import Cascade, RecordedAnswers, Stage, compute_stage_shares, replay_cascade
 from quorum.algorithms.paired import NUISANCE_ERROR, count_fewest_questions, estimate_questions_to_certify
@@ -187,7 +187,7 @@ def estimate_questions_needed(
     cascade, margin = certificates[-1].candidate.cascade, guarantee.lose_at_most / (1 + guarantee.wrong_cost)
     estimates = [
         estimate_questions_to_certify(losses, margin, guarantee.error)
-        for losses in compute_losses(certifying_answers, cascade, guarantee.wrong_cost).values()
+        for losses in compute_losses_by_method(certifying_answers, cascade, guarantee.wrong_cost).values()
     ]
     known_estimates = [estimate for estimate in estimates if estimate is not None]
     if len(known_estimates) < len(estimates) or not known_estimates:

@@ -53,10 +53,10 @@ def choose_mauve_measure(experiment: Experiment, *, is_missing: bool) -> "Mappin
 def compute_mauve(answers: Sequence[str], golds: Sequence[Sequence[str]], model: str = DEFAULT_MODEL) -> float:
     """MAUVE of the answers against the first gold answer of each question, in 0..100 as the papers state it.
 
-    Empty answers are skipped, and so are empty or missing gold answers; an answer still counts if its gold answer is
-    skipped, and a gold answer if its answer is. If no answer or no gold answer is left, the value is 0. MAUVE compares
-    distributions, so it needs at least a few hundred answers. model: the name or folder of a causal language model, for
-    example "gpt2".
+    Empty answers are skipped, and so are empty or missing gold answers. If a question's gold answer is skipped, its
+    answer still counts; if its answer is skipped, its gold answer still counts. If no answer or no gold answer is left,
+    the value is 0. MAUVE compares distributions, so it needs at least a few hundred answers. model: the name or folder
+    of a causal language model, for example "gpt2".
     """
     import mauve
 
