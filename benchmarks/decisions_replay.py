@@ -182,25 +182,23 @@ def check_promise(
     return is_kept, [float(item.cost.mean()) for item in replayed_cascades]
 
 
-def make_random_table(shares: Sequence[float], questions: int, common_draw_share: float, seed: int) -> RecordedSet:
+def simulate_recorded_set(shares: Sequence[float], questions: int, dependence: float, seed: int) -> RecordedSet:
     """Simulate the answers of methods that are right with known probabilities.
 
     shares: for each method, the probability of a right answer. A random number decides whether a method answers a
-    question rightly. common_draw_share: the probability that this is the number that all methods share for the
+    question rightly. dependence: the probability that this random number is the one that all methods share for the
     question, not one of the method's own. The higher this probability is, the more often the methods fail at the same
     questions.
     """
     rng = np.random.default_rng(seed)
     # These tables have a row for each method, as in `RecordedSet.arrays`. `right_by_question` is transposed.
     shared_draws, own_draws = rng.random((1, questions)), rng.random((len(shares), questions))
-    right = (
-        np.where(rng.random(own_draws.shape) < common_draw_share, shared_draws, own_draws) < np.asarray(shares)[:, None]
-    )
+    right = np.where(rng.random(own_draws.shape) < dependence, shared_draws, own_draws) < np.asarray(shares)[:, None]
     names = [f"method {number}" for number in range(len(shares))]
     return RecordedSet("scripted", {"methods": names}, {"right": right.astype("u1"), "calls": np.ones(right.shape)})
 
 
-# name: (the probability of a right answer for each method, common_draw_share of `make_random_table`)
+# name: (the probability of a right answer for each method, dependence of `simulate_recorded_set`)
 SIMULATED_CASES: dict[str, tuple[list[float], float]] = {
     "one of 23 leads by 2 points": ([0.42] + [0.4] * 22, 0.8),
     "one of 23 leads by 5 points": ([0.45] + [0.4] * 22, 0.8),
@@ -217,10 +215,10 @@ def replay_simulated(repetitions: int, questions: int = QUESTIONS_PER_DRAW) -> d
     """
     rules = {"race future": RACE_RULES["race future"], **RULES}
     outcomes: dict[str, dict[str, Outcomes]] = {case: {rule: Outcomes() for rule in rules} for case in SIMULATED_CASES}
-    for case, (shares, common_draw_share) in SIMULATED_CASES.items():
+    for case, (shares, dependence) in SIMULATED_CASES.items():
         best, calls = find_best(np.asarray(shares)), np.ones(len(shares))
         for seed in range(repetitions):
-            table = make_random_table(shares, questions, common_draw_share, seed).right_by_question
+            table = simulate_recorded_set(shares, questions, dependence, seed).right_by_question
             for name, rule in rules.items():
                 outcomes[case][name].add(rule(table), calls, best, questions)
     return {

@@ -176,7 +176,8 @@ class Ledger:
         return self.copy_finder.find_containing_passage(passage, source, self.new_passages) or passage["id"]
 
     def record_passage(self, source: str, number: int, passage: Passage, id_: str) -> bool:
-        """Record a passage of a document under `id_`. Returns whether it is new in the document or has another number.
+        """Record a passage of a document under `id_`. Returns whether it is new in the document, has another number
+        than before, or replaces another text with the same id.
 
         number: the passage's number in the document.
         """

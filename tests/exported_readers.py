@@ -12,10 +12,10 @@ LOW_RANK_LAYER_COUNT = 2
 class GetExport(Protocol):
     """A function that exports a reader and returns the folder of the export.
 
-    levels: the reader's weights are integers from -levels to levels; 0: they are floats.
+    weight_limit: the reader's weights are integers from -weight_limit to weight_limit; 0: they are floats.
     """
 
-    def __call__(self, levels: int) -> Path: ...
+    def __call__(self, weight_limit: int) -> Path: ...
 
 
 def list_options(**options: object) -> list[str]:

@@ -223,6 +223,7 @@ def print_decision(decision: "Decision", *, as_json: bool = False) -> None:
             console.print(sentence)
         console.print()
         race_tables = [] if scores.race is None else [make_race_table(scores.race)]
+        # decision.figures: each method in numbers, such as its quality, cost and share of right answers
         answer_share_table = make_answer_share_table(decision.figures, decision.recommendation.wrong_cost)
         print_tables(
             [*race_tables, answer_share_table, *make_score_tables(scores.summary, scores.comparisons, scores.measures)]

@@ -1,6 +1,6 @@
 """`quorum data`: converts data sets of other formats to Quorum's JSON lines."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -52,6 +52,7 @@ def convert(
         read_questions(source, problems=broken_records if skip_bad else None, left_out=left_out_questions),
         split,
         source,
+        (broken_records, left_out_questions),
     )
     count = write_questions(out, records)
     for problem in broken_records[:MAX_SHOWN_REASONS]:
@@ -68,22 +69,26 @@ def convert(
         raise typer.Exit(1)
 
 
-def select_split(records: "Iterable[Record]", split: str | None, source: Path) -> "Iterator[Record]":
+def select_split(
+    records: "Iterable[Record]", split: str | None, source: Path, omitted_records: Sequence[list[str]]
+) -> "Iterator[Record]":
     """The records of a split; all records if `split` is None.
 
-    Raises `SetupError` at the end if the file `source` has other splits only, or none.
+    Raises `SetupError` at the end if no record of the file `source` is of this split, unless records were omitted,
+    which may have been of it. omitted_records: lists to which the reading of `records` appends.
     """
     from quorum.core.errors import SetupError
 
     other_names: dict[str, None] = {}
-    is_there = split is None
+    is_empty, is_there = True, split is None
     for record in records:
-        name = record.get("meta", {}).get("split")
+        is_empty, value = False, record.get("meta", {}).get("split")
+        name = str(value) if isinstance(value, str | int) else None
         if split is None or name == split:
             is_there = True
             yield record
         elif name is not None:
             other_names[name] = None
-    if not is_there:
+    if not (is_there or is_empty or any(omitted_records)):
         advice = f"it has {', '.join(other_names)}" if other_names else "leave out --split, because it has no parts"
         raise SetupError(f"{source} has no part {split!r}; {advice}.")

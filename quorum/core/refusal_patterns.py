@@ -273,7 +273,7 @@ CONTRAST_WORDS = re.compile(
 )
 SOURCE_VERB = (
     r"(?:mention|state|say|discusse?|provide|describe|note|talk|contain|refer|give|list|focuse?|include|mean"
-    r"|suggest(?!s? that))s?"
+    r"|suggest(?! that))s?"
 )
 NO_ANSWER = re.compile(
     rf"(?:{SOURCE}|they|these|those|it|the \w+) (?:also |only |do |does |did )?{SOURCE_VERB}\b"

@@ -43,7 +43,7 @@ def find_sentences(text: str) -> list[tuple[int, int]]:
     heading in the text's first line if prose follows in the next line).
     The full stop of a decimal, of a list number or of a title such as "Dr." ends no sentence. The full stop of an
     initial or of an abbreviation such as "Inc." ends a sentence only before a word that often begins one, such as
-    "The".
+    "The", without a quotation mark or bracket before it.
 
     >>> find_sentences("Dr. Li left. Why?")
     [(0, 12), (13, 17)]
@@ -84,7 +84,7 @@ def is_sentence_end(text: str, sentence_start: int, mark: re.Match[str]) -> bool
         return True
     last_word = LAST_WORD.search(text, max(sentence_start, mark.start() - 40), mark.start())
     word_before = last_word.group() if last_word else ""
-    word_after = re.sub(r"\W+$", "", following[0].lstrip(OPENING_MARKS)).lower()
+    word_after = re.sub(r"\W+$", "", following[0]).lower()
     lower_before = word_before.lower()
     if lower_before in NEVER_LAST_WORDS or (lower_before in WORDS_BEFORE_NUMBERS and word_after.isdigit()):
         return False

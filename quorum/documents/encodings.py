@@ -23,6 +23,7 @@ LIKELY_ENCODINGS = (
 # How Python's name of an encoding begins -> how the name that the user sees begins: "cp1252" -> "Windows-1252".
 USUAL_BEGINNINGS = {"cp125": "Windows-125", "koi8_r": "KOI8-R", "utf-16": "UTF-16"}
 DETECTED_BYTES = 200_000  # bytes that the detector reads
+SAMPLE_END_BYTES = 20_000  # the detector's sample ends at a line end or a space among the last of these bytes
 MAX_NON_ASCII_SHARE = 0.25  # if at most this share of its letters is not ASCII, a text counts as Latin script
 
 
@@ -105,11 +106,11 @@ def detect_encoding(data: bytes) -> str:
     It is Windows-1252 for a text of fewer than 100 bytes in Latin script, and also if the detector finds none. Raises
     `Unreadable` if the text has control bytes.
     """
-    sample = take_beginning(data)
-    if any(byte < 32 and byte not in b"\t\n\r\f\x1b" for byte in sample):
+    if any(byte < 32 and byte not in b"\t\n\r\f\x1b" for byte in data[:DETECTED_BYTES]):
         raise Unreadable("control bytes in it: not a text file")
     from charset_normalizer import from_bytes
 
+    sample = take_beginning(data)
     letter_count = sum(byte > 127 or chr(byte).isalpha() for byte in sample)
     non_ascii_count = sum(byte > 127 for byte in sample)
     is_latin_script = non_ascii_count <= MAX_NON_ASCII_SHARE * letter_count
@@ -123,13 +124,16 @@ def detect_encoding(data: bytes) -> str:
 
 
 def take_beginning(data: bytes) -> bytes:
-    """At most DETECTED_BYTES of the data. They end with a whole line, or else with a whole word, so that no character
-    of several bytes is cut: in no encoding is a line end or a space the last byte of such a character.
+    """The first DETECTED_BYTES of the data, up to the last line end or space among the last SAMPLE_END_BYTES of them.
+
+    So the sample does not end inside a character of several bytes: in no encoding is a line end or a space the last
+    byte of such a character.
     """
     beginning = data[:DETECTED_BYTES]
     if len(beginning) == len(data):
         return data
-    return beginning[: beginning.rfind(b"\n") + 1 or beginning.rfind(b" ") + 1 or None]
+    break_position = max(beginning.rfind(mark, DETECTED_BYTES - SAMPLE_END_BYTES) for mark in (b"\n", b" "))
+    return beginning[: break_position + 1] if break_position >= 0 else beginning
 
 
 def describe_assumption(encoding: str, reason: str) -> str:

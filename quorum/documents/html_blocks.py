@@ -1,6 +1,7 @@
 """Turns HTML into blocks: web pages, and formats that are converted to HTML (Markdown, Word, EPUB, mail)."""
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -28,6 +29,7 @@ KNOWN_TAGS = (
 HEADING_LEVELS = {f"h{level}": level for level in range(1, 7)}
 SUPERSCRIPTS = str.maketrans("0123456789+-", "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻")
 EXPONENT = re.compile(r"[+-]?\d{1,4}")
+NO_DISPLAY = re.compile(r"display\s*:\s*none", re.IGNORECASE)
 HIDDEN_STYLE = re.compile(r"display\s*:\s*none|visibility\s*:\s*hidden", re.IGNORECASE)
 BULLET = "- "
 MAX_CELL_SPAN = 200  # the most columns, or rows, that one cell may span
@@ -93,7 +95,7 @@ class BlockWalk:
         self.blocks: list[Block] = []
         self.inline_parts: list[str] = []
         self.item_numbers: list[int | None] = []  # of each open list: the number of its next item, None for bullets
-        self.mark = ""  # of the list item that has begun, until its first text
+        self.marks: list[str] = []  # of each open list item: its bullet or number; "" once it is written or dropped
 
     def list_blocks(self, root: Any) -> list[Block]:
         from lxml import etree
@@ -117,25 +119,30 @@ class BlockWalk:
             return True
         if tag in HEADING_LEVELS:
             self.flush()
+            self.write_number()
             self.add(Block(join_lines(get_inner_text(element)), "heading", HEADING_LEVELS[tag]))
             return True
         if tag == "pre":
             self.flush()
+            self.write_number()
             self.add(Block(get_inner_text(element, adds_line_ends=False).strip("\n").rstrip(), "code"))
             return True
         if tag == "table" and not is_layout(element):
             self.flush()
+            self.write_number()
             self.add_table(element)
             return True
         if tag in ("sup", "img", "br"):
             self.inline_parts.append(format_inline(element))
             return True
         if tag in ("ol", "ul", "menu"):
+            self.flush()
+            self.write_number()
             self.item_numbers.append(get_first_number(element) if tag == "ol" else None)
         if tag in BLOCK_TAGS and tag != "dd":  # the definition in <dd> joins the term in the <dt> before it
             self.flush()
         if tag == "li":
-            self.mark = self.make_mark()
+            self.marks.append(self.make_mark())
         self.inline_parts.append(element.text or "")
         return False
 
@@ -148,7 +155,7 @@ class BlockWalk:
         elif element.tag in BLOCK_TAGS:
             self.flush()
             if element.tag == "li":
-                self.mark = ""  # an empty item has no block
+                self.marks.pop()
             if element.tag in ("ol", "ul", "menu") and self.item_numbers:
                 self.item_numbers.pop()
 
@@ -163,16 +170,22 @@ class BlockWalk:
     def flush(self) -> None:
         """Make a block of the inline text that was collected since the last block.
 
-        If there is no such text, a list item's number is kept for the item's first text (<ol><li><p>One gives
-        "1. One"), but its bullet is dropped (<ul><li><p>One gives "One").
+        The mark of a list item precedes the item's first text. But if a block element, such as <p>, begins the item
+        before any text, a bullet is dropped, while a number is kept for the next text.
         """
         text = join_lines("".join(self.inline_parts))
         self.inline_parts.clear()
-        if text and text not in ("-", ":"):  # ":" remains of an empty term
-            self.blocks.append(Block(self.mark + text))
-            self.mark = ""
-        elif self.mark == BULLET:
-            self.mark = ""
+        mark = self.marks[-1] if self.marks else ""
+        if text and (mark or text not in ("-", ":")):  # ":" remains of an empty term
+            self.blocks.append(Block(mark + text))
+        if mark and (text or mark == BULLET):
+            self.marks[-1] = ""
+
+    def write_number(self) -> None:
+        """Make a block of the list item's number if no text has followed it: a list, heading, table or code follows."""
+        if self.marks and self.marks[-1]:
+            self.blocks.append(Block(self.marks[-1].strip()))
+            self.marks[-1] = ""
 
     def add(self, block: Block) -> None:
         if block.text.strip():
@@ -182,11 +195,11 @@ class BlockWalk:
         for caption in element.iterchildren("caption"):
             if not is_hidden(caption):
                 self.add(Block(join_lines(get_inner_text(caption))))
-        titles, rows = split_title_rows(list_own_rows(element))
+        titles, row_texts = read_table(element)
         for title in titles:
             self.add(Block(title))
-        for row in format_rows(read_grid(rows), header_is_on_top=header_is_on_top(rows)):
-            self.add(Block(row, "row"))
+        for text in row_texts:
+            self.add(Block(text, "row"))
 
 
 def get_first_number(element: Any) -> int:
@@ -196,7 +209,7 @@ def get_first_number(element: Any) -> int:
 
 def format_inline(element: Any) -> str:
     """The text of <br>, <img> (its alternative text) or <sup> (10⁶). A footnote number is dropped: a <sup> that
-    contains a link, or that is all of a link to a place on the page.
+    contains a link, or that is the only content of a link to a place on the page.
     """
     if element.tag == "br":
         return "\n"
@@ -213,7 +226,8 @@ def is_whole_footnote_link(element: Any) -> bool:
     parent = element.getparent()
     if parent is None or parent.tag != "a" or not (parent.get("href") or "").startswith("#"):
         return False
-    return len(parent) == 1 and not f"{parent.text or ''}{element.tail or ''}".strip()
+    is_only_child = element.getprevious() is None and element.getnext() is None
+    return is_only_child and not f"{parent.text or ''}{element.tail or ''}".strip()
 
 
 def get_inner_text(element: Any, *, adds_line_ends: bool = True) -> str:
@@ -245,9 +259,15 @@ def flatten_table(table: Any) -> str:
     """A table inside a cell, on one line. If it contains another table, all of it becomes plain text."""
     if table.find(".//table") is not None:
         return f" {' '.join(' '.join(list_visible_texts(table)).split())} "
-    titles, rows = split_title_rows(list_own_rows(table))
-    row_texts = format_rows(read_grid(rows), header_is_on_top=header_is_on_top(rows))
+    titles, row_texts = read_table(table)
     return f" {', '.join([*titles, *row_texts])} "
+
+
+def read_table(table: Any) -> tuple[list[str], Iterator[str]]:
+    """(the titles of a table, the texts of its rows)."""
+    titles, rows = split_title_rows(list_own_rows(table))
+    on_top = header_is_on_top(rows)
+    return titles, format_rows(read_grid(rows, repeats_only_cell=on_top is True), header_is_on_top=on_top)
 
 
 def list_visible_texts(element: Any) -> list[str]:
@@ -267,21 +287,32 @@ def list_visible_texts(element: Any) -> list[str]:
 
 
 def list_own_rows(table: Any) -> list[Any]:
-    """The visible rows of a table, without those of tables in its cells."""
+    """The rows of a table, without those of tables in its cells. Hidden rows are among them (see `is_hidden_row`)."""
     rows: list[Any] = []
     for child in table:
-        if is_hidden(child):
-            continue
         if child.tag in ("thead", "tbody", "tfoot"):
-            rows += [row for row in child if row.tag == "tr" and not is_hidden(row)]
+            rows += [row for row in child if row.tag == "tr"]
         elif child.tag == "tr":
             rows.append(child)
     return rows
 
 
+def is_hidden_row(row: Any) -> bool:
+    return is_hidden(row) or (row.getparent().tag in ("thead", "tbody", "tfoot") and is_hidden(row.getparent()))
+
+
 def list_cells(row: Any) -> list[Any]:
-    """The visible cells of a row."""
-    return [cell for cell in row if cell.tag in ("td", "th") and not is_hidden(cell)]
+    """The cells of a row that take up a place, also those whose text is hidden."""
+    return [cell for cell in row if cell.tag in ("td", "th") and not has_no_place(cell)]
+
+
+def has_no_place(element: Any) -> bool:
+    """Whether a browser lays out a row or cell as if it was not there."""
+    return element.get("hidden") is not None or bool(NO_DISPLAY.search(element.get("style") or ""))
+
+
+def read_cell(cell: Any) -> str:
+    return "" if is_hidden(cell) else join_lines(get_inner_text(cell))
 
 
 def is_layout(table: Any) -> bool:
@@ -303,17 +334,22 @@ def is_layout(table: Any) -> bool:
 def split_title_rows(rows: list[Any]) -> tuple[list[str], list[Any]]:
     """(the texts of the rows at the top that are a title of the table, the other rows).
 
-    A title row has one cell, although the table has rows with more.
+    A title row has one cell, although the table has rows with more, and this cell spans no other row.
     """
-    count = next((number for number, row in enumerate(rows) if len(list_cells(row)) > 1), 0)
-    titles = [join_lines(get_inner_text(cell)) for row in rows[:count] for cell in list_cells(row)]
-    return [title for title in titles if title], rows[count:]
+    titles: list[str] = []
+    for number, row in enumerate(rows):
+        cells = list_cells(row)
+        if len(cells) > 1 or any(read_span(cell, "rowspan") > 1 for cell in cells):
+            return [title for title in titles if title], rows[number:]
+        titles += [] if is_hidden_row(row) else [read_cell(cell) for cell in cells]
+    return [], rows
 
 
 def header_is_on_top(rows: list[Any]) -> bool | None:
     """True if the first row is marked as column names (<thead> or only <th>), False if every row begins with a <th>,
     else None.
     """
+    rows = [row for row in rows if not is_hidden_row(row)]
     first = list_cells(rows[0]) if rows else []
     if rows and (rows[0].getparent().tag == "thead" or (first and all(cell.tag == "th" for cell in first))):
         return True
@@ -322,18 +358,27 @@ def header_is_on_top(rows: list[Any]) -> bool | None:
     return None
 
 
-def read_grid(table_rows: list[Any]) -> list[list[str]]:
-    """The texts of the cells of a table's rows; a cell that spans rows or columns appears in each of them."""
+def read_grid(table_rows: list[Any], *, repeats_only_cell: bool) -> list[list[str]]:
+    """The texts of the cells of a table's rows; a cell that spans rows or columns appears in each of them. Hidden rows
+    are left out.
+
+    repeats_only_cell: whether the only cell of a row, too, appears in each column that it spans. Otherwise it is taken
+    for the title of the rows below it, and appears only in the first of these columns.
+    """
     grid: list[list[str]] = []
     # Column -> the text of the cell that spans down into it, and for how many more rows.
     open_spans: dict[int, tuple[str, int]] = {}
     cells_left = MAX_CELLS
     for row in table_rows:
         line: list[str] = []
-        for cell in list_cells(row):
+        cells = list_cells(row)
+        for cell in cells:
             insert_spanning_cells(line, open_spans)
-            text = join_lines(get_inner_text(cell))
+            text = read_cell(cell)
             columns, rows = read_span(cell, "colspan"), read_span(cell, "rowspan")
+            if len(cells) == 1 and rows == 1 and not repeats_only_cell:
+                line += [text, *[""] * (columns - 1)]
+                continue
             for _ in range(columns):
                 if rows > 1:
                     open_spans[len(line)] = (text, rows - 1)
@@ -342,7 +387,8 @@ def read_grid(table_rows: list[Any]) -> list[list[str]]:
         cells_left -= len(line)
         if cells_left < 0:
             raise Unreadable("a table has too many cells")
-        grid.append(line)
+        if not is_hidden_row(row):
+            grid.append(line)
     return grid
 
 

@@ -16,8 +16,8 @@ def format_rows(grid: Grid, *, header_is_on_top: bool | None = None) -> Iterator
 
     header_is_on_top: whether the first row names the columns; if it is None, `looks_like_header` guesses. A table of
     one row never has a header. If the columns have no names, the first value of each row names the second in a table of
-    two columns; in any other table, the values of a row follow one another. Empty values and repetitions (see
-    `format_row`) are left out.
+    two columns; in any other table, the values of a row follow one another. Empty values are left out. Repetitions
+    (see `format_row`) are left out, too, but not in a table of two columns without names.
 
     >>> list(format_rows([["Dam", "Height", "Built"], ["Vell", "87 m", "1931"]]))
     ['Dam: Vell; Height: 87 m; Built: 1931']
@@ -28,7 +28,7 @@ def format_rows(grid: Grid, *, header_is_on_top: bool | None = None) -> Iterator
     rows = [row for row in rows if any(row)]
     has_names = looks_like_header(rows) if header_is_on_top is None else header_is_on_top and len(rows) > 1
     if not has_names and max(map(len, rows), default=0) == 2:
-        yield from (": ".join(dict.fromkeys(value.rstrip(":") for value in row if value)) for row in rows)
+        yield from (": ".join(value.rstrip(":") for value in row if value) for row in rows)
         return
     names = rows[0] if has_names else []
     for row in rows[1:] if has_names else rows:

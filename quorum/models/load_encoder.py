@@ -29,7 +29,10 @@ def require_model_location(name: str) -> str:
 
     Raises SetupError for a path that is not a folder.
     """
-    path = Path(name).expanduser()
+    try:
+        path = Path(name).expanduser()
+    except RuntimeError:  # the name begins with "~USER/", but this machine has no such user
+        path = Path(name)
     if path.is_dir():
         return str(path.resolve())
     if path.is_file() or PATH_START.match(name) or name.count("/") > 1:

@@ -2,8 +2,8 @@
 
 A short answer is only known when its reply ends: a wordy reply may be shortened by another call, and "The tower" may
 continue with "is not named in the passages". A paragraph or a turn of a dialogue is shown while it is written, as soon
-as its first sentence has ended or it has more than 12 words. It is shown up to its last space or, in scripts without
-spaces such as Japanese, up to the end of its last sentence.
+as its first sentence has ended or it has more than 12 words. It is shown up to its last space, so an answer without
+spaces, for example in Japanese, is only shown when its reply ends.
 """
 
 import re
@@ -14,7 +14,7 @@ from quorum.parsing.read_reply import REPLY_PARSERS
 TEXT_ANSWER_SUFFIXES = ("_long", "_dialogue")  # ends of the names of prompts that ask for sentences
 # An answer of at most this many words may be a refusal, so it is held back until its first sentence ends.
 HELD_BACK_WORDS = 12
-SENTENCE_END = re.compile(r"[.!?]\s|[。！？]")
+SENTENCE_END = re.compile(r"[.!?。！？]\s")
 
 
 def has_streamed_answer(prompt: str) -> bool:
@@ -37,5 +37,4 @@ def read_partial_answer(prompt: str, text: str, question: str) -> str:
         or (len(answer.split()) <= HELD_BACK_WORDS and not SENTENCE_END.search(answer))
     ):
         return ""
-    end_of_last_sentence = max(map(answer.rfind, "。！？")) + 1
-    return answer[: max(answer.rfind(" "), end_of_last_sentence)]  # the last word may be incomplete
+    return answer.rpartition(" ")[0]  # the last word may be incomplete

@@ -55,9 +55,11 @@ NEGATIVE_WORDS = (
     r"|(?:[:=|→]|[-–]>?)\s?(?:no|false)\b)"
 )
 NEGATIVE_PATTERN = re.compile(NEGATIVE_WORDS)
-# A verdict on one passage, as text in JSON.
+# In JSON, the name and the text of a verdict that a passage does not help.
+VERDICT_NAME = re.compile(r"relevan|verdict|useful|helpful|keep|decision|judge?ment", re.IGNORECASE)
+REVERSED_NAME = re.compile(r"irrelevan|unrelated|not|unhelpful|useless", re.IGNORECASE)
 NEGATIVE_VERDICT = re.compile(
-    r"no|false|none|irrelevant|unrelated|not (?:relevant|related|helpful|useful)", re.IGNORECASE
+    r"(?:no|false|irrelevant|unrelated|not (?:relevant|related|helpful|useful))\W*", re.IGNORECASE
 )
 NONE_WORDS = re.compile(
     rf"\bnone\b|\bno (?:\w+ )?{PASSAGE_NOUN}|\bnothing\b|\bneither\b|\bempty\b|(?<!\w)n/?a\b|^\W*no\W*$|∅|\[\s?\]"
@@ -176,7 +178,7 @@ def read_ids_in_object(value: dict[str, Any], count: int) -> set[int] | None:
     id_key = next((name for name in ("id", "passage", "knowledge") if isinstance(value.get(name), int | str)), None)
     if id_key is not None:
         is_refused = any(
-            content is False or (isinstance(content, str) and NEGATIVE_VERDICT.fullmatch(content.strip()))
+            content is False or (isinstance(content, str) and is_negative_verdict(name, content))
             for name, content in value.items()
             if name != id_key
         )
@@ -188,6 +190,12 @@ def read_ids_in_object(value: dict[str, Any], count: int) -> set[int] | None:
     contents = [item for name, item in value.items() if not re.search(r"irrelevan|unrelated|not|reason|judge", name)]
     parts = [ids for content in contents if (ids := read_ids_in_json(content, count)) is not None]
     return set().union(*parts) if parts else None
+
+
+def is_negative_verdict(name: str, text: str) -> bool:
+    """Whether a text under this name in JSON says that a passage does not help, such as "no" under "relevant"."""
+    is_verdict = VERDICT_NAME.search(name) is not None and REVERSED_NAME.search(name) is None
+    return is_verdict and NEGATIVE_VERDICT.fullmatch(text.strip()) is not None
 
 
 @dataclass

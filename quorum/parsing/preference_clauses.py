@@ -14,7 +14,7 @@ PAIR_OF_PASSAGES = re.compile(
 )
 WORD_AFTER_NUMBER = r"(?:is|was|seems|would|does|has|gives|provides|answers|because|as|since)"
 MENTION_END = r"(?=\W*(?:\Z|[.,;]|\b(?:because|as|since|over|to|than|in)\b))"
-# A group with an odd number matches a mention of passage 1, a group with an even number one of passage 2.
+# The groups with odd numbers match mentions of passage 1, those with even numbers mentions of passage 2.
 PASSAGE_MENTION = re.compile(
     rf"\b{PASSAGE_NOUN}[\s_]{{0,2}}(?:#|no\.?|number)?\s?[(\[\"'*_]{{0,3}}(?:(1|one|a)|(2|two|b))\b[)\]\"']{{0,2}}"
     rf"|(?:\bthe\s+)?\b(?:(first|1st)|(second|2nd))\s+(?:one\b|{PASSAGE_NOUN}\b)"

@@ -211,8 +211,8 @@ def make_parser() -> argparse.ArgumentParser:
         type=parse_weights,
         default={},
         help="SOURCE=WEIGHT,...: the weight of the examples whose source begins with SOURCE. SOURCE/none=WEIGHT: of "
-        "those without an answer whose source is SOURCE. */none=WEIGHT: of all without an answer. If several fit, the "
-        "longest counts",
+        "those without an answer whose source is SOURCE. */none=WEIGHT: of all without an answer. If several of these "
+        "fit an example, the one with the longest text before = counts",
     )
     parser.add_argument(
         "--weight-limit",

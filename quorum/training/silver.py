@@ -133,6 +133,8 @@ def prepare_part_file(data: Path, out: Path, recipe: Recipe, context: Context | 
     retrieval = [context.store, str(context.retriever), str(context.embeddings)] if context else []
     identity = json.dumps([str(data.resolve()), stat.st_size, stat.st_mtime_ns, asdict(recipe), *retrieval])
     part_file = out.with_name(f".{out.name}.{hashlib.sha256(identity.encode()).hexdigest()[:10]}.part")
+    if out.is_dir():
+        raise SetupError(f"{out} is a folder; give --out the name of a file.")
     try:
         out.parent.mkdir(parents=True, exist_ok=True)
         part_file.touch()

@@ -65,7 +65,7 @@ def test_a_missing_threshold_comes_with_the_needed_number_of_questions() -> None
 def test_the_number_of_answers_needed_suffices_and_one_fewer_does_not() -> None:
     from quorum.algorithms.binomial import binomial_cdf
 
-    needed = count_answers_needed(0.02, 0.05, 0.05)
+    needed = count_answers_needed(share=0.02, at_most=0.05, error=0.05)  # share: of wrong answers
     assert needed is not None
     assert binomial_cdf(math.ceil(0.02 * needed), needed, 0.05) <= 0.05
     assert binomial_cdf(math.ceil(0.02 * (needed - 1)), needed - 1, 0.05) > 0.05

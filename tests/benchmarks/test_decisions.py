@@ -12,10 +12,10 @@ from benchmarks.decisions import RECORDED_FOLDER
 from benchmarks.decisions_recorded import read_recorded_set, write_recorded_set
 from benchmarks.decisions_replay import (
     compute_error_share_allowed_by_chance,
-    make_random_table,
     replay_cascades,
     replay_new_questions,
     replay_random_orders,
+    simulate_recorded_set,
 )
 from benchmarks.decisions_rules import QUESTIONS_BETWEEN_LOOKS, RULES, make_mcnemar_table
 from quorum.evaluation.metrics.statistics import compute_mcnemar_p_value
@@ -52,7 +52,7 @@ def test_recorded_answers_are_read_back(tmp_path: Path) -> None:
 
 
 def test_our_rules_keep_their_error_rate_and_the_median_rule_exceeds_it() -> None:
-    recorded_set = make_random_table([0.44] + [0.4] * 11, 120, common_draw_share=0.5, seed=1)
+    recorded_set = simulate_recorded_set([0.44] + [0.4] * 11, 120, dependence=0.5, seed=1)
     random_order_outcomes, new_question_outcomes = (
         replay_random_orders(recorded_set, 40),
         replay_new_questions(recorded_set, 40),

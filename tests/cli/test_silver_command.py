@@ -88,3 +88,6 @@ def test_a_file_that_cannot_be_written_is_refused_in_one_sentence(
     code, _, errors = run_filter_silver(capsys, str(data), "--measure", "strinc", "--out", str(out))
     assert (code, errors.count("\n")) == (2, 1)
     assert f"{out} cannot be written" in errors
+    code, _, errors = run_filter_silver(capsys, str(data), "--measure", "strinc", "--out", str(tmp_path))
+    assert (code, errors.count("\n")) == (2, 1)
+    assert f"{tmp_path} is a folder" in errors

@@ -105,7 +105,6 @@ ANSWERS = [
     "There is no information about the sequel. However, the first film was released on 3 July 1985.",
     "The exact date is not stated, but it was in the summer of 1912.",
     "It is not explicitly stated, but the passages suggest that it was Haydn.",
-    "The passage does not state the year. However, it suggests that it was 1931.",
     "The documents do not give a single answer; however, Marie Curie was the first woman to win the prize.",
     "Unfortunately, he died in 1912.",
     "Unfortunately for him, the ship sank.",

@@ -151,6 +151,35 @@ def test_a_file_without_splits_is_converted_without_the_option(
     assert "leave out --split" in " ".join(capsys.readouterr().err.split())
 
 
+OWN_RECORD = {"id": "1", "question": "Who?", "answers": ["Ann"]}
+
+
+@pytest.mark.parametrize(
+    ("records", "split", "exit_code", "message"),
+    [
+        ([OWN_RECORD | {"meta": {"split": 5}}], "5", 0, "1 question,"),
+        ([OWN_RECORD | {"meta": {"split": 5}}], "dev", 2, "has no part 'dev'; it has 5."),
+        ([OWN_RECORD | {"meta": {"split": ["dev"]}}], "dev", 2, "leave out --split"),
+        ([OWN_RECORD | {"meta": {"split": "dev"}, "keep": False}], "dev", 1, "left out 1 question"),
+        ([OWN_RECORD, OWN_RECORD | {"meta": {"split": "dev"}, "question": 5}], "dev", 1, "skipped"),
+        ([], "dev", 1, "0 questions"),
+    ],
+)
+def test_a_split_without_questions_is_explained_by_what_the_file_holds(
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    records: list[dict[str, Any]],
+    split: str,
+    exit_code: int,
+    message: str,
+) -> None:
+    path = write_data(tmp_path, "".join(f"{json.dumps(record)}\n" for record in records), "data.jsonl")
+    arguments = ["data", "convert", str(path), "--out", str(tmp_path / "out.jsonl"), "--split", split, "--skip-bad"]
+    assert run_command(*arguments) == exit_code
+    output = capsys.readouterr()
+    assert message in " ".join((output.out + output.err).split())
+
+
 def test_an_unwritable_path_is_a_setup_error(tmp_path: Path) -> None:
     record = Record(id="1", question="Who?", answers=[], passages=[], gold=[])
     assert write_questions(tmp_path / "o.jsonl.gz", [record]) == 1

@@ -63,6 +63,7 @@ def test_a_note_says_why_an_encoding_was_assumed() -> None:
 def test_the_encoding_of_a_long_text_is_detected_wherever_its_sample_ends(encoding: str, line: str) -> None:
     for begin in range(len(line.encode(encoding))):
         assert line * 3 in decode_text(b"a" * begin + (line * 20_000).encode(encoding)).text
+    assert line[:-1] * 3 in decode_text(b"Title\n" + (line[:-1] * 20_000).encode(encoding)).text
 
 
 @pytest.mark.parametrize("data", [b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR", b"abc\x01\xff\xfe\x02", b"\xff\xfea"])
@@ -146,10 +147,26 @@ def test_a_number_in_a_cell_keeps_its_digits(value: float, number_format: str, e
         ("<pre>a\n  b</pre>", ["a\n  b"]),
         ("<ol><li><p>x</p><p>y</p><li><li>z</ol>", ["1. x", "y", "3. z"]),
         ("<ul><li><p>x</p><li><li>z</ul>", ["x", "- z"]),
+        ("<ol><li>+<li>-<li>:</ol><ul><li>-<li>x</ul>", ["1. +", "2. -", "3. :", "- -", "- x"]),
+        ("<ol><li><ul><li>a<li>b</ul>c<li>d</ol>", ["1.", "- a", "- b", "c", "2. d"]),
+        ("<ol><li><pre>a</pre><li><h3>b</h3>c</ol>", ["1.", "a", "2.", "b", "c"]),
         ("<p>87 m<a href='#fn1'><sup>1</sup></a> high, 10<a href='/power'><sup>6</sup></a>", ["87 m high, 10⁶"]),
         (
             "<table><tr><th>A<th hidden>B<th>C<tr><td>1<td hidden>2<td>3<tr hidden><td>4<td>5<td>6</table>",
             ["A: 1; C: 3"],
+        ),
+        (
+            "<table><tr><th style='visibility: hidden'>A<th>B<th>C<tr><th>v<td>1<td aria-hidden=true>2</table>",
+            ["v; B: 1"],
+        ),
+        (
+            "<table><tr><td rowspan=3>2020</tr><tr><td>A<td>1<tr><td>B<td>2</table>",
+            ["2020", "2020; A; 1", "2020; B; 2"],
+        ),
+        (
+            "<table><tr><th>A<th>B<th>C<tr><td rowspan=3>a<td>1<td>2<tr hidden><td>3<td>4<tr><td>5<td>6"
+            "<tr><td>b<td>7<td>8</table>",
+            ["A: a; B: 1; C: 2", "A: a; B: 5; C: 6", "A: b; B: 7; C: 8"],
         ),
         ("<table><caption hidden>T</caption><tr><th>Height<td>87 m</table>", ["Height: 87 m"]),
         (

@@ -108,7 +108,7 @@ async def test_post_fusion_asks_each_passage_and_votes() -> None:
     ]
 
 
-async def test_post_fusion_tie_goes_to_the_highest_rank() -> None:
+async def test_post_fusion_tie_goes_to_the_highest_ranked_passage() -> None:
     model = script_passage_answers("unknown", "1950", "1931", "1931", "1950.")
     steps = await trace_method("post_fusion", model, k=5)
     assert steps[-1] == (

@@ -130,8 +130,10 @@ async def test_a_refusal_in_many_words_is_no_wordy_answer(openai_server: OpenAIS
     assert (result["unknown"], list(result["usage"]), result["wordy_answers"]) == (True, ["answer"], {})
 
 
-async def test_the_embedded_reader_is_never_asked_to_shorten() -> None:
+async def test_the_embedded_reader_is_never_asked_to_shorten(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("quorum.nodes.shorten.MAX_WORDS", 0)  # so that every answer is wordy
     result = await answer(QUESTION, "concat", Context(), given=PASSAGES)
+    assert result["wordy_answers"]["answer"]["count"] == 1
     assert list(result["usage"]) == ["answer"]
 
 

@@ -89,7 +89,7 @@ def test_known_votes_keep_their_weights_if_one_is_not_zero() -> None:
     assert count_votes(weighted_votes.value).answer == "Rome"
 
 
-def test_a_tie_of_weights_goes_to_the_highest_rank() -> None:
+def test_a_tie_of_weights_goes_to_the_highest_ranked_passage() -> None:
     weighted_votes: Any = set_weights(make_votes("Rome", "Paris"), [0.5, 0.5])["votes"]
     assert count_votes(weighted_votes.value).answer == "Rome"
 

@@ -33,11 +33,6 @@ def test_each_partial_answer_continues_the_one_before_and_is_the_beginning_of_th
     assert next(item for item in partial_answers if item).startswith("The tower was finished")
 
 
-def test_an_answer_without_spaces_is_shown_sentence_by_sentence() -> None:
-    first, second = "塔は1931年に完成した。", "高さは98メートルである。"
-    assert list(dict.fromkeys(read_partial_answers(first + second))) == ["", first, first + second]
-
-
 @pytest.mark.parametrize("reply", [REFUSAL, "unknown", "The tower was"])
 def test_nothing_is_shown_of_a_refusal_or_of_the_first_words(reply: str) -> None:
     assert set(read_partial_answers(reply)) == {""}

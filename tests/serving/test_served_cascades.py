@@ -110,6 +110,7 @@ def test_other_settings_and_unknown_prices_are_reported_at_the_start(system: str
     cascade_options: dict[str, Any] = {"cascade_files": (write_cascade(system),), "own_systems": {"mine": system}}
     with pytest.raises(SetupError, match="The stage 'mine' of cascade was measured with k=5, but k is 9 now"):
         make_service(Context(k=9), Options(**cascade_options), Prices())
+    # prices are given for a Python function under the name openai:NAME; here its name is `mine`
     message = "'openai:mine', which the stage 'mine' of the cascade 'cascade' uses, has no price"
     with pytest.raises(SetupError, match=message):
         make_service(Context(), Options(**cascade_options, dollars_per_day=1), Prices())

@@ -11,7 +11,7 @@ from quorum.documents.tables import format_rows, looks_like_header
 from quorum.documents.zip_parts import open_archive
 
 MAX_CELLS = 5_000_000
-LARGEST_EXACT_FLOAT = 2**53  # a float below it holds a whole number exactly
+LONGEST_WHOLE_NUMBER = 1e21  # from here on, a number is written with an exponent
 MAX_ROWS_ABOVE_NAMES = 10  # at most so many rows may precede the row with the names of the columns
 
 
@@ -88,6 +88,6 @@ def format_cell(value: Any, number_format: str) -> str:
         return value.isoformat()
     if isinstance(value, int | float):
         number = value * 100 if "%" in number_format else value
-        is_whole = isinstance(number, int) or (abs(number) < LARGEST_EXACT_FLOAT and number == int(number))
+        is_whole = isinstance(number, int) or (abs(number) < LONGEST_WHOLE_NUMBER and number == int(number))
         return (str(int(number)) if is_whole else f"{number:.12g}") + ("%" if "%" in number_format else "")
     return join_lines(str(value))

@@ -50,7 +50,8 @@ class RehearsedCall:
     key: str
     input_tokens: float = 0.0
     output_tokens: float = 0.0
-    # Whether the comparison sends this call, too, to the embedded reader: then output_tokens is exact, else a guess.
+    # Whether the comparison, like the rehearsal, sends this call to the embedded reader. If so, output_tokens is exact,
+    # else a guess.
     is_by_embedded_reader: bool = False
     # If a chat model's reply is wordy, the model is asked once more for a short one.
     may_ask_for_shorter_reply: bool = False

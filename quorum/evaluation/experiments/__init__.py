@@ -1,4 +1,4 @@
 """The papers' experiments and the analyses of their results.
 
-Begin with `catalogue`. This package imports quorum.graphs and the packages below quorum.graphs.
+Begin with `catalogue`. This package may import quorum.graphs and the packages below quorum.graphs.
 """

@@ -1,4 +1,4 @@
 """Measures answers and their passages: scorers, judges, statistics.
 
-Begin with `answers`. This package imports quorum.graphs and the packages below quorum.graphs.
+Begin with `answers`. This package may import quorum.graphs and the packages below quorum.graphs.
 """

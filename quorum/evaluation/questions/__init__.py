@@ -1,4 +1,4 @@
 """Questions with answers and gold passages, written by a model from documents.
 
-Begin with `write.py`. This package imports quorum.graphs and the packages below quorum.graphs.
+Begin with `write.py`. This package may import quorum.graphs and the packages below quorum.graphs.
 """

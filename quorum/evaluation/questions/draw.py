@@ -111,9 +111,9 @@ def generate_draws(
 class DrawQueue:
     """The draws of each kind that were not taken yet.
 
-    finished_ids: the ids of the draws that are left out; most_draws: for each kind, how many draws may be taken.
-    end_reasons: for each kind of which no more draws can be taken, why: "corpus" (no passages are left) or "tries"
-    (`most_draws` were taken).
+    finished_ids: the ids of the draws that are left out, because an earlier run has written their questions.
+    most_draws: for each kind, how many draws may be taken. end_reasons: for each kind of which no more draws can be
+    taken, why: "corpus" (no passages are left) or "tries" (`most_draws` were taken).
     """
 
     def __init__(

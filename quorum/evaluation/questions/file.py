@@ -118,8 +118,9 @@ class QuestionFile:
 
 def make_line(draft: Draft, origin: Mapping[str, Any]) -> dict[str, Any]:
     """A question's line in the data format. It has no passages, so that an evaluation searches the corpus. `meta` holds
-    what a reviewer needs: `why` is the fault of a rejected question; `read` is {what the verifier was shown: the
-    verifier's answer}. origin: the models and the prompt that wrote the question, also for `meta`.
+    what a reviewer needs: `why` is the fault of a rejected question; `read` holds the verifier's answers by the name of
+    what it was shown, such as "passages", or "memory" if it was shown nothing. origin: the models and the prompt that
+    wrote the question, also for `meta`.
     """
     draw = draft.draw  # the kind of the question, its id and its passages
     evidence = [

@@ -1,4 +1,4 @@
 """The report of a comparison, as a page, as text and as tables.
 
-Begin reading with write.py. This package imports quorum.graphs and the packages below quorum.graphs.
+Begin reading with write.py. This package may import quorum.graphs and the packages below quorum.graphs.
 """

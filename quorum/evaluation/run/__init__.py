@@ -1,4 +1,4 @@
 """Asks the questions of a data set by several methods, and writes a row for each answer.
 
-Begin reading with evaluate.py. This package imports quorum.graphs and the packages below quorum.graphs.
+Begin reading with evaluate.py. This package may import quorum.graphs and the packages below quorum.graphs.
 """

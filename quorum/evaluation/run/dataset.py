@@ -173,8 +173,8 @@ def warn_skipped(path: Path, sha256: str, count: int, reasons: tuple[str, ...]) 
     """
     for reason in reasons:
         LOG.warning("skipped %s", reason)
-    more = f" ({count - len(reasons):,} more than are named here)" if count > len(reasons) else ""
-    LOG.warning("%s: %d broken record%s skipped%s.", path, count, "" if count == 1 else "s", more)
+    hint = f"; the messages above name the first {len(reasons):,}" if count > len(reasons) else ""
+    LOG.warning("%s: %d broken record%s skipped%s.", path, count, "" if count == 1 else "s", hint)
 
 
 @lru_cache(maxsize=64)

@@ -103,7 +103,7 @@ def replace_paid_models(context: Context, method: str) -> Context:
     """The context without paid models and without the journal.
 
     If the context's model is the embedded reader, it also takes the place of a paid verifier or filter; otherwise one
-    silent model takes the place of model, verifier and filter.
+    silent model takes the place of model, verifier and paid filter. Any other filter stays.
     """
     if has_only_embedded_models(context):
         return replace(context, journal="off")

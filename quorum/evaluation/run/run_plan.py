@@ -1,6 +1,7 @@
 """Carries out a plan: asks its questions and writes a row for each answer. An interrupted plan can be resumed."""
 
 import asyncio
+import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass
@@ -217,9 +218,16 @@ def lock_folder(folder: Path) -> Iterator[None]:
             f"Another evaluation is writing to {folder}; wait until it ends, or give another folder with --out."
         ) from None
     except (FileExistsError, NotADirectoryError, PermissionError) as error:
-        path = Path(error.filename or folder)
-        if path not in (folder, *folder.parents) and folder not in path.parents:
-            raise  # the error is about a file elsewhere that the block has used
+        if not is_about_folder(error, folder):
+            raise
         raise SetupError(
             f"Results cannot be written to {folder} ({error.strerror}); give another folder with --out."
         ) from None
+
+
+def is_about_folder(error: OSError, folder: Path) -> bool:
+    """Whether an error names no file, or the folder, a folder above it, or a file inside it."""
+    if not isinstance(error.filename, str | bytes):
+        return True
+    path, folder = Path(os.fsdecode(error.filename)).absolute(), folder.absolute()
+    return path in (folder, *folder.parents) or folder in path.parents

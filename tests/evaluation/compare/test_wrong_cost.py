@@ -94,7 +94,11 @@ def test_a_race_compares_methods_by_the_worth_of_their_answers() -> None:
     dropped_methods = []
     for cost in (0.0, 1.0):
         race = RunningRace(
-            ["bold", "cautious"], tuple((f"q{n}",) for n in range(200)), mode="questions", measure="em", wrong_cost=cost
+            ["bold", "cautious"],
+            units=tuple((f"q{n}",) for n in range(200)),  # each question is a unit, one step of the race
+            mode="questions",
+            measure="em",
+            wrong_cost=cost,
         )
         for number in range(200):
             right = float(number % 2)

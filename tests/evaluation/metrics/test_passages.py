@@ -126,6 +126,9 @@ def test_an_empty_context_has_precision_zero_where_a_filter_emptied_it() -> None
 
 @pytest.mark.parametrize("task", ["label", "yes_no", "dialogue", "long"])
 def test_a_gold_passage_supports_the_answer_of_a_task_without_spans(task: Any) -> None:
+    """The answers of these tasks are not spans of a passage. So a gold passage supports the answer, and a passage that
+    merely contains the answer's text does not.
+    """
     result, reference = (
         make_result_with_texts("SUPPORTS yes", "b"),
         Reference(answers=["SUPPORTS"], gold=["1"], task=task),

@@ -217,13 +217,18 @@ async def test_a_folder_is_for_one_evaluation_at_a_time(data: Path, openai_serve
         await run(data)
 
 
-def test_a_folder_that_cannot_be_written_is_a_setup_error_and_a_file_elsewhere_is_not(tmp_path: Path) -> None:
+def test_a_folder_that_cannot_be_written_is_a_setup_error_and_a_file_elsewhere_is_not(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     (tmp_path / "file").write_text("", encoding="utf-8")
-    for folder in (tmp_path / "file", tmp_path / "file" / "out"):
+    monkeypatch.chdir(tmp_path)
+    for folder in (tmp_path / "file", tmp_path / "file" / "out", Path("file"), Path("file/out")):
         with pytest.raises(SetupError, match="Results cannot be written to"), lock_folder(folder):
             pass
     with pytest.raises(NotADirectoryError), lock_folder(tmp_path / "out"):
         (tmp_path / "file" / "elsewhere").read_text(encoding="utf-8")
+    with pytest.raises(SetupError, match="Results cannot be written to out"), lock_folder(Path("out")):
+        raise PermissionError(13, "Permission denied", str(tmp_path / "out" / ".lock"))  # filelock gives whole paths
     with pytest.raises(SetupError, match="Results cannot be written to"), lock_folder(tmp_path / "out"):
         (tmp_path / "out" / ".lock" / "results.jsonl").read_text(encoding="utf-8")
 

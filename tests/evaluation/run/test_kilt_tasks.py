@@ -44,6 +44,7 @@ async def test_the_prompt_for_a_claim_of_kilt_offers_two_labels(tmp_path: Path, 
     assert "NOT ENOUGH INFO" not in prompt
     # the passage counts as gold, because it has the title of the gold article
     assert (row["accuracy"], row["recall"], row["precision"]) == (1, 1, 1)
+    # for claims, supported: whether any final passage is gold; answer_on_top: whether the first one is
     assert (row["supported"], row["answer_on_top"]) == (True, True)
 
 

@@ -54,7 +54,7 @@ def test_good_records_are_read_and_bad_ones_counted(data: Path, caplog: pytest.L
     assert "line 3" in messages[1]
     assert "question 'c' is empty" in messages[3]
     assert "id 'a' is there twice" in messages[4]
-    assert messages[5] == f"{data}: 6 broken records skipped (1 more than are named here)."
+    assert messages[5] == f"{data}: 6 broken records skipped; the messages above name the first 5."
 
 
 def test_without_skip_bad_the_first_bad_record_stops_the_run(data: Path) -> None:

@@ -18,6 +18,7 @@ ON_A_SERVER = {"model": "openai:gpt", "embeddings": "openai:embedder"}
         ({"verifier": "embedded"}, True),
         ({"context_filter": "embedded"}, True),
         ({"context_filter": "embedded:filter"}, True),
+        ({"context_filter": "llm:embedded"}, True),
         ({"context_filter": "llm"}, False),
     ],
 )

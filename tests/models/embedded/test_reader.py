@@ -19,7 +19,7 @@ from quorum.prompts import BUILT_IN
 __all__ = ["forget_readings_before_each_test"]  # a fixture that pytest uses for every test of this file
 
 
-FILTER_PROMPTS = {"filter_sentences", "filter_passages"}  # tested in test_context_filters.py
+FILTER_PROMPTS = {"filter_sentences", "filter_passages"}  # tested in tests/models/test_context_filters.py
 CLAIM_PROMPTS = {"answer_label", "answer_candidates_label"}
 JUDGE_PROMPTS = {"correctness"}
 FOLLOW_UP_PROMPTS = {"stand_alone"}  # the reply is a question: tested in test_replies_follow_up.py
