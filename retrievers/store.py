@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from filelock import FileLock, Timeout
 
 from quorum.core.errors import SetupError
+from quorum.core.files import expand_home
 from quorum.core.state import Passage
 from quorum.retrievers.chroma_client import explain_failures, make_damaged_index_error, make_folder, open_chroma_client
 from quorum.retrievers.chroma_rows import Changes, list_collection_names, read_rows
@@ -43,7 +44,7 @@ def open_store(path: str | Path) -> "Store":
     text = str(path).strip()
     if not text:
         raise SetupError("The store's name is empty; give a folder such as .quorum, or http://host:8000.")
-    return get_cached_store(text if "://" in text else str(Path(text).expanduser().resolve()))
+    return get_cached_store(text if "://" in text else str(expand_home(text).resolve()))
 
 
 class Store:

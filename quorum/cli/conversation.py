@@ -13,6 +13,7 @@ from quorum.cli.systems import find_method_with_systems
 from quorum.core.composed_file import is_composed_file_name
 from quorum.core.context import Context, parse_setting
 from quorum.core.errors import SetupError
+from quorum.core.files import expand_home
 from quorum.core.places import describe_place
 
 if TYPE_CHECKING:
@@ -158,7 +159,7 @@ class Conversation:
         """Write the conversation to a file. A file that this conversation did not write is never replaced."""
         if not name:
             raise SetupError("/save needs a file; write for example: /save talk.md")
-        path = Path(name).expanduser()
+        path = expand_home(name)
         if path.exists() and path.resolve() not in self.saved_files:
             raise SetupError(f"{path} exists; give another name.")
         text = self.render_json() if path.suffix.lower() == ".json" else self.render_markdown()

@@ -1,4 +1,4 @@
-"""Opens and reads files that a user names: only regular ones, and never more bytes than a limit."""
+"""Opens and reads files that a user names: only regular ones, and never more bytes than a limit. Finds home folders."""
 
 import errno
 import gzip
@@ -9,6 +9,8 @@ from collections.abc import Iterator
 from io import BufferedReader
 from pathlib import Path
 from typing import IO, BinaryIO, TypeVar, cast
+
+from quorum.core.errors import SetupError
 
 LARGEST_FILE = 200_000_000  # bytes; the largest file that `read_regular` reads by default
 LONGEST_LINE = 64_000_000  # bytes, or characters in a text file; the longest line that is read by default
@@ -106,3 +108,16 @@ def escape_name(name: object) -> str:
     a\nb.txt
     """
     return INVISIBLE_CHARACTERS.sub(lambda match: match[0].encode("unicode_escape").decode(), str(name))
+
+
+def expand_home(path: str | Path) -> Path:
+    """The path with "~" or "~USER" at its beginning replaced by the home folder.
+
+    Raises `SetupError` if this machine has no such user.
+    """
+    try:
+        return Path(path).expanduser()
+    except RuntimeError:
+        raise SetupError(
+            f"{str(path)!r} begins with a user that this machine does not have; give the whole path."
+        ) from None

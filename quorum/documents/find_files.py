@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from quorum.core.errors import SetupError
-from quorum.core.files import check_regular, read_regular
+from quorum.core.files import check_regular, expand_home, read_regular
 
 if TYPE_CHECKING:
     from pathspec import GitIgnoreSpec
@@ -54,7 +54,7 @@ class FoundFiles:
 
 def resolve_path(path: str | Path) -> Path:
     """The absolute path with links resolved, which is stored with passages."""
-    return Path(path).expanduser().resolve()
+    return expand_home(path).resolve()
 
 
 def find_files(

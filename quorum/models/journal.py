@@ -22,6 +22,7 @@ from typing import Any, Protocol
 
 from quorum.core.context import Context
 from quorum.core.errors import SetupError
+from quorum.core.files import expand_home
 from quorum.models.journal_database import Record, open_database, read_records, write_records
 from quorum.models.loops import get_loop_cache
 
@@ -187,7 +188,7 @@ def open_journal(path: str) -> Journal:
 
 def resolve_path(path: str) -> str:
     """The absolute path with links resolved. This reads the disk, so do not call it on an event loop."""
-    return str(Path(path).expanduser().resolve())
+    return str(expand_home(path).resolve())
 
 
 @atexit.register

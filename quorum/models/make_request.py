@@ -20,7 +20,9 @@ from quorum.models.tracing import note_prompt
 
 @dataclass(frozen=True)
 class ReplyIdentity:
-    """What identifies a reply, besides the request. The prompt's version is only stored with the reply.
+    """What identifies a reply, besides the request.
+
+    The prompt's version is stored in the journal with the reply, but it is no part of the reply's key.
 
     model_identity: what `quorum.models.chat.get_model_identity` returns; None if nothing identifies the model in later
     runs. prompt_version: the hash of the prompt's text; inputs: the prompt's variables if the model is the embedded

@@ -12,7 +12,7 @@ from typing import Any, get_args
 
 from quorum.core.context import Context
 from quorum.core.errors import SetupError
-from quorum.core.files import read_regular
+from quorum.core.files import expand_home, read_regular
 from quorum.core.private_files import make_private_folder, open_private_text
 from quorum.evaluation.run.old_keys import NEW_KEYS
 from quorum.evaluation.saved_run import read_number, read_result, read_saved_run
@@ -38,7 +38,7 @@ class PastRun:
 
 def find_saved_data_folder(server_context: Context) -> Path:
     """The folder under which the page saves runs and uploads: the store's, or .quorum/ if the store is a server."""
-    return Path(".quorum" if "://" in server_context.store else server_context.store).expanduser().resolve()
+    return expand_home(".quorum" if "://" in server_context.store else server_context.store).resolve()
 
 
 def save_run(run: Run, folder: Path) -> None:

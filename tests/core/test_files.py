@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from quorum.core.files import escape_name, open_regular, open_unpacked, read_bounded_lines, read_regular
+from quorum.core.errors import SetupError
+from quorum.core.files import escape_name, expand_home, open_regular, open_unpacked, read_bounded_lines, read_regular
 
 
 @pytest.fixture
@@ -57,3 +58,11 @@ def test_gzipped_files_are_unpacked_and_closed(name: str, tmp_path: Path) -> Non
 )
 def test_control_characters_in_names_are_shown_as_escapes(name: str, escaped: str) -> None:
     assert escape_name(name) == escaped
+
+
+def test_a_path_may_begin_with_a_home_folder(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    assert expand_home("~/store") == tmp_path / "store"
+    assert expand_home("store") == Path("store")
+    with pytest.raises(SetupError, match="'~no-such-user/store' begins with a user that this machine does not have"):
+        expand_home("~no-such-user/store")
