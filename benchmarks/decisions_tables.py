@@ -274,6 +274,7 @@ def print_shifted(jobs: Mapping[str, tuple["Future[Any]", "Future[Any]"]]) -> No
         rows.append(
             [f"a certified cascade loses more than {100 * margin:g} points", *format_mean_and_worst(broken_shares)]
         )
+    # "race future" drops a method that is unlikely to be the best on new questions (`quorum compare --race future`).
     dropped_shares = {pair: races["race future"]["all_best_dropped"] for pair, (_, races) in results_of_pairs.items()}
     rows.append(["race future: all of the best methods dropped", *format_mean_and_worst(dropped_shares)])
     print_table(

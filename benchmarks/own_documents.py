@@ -4,9 +4,9 @@ Indexes data/own_documents, asks its questions, and prints a table and a JSON li
 
 sentence        the share of answerable questions for which the right sentence is shown
 span            the share of answerable questions for which, in addition, the marked span is a right answer
-sure            the share of answerable questions whose answer is shown without a warning
+sure            the share of answerable questions whose answer is shown without the warning "not sure"
 sure and right  the share of the questions counted under "sure" for which the right sentence is shown
-nothing         the share of questions without an answer that get "unknown" or "not sure"
+nothing         the share of questions without an answer that get "unknown" or an answer with that warning
 
 Intervals are 95% (Clopper and Pearson).
 """
@@ -24,7 +24,7 @@ from quorum.algorithms.binomial import clopper_pearson_upper
 from quorum.api.documents import index
 from quorum.core.context import Context
 from quorum.core.text import normalize
-from quorum.evaluation.support import ShownResult, add_support_and_language_note
+from quorum.evaluation.support import ShownResult, add_supporting_statement_and_language_note
 from quorum.graphs import DEFAULT_METHOD, answer
 
 FOLDER = Path(__file__).parent.parent / "data" / "own_documents"
@@ -60,7 +60,9 @@ async def ask_all(method: str, context: Context) -> list[Outcome]:
     for question in read_questions():
         result = await answer(question["question"], method, context)
         outcomes.append(
-            judge_answer(question, await add_support_and_language_note(question["question"], result, context))
+            judge_answer(
+                question, await add_supporting_statement_and_language_note(question["question"], result, context)
+            )
         )
     return outcomes
 

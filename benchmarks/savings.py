@@ -211,7 +211,9 @@ def main() -> None:
     parser.add_argument("--k", type=int, default=10, help="passages per question")
     parser.add_argument("--limit", type=int, help="ask only this many questions")
     parser.add_argument("--model", default="embedded")
-    parser.add_argument("--samples", type=int, default=3, help="replies to each prompt, in the rows of several samples")
+    parser.add_argument(
+        "--samples", type=int, default=3, help="replies to each prompt, when a saving is measured with several samples"
+    )
     parser.add_argument("--at-once", type=int, default=8, help="questions asked at the same time")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:

@@ -49,9 +49,10 @@ def measure_method(server: ServerControl, method: str, options: argparse.Namespa
         await evaluate(
             Options(data=data, out=folder / f"{method}-first", limit=options.slots), parse_columns(method, context)
         )
+        # This also resets the server's counts, so that they hold only the calls of the timed evaluation.
         server.set_behaviour(latency=options.latency, slots=options.slots, share_unknown_from_several_passages=0.3)
         begin = time.perf_counter()
-        await evaluate(
+        await evaluate(  # with 64 questions at once; the context limits the calls at once
             Options(data=data, out=folder / method, concurrency=64), parse_columns(method, empty_journal_context)
         )
         return time.perf_counter() - begin

@@ -173,8 +173,9 @@ def wrap_config_saver(config: Any) -> Any:
 
 
 def wrap_saver(value: Any) -> Any:
-    """A checkpointer wrapped in `SaverInThreads`; anything else unchanged."""
-    return SaverInThreads(value) if isinstance(value, BaseCheckpointSaver) else value
+    """A checkpointer wrapped in `SaverInThreads`. Anything else is unchanged, and so is a `SaverInThreads`."""
+    is_unwrapped_saver = isinstance(value, BaseCheckpointSaver) and not isinstance(value, SaverInThreads)
+    return SaverInThreads(value) if is_unwrapped_saver else value
 
 
 @contextmanager

@@ -11,7 +11,7 @@ MONTH = rf"(?P<month>(?:{'|'.join(MONTHS)})\b|(?:{SHORT_MONTHS})\b\.?)"
 WEEKDAY = r"(?:\b(?:mon|tues|wednes|thurs|fri|satur|sun)day,? (?:the )?)?"
 DAY = r"(?P<day>[12]\d|3[01]|0?[1-9])"
 NO_MORE = r"(?![\w:]|[.,/]\d)"  # the number ends here: no letter, no further digits, no time or other date follows
-# 1000 to 2999; or 500 to 999, because smaller numbers are seldom years
+# 500 to 2999. Numbers below 500 are not read as years, because they seldom are.
 YEAR = rf"(?P<year>1\d{{3}}|2\d{{3}}|[5-9]\d\d){NO_MORE}"
 OF_OR_COMMA = r"(?: of|,)?"
 DATE_FORMS = [

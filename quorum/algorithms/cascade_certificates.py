@@ -19,9 +19,9 @@ class CascadeCertificate:
     """The test of a cascade on the certifying questions.
 
     p_value: of the hypothesis "some single method is better by `lose_at_most` or more". hardest_rival: the single
-    method with the largest p-value; None (and then p_value is 1) if the cascade is the only method. loss: the mean lead
-    of that method over the cascade. is_passed: whether the test rejects the hypothesis, so that the cascade is
-    certified.
+    method with the largest p-value; None (and then p_value is 1) if only one method is recorded and the cascade
+    consists of it alone. loss: the mean lead of the hardest rival over the cascade; 0 without a rival. is_passed:
+    whether the test rejects the hypothesis, so that the cascade is certified.
     """
 
     candidate: CascadeCandidate

@@ -166,7 +166,9 @@ def compute_tango_interval(plus: int, minus: int, n: int, *, level: float = 0.95
     z, observed_difference = compute_normal_quantile((1 + level) / 2), (plus - minus) / n
 
     def find_end(outside: float) -> float:
-        """The end of the interval between the observed difference and a value outside the interval, by bisection."""
+        """Find, by bisection, one end of the interval. It lies between the observed difference, which is in the
+        interval, and `outside`, a value beyond this end.
+        """
         inner = observed_difference
         for _ in range(60):
             middle = (inner + outside) / 2

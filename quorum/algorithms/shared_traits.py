@@ -176,7 +176,7 @@ def list_countries(text: str) -> set[str]:
 
 
 def stem_word(word: str) -> str:
-    """A word of four letters or more without a final plural "s" ("ies" becomes "y"); a shorter word as it is."""
+    """A word of four letters or more without its final "s" ("ies" becomes "y"); a shorter word as it is."""
     for ending, replacement in (("ies", "y"), ("es", "e"), ("s", "")):
         if word.endswith(ending) and len(word) > 3:
             return word.removesuffix(ending) + replacement

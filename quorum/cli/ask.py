@@ -62,7 +62,7 @@ def ask(
     import asyncio
 
     from quorum.cli.settings import read_context
-    from quorum.evaluation.support import add_support_and_language_note
+    from quorum.evaluation.support import add_supporting_statement_and_language_note
 
     question = replace_invalid_bytes(question)
     context = read_context(
@@ -100,7 +100,7 @@ def ask(
         result = withhold_unsure_answer(result, method, abstain_below)
     if result.get("withheld") is not None:
         print_withheld_answer(result)
-    shown_result = asyncio.run(add_support_and_language_note(question, result, context))
+    shown_result = asyncio.run(add_supporting_statement_and_language_note(question, result, context))
     if note := shown_result.get("note"):
         typer.echo(f"quorum: {note}", err=True)
     print_result(shown_result, method, as_json=json, shows_scores=trace)

@@ -88,7 +88,9 @@ def make_summary_row(summary: "CollectionSummary") -> list[str]:
 
 
 def describe_maker(summary: "CollectionSummary") -> str:
-    """What made a collection that is not the user's own, such as "an evaluation from corpus"."""
+    """What made a collection that is not the user's own, such as "an evaluation from docs" if the corpus is a folder
+    `docs`.
+    """
     from quorum.core.files import escape_name
 
     if summary.made_for == "sample":

@@ -79,7 +79,7 @@ class Conversation:
         note about the question, the sentence that supports the answer, and the answer's sources.
         """
         from quorum.api.stream import answer_and_report
-        from quorum.evaluation.support import add_support_and_language_note
+        from quorum.evaluation.support import add_supporting_statement_and_language_note
 
         history = [
             turn
@@ -92,7 +92,7 @@ class Conversation:
         console, printer = make_stdout_console(), AnswerPrinter(question)
         result = await answer_and_report(question, self.graph, self.context, printer.print_event, history=history)
         exchange = Exchange(
-            question, self.method.name, await add_support_and_language_note(question, result, self.context)
+            question, self.method.name, await add_supporting_statement_and_language_note(question, result, self.context)
         )
         self.exchanges.append(exchange)
         # If the answer has been printed already, only its line must be ended.

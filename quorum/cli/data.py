@@ -74,8 +74,9 @@ def select_split(
 ) -> "Iterator[Record]":
     """The records of a split; all records if `split` is None.
 
-    Raises `SetupError` at the end if no record of the file `source` is of this split, unless records were omitted,
-    which may have been of it. omitted_records: lists to which the reading of `records` appends.
+    Raises `SetupError` at the end if the file `source` has records, but none of this split. If records were omitted,
+    nothing is raised, because they may belong to the split. omitted_records: lists to which the reading of `records`
+    appends.
     """
     from quorum.core.errors import SetupError
 

@@ -19,7 +19,8 @@ def demo(
         Path | None,
         typer.Argument(
             metavar="[FOLDER]",
-            help="Folder for the store, with the results in FOLDER/results; by default .quorum and results.",
+            help="Put the store in FOLDER and the results in FOLDER/results; if omitted, the store is .quorum, "
+            "and the results go to a folder under results.",
         ),
     ] = None,
 ) -> None:

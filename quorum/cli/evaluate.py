@@ -125,8 +125,8 @@ def print_scores(scores: "Scores") -> None:
     """Print the tables on stdout, and the spending on stderr (see `print_spending_and_check_failures`)."""
     from quorum.cli.tables import make_score_tables
 
-    measures = scores.plan.options.measures
-    print_tables(make_score_tables(scores.summary, scores.comparisons, scores.measures, measures))
+    user_measures = scores.plan.options.measures
+    print_tables(make_score_tables(scores.summary, scores.comparisons, scores.measures, user_measures))
     print_spending_and_check_failures(scores)
 
 

@@ -252,7 +252,7 @@ def print_experiment(experiment: "Experiment", outcome: "Outcome", *, as_json: b
         print_json(describe_outcome(experiment, outcome))
         print_spending_and_check_failures(scores)
         return
-    measures = scores.plan.options.measures
+    user_measures = scores.plan.options.measures
     notes = [f"Not as in the paper: {'; '.join(outcome.changes)}."] if outcome.changes else []
     notes += [experiment.note] if experiment.note else []
     print_tables(
@@ -263,7 +263,7 @@ def print_experiment(experiment: "Experiment", outcome: "Outcome", *, as_json: b
                 scores.summary,
                 scores.comparisons,
                 scores.measures,
-                measures,
+                user_measures,
                 separate_table_measures=experiment.shown_measures,
             ),
             *(make_analysis_table(table["title"], table["rows"]) for table in outcome.analysis_tables),

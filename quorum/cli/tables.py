@@ -91,8 +91,9 @@ def make_score_tables(
     """The tables of `quorum eval`: scores of the answers, differences between methods, measures of passages, costs.
 
     measures: the measures by which the methods are compared. user_measures: the measures that the user gave with
-    `--measure`. separate_table_measures: measures that an experiment shows in a separate table; the measures of
-    passages are then left out. Every metric of an installed package has a column.
+    `--measure`, and MAUVE if an experiment computes it. separate_table_measures: measures that an experiment shows in a
+    separate table; the measures of passages are then left out. A metric of an installed package has a column if some
+    method has a value for it.
     """
     user_columns = [TableColumn(name, name, 1, 3) for name in (*list_used_plugin_metrics(summary), *user_measures)]
     answers = [

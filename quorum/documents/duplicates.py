@@ -6,8 +6,8 @@ common, so only passages with enough common hashes are compared.
 
 A passage is a copy of another one if the other passage contains all words, numbers, signs and symbols of the copy in
 the same order without a gap, and is not much longer. The title and the headings of the copy must be those of the other
-passage, or missing. So one number, one name or one "not" that differs keeps two passages apart; case, punctuation,
-hyphens and white space do not.
+passage, or missing. So one number, one name or one "not" that differs keeps two passages apart; case, punctuation and
+white space do not. A hyphen between words counts as a space.
 """
 
 import re

@@ -1,7 +1,6 @@
 """Turns HTML into blocks: web pages, and formats that are converted to HTML (Markdown, Word, EPUB, mail)."""
 
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -29,7 +28,6 @@ KNOWN_TAGS = (
 HEADING_LEVELS = {f"h{level}": level for level in range(1, 7)}
 SUPERSCRIPTS = str.maketrans("0123456789+-", "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻")
 EXPONENT = re.compile(r"[+-]?\d{1,4}")
-NO_DISPLAY = re.compile(r"display\s*:\s*none", re.IGNORECASE)
 HIDDEN_STYLE = re.compile(r"display\s*:\s*none|visibility\s*:\s*hidden", re.IGNORECASE)
 BULLET = "- "
 MAX_CELL_SPAN = 200  # the most columns, or rows, that one cell may span
@@ -47,7 +45,8 @@ class Page:
 
 def read_html(text: str) -> Page:
     """The title, author, date and blocks of an HTML text. The blocks hold no scripts, styles, templates, navigation,
-    form controls or hidden elements.
+    form controls or hidden elements. Two exceptions: hidden rows, cells and captions of a data table are kept; and if a
+    table in a cell contains another table, all its text is kept, even that of scripts and hidden elements.
 
     >>> [block.text for block in read_html("<p>un<i>believ</i>able</p><table><tr><th>Height<td>87 m</table>").blocks]
     ['unbelievable', 'Height: 87 m']
@@ -193,13 +192,9 @@ class BlockWalk:
 
     def add_table(self, element: Any) -> None:
         for caption in element.iterchildren("caption"):
-            if not is_hidden(caption):
-                self.add(Block(join_lines(get_inner_text(caption))))
-        titles, row_texts = read_table(element)
-        for title in titles:
-            self.add(Block(title))
-        for text in row_texts:
-            self.add(Block(text, "row"))
+            self.add(Block(join_lines(get_inner_text(caption))))
+        for row in format_rows(read_grid(element), header_is_on_top=header_is_on_top(element)):
+            self.add(Block(row, "row"))
 
 
 def get_first_number(element: Any) -> int:
@@ -257,37 +252,14 @@ def get_inner_text(element: Any, *, adds_line_ends: bool = True) -> str:
 
 def flatten_table(table: Any) -> str:
     """A table inside a cell, on one line. If it contains another table, all of it becomes plain text."""
-    if table.find(".//table") is not None:
-        return f" {' '.join(' '.join(list_visible_texts(table)).split())} "
-    titles, row_texts = read_table(table)
-    return f" {', '.join([*titles, *row_texts])} "
-
-
-def read_table(table: Any) -> tuple[list[str], Iterator[str]]:
-    """(the titles of a table, the texts of its rows)."""
-    titles, rows = split_title_rows(list_own_rows(table))
-    on_top = header_is_on_top(rows)
-    return titles, format_rows(read_grid(rows, repeats_only_cell=on_top is True), header_is_on_top=on_top)
-
-
-def list_visible_texts(element: Any) -> list[str]:
-    """The texts inside an element, without those of hidden elements."""
-    from lxml import etree
-
-    texts: list[str] = []
-    walk = etree.iterwalk(element, events=("start", "end"))
-    for event, inner in walk:
-        if event == "end":
-            texts.append(inner.tail or "" if inner is not element else "")
-        elif inner is not element and is_hidden(inner):
-            walk.skip_subtree()
-        else:
-            texts.append(inner.text or "")
-    return texts
+    has_inner_table = table.find(".//table") is not None
+    grid = [[" ".join(table.itertext())]] if has_inner_table else read_grid(table)
+    on_top = None if has_inner_table else header_is_on_top(table)
+    return " " + ", ".join(format_rows(grid, header_is_on_top=on_top)) + " "
 
 
 def list_own_rows(table: Any) -> list[Any]:
-    """The rows of a table, without those of tables in its cells. Hidden rows are among them (see `is_hidden_row`)."""
+    """The rows of a table, without those of tables in its cells."""
     rows: list[Any] = []
     for child in table:
         if child.tag in ("thead", "tbody", "tfoot"):
@@ -297,29 +269,15 @@ def list_own_rows(table: Any) -> list[Any]:
     return rows
 
 
-def is_hidden_row(row: Any) -> bool:
-    return is_hidden(row) or (row.getparent().tag in ("thead", "tbody", "tfoot") and is_hidden(row.getparent()))
-
-
 def list_cells(row: Any) -> list[Any]:
-    """The cells of a row that take up a place, also those whose text is hidden."""
-    return [cell for cell in row if cell.tag in ("td", "th") and not has_no_place(cell)]
-
-
-def has_no_place(element: Any) -> bool:
-    """Whether a browser lays out a row or cell as if it was not there."""
-    return element.get("hidden") is not None or bool(NO_DISPLAY.search(element.get("style") or ""))
-
-
-def read_cell(cell: Any) -> str:
-    return "" if is_hidden(cell) else join_lines(get_inner_text(cell))
+    return [cell for cell in row if cell.tag in ("td", "th")]
 
 
 def is_layout(table: Any) -> bool:
     """Whether a table is only used for layout.
 
-    Its role says so, or it contains headings (<h1> to <h6>), or no row has two cells, or it has only one row and no
-    cell that is marked as a name (<th>).
+    Its role says so, or it contains headings, or no row has two cells, or it has only one row and no cell that is
+    marked as a name (<th>).
     """
     rows = list_own_rows(table)
     if (table.get("role") or "") in ("presentation", "none"):
@@ -331,25 +289,11 @@ def is_layout(table: Any) -> bool:
     )
 
 
-def split_title_rows(rows: list[Any]) -> tuple[list[str], list[Any]]:
-    """(the texts of the rows at the top that are a title of the table, the other rows).
-
-    A title row has one cell, although the table has rows with more, and this cell spans no other row.
-    """
-    titles: list[str] = []
-    for number, row in enumerate(rows):
-        cells = list_cells(row)
-        if len(cells) > 1 or any(read_span(cell, "rowspan") > 1 for cell in cells):
-            return [title for title in titles if title], rows[number:]
-        titles += [] if is_hidden_row(row) else [read_cell(cell) for cell in cells]
-    return [], rows
-
-
-def header_is_on_top(rows: list[Any]) -> bool | None:
+def header_is_on_top(table: Any) -> bool | None:
     """True if the first row is marked as column names (<thead> or only <th>), False if every row begins with a <th>,
     else None.
     """
-    rows = [row for row in rows if not is_hidden_row(row)]
+    rows = list_own_rows(table)
     first = list_cells(rows[0]) if rows else []
     if rows and (rows[0].getparent().tag == "thead" or (first and all(cell.tag == "th" for cell in first))):
         return True
@@ -358,27 +302,18 @@ def header_is_on_top(rows: list[Any]) -> bool | None:
     return None
 
 
-def read_grid(table_rows: list[Any], *, repeats_only_cell: bool) -> list[list[str]]:
-    """The texts of the cells of a table's rows; a cell that spans rows or columns appears in each of them. Hidden rows
-    are left out.
-
-    repeats_only_cell: whether the only cell of a row, too, appears in each column that it spans. Otherwise it is taken
-    for the title of the rows below it, and appears only in the first of these columns.
-    """
+def read_grid(table: Any) -> list[list[str]]:
+    """The texts of a table's cells, row by row; a cell that spans rows or columns appears in each of them."""
     grid: list[list[str]] = []
     # Column -> the text of the cell that spans down into it, and for how many more rows.
     open_spans: dict[int, tuple[str, int]] = {}
     cells_left = MAX_CELLS
-    for row in table_rows:
+    for row in list_own_rows(table):
         line: list[str] = []
-        cells = list_cells(row)
-        for cell in cells:
+        for cell in list_cells(row):
             insert_spanning_cells(line, open_spans)
-            text = read_cell(cell)
+            text = join_lines(get_inner_text(cell))
             columns, rows = read_span(cell, "colspan"), read_span(cell, "rowspan")
-            if len(cells) == 1 and rows == 1 and not repeats_only_cell:
-                line += [text, *[""] * (columns - 1)]
-                continue
             for _ in range(columns):
                 if rows > 1:
                     open_spans[len(line)] = (text, rows - 1)
@@ -387,8 +322,7 @@ def read_grid(table_rows: list[Any], *, repeats_only_cell: bool) -> list[list[st
         cells_left -= len(line)
         if cells_left < 0:
             raise Unreadable("a table has too many cells")
-        if not is_hidden_row(row):
-            grid.append(line)
+        grid.append(line)
     return grid
 
 

@@ -1,7 +1,7 @@
 """Converts rows of an evaluation to LangSmith's examples, runs and feedback.
 
-The ids of examples, runs and feedback are computed from the data set, the experiment and the row. So LangSmith stores
-anything that is sent twice only once. The data set and the experiment get their ids from LangSmith.
+The ids of examples, runs and feedback are computed from the data set, the experiment and the row. So whatever is sent
+again gets the same id, and LangSmith stores it only once. The data set and the experiment get their ids from LangSmith.
 """
 
 import json

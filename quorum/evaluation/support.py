@@ -50,7 +50,7 @@ class ShownResult(Result, total=False):
     note: str | None
 
 
-async def add_support_and_language_note(question: str, result: Result, context: Context) -> ShownResult:
+async def add_supporting_statement_and_language_note(question: str, result: Result, context: Context) -> ShownResult:
     """The result with the statement that supports the answer (`support`) and the note about the question (`note`).
 
     For a follow-up question, both are found for its rewritten form.

@@ -118,7 +118,8 @@ def cut_invented_question(text: str, question: str) -> tuple[str, re.Match[str] 
     """(the text before a question that the model invents, the match of the last "Answer:" in this text or None).
 
     A question at the beginning, or one that repeats `question`, is not an invented one. The text is whole if no
-    question is invented, except that passages or a ruled line (---) after the last "Answer:" are cut off in any case.
+    question is invented, except that passages or a ruled line (---) after the last "Answer:" are cut off, unless
+    `question` is repeated after them.
     """
     answer_label: re.Match[str] | None = None
     # Where passages or a ruled line (---) begin. The text is cut at this place if an invented question follows it, or

@@ -45,7 +45,8 @@ def parse_choice(reply: str, candidates: Sequence[str], question: str = "") -> P
     If the reply says that it does not know, the value is this refusal in the reply's words, which `is_unknown`
     recognises. The choice may stand in a sentence ("most likely C, because ..."). A reply that names no candidate, or
     several, is malformed. Its value is then the short answer in the reply, without a bracketed letter before it.
-    question: as in `parse_short_answer`.
+
+    question: the question that was asked. If the reply goes on with another question, the rest is ignored.
 
     >>> parse_choice("(b)", ["Oslo", "Bergen"]).value
     'Bergen'

@@ -55,12 +55,19 @@ NEGATIVE_WORDS = (
     r"|(?:[:=|→]|[-–]>?)\s?(?:no|false)\b)"
 )
 NEGATIVE_PATTERN = re.compile(NEGATIVE_WORDS)
-# In JSON, the name and the text of a verdict that a passage does not help.
-VERDICT_NAME = re.compile(r"relevan|verdict|useful|helpful|keep|decision|judge?ment", re.IGNORECASE)
-REVERSED_NAME = re.compile(r"irrelevan|unrelated|not|unhelpful|useless", re.IGNORECASE)
-NEGATIVE_VERDICT = re.compile(
+# For a passage's verdict in JSON: names of a verdict ("relevant"), names that mean the opposite ("irrelevant"), and
+# texts that deny ("no") or confirm ("yes").
+VERDICT_NAME = re.compile(
+    r"(?:is[ _-]?)?(?:relevant|relevance|verdict|useful|helpful|keep|decision|judge?ment)", re.IGNORECASE
+)
+REVERSED_NAME = re.compile(
+    r"(?:is[ _-]?)?(?:irrelevant|unrelated|unhelpful|useless|not[ _-]?(?:relevant|related|helpful|useful))",
+    re.IGNORECASE,
+)
+DENYING_TEXT = re.compile(
     r"(?:no|false|irrelevant|unrelated|not (?:relevant|related|helpful|useful))\W*", re.IGNORECASE
 )
+CONFIRMING_TEXT = re.compile(r"(?:yes|true|irrelevant|unrelated)\W*", re.IGNORECASE)
 NONE_WORDS = re.compile(
     rf"\bnone\b|\bno (?:\w+ )?{PASSAGE_NOUN}|\bnothing\b|\bneither\b|\bempty\b|(?<!\w)n/?a\b|^\W*no\W*$|∅|\[\s?\]"
     rf"|\bno ones?\b"
@@ -172,16 +179,13 @@ def read_ids_in_object(value: dict[str, Any], count: int) -> set[int] | None:
     """The numbers of the passages that a JSON object chooses; None if nothing can be read.
 
     The object is a passage with its verdict, {"id": 1, "relevant": true} or {"id": 1, "relevant": "no"}; or a verdict
-    for each passage, {"1": true, "2": "not relevant"}; or a list under a name, {"relevant": [1, 3]}. Under names such
-    as "irrelevant" and "reason" nothing is read.
+    for each passage, {"1": true, "2": "not relevant"}; or a list under a name, {"relevant": [1, 3]}. A list under a
+    name such as "irrelevant" or "reason" is not read. In an object with an id, false under any name but such a
+    one means that the passage is not chosen.
     """
     id_key = next((name for name in ("id", "passage", "knowledge") if isinstance(value.get(name), int | str)), None)
     if id_key is not None:
-        is_refused = any(
-            content is False or (isinstance(content, str) and is_negative_verdict(name, content))
-            for name, content in value.items()
-            if name != id_key
-        )
+        is_refused = any(is_negative_verdict(name, content) for name, content in value.items() if name != id_key)
         return set() if is_refused else read_ids_in_json(value[id_key], count)
     if all(any(character.isdigit() for character in name) for name in value):
         word_of_flag = {True: "relevant", False: "not relevant"}
@@ -192,10 +196,15 @@ def read_ids_in_object(value: dict[str, Any], count: int) -> set[int] | None:
     return set().union(*parts) if parts else None
 
 
-def is_negative_verdict(name: str, text: str) -> bool:
-    """Whether a text under this name in JSON says that a passage does not help, such as "no" under "relevant"."""
-    is_verdict = VERDICT_NAME.search(name) is not None and REVERSED_NAME.search(name) is None
-    return is_verdict and NEGATIVE_VERDICT.fullmatch(text.strip()) is not None
+def is_negative_verdict(name: str, content: Any) -> bool:
+    """Whether a value under this name in JSON says that a passage does not help, such as "no" under "relevant" or true
+    under "irrelevant". The value false says so under any other name.
+    """
+    if REVERSED_NAME.fullmatch(name):
+        return content is True or (isinstance(content, str) and CONFIRMING_TEXT.fullmatch(content.strip()) is not None)
+    if isinstance(content, str) and VERDICT_NAME.fullmatch(name):
+        return DENYING_TEXT.fullmatch(content.strip()) is not None
+    return content is False
 
 
 @dataclass

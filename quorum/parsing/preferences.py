@@ -124,7 +124,7 @@ def find_preferences(text: str) -> set[int]:
     such as questions and "it depends", are not read.
 
     The rules: the text is only a passage's number or letter ("2", "second", "B"); a sentence begins with a passage's
-    name, and no verb follows ("Passage 2, because ..."); "1 > 2"; a clause calls one passage better as a whole; the
+    name, and no verb follows ("Passage 2, because ..."); "① > ②"; a clause calls one passage better as a whole; the
     comparisons favour one passage; only one passage is named (if the text criticises it, the other is preferred); the
     text calls both equal (`TIE`).
     """

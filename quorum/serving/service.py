@@ -14,7 +14,7 @@ from quorum.api.stream import Event, answer_and_report
 from quorum.core.context import Context
 from quorum.core.state import Result, Usage
 from quorum.evaluation.compare.prices import Prices
-from quorum.evaluation.support import add_support_and_language_note
+from quorum.evaluation.support import add_supporting_statement_and_language_note
 from quorum.graphs import answer
 from quorum.models.call import call
 from quorum.serving.chat_request import ChatRequest
@@ -147,7 +147,7 @@ class Service:
 
     async def make_served_answer(self, job: Job, result: Result) -> ServedAnswer:
         """Add the supporting sentence and the language note to a result, and make what the client gets for it."""
-        shown_result = await add_support_and_language_note(job.question, result, job.context)
+        shown_result = await add_supporting_statement_and_language_note(job.question, result, job.context)
         return make_served_answer(shown_result, wants_sources=job.chat.wants_sources)
 
     async def answer_side_task(self, job: Job, kind: str, spending: Spending) -> ServedAnswer:

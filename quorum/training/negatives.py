@@ -56,15 +56,18 @@ def read_passages(path: Path, sources: Sequence[str] = ()) -> Iterator[Passage]:
     `sources` is empty, all records are read.
     """
     for number, record in read_json_lines(path):
-        location = f"{path}, line {number}"
-        if "context" in record:
-            if is_from_sources(record, sources):
-                text = get_text(record, "context", location)
-                yield Passage(id=f"c{hash_text(text)[:12]}", title="", text=text)
-        elif "passages" in record:
-            yield from (parse_passage(passage, location) for passage in record["passages"] or ())
-        else:
-            yield parse_passage(record, location)
+        if "context" not in record or is_from_sources(record, sources):
+            yield from get_passages(record, f"{path}, line {number}")
+
+
+def get_passages(record: dict[str, Any], location: str) -> list[Passage]:
+    """The passages of one record of a file that `read_passages` reads. Raises `SetupError` if the record is invalid."""
+    if "context" in record:
+        text = get_text(record, "context", location)
+        return [Passage(id=f"c{hash_text(text)[:12]}", title="", text=text)]
+    if "passages" in record:
+        return [parse_passage(passage, location) for passage in record["passages"] or ()]
+    return [parse_passage(record, location)]
 
 
 def collect_evaluation_keys(paths: Iterable[Path]) -> set[str]:
@@ -73,8 +76,12 @@ def collect_evaluation_keys(paths: Iterable[Path]) -> set[str]:
     """
     keys: set[str] = set()
     for path in paths:
-        keys |= {key for passage in read_passages(path) for key in (passage["id"], passage["text"].strip())}
-        keys |= {str(id_) for _, record in read_json_lines(path) for id_ in record.get("gold") or ()}
+        for number, record in read_json_lines(path):
+            keys |= {str(id_) for id_ in record.get("gold") or ()}
+            if "gold" in record and record.keys().isdisjoint(("context", "passages", "text")):
+                continue  # a question without passages
+            for passage in get_passages(record, f"{path}, line {number}"):
+                keys |= {passage["id"], passage["text"].strip()}
     return keys
 
 

@@ -24,7 +24,7 @@ def pad_batch(batch: list[EncodedExample]) -> tuple[Tensor, Tensor, Tensor]:
 
 
 def mark_allowed_positions(types: Tensor, mask: Tensor) -> Tensor:
-    """True where an answer may start or end: at context tokens, and at [CLS], which stands for no answer."""
+    """True where an answer may start or end: at context tokens and the [SEP] after them, and at [CLS] (no answer)."""
     is_allowed = (types == 1) & mask
     is_allowed[:, 0] = True
     return is_allowed

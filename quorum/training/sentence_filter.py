@@ -241,7 +241,8 @@ def train_sentence_filter(
     onnx.save(exported_head, unfinished_file)
     unfinished_file.replace(out / "sentences.onnx")
     reader_name = name_weights(read_reader_manifest(folder))
-    write_filter_manifest(out, reader_name, 0.5)  # any threshold: SentenceHead needs the file, scoring does not use it
+    # SentenceHead needs the file. The threshold in it may be any number, because scoring does not use the threshold.
+    write_filter_manifest(out, reader_name, 0.5)
     trained_head = SentenceHead(out, reader_name)
     threshold = evaluate_sentence_filter(held_out[::2], model, trained_head)["threshold"]
     write_filter_manifest(out, reader_name, threshold)

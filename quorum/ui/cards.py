@@ -236,7 +236,7 @@ class RunView:
                 if settings:
                     html.span(" · ".join(settings))
                 ui.link("Link to this run", f"/run/{self.run.id}").classes("permanent")
-                ui.link("Ask again", self.run.query.make_link()).classes("again")
+                ui.link("Ask again", self.run.query.make_link()).classes("ask-again")
                 follow_button = ui.button("Follow up", on_click=lambda: self.begin_follow_up(self.run))
                 follow_button.props("flat dense no-caps").classes("follow-up")
                 self.stop_button = ui.button("Stop", on_click=self.run.stop).props("flat dense no-caps").classes("stop")

@@ -15,7 +15,7 @@ from uuid import UUID
 from quorum.api.stream import AnswerText, Event, answer_and_report
 from quorum.core.errors import QuorumError
 from quorum.evaluation.run.columns import Column
-from quorum.evaluation.support import ShownResult, add_support_and_language_note
+from quorum.evaluation.support import ShownResult, add_supporting_statement_and_language_note
 from quorum.evaluation.trace import Step, Tracer
 from quorum.models.tracing import copy_without_secrets
 from quorum.ui.query import AskRequest
@@ -159,7 +159,7 @@ async def run_method(question: str, column: Column, answer: Answer, read_history
         result = await answer_and_report(
             question, method_or_graph, context, show_answer_text, history=history, config=config
         )
-        answer.result = await add_support_and_language_note(question, result, context)
+        answer.result = await add_supporting_statement_and_language_note(question, result, context)
         phase = "done"
     except asyncio.CancelledError:
         phase = "stopped"

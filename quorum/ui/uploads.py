@@ -111,7 +111,8 @@ async def index_uploads(job: IndexingJob, uploads: Sequence[tuple[str, SaveUploa
         job.error = describe_error(error)
     except OSError as error:
         reason = f"The documents cannot be kept in '{folder}' ({error.strerror}); check the permissions of the folder."
-        job.error = describe_error(SetupError(reason))  # which hides the path; the terminal shows it
+        # `describe_error` removes the path from the message for the page, and prints the whole message on the terminal.
+        job.error = describe_error(SetupError(reason))
     except Exception as error:  # noqa: BLE001  a bug is shown on the page, and in full on the terminal
         traceback.print_exc(file=sys.stderr)
         job.error = describe_bug(error)

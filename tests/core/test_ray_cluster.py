@@ -78,7 +78,7 @@ def test_local_is_no_address(value: str, address: str, monkeypatch: pytest.Monke
 @pytest.mark.parametrize(
     ("missing_packages", "version", "missing_files", "message"),
     [
-        (["core"], "unknown", [], "machine far cannot import Quorum"),
+        (["quorum"], "unknown", [], "machine far cannot import Quorum"),
         ([], "0.0.1", [], "machine far has Quorum 0.0.1, this one"),
         (
             [],

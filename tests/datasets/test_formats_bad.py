@@ -143,7 +143,7 @@ def test_convert_selects_one_split(tmp_path: Path, capsys: pytest.CaptureFixture
     assert not (tmp_path / "none.jsonl").exists()
 
 
-def test_a_file_without_splits_is_converted_without_the_option(
+def test_the_split_option_is_refused_for_a_file_without_splits(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     path = write_data(tmp_path, json.dumps(GOOD_RECORD))

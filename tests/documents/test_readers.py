@@ -151,36 +151,6 @@ def test_a_number_in_a_cell_keeps_its_digits(value: float, number_format: str, e
         ("<ol><li><ul><li>a<li>b</ul>c<li>d</ol>", ["1.", "- a", "- b", "c", "2. d"]),
         ("<ol><li><pre>a</pre><li><h3>b</h3>c</ol>", ["1.", "a", "2.", "b", "c"]),
         ("<p>87 m<a href='#fn1'><sup>1</sup></a> high, 10<a href='/power'><sup>6</sup></a>", ["87 m high, 10⁶"]),
-        (
-            "<table><tr><th>A<th hidden>B<th>C<tr><td>1<td hidden>2<td>3<tr hidden><td>4<td>5<td>6</table>",
-            ["A: 1; C: 3"],
-        ),
-        (
-            "<table><tr><th style='visibility: hidden'>A<th>B<th>C<tr><th>v<td>1<td aria-hidden=true>2</table>",
-            ["v; B: 1"],
-        ),
-        (
-            "<table><tr><td rowspan=3>2020</tr><tr><td>A<td>1<tr><td>B<td>2</table>",
-            ["2020", "2020; A; 1", "2020; B; 2"],
-        ),
-        (
-            "<table><tr><th>A<th>B<th>C<tr><td rowspan=3>a<td>1<td>2<tr hidden><td>3<td>4<tr><td>5<td>6"
-            "<tr><td>b<td>7<td>8</table>",
-            ["A: a; B: 1; C: 2", "A: a; B: 5; C: 6", "A: b; B: 7; C: 8"],
-        ),
-        ("<table><caption hidden>T</caption><tr><th>Height<td>87 m</table>", ["Height: 87 m"]),
-        (
-            "<table><tr><th>A<td><table><tr><td>x<td><table><tr><td>y<tr hidden><td>z</table></table></table>",
-            ["A: x y"],
-        ),
-        (
-            "<table><tr><th colspan=2>Orla Dam<tr><th>Height<td>87 m<tr><th colspan=2>Use<tr><th>Owner<td>A</table>",
-            ["Orla Dam", "Height: 87 m", "Use", "Owner: A"],
-        ),
-        (
-            "<table><thead><tr><th colspan=2>Dams<tr><th>Name<th>Height<tbody><tr><td>Vell<td>87 m</table>",
-            ["Dams", "Name: Vell; Height: 87 m"],
-        ),
     ],
 )
 def test_html_is_read_as_a_browser_shows_it(html: str, expected: list[str]) -> None:

@@ -5,7 +5,7 @@ from openai_server import OpenAIServer
 
 from quorum import Context, Passage, Result, answer
 from quorum.core.state import Evidence
-from quorum.evaluation.support import add_support_and_language_note, find_support, is_unsure
+from quorum.evaluation.support import add_supporting_statement_and_language_note, find_support, is_unsure
 
 HANDBOOK = [
     Passage(
@@ -59,7 +59,7 @@ async def test_without_evidence_a_chat_models_answer_has_no_support(result: Resu
 )
 async def test_the_embedded_reader_finds_rows_and_sentences(question: str, sentence: str) -> None:
     result = await answer(question, "concat", Context(), given=HANDBOOK)
-    support = (await add_support_and_language_note(question, result, Context()))["support"]
+    support = (await add_supporting_statement_and_language_note(question, result, Context()))["support"]
     assert support is not None
     assert support["sentence"] == sentence
     assert support["certainty"] is not None
@@ -68,7 +68,7 @@ async def test_the_embedded_reader_finds_rows_and_sentences(question: str, sente
 
 async def test_a_question_without_an_answer_gets_unknown_or_an_unsure_answer() -> None:
     question = "Which dentist does the company recommend?"
-    supported_result = await add_support_and_language_note(
+    supported_result = await add_supporting_statement_and_language_note(
         question, await answer(question, "concat", Context(), given=HANDBOOK), Context()
     )
     assert supported_result["unknown"] or is_unsure(supported_result)
@@ -76,7 +76,7 @@ async def test_a_question_without_an_answer_gets_unknown_or_an_unsure_answer() -
 
 async def test_an_answer_outside_the_best_sentence_is_not_sure() -> None:
     question = "Who hands out new laptops?"
-    supported_result = await add_support_and_language_note(question, make_result("37.5 hours"), Context())
+    supported_result = await add_supporting_statement_and_language_note(question, make_result("37.5 hours"), Context())
     assert supported_result["support"] is not None
     assert is_unsure(supported_result)
 
@@ -98,20 +98,26 @@ async def test_the_answer_of_a_model_on_a_server_has_its_sentence(openai_server:
 
 async def test_a_german_question_gets_the_note_that_the_embedded_reader_reads_english_only() -> None:
     unknown_result = make_result("unknown", unknown=True)
-    supported_result = await add_support_and_language_note("Wann öffnet das Büro?", unknown_result, Context())
+    supported_result = await add_supporting_statement_and_language_note(
+        "Wann öffnet das Büro?", unknown_result, Context()
+    )
     assert (supported_result["note"] or "").startswith(
         "The question looks like German, and the built-in reader reads English"
     )
-    assert (await add_support_and_language_note("When does it open?", unknown_result, Context()))["note"] is None
-    assert (await add_support_and_language_note("Wann öffnet das Büro?", unknown_result, Context(model="openai:test")))[
+    assert (await add_supporting_statement_and_language_note("When does it open?", unknown_result, Context()))[
         "note"
     ] is None
+    assert (
+        await add_supporting_statement_and_language_note(
+            "Wann öffnet das Büro?", unknown_result, Context(model="openai:test")
+        )
+    )["note"] is None
 
 
 @pytest.mark.parametrize("follow_up", ["Who hands out new laptops?", "Which one?"])
 async def test_the_support_of_a_follow_up_answers_the_rewritten_question(follow_up: str) -> None:
     result = make_result("Maren Solvik") | {"question": "Who hands out new laptops?"}
-    supported_result = await add_support_and_language_note(follow_up, result, Context())  # type: ignore[arg-type]
+    supported_result = await add_supporting_statement_and_language_note(follow_up, result, Context())  # type: ignore[arg-type]
     assert supported_result["support"] is not None
     assert supported_result["support"]["sentence"] == HANDBOOK[2]["text"]
 

@@ -111,7 +111,7 @@ async def test_silver_takes_the_sentence_with_the_gold_answer() -> None:
     assert [p["text"] for p in await choose_silver_passages(["1931"], [PASSAGES[1], LONG_PASSAGE])] == [
         "It was finished in 1931."
     ]
-    # If no sentence holds the gold answer, or no gold answer is given, the first passage is kept.
+    # If no sentence holds the gold answer, or the list of gold answers is empty, the first passage is kept.
     assert await choose_silver_passages(["golden"], [LONG_PASSAGE, PASSAGES[0]]) == [LONG_PASSAGE]
     assert await choose_silver_passages([], [LONG_PASSAGE, PASSAGES[0]]) == [LONG_PASSAGE]
 

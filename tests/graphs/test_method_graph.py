@@ -179,9 +179,12 @@ def look_up(state: UserState) -> UserState:
     return {"answer": result["answer"]}
 
 
+@pytest.mark.parametrize("graph_class", [StateGraph, MethodGraph])
 @pytest.mark.parametrize("saver", [InMemorySaver, SynchronousSaver])
-def test_a_synchronous_node_can_run_a_method(saver: type[InMemorySaver]) -> None:
-    graph = StateGraph(UserState).add_node(look_up).add_edge("__start__", "look_up").compile(checkpointer=saver())
+def test_a_synchronous_node_can_run_a_method(
+    saver: type[InMemorySaver], graph_class: type[StateGraph[UserState]]
+) -> None:
+    graph = graph_class(UserState).add_node(look_up).add_edge("__start__", "look_up").compile(checkpointer=saver())
     assert graph.invoke({"question": QUESTION}, THREAD_CONFIG)["answer"] == "1931"
 
 

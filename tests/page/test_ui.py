@@ -159,7 +159,7 @@ def test_a_link_reproduces_a_view_and_with_run_1_asks_its_question(page: Page, s
     page.wait_until(ALL_METHODS_ENDED)
     assert page.run("document.querySelectorAll('.card .passage').length") == 3
     assert "seed 7" in read_texts(page, ".run-info")[0]
-    link = page.run("document.querySelector('.again').href")
+    link = page.run("document.querySelector('.ask-again').href")
     page.visit(link, PAGE_READY)
     assert page.run("document.querySelector('[aria-label=Passages]').value") == "3"
 

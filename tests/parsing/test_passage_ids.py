@@ -176,7 +176,9 @@ ALL_FIVE = [1, 2, 3, 4, 5]
         ("Passage 1: irrelevant\nPassage 2: irrelevant", [3, 4, 5]),
         ('[{"id": 1, "relevant": "no"}, {"id": 2, "relevant": "Yes"}, {"id": 3, "verdict": "Not relevant."}]', [2]),
         ('[{"id": 1, "relevant": true, "notes": "no"}, {"id": 2, "relevant": false}]', [1]),
+        ('[{"id": 1, "relevant": true, "irrelevant_parts": "yes", "relevant_topic": "no"}]', [1]),
         ('[{"id": 1, "relevant": "yes", "title": "No"}, {"id": 2, "relevant": "no"}]', [1]),
+        ('[{"id": 1, "irrelevant": true}, {"id": 2, "irrelevant": false}, {"id": 3, "irrelevant": "Yes"}]', [2]),
         ("Passage 1: relevant. It was finished in 1931.\nPassage 2: not relevant.\nRelevant passages: 1", [1]),
     ],
 )

@@ -199,6 +199,7 @@ def test_the_loss_takes_every_gold_span(base: Path) -> None:
 def test_keep_low_leaves_the_low_layers_unchanged(base: Path, data: Path, negatives: Path, tmp_path: Path) -> None:
     first_checkpoint, second_checkpoint = tmp_path / "first.safetensors", tmp_path / "second.safetensors"
     common = ["--base", str(base), "--train", str(data), "--steps", "3", "--rate", "1e-3"]
+    # */none=2: examples without an answer, of any data source, have the weight 2.
     main(
         [*common, "--negatives", str(negatives), "--weights", "negatives=0.5,*/none=2", "--out", str(first_checkpoint)]
     )

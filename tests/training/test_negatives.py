@@ -95,6 +95,13 @@ def test_results_without_the_answer_become_negatives(arguments: list[str]) -> No
     assert not any(example.spans for example in examples)
 
 
+def test_the_gold_passages_of_an_evaluation_set_without_passages_are_excluded(arguments: list[str]) -> None:
+    write_records("dev.jsonl", [{"question": "?", "answers": [], "gold": ["elsewhere"]}])
+    negatives = mine_by_command([*arguments, "--per-question", "9"])["q1"]
+    assert any("people sang" in passage["text"] for passage in negatives)  # "tested", which no set names any more
+    assert not any("it rained" in passage["text"] for passage in negatives)  # "elsewhere"
+
+
 def test_mining_negatives_is_reproducible(arguments: list[str]) -> None:
     mine_by_command(arguments)
     first_output = Path("out.jsonl.gz").read_bytes()

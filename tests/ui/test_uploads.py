@@ -42,7 +42,8 @@ def test_a_name_never_leaves_its_folder(name: str) -> None:
         ("a\x00b\nc.txt", "abc.txt"),
         ("x" * 300 + ".txt", "x" * (LONGEST_NAME - 12) + ".txt"),  # 12: room for a dot and an ending of 11 characters
         ("Überblick 2024.md", "Überblick 2024.md"),
-        ("漢" * 100 + ".txt", "漢" * 54 + ".txt"),  # 3 bytes a character: 54 fill the 162 bytes before the dot
+        # The part before the dot may have 108 of the 120 characters, and so 162 of the 180 bytes: 54 times 3 bytes.
+        ("漢" * 100 + ".txt", "漢" * 54 + ".txt"),
     ],
 )
 def test_file_names_are_cleaned_before_storing(name: str, expected_name: str) -> None:
@@ -100,7 +101,7 @@ async def test_each_file_is_listed_with_its_outcome() -> None:
     assert job.outcomes["part, line 4"].startswith("not read: ")
     assert len(job.outcomes) == len(uploads)
     assert (job.passage_count, list_collections("here")) == (2, ["my-own"])
-    assert (job.files_and_lines_done, job.file_and_line_count) == (7, 7)
+    assert (job.files_and_lines_done, job.file_and_line_count) == (7, 7)  # the two lines of lines.jsonl, five files
     assert not [path for path in Path("here/uploads").rglob("*") if path.is_file()]
 
 

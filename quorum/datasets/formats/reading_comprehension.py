@@ -131,7 +131,8 @@ def convert_asqa(value: dict[str, Any], where: str) -> Record:
 
 SQUAD = Format(
     "SQuAD",
-    'SQuAD\'s {"id", "question", "answers": [{"text"}, ...]} under a paragraph with its context',
+    'SQuAD\'s {"id", "question", "answers": [{"text"}, ...]}, with the paragraph under "context" in the record or '
+    'beside "qas"',
     lambda value: isinstance(value.get("context"), str) and "question" in value and "answers" in value,
     convert_squad,
 )

@@ -41,7 +41,7 @@ def read_cell(cell: dict[str, Any]) -> list[Block]:
 
 def get_output_text(output: Any) -> str:
     """The first LONGEST_OUTPUT characters of an output's plain text. Empty if the output has no plain text, as is the
-    case for an error. A picture may have one, such as "<Figure size ...>".
+    case for an error. A picture may have a plain text, such as "<Figure size ...>".
     """
     if not isinstance(output, dict):
         return ""

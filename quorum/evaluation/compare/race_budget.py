@@ -44,7 +44,7 @@ def restrict_dropping_by_measured_costs(estimated_plan: Plan, outcome: RunOutcom
 
     With this plan the race must be run again, because a method that exceeded the budget may have dropped others that no
     method within the budget would drop. None if the race need not be run again: no method that may drop others exceeded
-    the budget, every method may drop others, or there is no finished race.
+    the budget, the plan does not restrict which methods may drop others, or there is no finished race.
     """
     if estimated_plan.names_that_may_drop_others is None or outcome.race is None or not outcome.race.is_finished:
         return None

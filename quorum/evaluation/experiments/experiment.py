@@ -11,12 +11,14 @@ from typing import Any, Literal
 
 Analysis = Literal[
     "best_of_runs",
+    # the measures, by whether the top passage before filtering supports the answer; the tokens that a filter leaves
     "split_by_support",
     "spread_over_draws",
     "judge_preference",
     "people_preference",
-    "gold_passages",
+    "gold_passages",  # how often a gold passage was found, and how often it was inserted
     "cost",
+    # how often a passage supports the answer, and the passages' unigram precision for the questions where one does
     "support_by_passages",
 ]
 Requirement = Literal["judge", "verifier", "examples", "filters"]

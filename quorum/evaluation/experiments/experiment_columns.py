@@ -95,6 +95,7 @@ def group_columns(
     of the variants.
     """
     method_list = methods or ",".join(list_methods(experiment, verifier))
+    # passages_read: how many of the best passages found a method reads; None: all
     bases = [replace(column, passages_read=experiment.passages_read) for column in parse_columns(method_list, context)]
     if labels_and_example_files:
         columns_of_each_base = [

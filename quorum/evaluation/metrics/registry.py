@@ -53,6 +53,7 @@ METRICS: dict[str, Metric] = {
     "overlap_other_summaries": Metric(answers.overlap_other_summaries),
     "recall": Metric(passages.recall),
     "precision": Metric(passages.precision),
+    # s_precision: 1 if the passages are exactly the gold ones, else 0.
     "s_precision": Metric(passages.s_precision),
     "recall_before_filter": Metric(passages.recall_before_filter),
     "precision_before_filter": Metric(passages.precision_before_filter),
@@ -63,6 +64,7 @@ METRICS: dict[str, Metric] = {
     "answer_on_top": Metric(passages.answer_on_top),
     "supported": Metric(passages.supported),
     "context_tokens": Metric(passages.context_tokens),
+    # The share of the words of the passages that occur in an accepted answer.
     "context_precision": Metric(passages.context_precision),
 }
 

@@ -36,6 +36,7 @@ def make_config(
             "file": dataset.path.name,
             "sha256": dataset.sha256,
             "limit": dataset.limit,
+            # How many broken records were skipped.
             **({"skipped": dataset.skipped} if dataset.skipped else {}),
         },
         "source": source,

@@ -133,6 +133,7 @@ def find_needed_files(columns: Sequence[Column]) -> list[str]:
     files: list[str] = []
     for column in columns:
         context = column.context
+        # `share_retrieval` wraps the retriever of a column in a CachingRetriever; `inner` is the wrapped retriever.
         retriever = getattr(context.retriever, "inner", None)
         for part in (retriever, *(getattr(retriever, name, None) for name in ("dense", "lexical"))):
             if isinstance(part, BM25Retriever | ChromaRetriever) and "://" not in str(part.store):

@@ -47,7 +47,7 @@ def test_a_race_that_has_not_ended_names_the_remaining_methods_first_and_failure
         error=0.05,
         seed=0,
         measure="em",
-        units=tuple((f"q{number}",) for number in range(60)),
+        units=tuple((f"q{number}",) for number in range(60)),  # the steps of the race: one question each
         settled_count=30,
         standings=standings,
     )

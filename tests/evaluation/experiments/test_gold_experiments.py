@@ -66,6 +66,7 @@ async def test_the_gold_passage_moves_and_questions_without_one_are_left_out(
     }
     rows = [json.loads(line) for line in (report.folder / "results.jsonl").read_text().splitlines()]
     row = next(row for row in rows if row["id"] == "q1" and row["method"] == "concat[k=2;gold=top]")
+    # `gold_rank` is the rank among the retrieved passages; g was not retrieved.
     assert (row["retrieved"], row["passages"], row["gold_rank"]) == (["a", "b"], ["g", "a"], None)
     methods = json.loads((report.folder / "config.json").read_text())["methods"]
     assert [method["gold"] for method in methods.values()] == ["retrieved", "top", "bottom"]

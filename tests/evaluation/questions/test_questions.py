@@ -56,7 +56,7 @@ async def test_questions_of_all_three_kinds_name_their_gold_passages_and_their_w
     assert len(openai_server.chats()) == 6 * 3 + 2 * 5 + 2 * 3 == outcome.spending.calls
     lines_of_kind = {kind: [line for line in read_lines() if line["meta"]["kind"] == kind] for kind in QUESTION_KINDS}
     single, two, unanswerable = lines_of_kind["single"][0], lines_of_kind["two"][0], lines_of_kind["unanswerable"][0]
-    number = single["gold"][0][1:]  # the town's number: town 1 has the passages t1 and l1, town 2 has t2 and l2, ...
+    number = single["gold"][0][1:]  # the town's number: in town 1, passage t1 is about the tower, l1 about the lamp
     assert single["keep"] is True
     assert single["answers"] in ([f"Ida{number}"], [f"Orm{number}"])
     assert single["meta"]["evidence"][0]["passage"] == single["gold"][0]
@@ -89,7 +89,10 @@ async def test_the_seed_decides_what_is_asked(store: str, openai_server: OpenAIS
 
 
 def answer_from_lamp_passage(prompt: str, n: int, text: str) -> str | None:
-    """A `replace_reply` by which the lamp's passage alone answers every question about two passages."""
+    """A `replace_reply` (see `make_question_writer`) for questions that need two passages, a town's tower and its lamp.
+
+    The verifier finds the answer even if it is shown only the passage about the lamp.
+    """
     return f"Ida{n}" if prompt == "answer" and "whose tower" in text and f"keeper Ida{n}" in text else None
 
 

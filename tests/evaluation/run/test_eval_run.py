@@ -228,7 +228,8 @@ def test_a_folder_that_cannot_be_written_is_a_setup_error_and_a_file_elsewhere_i
     with pytest.raises(NotADirectoryError), lock_folder(tmp_path / "out"):
         (tmp_path / "file" / "elsewhere").read_text(encoding="utf-8")
     with pytest.raises(SetupError, match="Results cannot be written to out"), lock_folder(Path("out")):
-        raise PermissionError(13, "Permission denied", str(tmp_path / "out" / ".lock"))  # filelock gives whole paths
+        # The errors of filelock name absolute paths, even if the folder is given as a relative path.
+        raise PermissionError(13, "Permission denied", str(tmp_path / "out" / ".lock"))
     with pytest.raises(SetupError, match="Results cannot be written to"), lock_folder(tmp_path / "out"):
         (tmp_path / "out" / ".lock" / "results.jsonl").read_text(encoding="utf-8")
 

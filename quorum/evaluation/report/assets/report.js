@@ -271,8 +271,8 @@
     });
   }
 
-  // The chart with one curve of confidence for each method: a curve is highlighted while the pointer is over it or over
-  // its name.
+  // The risk-coverage chart, with one curve for each method: a curve is highlighted while the pointer is over it or over
+  // the method's name.
   function highlightCurves() {
     const section = document.querySelector(".key.lines")?.parentElement;
     if (!section) return;
