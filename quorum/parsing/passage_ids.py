@@ -55,8 +55,7 @@ NEGATIVE_WORDS = (
     r"|(?:[:=|→]|[-–]>?)\s?(?:no|false)\b)"
 )
 NEGATIVE_PATTERN = re.compile(NEGATIVE_WORDS)
-# For a passage's verdict in JSON: names of a verdict ("relevant"), names that mean the opposite ("irrelevant"), and
-# texts that deny ("no") or confirm ("yes").
+# Names of a passage's verdict in JSON ("relevant"), and names that mean the opposite ("irrelevant").
 VERDICT_NAME = re.compile(
     r"(?:is[ _-]?)?(?:relevant|relevance|verdict|useful|helpful|keep|decision|judge?ment)", re.IGNORECASE
 )
@@ -64,10 +63,6 @@ REVERSED_NAME = re.compile(
     r"(?:is[ _-]?)?(?:irrelevant|unrelated|unhelpful|useless|not[ _-]?(?:relevant|related|helpful|useful))",
     re.IGNORECASE,
 )
-DENYING_TEXT = re.compile(
-    r"(?:no|false|irrelevant|unrelated|not (?:relevant|related|helpful|useful))\W*", re.IGNORECASE
-)
-CONFIRMING_TEXT = re.compile(r"(?:yes|true|irrelevant|unrelated)\W*", re.IGNORECASE)
 NONE_WORDS = re.compile(
     rf"\bnone\b|\bno (?:\w+ )?{PASSAGE_NOUN}|\bnothing\b|\bneither\b|\bempty\b|(?<!\w)n/?a\b|^\W*no\W*$|∅|\[\s?\]"
     rf"|\bno ones?\b"
@@ -201,9 +196,9 @@ def is_negative_verdict(name: str, content: Any) -> bool:
     under "irrelevant". The value false says so under any other name.
     """
     if REVERSED_NAME.fullmatch(name):
-        return content is True or (isinstance(content, str) and CONFIRMING_TEXT.fullmatch(content.strip()) is not None)
+        return str(content).strip(" .").lower() in ("true", "yes")
     if isinstance(content, str) and VERDICT_NAME.fullmatch(name):
-        return DENYING_TEXT.fullmatch(content.strip()) is not None
+        return NEGATIVE_PATTERN.search(f": {content.lower()}") is not None
     return content is False
 
 
