@@ -49,6 +49,7 @@ def calibrate(
     json: AsJson = False,
 ) -> None:
     """Find the lowest confidence at which a method may answer so that few answers are wrong. Write it to a file."""
+    from quorum.cli.show import print_missing_answers
     from quorum.evaluation.decisions.calibrate import (
         calibrate_methods,
         describe_no_threshold,
@@ -63,6 +64,7 @@ def calibrate(
         compute_failure_probability(confidence),
     )
     recorded_results = read_results(results, measure)
+    print_missing_answers(recorded_results)
     calibrations = calibrate_methods(recorded_results, largest_wrong_share, failure_probability, method)
     path = out or results / "calibration.json"
     calibration_content = make_calibration_content(

@@ -47,6 +47,7 @@ def compose(
     json: AsJson = False,
 ) -> None:
     """Design a cascade of the compared methods, certify it, and write it as a method of its own."""
+    from quorum.cli.show import print_missing_answers
     from quorum.evaluation.decisions.compose import (
         Guarantee,
         compose,
@@ -58,6 +59,7 @@ def compose(
     failure_probability = compute_failure_probability(confidence)
     guarantee = Guarantee(lose_at_most, failure_probability, cast(Any, cost), check_wrong_cost(wrong_cost), seed)
     recorded_results = read_results(results, measure)
+    print_missing_answers(recorded_results)
     composition = compose(recorded_results, guarantee, prices)
     path = out or results / "composed.json"
     composed_content = make_composed_content(recorded_results, composition, guarantee)

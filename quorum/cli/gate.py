@@ -44,6 +44,7 @@ def gate(
     Exit code: 0 if the loss from BASELINE to NEW is significantly below --margin; else 1 if NEW is significantly worse;
     else 3 (cannot tell). 2 means that the input is wrong.
     """
+    from quorum.cli.show import print_missing_answers
     from quorum.evaluation.decisions.gate import EXIT_CODES, decide_gate, describe_gate
     from quorum.evaluation.decisions.recorded_results import check_wrong_cost
 
@@ -51,6 +52,7 @@ def gate(
         read_method_results(baseline, measure),
         read_method_results(new, measure),
     )
+    print_missing_answers(baseline_results)
     decision = decide_gate(
         baseline_results,
         new_results,

@@ -3,8 +3,9 @@
 import os
 import sys
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+import typer
 from rich.console import Console, Group, RenderableType
 from rich.padding import Padding
 from rich.style import Style
@@ -18,6 +19,9 @@ from quorum.core.text import format_count
 from quorum.evaluation.support import ShownResult, Support, is_unsure
 from quorum.nodes.evidence import has_only_votes_as_evidence
 
+if TYPE_CHECKING:
+    from quorum.evaluation.decisions.recorded_results import RecordedResults
+
 
 def make_stdout_console() -> Console:
     """The console for results. If stdout is not a terminal and COLUMNS is not set, the console is 100 columns wide."""
@@ -28,6 +32,12 @@ def make_stdout_console() -> Console:
 def make_stderr_console() -> Console:
     """The console for messages and progress."""
     return Console(file=sys.stderr, markup=False, emoji=False, highlight=False)
+
+
+def print_missing_answers(results: "RecordedResults") -> None:
+    """Print on stderr how many questions of the results have no accepted answer; nothing if all have one."""
+    if results.missing_answers_note:
+        typer.echo(f"quorum: {results.folder}: {results.missing_answers_note}", err=True)
 
 
 def format_result(result: ShownResult, method: str, *, colours: bool, shows_scores: bool = False) -> RenderableType:

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NotRequired, TextIO, TypedDict
 
+from quorum.core.encodings import find_marked_encoding
 from quorum.core.errors import SetupError
 from quorum.core.files import open_unpacked, read_bounded_lines
 from quorum.core.json_text import parse_json, replace_lone_surrogates
@@ -40,8 +41,17 @@ def hash_content(title: str, text: str) -> str:
 
 
 def open_text(path: Path, newline: str | None = None) -> TextIO:
-    """Open a text file for reading. It is unpacked if its name or its first bytes say that it is gzipped."""
-    return io.TextIOWrapper(open_unpacked(path), encoding="utf-8-sig", newline=newline)
+    """Open a text file for reading, in the encoding that its byte order mark says, else as UTF-8. It is unpacked if its
+    name or its first bytes say that it is gzipped.
+    """
+    file = open_unpacked(path)
+    try:
+        encoding = find_marked_encoding(file.read(4)) or "utf-8"  # 4 bytes: the longest byte order mark
+        file.seek(0)
+        return io.TextIOWrapper(file, encoding=encoding, newline=newline)
+    except BaseException:
+        file.close()
+        raise
 
 
 def read_json_lines(path: Path, problems: list[str] | None = None) -> Iterator[tuple[int, dict[str, Any]]]:

@@ -5,14 +5,11 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Literal
 
+from quorum.core.encodings import Unreadable as Unreadable
 from quorum.core.json_text import replace_lone_surrogates
 
 Kind = Literal["text", "heading", "code", "row"]
 BLOCK_GAP = "\n\n"
-
-
-class Unreadable(Exception):  # noqa: N818  the name describes the error without "Error"
-    """Raised for a file or line that is skipped; the message is the reason."""
 
 
 @dataclass(frozen=True)

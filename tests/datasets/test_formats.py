@@ -186,6 +186,58 @@ def test_a_table_is_read_by_its_header(tmp_path: Path, content: str) -> None:
     assert first_record["meta"]["kind"] == "who"
 
 
+TABLE = "question,answers\nWho is Zoë?,Zoë Müller\nWho is “Ana”?,[]\n"
+
+
+@pytest.mark.parametrize(
+    ("data", "warning"),
+    [
+        (TABLE.encode(), ""),
+        (TABLE.encode("utf-8-sig"), ""),
+        (TABLE.encode("utf-16"), ""),
+        (TABLE.encode("utf-16-le"), "read as UTF-16-le"),
+        (TABLE.encode("cp1252"), "read as Windows-1252"),
+        (f"sep=;\r\n{TABLE}".replace(",", ";").replace("\n", "\r\n").encode("cp1252"), "read as Windows-1252"),
+        (f'"sep=\t"\n{TABLE}'.replace(",", "\t").encode("utf-16"), ""),
+        (f"SEP=|\n{TABLE}".replace(",", "|").encode(), ""),
+    ],
+)
+def test_a_table_is_read_as_excel_saves_it(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, data: bytes, warning: str
+) -> None:
+    path = tmp_path / "data.csv"
+    path.write_bytes(data)
+    records = [list(read_questions(path)) for _ in range(2)][1]
+    assert [(record["question"], record["answers"]) for record in records] == [
+        ("Who is Zoë?", ["Zoë Müller"]),
+        ("Who is “Ana”?", []),
+    ]
+    messages = [record.getMessage() for record in caplog.records]
+    assert len(messages) == bool(warning)  # one warning for two readings
+    assert all(warning in message and str(path) in message for message in messages)
+
+
+def test_json_lines_in_utf16_are_read(tmp_path: Path) -> None:
+    path = tmp_path / "data.jsonl"
+    path.write_bytes(join_lines(QUORUM_RECORD | {"question": "Wer ist Zoë?"}).encode("utf-16"))
+    assert [record["question"] for record in read_questions(path)] == ["Wer ist Zoë?"]
+
+
+def test_rows_of_empty_cells_are_skipped_and_keep_their_numbers(tmp_path: Path) -> None:
+    records = read_records(tmp_path, "question,answers\nWho?,Ann\n,\n , \nWho else?,Bo\n", "data.csv")
+    assert [(record["id"], record["question"]) for record in records] == [("1", "Who?"), ("4", "Who else?")]
+
+
+def test_of_the_accepted_answers_empty_ones_are_dropped(tmp_path: Path) -> None:
+    (record,) = read_records(tmp_path, join_lines(QUORUM_RECORD | {"answers": ["", "Ann", " "]}))
+    assert record["answers"] == ["Ann"]
+
+
+def test_a_rejected_question_may_lack_its_answer(tmp_path: Path) -> None:
+    content = "question,answers,keep\nWho?,,false\nWho else?,Bo,true\n"
+    assert [record["question"] for record in read_records(tmp_path, content, "data.csv")] == ["Who else?"]
+
+
 def test_quorums_own_records_are_read_one_at_a_time(tmp_path: Path) -> None:
     (record,) = read_records(tmp_path, join_lines(QUORUM_RECORD | {"source": "here"}))
     assert record == {**QUORUM_RECORD, "id": "3", "source": "here"}

@@ -43,9 +43,14 @@ def write_data(tmp_path: Path, content: str, file_name: str = "data.json") -> Pa
         ('{"data": [{"title": "T", "paragraphs": [{"context": "C"}]}]}', "record 1: expected"),
         ('{"data": [{"title": "T", "paragraphs": [{"context": "C", "qas": [{"id": 1}]}]}]}', "record 1: expected"),
         ("question,answers\nWho?,Ann,Bo\n", "row 1: expected"),
-        ("question,answers\nWho?\n", "row 1: expected"),
+        ("question,answers\nWho?\n", "row 1: the answer is empty"),
+        ("question,answers\nWho?,Ann\nWho else?, \n", r"row 2: the answer is empty; .* or \[\] if \"unknown\" is"),
+        ("question,answers\nWho?, | \n", "row 1: the answer is empty"),
+        ('question,answers\nWho?,"[""""]"\n', "row 1: the answer is empty"),
+        ('{"question": "Who?", "answers": ["", " "]}\n', "line 1: the answer is empty"),
+        ('{"question": "Who?", "answer": ""}\n', "line 1: the answer is empty"),
         ('question,answers\nWho?,"[1, 2]"\n', "row 1: expected"),
-        ('question,answers\nWho?,"Ann\n', r"cannot be read \(.*expected UTF-8 CSV"),
+        ('question,answers\nWho?,"Ann\n', r"cannot be read \(.*expected CSV"),
         ('question,answers\nWho?,Ann\nWho?,"Ann\n', "cannot be read after row 1"),
         ("who,what\nAnn,tea\n", "line 1: not JSON"),  # without a column "question", a file is not read as CSV
         pytest.param("[" * 100_000, "nested too deeply", id="nested"),
@@ -56,6 +61,34 @@ def test_a_broken_file_is_refused_in_one_sentence(tmp_path: Path, content: str, 
     with pytest.raises(SetupError, match=message) as caught:
         list(read_questions(path))
     assert str(path) in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("content", "columns"),
+    [
+        ("question,ground_truth\nWho?,Ann\n", "question, ground_truth"),
+        ("Frage;Antwort\nWer?;Ann\n", "frage, antwort"),
+        ("sep=|\nquestion|reference\nWho?|Ann\n", "question, reference"),
+        ("question\nWho?\n", "question"),
+    ],
+)
+def test_a_table_with_other_columns_is_refused_with_its_columns_and_the_expected_ones(
+    tmp_path: Path, content: str, columns: str
+) -> None:
+    path = write_data(tmp_path, content, "data.csv")
+    with pytest.raises(SetupError) as caught:
+        list(read_questions(path))
+    assert str(caught.value) == (
+        f"{path}, line 1: expected a header with the columns question and answers (or answer), or JSON lines; found "
+        f"the columns {columns}; rename them in the file."
+    )
+
+
+@pytest.mark.parametrize("content", [b"\x89PNG\r\n\x1a\n\0\0", b"question,answers\nWho?,\0\1\xff\n"])
+def test_a_table_that_is_not_text_is_refused(tmp_path: Path, content: bytes) -> None:
+    (tmp_path / "data.csv").write_bytes(content)
+    with pytest.raises(SetupError, match=r"data.csv cannot be read \(.* not a text file\); expected CSV"):
+        list(read_questions(tmp_path / "data.csv"))
 
 
 def test_bad_records_are_counted_and_reading_continues(tmp_path: Path) -> None:

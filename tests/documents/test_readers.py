@@ -6,10 +6,10 @@ import pytest
 from awkward_documents import write_pdf
 from plugin_package import install_plugin
 
+from quorum.core.encodings import decode_text
 from quorum.core.errors import SetupError
 from quorum.core.plugins import forget_plugins
 from quorum.documents.document import Document, Unreadable
-from quorum.documents.encodings import decode_text
 from quorum.documents.html_blocks import read_html
 from quorum.documents.pieces import split_document
 from quorum.documents.read import read_document

@@ -47,7 +47,7 @@ def convert_record(chosen_format: Format | None, value: Any, where: str) -> Reco
     """
     expected_format = chosen_format or OWN_FORMAT
     try:
-        return expected_format.convert(value, where)
+        return drop_empty_answers(expected_format.convert(value, where), where)
     except UnusableRecord as error:
         reason = f" ({error})"
     except (KeyError, TypeError, ValueError, IndexError, AttributeError):
@@ -60,3 +60,15 @@ def convert_record(chosen_format: Format | None, value: Any, where: str) -> Reco
     raise SetupError(
         f"{where}: expected {expected_format.expected}{others}; found {preview_value(value)}{reason}."
     ) from None
+
+
+def drop_empty_answers(record: Record, where: str) -> Record:
+    """The record without accepted answers that are empty texts. Raises `SetupError` if there are only such answers: the
+    answers may have been lost, and a list without answers would say that "unknown" is right.
+    """
+    answers = [answer for answer in record["answers"] if answer.strip()]
+    is_rejected = record.get("meta", {}).get("keep") is False
+    if record["answers"] and not answers and not is_rejected:
+        raise SetupError(f'{where}: the answer is empty; write the accepted answers, or [] if "unknown" is right.')
+    record["answers"] = answers
+    return record

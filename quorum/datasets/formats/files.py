@@ -1,19 +1,19 @@
 """Reads the records of a file in JSON lines, as one JSON document, or as CSV; the content decides which it is."""
 
-import csv
 import json
 import zlib
 from collections.abc import Iterator
-from itertools import islice
 from pathlib import Path
 from typing import Any, Literal
 
+from quorum.core.encodings import Unreadable
 from quorum.core.errors import SetupError
-from quorum.core.files import read_bounded_lines
 from quorum.core.json_text import parse_json
+from quorum.datasets.formats.tables import READING_ERRORS, read_first_lines, read_header, read_rows
 from quorum.datasets.records import open_text, read_json_lines
 
 Layout = Literal["lines", "document", "table"]
+JSON_ENDINGS = frozenset((".json", ".jsonl", ".ndjson"))
 # (the line or record number from 1; where the record stands, such as "data.jsonl, line 3", for messages; the record)
 NumberedRecord = tuple[int, str, Any]
 
@@ -34,14 +34,16 @@ def read_numbered_records(path: Path, problems: list[str] | None) -> Iterator[Nu
 
 
 def detect_layout(path: Path) -> Layout:
-    """Whether a file is JSON lines, a JSON document or a table. A broken file is "lines", because the
-    reader of JSON lines reports the error.
+    """Whether a file is JSON lines, a JSON document or a table. A broken file is "lines", because the reader of JSON
+    lines reports the error. A file that is not JSON is a table if its header names questions and answers, or unless its
+    name says that it is JSON.
     """
+    is_named_json = not JSON_ENDINGS.isdisjoint(ending.lower() for ending in path.suffixes)
     try:
-        with open_text(path) as file:
-            filled_lines = (line.strip() for line in read_bounded_lines(file) if line.strip())
-            first_line, second_line = [*islice(filled_lines, 2), "", ""][:2]
-    except (OSError, EOFError, UnicodeDecodeError, zlib.error):
+        first_line, second_line = [*read_first_lines(path), "", ""][:2]
+    except Unreadable:  # a file that is not text
+        return "lines" if is_named_json else "table"
+    except READING_ERRORS:
         return "lines"
     if first_line.startswith("["):
         return "document"
@@ -50,7 +52,8 @@ def detect_layout(path: Path) -> Layout:
             return "document" if has_records(parse_json(first_line)) else "lines"
         except json.JSONDecodeError:  # a document over several lines, or a broken line
             return "document" if second_line and not second_line.startswith("{") else "lines"
-    return "table" if find_delimiter(first_line) else "lines"
+    is_table = read_header(iter([first_line, second_line])).names_questions or (first_line and not is_named_json)
+    return "table" if is_table else "lines"
 
 
 def has_records(value: dict[str, Any]) -> bool:
@@ -115,53 +118,3 @@ def split_article(article: dict[str, Any]) -> Iterator[Any]:
         for question in questions:
             article_fields = {"title": article.get("title"), "context": paragraph.get("context")}
             yield article_fields | question if isinstance(question, dict) else question
-
-
-def find_delimiter(header: str) -> str:
-    """The delimiter of a header that names questions and answers; empty if the line is not such a header."""
-    for delimiter in "\t,;":
-        names = [name.strip().lower() for name in next(csv.reader([header], delimiter=delimiter), [])]
-        if "question" in names and ("answer" in names or "answers" in names):
-            return delimiter
-    return ""
-
-
-def read_rows(path: Path) -> Iterator[NumberedRecord]:
-    """Yield the rows of a CSV or TSV file as our records (`convert_row`).
-
-    A row with more cells than the header is yielded as a list; the conversion to our format then refuses it.
-    """
-    number = 0
-    try:
-        with open_text(path, newline="") as file:
-            header = ""
-            while not header.strip():
-                header = next(file)
-            delimiter = find_delimiter(header)
-            names = [name.strip().lower() for name in next(csv.reader([header], delimiter=delimiter))]
-            reader = csv.reader(file, delimiter=delimiter, strict=True)
-            for number, row in enumerate(filter(None, reader), start=1):
-                value: Any = row if len(row) > len(names) else convert_row(dict(zip(names, row, strict=False)))
-                yield number, f"{path}, row {number}", value
-    except (OSError, EOFError, UnicodeDecodeError, zlib.error, csv.Error) as error:
-        where = f" after row {number}" if number else ""
-        raise SetupError(f"{path} cannot be read{where} ({error}); expected UTF-8 CSV.") from None
-
-
-def convert_row(row: dict[str, str]) -> dict[str, Any]:
-    """A row as our record. row: its cells by the header's names in lower case.
-
-    The answers in a cell are a JSON list, or separated by "|". `meta` gets all columns except id, question and
-    answer(s).
-    """
-    cell = row.get("answers", row.get("answer"))
-    answers: Any = cell
-    if cell is not None:
-        answers = [part.strip() for part in cell.split("|") if part.strip()]
-        if cell.strip().startswith("["):
-            try:
-                answers = parse_json(cell)
-            except json.JSONDecodeError:
-                answers = cell  # the converter reports that this is not a list
-    meta = {name: value for name, value in row.items() if name not in ("id", "question", "answer", "answers")}
-    return {"id": row.get("id") or None, "question": row.get("question"), "answers": answers, "meta": meta}

@@ -3,8 +3,8 @@
 import csv
 import io
 
+from quorum.core.encodings import decode_text
 from quorum.documents.document import Block, Document, Unreadable
-from quorum.documents.encodings import decode_text
 from quorum.documents.tables import format_rows, looks_like_header
 
 DELIMITERS = ",;\t|"

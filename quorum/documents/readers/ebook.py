@@ -5,8 +5,8 @@ from typing import Any
 from urllib.parse import unquote
 from zipfile import ZipFile
 
+from quorum.core.encodings import decode_text
 from quorum.documents.document import Block, Document, Unreadable, join_lines, remove_unstorable
-from quorum.documents.encodings import decode_text
 from quorum.documents.html_blocks import read_html
 from quorum.documents.zip_parts import open_archive
 

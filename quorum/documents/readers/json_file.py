@@ -4,9 +4,9 @@ from collections.abc import Iterator
 from json import JSONDecodeError
 from typing import Any
 
+from quorum.core.encodings import decode_text
 from quorum.core.json_text import parse_json
 from quorum.documents.document import Block, Document, Unreadable, join_lines
-from quorum.documents.encodings import decode_text
 
 MAX_VALUES = 1_000_000  # in one record
 

@@ -5,8 +5,8 @@ from email.message import EmailMessage, Message
 from email.utils import parsedate_to_datetime
 from typing import Any
 
+from quorum.core.encodings import decode_text
 from quorum.documents.document import Block, Document, Unreadable, join_lines, remove_unstorable
-from quorum.documents.encodings import decode_text
 from quorum.documents.html_blocks import read_html
 
 MAX_PARTS = 1000

@@ -5,8 +5,8 @@ from collections.abc import Mapping
 from html import escape
 from typing import Any
 
+from quorum.core.encodings import decode_text
 from quorum.documents.document import Block, Document, join_lines
-from quorum.documents.encodings import decode_text
 from quorum.documents.html_blocks import KNOWN_TAGS, read_html
 
 FRONT_MATTER = re.compile(r"\A(---|\+\+\+)[ \t]*\n(.*?)\n\1[ \t]*(?:\n|\Z)", re.DOTALL)

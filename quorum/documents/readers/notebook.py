@@ -3,9 +3,9 @@
 from json import JSONDecodeError
 from typing import Any
 
+from quorum.core.encodings import decode_text
 from quorum.core.json_text import parse_json
 from quorum.documents.document import Block, Document, Unreadable
-from quorum.documents.encodings import decode_text
 from quorum.documents.readers.markdown import read_markdown_blocks
 
 LONGEST_OUTPUT = 4000  # characters; what follows in an output is not read

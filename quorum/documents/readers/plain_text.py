@@ -1,7 +1,7 @@
 """Plain text."""
 
+from quorum.core.encodings import decode_text
 from quorum.documents.document import Block, Document
-from quorum.documents.encodings import decode_text
 
 
 def read(data: bytes, name: str) -> Document:

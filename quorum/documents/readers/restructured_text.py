@@ -3,9 +3,9 @@
 import re
 from typing import Any
 
+from quorum.core.encodings import decode_text
 from quorum.core.sentences import make_word_set
 from quorum.documents.document import Document, Unreadable
-from quorum.documents.encodings import decode_text
 from quorum.documents.html_blocks import read_html
 
 # :role:`text` or :role:`text <target>`; group 1 is the text.

@@ -2,8 +2,8 @@
 
 import re
 
+from quorum.core.encodings import decode_text
 from quorum.documents.document import Block, Document
-from quorum.documents.encodings import decode_text
 
 DEFINITION = re.compile(
     r"""^([ \t]*)(?:(?:export|default|public|private|protected|internal|static|final|abstract|async|pub(?:\([^)]*\))?|

@@ -2,8 +2,8 @@
 
 import re
 
+from quorum.core.encodings import decode_text
 from quorum.documents.document import Block, Document
-from quorum.documents.encodings import decode_text
 from quorum.documents.html_blocks import Page, read_html
 
 CHARSET = re.compile(rb"""(?:charset|encoding)\s*=\s*["']?\s*([A-Za-z0-9_.:-]+)""")

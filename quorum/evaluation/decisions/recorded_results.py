@@ -15,6 +15,7 @@ from quorum.core.errors import SetupError
 from quorum.core.text import format_count
 from quorum.evaluation.metrics.registry import is_binary
 from quorum.evaluation.run.config_file import read_json_file
+from quorum.evaluation.run.dataset import describe_missing_answers
 from quorum.evaluation.run.read_rows import has_type, read_rows
 from quorum.evaluation.run.tasks import list_deciding_measures
 
@@ -70,6 +71,12 @@ class RecordedResults:
         value = np.where(unknown, score, score - wrong_cost * (1 - score))
         missing = np.isnan(value)
         return np.where(missing, -wrong_cost, value), np.where(missing, 1.0, value)
+
+    @property
+    def missing_answers_note(self) -> str:
+        """A sentence about the questions without an accepted answer; "" if all have one."""
+        ids = {id_ for (_, id_), row in self.rows.items() if row.get("gold") == []}
+        return describe_missing_answers(len(ids), len(self.ids))
 
     @property
     def is_right_or_wrong(self) -> bool:

@@ -50,10 +50,12 @@ def describe_not_compared(decision: "Decision") -> list[str]:
 
 def list_sentences_after_headline(decision: "Decision") -> list[str]:
     """The sentences below the headline, which is the recommendation's first sentence: the recommendation's other
-    sentences, a note if exact match hides right answers, and the methods that are not compared.
+    sentences, notes if exact match hides right answers or questions have no accepted answer, and the methods that are
+    not compared.
     """
     gap_note = describe_exact_match_gap(decision.scores.summary)
-    return [*decision.recommendation.sentences[1:], *([gap_note] if gap_note else []), *describe_not_compared(decision)]
+    notes = [note for note in (gap_note, decision.scores.plan.dataset.missing_answers_note) if note]
+    return [*decision.recommendation.sentences[1:], *notes, *describe_not_compared(decision)]
 
 
 def format_p_against_best(decision: "Decision", name: str) -> str:

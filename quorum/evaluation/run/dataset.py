@@ -13,6 +13,7 @@ from quorum.core.errors import SetupError
 from quorum.core.files import open_regular
 from quorum.core.labels import LABELS
 from quorum.core.state import Passage
+from quorum.core.text import format_count
 from quorum.datasets.questions import read_questions
 from quorum.datasets.records import Record
 from quorum.evaluation.run.tasks import find_common_task, get_stated_task, guess_task, infer_labels, read_document_group
@@ -27,7 +28,8 @@ class DataSet:
 
     limit: only so many questions from the beginning of the file are used; None: all of them. sha256: the hash of the
     file. count_with_passages: how many questions bring their own passages; most_passages: the largest number of
-    passages that a question brings. task: the task of questions that state none; labels: the labels that a claim (a
+    passages that a question brings. count_without_answers: how many questions have no accepted answer, so that
+    "unknown" is right. task: the task of questions that state none; labels: the labels that a claim (a
     question with the task label) may have, if its record does not list them. skip_bad: whether broken records are
     skipped instead of raising `SetupError`; skipped: how many were skipped. excluded_ids: ids of questions that are not
     asked. gold_passages: by question id, gold passages that the questions do not bring; they are added to the records.
@@ -49,6 +51,12 @@ class DataSet:
     seed: int | None = None
     by_group: bool = False
     labels: tuple[str, ...] = LABELS
+    count_without_answers: int = 0
+
+    @property
+    def missing_answers_note(self) -> str:
+        """A sentence about the questions without an accepted answer; "" if all have one."""
+        return describe_missing_answers(self.count_without_answers, self.count)
 
     def read_records(self) -> Iterator[Record]:
         """Read the questions one at a time: memory does not grow with the data, unless they come in a random order."""
@@ -92,7 +100,7 @@ def read_data(path: Path, limit: int | None = None, *, skip_bad: bool = False) -
         raise SetupError(
             f"A limit of {limit} questions does not fit; give a number from 1 on, or no limit to use all questions."
         )
-    count = count_with_passages = most_passages = claim_count = 0
+    count = count_with_passages = most_passages = claim_count = count_without_answers = 0
     guessed_tasks: set[str] = set()
     left_out_ids: list[str] = []
     problems: list[str] = []
@@ -101,6 +109,7 @@ def read_data(path: Path, limit: int | None = None, *, skip_bad: bool = False) -
         count += 1
         count_with_passages += bool(record["passages"])
         most_passages = max(most_passages, len(record["passages"]))
+        count_without_answers += not record["answers"]
         guessed_task = guess_task(record["answers"])
         claim_count += guessed_task == "label" and bool(record["answers"])
         if get_stated_task(record) is None and record["answers"]:
@@ -109,12 +118,16 @@ def read_data(path: Path, limit: int | None = None, *, skip_bad: bool = False) -
         causes = [f"{len(left_out_ids)} with keep: false"] if left_out_ids else []
         causes += [f"{len(problems)} that cannot be read (the first: {problems[0].rstrip('.')})"] if problems else []
         explanation = f" that can be asked: {' and '.join(causes)}" if causes else ""
-        raise SetupError(f"{path} holds no questions{explanation}; expected JSON lines of id, question and answers.")
+        raise SetupError(
+            f"{path} holds no questions{explanation}; expected JSON lines or CSV of id, question and answers."
+        )
     sha256 = hash_file(path)
     if left_out_ids:
         warn_left_out(path, sha256, len(left_out_ids))
     if problems:
         warn_skipped(path, sha256, len(problems), tuple(problems[:MOST_NAMED_RECORDS]))
+    if count_without_answers:
+        warn_missing_answers(path, sha256, describe_missing_answers(count_without_answers, count))
     labels = find_labels(path) if claim_count else LABELS
     return DataSet(
         path,
@@ -127,7 +140,21 @@ def read_data(path: Path, limit: int | None = None, *, skip_bad: bool = False) -
         skip_bad,
         len(problems),
         labels=labels,
+        count_without_answers=count_without_answers,
     )
+
+
+def describe_missing_answers(count_without_answers: int, count: int) -> str:
+    """A sentence about the questions without an accepted answer; "" if all of the `count` questions have one.
+
+    >>> describe_missing_answers(2, 3)
+    '2 of 3 questions have no accepted answer: only "unknown" counts as right.'
+    """
+    if not count_without_answers:
+        return ""
+    verb = "has" if count_without_answers == 1 else "have"
+    questions = format_count(count, "question")
+    return f'{count_without_answers:,} of {questions} {verb} no accepted answer: only "unknown" counts as right.'
 
 
 def find_labels(path: Path) -> tuple[str, ...]:
@@ -183,6 +210,12 @@ def warn_left_out(path: Path, sha256: str, count: int) -> None:
     comparison reads its questions twice, and the second reading must not warn again.
     """
     LOG.warning("%s: %d question%s left out, marked keep: false.", path, count, "" if count == 1 else "s")
+
+
+@lru_cache(maxsize=64)
+def warn_missing_answers(path: Path, sha256: str, note: str) -> None:
+    """Warn about questions without an accepted answer, once for each content of the file (`sha256`)."""
+    LOG.warning("%s: %s", path, note)
 
 
 def hash_file(path: Path) -> str:

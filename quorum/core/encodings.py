@@ -6,7 +6,10 @@ Data with NUL bytes but without a byte order mark are read as UTF-16 or refused.
 import codecs
 from typing import NamedTuple
 
-from quorum.documents.document import Unreadable
+
+class Unreadable(Exception):  # noqa: N818  the name describes the error without "Error"
+    """Raised for a file or line that cannot be read; the message is the reason."""
+
 
 BYTE_ORDER_MARKS = (
     (codecs.BOM_UTF8, "utf-8-sig"),
@@ -45,9 +48,8 @@ def decode_text(data: bytes, declared_encoding: str = "") -> DecodedText:
     >>> decode_text("Köln liegt am Rhein.".encode("cp1252"), "ascii").note.partition(": ")[2]
     "the text is not UTF-8, and the encoding that it names, 'ascii', does not fit"
     """
-    for mark, encoding in BYTE_ORDER_MARKS:
-        if data.startswith(mark):
-            return DecodedText(unify_line_ends(decode_strictly(data, encoding)))
+    if marked_encoding := find_marked_encoding(data):
+        return DecodedText(unify_line_ends(decode_strictly(data, marked_encoding)))
     if b"\0" in data:
         return decode_without_mark(data)
     try:
@@ -64,6 +66,15 @@ def decode_text(data: bytes, declared_encoding: str = "") -> DecodedText:
             reason = f"the text is not UTF-8, and the encoding that it names, {declared_encoding!r}, does not fit"
     encoding = detect_encoding(data)
     return DecodedText(unify_line_ends(data.decode(encoding, "replace")), describe_assumption(encoding, reason))
+
+
+def find_marked_encoding(beginning: bytes) -> str:
+    """The encoding that a byte order mark at the beginning of a file says; "" without a mark.
+
+    >>> find_marked_encoding("Köln".encode("utf-16")), find_marked_encoding(b"Bonn")
+    ('utf-16', '')
+    """
+    return next((encoding for mark, encoding in BYTE_ORDER_MARKS if beginning.startswith(mark)), "")
 
 
 def unify_line_ends(text: str) -> str:
