@@ -13,6 +13,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from quorum.algorithms.mean_interval import compute_bounded_mean_interval
+
 RESAMPLES = 10_000
 MAX_NUMBERS_PER_DRAW = 1_000_000  # how many random numbers are drawn at once, so that they fit into memory
 COMPARED_DIGITS = 9  # decimals to which values are rounded before it is decided whether they are equal
@@ -49,6 +51,26 @@ def compute_bootstrap_interval(
         ]
     low, high = np.quantile(np.concatenate(means), [(1 - level) / 2, (1 + level) / 2])
     return Interval(float(counts @ distinct / n), float(low), float(high))
+
+
+def compute_mean_interval(
+    values: ArrayLike, groups: ArrayLike | None = None, low: float = 0.0, high: float = 1.0, *, level: float = 0.95
+) -> Interval:
+    """The mean of at least one value in [low, high], with an interval that is valid on few questions as well.
+
+    groups: the document or conversation of each value; the values of one group count as one observation. None: each
+    value is an observation of its own; then the interval of values that are all `low` or `high` (right or wrong) is
+    that of Clopper and Pearson. For all other values it is Gaffke's bound (see `quorum.algorithms.mean_interval`). It
+    lies within [low, high] and always has a width.
+
+    >>> compute_mean_interval([1.0] * 30).high
+    1.0
+    >>> round(compute_mean_interval([1.0] * 30).low, 3)
+    0.884
+    """
+    numbers = np.asarray(values, dtype=np.float64)
+    ends = compute_bounded_mean_interval(numbers, groups, low, high, level=level)
+    return Interval(math.fsum(numbers) / len(numbers), *ends)
 
 
 def has_many_repeats(counts: NDArray[np.int64]) -> bool:
