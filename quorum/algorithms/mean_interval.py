@@ -44,7 +44,9 @@ def compute_bounded_mean_interval(
         ends = compute_share_interval(int((rounded == high).sum()), len(rounded), level=level)
         return low + (high - low) * ends[0], low + (high - low) * ends[1]
     places = np.arange(len(rounded)) if units is None else np.unique(np.asarray(units), return_inverse=True)[1]
-    sums, sizes = np.bincount(places, weights=rounded), np.bincount(places).astype(np.float64)
+    places = places.astype(np.int64)
+    sums = np.bincount(places, weights=rounded).astype(np.float64)
+    sizes = np.bincount(places).astype(np.float64)
     return compute_gaffke_interval(sums, sizes, low, high, level=level, draws=draws, seed=seed)
 
 
