@@ -17,6 +17,8 @@ class Response:
 
     text, finish_reason: the reply of a chat completion; usage: its token counts ("auto": estimated, None: none sent).
     message: more fields of the completion's message, such as reasoning_content, or a content that replaces the text.
+    stream_ends: what a stream has at its end, "finish" (the finish reason) and "done" ([DONE]). words: how many words
+    of the text a stream has (None: all); the HTTP message ends well.
     status, body, headers: any other response, such as an error. drop: close the connection before answering; truncate:
     close it in the middle of the body; hold: answer only after `server.release_held_replies()`.
     """
@@ -25,6 +27,8 @@ class Response:
     finish_reason: str = "stop"
     usage: dict[str, Any] | str | None = "auto"
     message: dict[str, Any] = field(default_factory=dict)
+    stream_ends: tuple[str, ...] = ("finish", "done")
+    words: int | None = None
     status: int = 200
     body: Any = None
     headers: dict[str, str] = field(default_factory=dict)
@@ -79,19 +83,21 @@ def make_completion(response: Response, request_body: dict[str, Any]) -> Respons
 
 def make_chunks(response: Response, request_body: dict[str, Any]) -> Iterator[dict[str, Any] | str]:
     """The events of a streamed completion: the fields of `response.message` (if it has any), one event for each word,
-    the finish reason, the usage (if the request asks for it) and "[DONE]".
+    the finish reason, the usage (if the request asks for it) and "[DONE]". `response.stream_ends` says which ends.
     """
     base = {"id": "chatcmpl-1", "object": "chat.completion.chunk", "created": 0, "model": request_body["model"]}
     if response.message:
         yield base | {"choices": [{"index": 0, "delta": {"role": "assistant"} | response.message}]}
-    for word in re.findall(r"\S+\s*|\s+", response.text) or [""]:
+    for word in (re.findall(r"\S+\s*|\s+", response.text) or [""])[: response.words]:
         delta = {"role": "assistant", "content": word}
         yield base | {"choices": [{"index": 0, "delta": delta, "finish_reason": None}]}
-    yield base | {"choices": [{"index": 0, "delta": {}, "finish_reason": response.finish_reason}]}
+    if "finish" in response.stream_ends:
+        yield base | {"choices": [{"index": 0, "delta": {}, "finish_reason": response.finish_reason}]}
     usage = count_usage(response, request_body)
     if usage is not None and (request_body.get("stream_options") or {}).get("include_usage"):
         yield base | {"choices": [], "usage": usage}
-    yield "[DONE]"
+    if "done" in response.stream_ends:
+        yield "[DONE]"
 
 
 def make_echo(request_body: dict[str, Any]) -> dict[str, Any]:

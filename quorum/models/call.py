@@ -24,6 +24,7 @@ from quorum.models.parameters import SCHEMA_PARAMETER, get_refusals, record_refu
 from quorum.models.replay import Replay
 from quorum.models.request import Request, SchemaRefused
 from quorum.models.send_request import send_request
+from quorum.models.stream_ends import is_unfinished
 
 __all__ = ["Reply", "call", "remove_thinking"]
 
@@ -134,14 +135,14 @@ async def fetch_record(request: Request, reply_identity: ReplyIdentity) -> tuple
     async def fetch() -> tuple[Record, bool]:
         journal = None if key is None else await find_journal(request.context)
         journaled_record = None if journal is None or key is None else await journal.get(key)
-        if journaled_record is not None:
+        if journaled_record is not None and not is_unfinished(request, journaled_record.finish):
             if SCHEMA_PARAMETER in journaled_record.left_out.split(","):
                 record_refusal(
                     request, SCHEMA_PARAMETER, "takes no JSON schema, as the journal says; asking without one"
                 )
             return journaled_record, True
         record, is_reused = await (ask_model if request.schema is None else ask_by_schema)(request, reply_identity)
-        if journal is not None and key is not None:
+        if journal is not None and key is not None and not is_unfinished(request, record.finish):
             await journal.put(key, record)
         return record, is_reused
 
@@ -180,7 +181,7 @@ async def ask_by_schema(request: Request, reply_identity: ReplyIdentity) -> tupl
     else:
         try:
             record, _ = await ask_model(request, reply_identity)
-            if not is_schema_ignored(record):
+            if is_unfinished(request, record.finish) or not is_schema_ignored(record):
                 return record, False
             record_refusal(request, SCHEMA_PARAMETER, "ignores a JSON schema; asking without one")
             journal, key = await find_journal(request.context), reply_identity.make_journal_key(plain_request)

@@ -10,6 +10,8 @@ from email.utils import parsedate_to_datetime
 from types import FrameType
 from typing import Any, Literal
 
+from langchain_core.messages import AIMessage
+
 from quorum.core.redaction import redact_secrets
 
 FailureKind = Literal[
@@ -67,6 +69,18 @@ TIMEOUT_ERRORS = {"TimeoutError", "TimeoutException", "APITimeoutError", "ModelT
 
 class GarbledReply(ValueError):  # noqa: N818  the name says it without "Error"
     """A reply with status 200 but without readable content; the message says what is wrong with it."""
+
+
+class UnreadableMessage(GarbledReply):
+    """A whole reply whose message cannot be read. A greedy model would write it again."""
+
+
+class CutStream(GarbledReply):
+    """A stream that ended before it said that the reply is whole. reply: the text that came, as a message."""
+
+    def __init__(self, reply: AIMessage) -> None:
+        super().__init__("its stream ended with neither a finish reason nor [DONE]")
+        self.reply = reply
 
 
 @dataclass(frozen=True)

@@ -23,9 +23,11 @@ def make_http_clients(timeout: float | None, loop_cache: LoopCache | None) -> di
     """
     import openai
 
+    from quorum.models.done_mark import watch_response
     from quorum.models.idle_connections import check_idle_connections_quickly
 
-    client = openai.DefaultAsyncHttpxClient(**make_options(timeout))
+    hooks = {"response": [watch_response]}
+    client = openai.DefaultAsyncHttpxClient(**make_options(timeout), event_hooks=hooks)
     check_idle_connections_quickly(client)
     if loop_cache is not None:
         loop_cache.closers.append(client.aclose)

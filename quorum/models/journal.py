@@ -89,7 +89,9 @@ class Journal:
         return await self.submit_and_wait(key, None)
 
     async def put(self, key: str, record: Record) -> None:
-        """Store a reply. If a reply is already stored under the key, it is kept, and the new one is dropped."""
+        """Store a reply. If a reply is already stored under the key, it is kept, and the new one is dropped, unless
+        only the new one has a finish reason: then the old one may be a part of a reply.
+        """
         await self.submit_and_wait(key, record)
 
     async def submit_and_wait(self, key: str, record: Record | None) -> Record | None:

@@ -124,7 +124,7 @@ def read_records(connection: sqlite3.Connection, keys: Sequence[str]) -> list[Re
 
 def write_records(connection: sqlite3.Connection, records: Sequence[tuple[str, Record]]) -> None:
     """Store all (key, reply) pairs, or none of them if an error is raised. If a key already has a reply, that reply
-    stays, unless its token counts are invalid.
+    stays, unless its token counts are invalid, or it has no finish reason and the new one has one.
     """
     rows = [make_row(key, record) for key, record in records]
     details = [
@@ -133,13 +133,12 @@ def write_records(connection: sqlite3.Connection, records: Sequence[tuple[str, R
     with closing(connection.cursor()) as cursor:
         cursor.execute("BEGIN IMMEDIATE")
         try:
-            keys = [(key,) for key, _ in records]
+            keys = [(key, record.finish) for key, record in records]
+            is_replaced = f"key = ?1 AND ({INVALID_COUNTS} OR (finish IS NULL AND ?2 IS NOT NULL))"
             cursor.executemany(
-                "DELETE FROM details WHERE key = ?1 "
-                f"AND EXISTS (SELECT 1 FROM replies WHERE key = ?1 AND ({INVALID_COUNTS}))",
-                keys,
+                f"DELETE FROM details WHERE key = ?1 AND EXISTS (SELECT 1 FROM replies WHERE {is_replaced})", keys
             )
-            cursor.executemany(f"DELETE FROM replies WHERE key = ? AND ({INVALID_COUNTS})", keys)
+            cursor.executemany(f"DELETE FROM replies WHERE {is_replaced}", keys)
             # If another process has meanwhile stored a reply under the key, neither our reply nor its details are
             # stored.
             cursor.executemany(

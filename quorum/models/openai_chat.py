@@ -3,20 +3,26 @@
 `ChatOpenAI` drops fields that OpenAI does not have, such as the reasoning that vLLM, llama.cpp and DeepSeek send beside
 the answer; LangChain's documentation says that a subclass must read them. A response with status 200 either becomes a
 reply or raises `GarbledReply`; then `quorum.models.send_request` sends the request again.
+
+A reply may stand in the field of the reasoning alone: vLLM's reasoning parsers put it there if the model does not
+think. Such a reply is read as if it stood in the content.
 """
 
 import warnings
-from collections.abc import Mapping
+from collections.abc import AsyncIterator, Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 import openai
 from langchain_core.callbacks import AsyncCallbackManagerForLLMRun
-from langchain_core.messages import AIMessage, BaseMessage
+from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage
 from langchain_core.outputs import ChatGenerationChunk, ChatResult
 from langchain_openai import ChatOpenAI
 
 from quorum.core.json_text import replace_lone_surrogates
-from quorum.models.failures import GarbledReply
+from quorum.models.done_mark import AWAITED_MARK, DoneMark
+from quorum.models.failures import CutStream, GarbledReply, UnreadableMessage
+from quorum.models.stream_ends import COMPLETE, STREAM_ENDED
 from quorum.models.token_counts import clean_usage
 
 # The two names that servers use for the field with the reasoning. Quorum reads both fields, and stores the reasoning
@@ -49,6 +55,31 @@ class OpenAIChat(ChatOpenAI):
         body = await self.root_async_client.post("/chat/completions", body=payload, cast_to=object)
         return self._create_chat_result(body)
 
+    async def _astream(
+        self,
+        messages: list[BaseMessage],
+        stop: list[str] | None = None,
+        run_manager: AsyncCallbackManagerForLLMRun | None = None,
+        **kwargs: Any,
+    ) -> AsyncIterator[ChatGenerationChunk]:
+        """Like the method of `ChatOpenAI`. Raises CutStream at the end of a stream that does not say that it is whole:
+        it has neither a finish reason nor the event [DONE].
+        """
+        mark, reply = DoneMark(), StreamedReply()
+        AWAITED_MARK.set(mark)
+        chunks: Any = super()._astream(messages, stop, run_manager=run_manager, **kwargs)
+        try:
+            async for chunk in chunks:
+                reply.add(chunk)
+                yield chunk
+        finally:
+            AWAITED_MARK.set(None)
+            await chunks.aclose()
+        for chunk in reply.list_last_chunks(is_done=mark.is_seen):
+            if run_manager:
+                await run_manager.on_llm_new_token(chunk.text, chunk=chunk)
+            yield chunk
+
     def _create_chat_result(self, response: Any, generation_info: dict[str, Any] | None = None) -> ChatResult:
         body = response.model_dump(warnings=False) if isinstance(response, openai.BaseModel) else response
         if not isinstance(body, dict) or body.get("error"):
@@ -71,6 +102,8 @@ class OpenAIChat(ChatOpenAI):
             server_delta = choices[0].get("delta")
             if isinstance(server_delta, Mapping):
                 delta = {**server_delta, "content": get_text(server_delta.get("content"))}
+                if delta["content"] is None and isinstance(delta.get("refusal"), str):
+                    delta["content"] = delta["refusal"]
                 chunk = chunk | {"choices": [{**choices[0], "delta": delta}]}
         generation_chunk: ChatGenerationChunk | None = super()._convert_chunk_to_generation_chunk(
             chunk | {"usage": clean_usage(chunk.get("usage"))}, default_chunk_class, base_generation_info
@@ -81,6 +114,49 @@ class OpenAIChat(ChatOpenAI):
             generation_chunk.message.response_metadata["model_provider"] = "openai"
             keep_reasoning(generation_chunk.message, delta)
         return generation_chunk
+
+
+@dataclass
+class StreamedReply:
+    """What has come of a streamed reply.
+
+    finish: the finish reason, or what stands for it in OpenAI's Responses API. has_tool_calls: the model calls a tool.
+    """
+
+    texts: list[str] = field(default_factory=list)
+    reasoning: list[str] = field(default_factory=list)
+    finish: str | None = None
+    has_tool_calls: bool = False
+
+    def add(self, chunk: ChatGenerationChunk) -> None:
+        """Read the next piece. A finish reason that is sent again is removed: LangChain would join both."""
+        message, details = chunk.message, chunk.generation_info or {}
+        finish = details.get("finish_reason") or message.response_metadata.get("status")
+        if finish and self.finish:
+            for name in ("finish_reason", "model_name", "system_fingerprint", "service_tier"):
+                details.pop(name, None)
+        elif finish:
+            self.finish = str(finish)
+            message.response_metadata[STREAM_ENDED] = True
+        self.texts.append(chunk.text)
+        self.reasoning.append(str(message.additional_kwargs.get("reasoning_content") or ""))
+        self.has_tool_calls = self.has_tool_calls or bool(getattr(message, "tool_call_chunks", None))
+
+    def list_last_chunks(self, *, is_done: bool) -> list[ChatGenerationChunk]:
+        """The pieces to add at the end of the stream: the reasoning if it is all there is, and COMPLETE if the server
+        gave no reason. is_done: the stream has ended with [DONE]. Raises CutStream if the stream was cut.
+        """
+        text, reasoning = "".join(self.texts), "".join(self.reasoning)
+        details: dict[str, Any] = {"model_provider": "openai"}
+        if self.finish is None and not is_done:
+            raise CutStream(AIMessage(text, response_metadata=details))
+        is_reply_in_reasoning = not self.has_tool_calls and not text.strip() and bool(reasoning.strip())
+        content = reasoning if is_reply_in_reasoning and self.finish not in EMPTY_REPLY_REASONS else ""
+        if self.finish is None:
+            details |= {"finish_reason": COMPLETE, STREAM_ENDED: True}
+        elif not content:
+            return []
+        return [ChatGenerationChunk(message=AIMessageChunk(content=content, response_metadata=details))]
 
 
 def is_plain(payload: Mapping[str, Any]) -> bool:
@@ -96,16 +172,19 @@ def check_choice(body: Mapping[str, Any]) -> dict[str, Any]:
     message = choices[0].get("message")
     if not isinstance(message, Mapping):
         raise GarbledReply("its choice holds no message")
-    content = get_text(message.get("content"))
+    content, finish = get_text(message.get("content")), choices[0].get("finish_reason")
     if content is None:
         content = message.get("refusal") if isinstance(message.get("refusal"), str) else None
+    if not (content or "").strip() and not message.get("tool_calls") and finish not in EMPTY_REPLY_REASONS:
+        content = find_reasoning(message) or content
     if content is None:
-        if choices[0].get("finish_reason") not in EMPTY_REPLY_REASONS:
-            raise GarbledReply("it calls a tool and says nothing" if message.get("tool_calls") else "it has no content")
+        if finish not in EMPTY_REPLY_REASONS:
+            raise UnreadableMessage(
+                "it calls a tool and says nothing" if message.get("tool_calls") else "it has no content"
+            )
         content = ""
-    finish = choices[0].get("finish_reason")
     return {
-        "finish_reason": finish if isinstance(finish, str) else None,
+        "finish_reason": finish if finish and isinstance(finish, str) else COMPLETE,
         "message": {**message, "role": "assistant", "content": replace_lone_surrogates(content), "tool_calls": None},
     }
 
@@ -122,7 +201,7 @@ def get_text(content: Any) -> str | None:
         ]
         if parts:
             return "".join(parts)
-    raise GarbledReply(f"its content is {describe_type(content)}")
+    raise UnreadableMessage(f"its content is {describe_type(content)}")
 
 
 def describe_type(value: Any) -> str:
@@ -132,17 +211,16 @@ def describe_type(value: Any) -> str:
     return "an object" if isinstance(value, Mapping) else "true or false" if isinstance(value, bool) else "a number"
 
 
+def find_reasoning(server_message: Mapping[str, Any]) -> str | None:
+    """The reasoning in a message, or in a piece of one; None if there is none."""
+    texts = (server_message.get(name) for name in REASONING_FIELDS)
+    return next((text for text in texts if isinstance(text, str) and text), None)
+
+
 def keep_reasoning(message: Any, server_message: Mapping[str, Any]) -> None:
     """Store the server's reasoning, if any, in `additional_kwargs["reasoning_content"]`, as LangChain's clients of
     DeepSeek and others do.
     """
-    reasoning = next(
-        (
-            server_message[name]
-            for name in REASONING_FIELDS
-            if isinstance(server_message.get(name), str) and server_message[name]
-        ),
-        None,
-    )
+    reasoning = find_reasoning(server_message)
     if reasoning and isinstance(message, AIMessage):
         message.additional_kwargs["reasoning_content"] = replace_lone_surrogates(reasoning)

@@ -13,17 +13,19 @@ from pydantic import SecretStr
 
 from quorum.core.errors import CallError, QuorumError, SetupError, TooLong
 from quorum.core.json_text import replace_lone_surrogates
-from quorum.models.failures import Failure, GarbledReply, classify_error
+from quorum.models.failures import CutStream, Failure, GarbledReply, UnreadableMessage, classify_error
 from quorum.models.journal_database import Record
 from quorum.models.limits import wait_for_limits
 from quorum.models.loops import get_loop_cache
 from quorum.models.parameters import (
     apply_parameters,
+    get_refusals,
     list_parameters,
     list_refused_parameters,
     record_refusal,
 )
 from quorum.models.request import Request, SchemaRefused
+from quorum.models.stream_ends import COMPLETE, check_end, find_finish, is_openai, note_stream_end, take_cut_stream
 from quorum.models.token_counts import get_cached_tokens, is_count
 from quorum.models.token_estimate import estimate_tokens
 
@@ -42,11 +44,12 @@ async def send_request(request: Request) -> Record:
     server refuses a request with a schema.
     """
     clock, attempt, unreachable_since = request.clock, 0, None
+    last_error: Exception | None = None
     dropped_parameters: set[str] = set()  # refused during this call; if one is refused twice, the call fails
     estimate = estimate_tokens(str(request.message.content))
     while True:
         try:
-            return await send_once(request, estimate)
+            return await send_once(request, estimate, is_cut_again=isinstance(last_error, CutStream))
         except QuorumError:
             raise
         except Exception as error:
@@ -63,7 +66,10 @@ async def send_request(request: Request) -> Record:
                 wait = compute_wait_for_server(request, failure, waited_seconds)
             elif failure.kind == "retryable":
                 attempt, unreachable_since = attempt + 1, None
+                if is_written_again(request, error, last_error):
+                    raise make_repeated_error(request, failure, attempt) from error
                 wait = compute_wait_before_retry(request, failure, attempt, error)
+                last_error = error
             elif failure.parameter in list_parameters(request) - dropped_parameters:
                 dropped_parameters.add(failure.parameter)
                 record_refusal(request, failure.parameter)
@@ -73,15 +79,23 @@ async def send_request(request: Request) -> Record:
         await clock.sleep(wait)
 
 
-async def send_once(request: Request, estimate: int) -> Record:
-    """Send the request once, when the limits allow it. estimate: the estimated tokens of the prompt."""
+async def send_once(request: Request, estimate: int, *, is_cut_again: bool = False) -> Record:
+    """Send the request once, when the limits allow it.
+
+    estimate: the estimated tokens of the prompt. is_cut_again: the last stream of this call was cut.
+    """
     context = request.context
     async with wait_for_limits(context, request.model_label, estimate, request.clock) as taken_amounts:
         started_at = request.clock.now()
         async with asyncio.timeout(None if request.is_in_process else context.timeout):
             model, arguments = apply_parameters(request)
             left_out = list_refused_parameters(request)
-            message = await model.ainvoke([request.message], request.config, **arguments)
+            try:
+                message = await model.ainvoke([request.message], request.config, **arguments)
+                check_end(message)
+            except CutStream as cut:
+                message = take_cut_stream(request, cut, is_second=is_cut_again)
+        note_stream_end(request, message)
         record = replace(make_record(message, estimate, request.clock.now() - started_at), left_out=left_out)
         for taken_amount in taken_amounts:
             taken_amount.correct(record.input_tokens + record.output_tokens)
@@ -107,22 +121,23 @@ def make_record(message: AIMessage, estimate: int, seconds: float) -> Record:
     estimate: the estimated tokens of the prompt. Raises GarbledReply if the reply only calls tools, or if it comes
     from an OpenAI server and has neither a text nor a finish reason.
     """
-    text, details = replace_lone_surrogates(str(message.text)), message.response_metadata
+    text = replace_lone_surrogates(str(message.text))
     if not text and (message.tool_calls or message.invalid_tool_calls):
-        raise GarbledReply("it calls a tool and says nothing")
-    finish = next((details[key] for key in ("finish_reason", "stop_reason", "done_reason") if details.get(key)), None)
-    if not text and finish is None and details.get("model_provider") == "openai":
+        raise UnreadableMessage("it calls a tool and says nothing")
+    finish, reasoning = find_finish(message), str(message.additional_kwargs.get("reasoning_content") or "")
+    if not text and finish in (None, COMPLETE) and is_openai(message.response_metadata):
         raise GarbledReply("it has neither a text nor a finish reason")
     usage: Mapping[str, Any] = message.usage_metadata or {}
     has_counts = is_count(usage.get("input_tokens")) and is_count(usage.get("output_tokens"))
     return Record(
         text=text,
-        finish=None if finish is None else str(finish),
+        finish=finish,
         input_tokens=usage["input_tokens"] if has_counts else estimate,
         output_tokens=usage["output_tokens"] if has_counts else estimate_tokens(text),
         cached_tokens=get_cached_tokens(usage) if has_counts else 0,
         seconds=seconds,
-        reasoning=str(message.additional_kwargs.get("reasoning_content") or ""),
+        # The two are equal if the reply stood in the field of the reasoning.
+        reasoning="" if reasoning.strip() == text.strip() else reasoning,
     )
 
 
@@ -185,6 +200,22 @@ def compute_wait_before_retry(request: Request, failure: Failure, attempt: int, 
     if retry_after is not None:
         return retry_after * (1 + 0.1 * jitter)
     return jitter * min(LONGEST_WAIT, FIRST_WAIT * 2.0**attempt)
+
+
+def is_written_again(request: Request, error: Exception, last_error: Exception | None) -> bool:
+    """Whether the model has written the same unreadable message twice, because it is asked at temperature 0."""
+    is_greedy = not request.decoding.get("temperature") and "temperature" not in get_refusals(request)
+    is_same = isinstance(last_error, UnreadableMessage) and str(last_error) == str(error)
+    return is_greedy and is_same and isinstance(error, UnreadableMessage)
+
+
+def make_repeated_error(request: Request, failure: Failure, attempt: int) -> CallError:
+    """The error for a message that cannot be read and that the model writes again each time."""
+    return CallError(
+        f"{request.model_label} failed on the call {request.name!r} after {attempt} tries: "
+        f"{describe_failure(failure)}. At temperature 0 the model writes the same message "
+        "each time; check the server's parsers of tool calls and reasoning."
+    )
 
 
 def make_final_error(request: Request, failure: Failure) -> QuorumError:

@@ -123,6 +123,44 @@ async def test_the_text_is_found_wherever_a_response_holds_it(
     assert (await ask()).text == text
 
 
+@pytest.mark.parametrize("field", ["reasoning_content", "reasoning"])
+@pytest.mark.parametrize("content", [None, "", "\n\n"])
+@pytest.mark.parametrize("stream", [False, True])
+async def test_a_reply_that_stands_only_in_the_reasoning_is_read(
+    openai_server: OpenAIServer, field: str, content: str | None, stream: bool
+) -> None:
+    openai_server.reply([Response(message={"content": content, field: "Ada Korn"})])
+    reply = await ask_while_streaming(FakeClock()) if stream else await ask()
+    assert (reply.text, reply.reasoning, reply.finish) == ("Ada Korn", "", "stop")
+
+
+@pytest.mark.parametrize("stream", [False, True])
+async def test_reasoning_is_no_reply_if_the_model_was_cut_off(openai_server: OpenAIServer, stream: bool) -> None:
+    response = Response(message={"content": None, "reasoning_content": "Ada or Ida?"}, finish_reason="length")
+    openai_server.reply([response])
+    reply = await ask_while_streaming(FakeClock()) if stream else await ask()
+    assert (reply.text, reply.reasoning) == ("", "Ada or Ida?")
+
+
+@pytest.mark.parametrize("stream", [False, True])
+async def test_a_refusal_in_a_field_of_its_own_is_read(openai_server: OpenAIServer, stream: bool) -> None:
+    openai_server.reply([Response(message={"content": None, "refusal": "I cannot help with that."})])
+    reply = await ask_while_streaming(FakeClock()) if stream else await ask()
+    assert reply.text == "I cannot help with that."
+
+
+@pytest.mark.parametrize("name", ["content null", "content a number", "tool calls alone"])
+async def test_a_greedy_model_that_writes_the_same_unreadable_message_is_asked_twice(
+    openai_server: OpenAIServer, name: str
+) -> None:
+    openai_server.reply(MALFORMED_RESPONSES[name])
+    with pytest.raises(CallError, match=r"after 2 tries: the reply could not be read .* the same message each time"):
+        await ask()
+    assert len(openai_server.chats()) == 2
+    with pytest.raises(CallError, match="after 8 tries"):  # it may write another one
+        await ask(Context(model="openai:test", temperature=1))
+
+
 class TextState(TypedDict, total=False):
     text: str
 

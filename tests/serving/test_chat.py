@@ -8,7 +8,7 @@ import openai
 import pytest
 from api_server import Serve
 from langchain_openai import ChatOpenAI
-from openai_bodies import make_error
+from openai_bodies import Response, make_error
 from openai_server import OpenAIServer
 from pydantic import SecretStr
 
@@ -292,6 +292,17 @@ def test_a_long_answer_streams_as_it_is_written_without_thoughts(serve: Serve, o
     pieces = [chunk.choices[0].delta.content for chunk in chunks if chunk.choices[0].delta.content]
     assert len(pieces) > 5
     assert "".join(pieces) == LONG_ANSWER == chunks[-1].quorum["answer"]
+
+
+@pytest.mark.parametrize("answer_type", ["long", "dialogue"])
+def test_a_reply_whose_stream_is_cut_is_sent_once_and_whole(
+    serve: Serve, openai_server: OpenAIServer, answer_type: str
+) -> None:
+    openai_server.reply([Response(LONG_ANSWER, stream_ends=(), words=6), LONG_ANSWER])
+    settings = {"answer_type": answer_type, "sources": False}
+    chunks: list[Any] = list(serve(attempts=2).ask(stream=True, extra_body={"quorum": settings}))
+    text = "".join(chunk.choices[0].delta.content or "" for chunk in chunks)
+    assert text == LONG_ANSWER == chunks[-1].quorum["answer"]
 
 
 def test_votes_stream_as_they_come_and_then_the_answer(serve: Serve, openai_server: OpenAIServer) -> None:
