@@ -36,7 +36,7 @@ from benchmarks.replies import recognise_prompt
 from quorum.algorithms.vote_key import vote_key
 from quorum.core.context import Context
 from quorum.core.state import Passage, Result
-from quorum.core.text import contains_answer, exact_match, normalize
+from quorum.core.text import normalize, squad_contains_answer, squad_exact_match
 from quorum.datasets.questions import read_questions
 from quorum.datasets.records import Record
 from quorum.graphs import answer
@@ -80,7 +80,7 @@ def poison_case(case: Case, kind: str, count: int) -> list[Passage]:
     """The passages, `count` of them replaced at random; the first passage that contains a right answer stays."""
     rng, passages = random.Random(f"{case.record['id']} {kind} {count}"), list(case.passages)
     answering_rank = next(
-        (i for i, p in enumerate(passages) if contains_answer(p["text"], case.record["answers"])), None
+        (i for i, p in enumerate(passages) if squad_contains_answer(p["text"], case.record["answers"])), None
     )
     ranks = rng.sample([rank for rank in range(len(passages)) if rank != answering_rank], count)
     for number, rank in enumerate(ranks):
@@ -157,7 +157,7 @@ async def ask_all(method: str, model: str, cases: Sequence[Case], kind: str, cou
 def compute_exact_match(results: Sequence[Result], cases: Sequence[Case]) -> float:
     """The share of questions with a right answer."""
     is_right = [
-        exact_match(result["answer"], case.record["answers"]) for result, case in zip(results, cases, strict=True)
+        squad_exact_match(result["answer"], case.record["answers"]) for result, case in zip(results, cases, strict=True)
     ]
     return sum(is_right) / len(is_right)
 
@@ -165,7 +165,8 @@ def compute_exact_match(results: Sequence[Result], cases: Sequence[Case]) -> flo
 def compute_attack_success(results: Sequence[Result], cases: Sequence[Case]) -> float:
     """The share of questions whose answer contains the wrong one."""
     is_fooled = [
-        contains_answer(result["answer"], [case.wrong_answer]) for result, case in zip(results, cases, strict=True)
+        squad_contains_answer(result["answer"], [case.wrong_answer])
+        for result, case in zip(results, cases, strict=True)
     ]
     return sum(is_fooled) / len(is_fooled)
 

@@ -16,7 +16,7 @@ from typing import Any
 from benchmarks.fuzz import find_parsers
 from benchmarks.harness import judge_targets, report
 from quorum.algorithms.vote_key import vote_key
-from quorum.core.text import exact_match, is_unknown, normalize
+from quorum.core.text import is_unknown, normalize, squad_exact_match
 from quorum.core.thinking import extract_first_turn, remove_thinking
 
 MEGABYTE = 1_000_000  # characters
@@ -78,7 +78,7 @@ def find_readers() -> dict[str, Callable[[str], Any]]:
         "is_unknown": is_unknown,
         "normalize": normalize,
         "vote_key": vote_key,
-        "exact_match": lambda reply: exact_match(reply, ["Rohrau"]),
+        "exact_match": lambda reply: squad_exact_match(reply, ["Rohrau"]),
     }
 
 

@@ -18,6 +18,7 @@ SETTINGS_THAT_CHANGE_NO_ANSWER = {
     "concurrency",
     "requests_per_minute",
     "tokens_per_minute",
+    "answer_measure",  # config.json names it once, because all methods have the same
 }
 SILVER_SETTINGS = ("silver_measure", "scorer")  # they change an answer only with filter_mode=silver
 OPTIONAL_SETTINGS = {"calibration", *SILVER_SETTINGS}  # described only if they are set

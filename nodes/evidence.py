@@ -3,10 +3,11 @@
 import re
 from collections.abc import Iterable, Sequence
 
+from quorum.algorithms.answer_measures import contains_answer
 from quorum.algorithms.vote_key import contains_key
 from quorum.core.labels import is_verdict
 from quorum.core.state import Evidence, Passage, Result
-from quorum.core.text import contains_answer, is_unknown, normalize
+from quorum.core.text import is_unknown, normalize
 
 UNQUOTABLE_TYPES = ("yes_no", "label", "long", "dialogue")  # types of answers that no passage contains word for word
 

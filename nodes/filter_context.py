@@ -71,6 +71,7 @@ async def filter_by_answers(state: State, runtime: Runtime[Context]) -> State:
         choose_silver_measure(answers, context),
         scorer=None if context.scorer is None else await asyncio.to_thread(make_scorer, context.scorer, context),
         make_prompt=make_cxmi_prompt_writer(context.answer_type, context.prompts),
+        answer_measure=context.answer_measure,
     )
     return make_filter_update(state, shorten_passages(passages, chosen_pieces) or passages[:1])
 

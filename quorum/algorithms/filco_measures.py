@@ -10,11 +10,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal, Protocol
 
+from quorum.algorithms.answer_measures import ANSWER_MEASURES
 from quorum.core.errors import SetupError
 from quorum.core.labels import are_verdicts
 from quorum.core.sentences import find_sentences
 from quorum.core.state import Passage
-from quorum.core.text import contains_answer, f1, normalize
+from quorum.core.text import PUBLISHED_MEASURE, AnswerMeasure, normalize
 
 Measure = Literal["strinc", "lexical", "cxmi"]
 Unit = Literal["sentence", "passage"]
@@ -59,18 +60,27 @@ def split_pieces(passages: Sequence[Passage], unit: Unit = "sentence") -> list[P
     return pieces
 
 
-def score_strinc(candidates: Sequence[Piece], answers: Sequence[str]) -> list[float]:
+def score_strinc(
+    candidates: Sequence[Piece], answers: Sequence[str], answer_measure: AnswerMeasure = PUBLISHED_MEASURE
+) -> list[float]:
     """STRINC: 1 for a piece that contains a gold answer as whole words, after normalisation; else 0."""
+    contains_answer = ANSWER_MEASURES[answer_measure].contains_answer
     return [float(contains_answer(piece.text, answers)) for piece in candidates]
 
 
-def score_lexical(candidates: Sequence[Piece], references: Sequence[str], tokens: Tokens = "words") -> list[float]:
+def score_lexical(
+    candidates: Sequence[Piece],
+    references: Sequence[str],
+    tokens: Tokens = "words",
+    answer_measure: AnswerMeasure = PUBLISHED_MEASURE,
+) -> list[float]:
     """LEXICAL: token F1 of each piece in 0..1, the highest over the references.
 
     tokens="words" is the published measure. tokens="characters" counts the characters of the normalised texts, as the
     authors' code does; almost any two English texts are similar by this count.
     """
     if tokens == "words":
+        f1 = ANSWER_MEASURES[answer_measure].f1
         return [f1(piece.text, references) for piece in candidates]
     return [
         max((compute_character_f1(piece.text, reference) for reference in references), default=0.0)
@@ -142,20 +152,23 @@ async def choose_silver_pieces(
     make_prompt: "MakePrompt | None" = None,
     tokens: Tokens = "words",
     threshold: float | None = None,
+    answer_measure: AnswerMeasure = PUBLISHED_MEASURE,
 ) -> list[Piece]:
     """The pieces that support the answer by this measure, in reading order. The list may be empty.
 
     LEXICAL compares a piece with the answers. If the answers are verdicts (SUPPORTS, yes ...), which no sentence
     resembles, LEXICAL compares the piece with the question. CXMI needs a `scorer`, and uses only the first answer;
     without an answer it chooses no piece.
-    threshold: a piece's score must exceed it; None: the measure's own, in THRESHOLDS. unit, top, tokens, make_prompt:
+    threshold: a piece's score must exceed it; None: the measure's own, in THRESHOLDS. answer_measure: how STRINC and
+    LEXICAL normalise texts; the published one is SQuAD's. unit, top, tokens, make_prompt:
     as in the functions above.
     """
     candidates = split_pieces(passages, unit)
     if measure == "strinc":
-        scores = score_strinc(candidates, answers)
+        scores = score_strinc(candidates, answers, answer_measure)
     elif measure == "lexical":
-        scores = score_lexical(candidates, [question] if are_verdicts(answers) else answers, tokens)
+        references = [question] if are_verdicts(answers) else answers
+        scores = score_lexical(candidates, references, tokens, answer_measure)
     elif scorer is None:
         raise SetupError(
             "The measure cxmi needs a model that gives log-probabilities, and none was given; pass one as `scorer`."
@@ -190,12 +203,15 @@ def shorten_passages(passages: Sequence[Passage], chosen_pieces: Sequence[Piece]
     ]
 
 
-def compute_unigram_precision(context: str, answers: Sequence[str]) -> float:
+def compute_unigram_precision(
+    context: str, answers: Sequence[str], answer_measure: AnswerMeasure = PUBLISHED_MEASURE
+) -> float:
     """The share of the context's normalised tokens that also occur in the answer, in 0..1 (section 3.2, table 2).
 
     With several answers, the largest share counts. An empty context gives 0.
     """
-    tokens = Counter(normalize(context).split())
+    split_tokens = ANSWER_MEASURES[answer_measure].split_tokens
+    tokens = Counter(split_tokens(context))
     size = sum(tokens.values())
-    shared_counts = (sum((tokens & Counter(normalize(answer).split())).values()) for answer in answers)
+    shared_counts = (sum((tokens & Counter(split_tokens(answer))).values()) for answer in answers)
     return max(shared_counts, default=0) / size if size else 0.0

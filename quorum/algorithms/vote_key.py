@@ -11,12 +11,12 @@ In doubt, a key separates answers, because a wrong merge does more harm than a m
 
 import hashlib
 import re
-import unicodedata
 from collections.abc import Sequence
 from functools import lru_cache
 
 from quorum.algorithms.answer_dates import rewrite_dates
 from quorum.algorithms.answer_numbers import rewrite_numbers
+from quorum.algorithms.fold_characters import fold_characters
 from quorum.core.text import normalize
 
 LONGEST_SEARCHED_TEXT = 100_000  # characters; the rest of a text is not searched for an answer
@@ -97,21 +97,6 @@ def make_long_key(answer: str) -> str:
     )
 
 
-# The code of a character -> the code of its plain form: quotes, dashes, and full-width forms of 94 ASCII characters.
-PLAIN_CHARACTER = dict.fromkeys(map(ord, "’‘ʼ`´"), ord("'")) | dict.fromkeys(map(ord, "‐‑‒–—−"), ord("-"))
-PLAIN_CHARACTER |= dict.fromkeys(map(ord, "“”„«»"), ord('"')) | {0xFF01 + index: 0x21 + index for index in range(94)}
-
-
-def fold_characters(text: str) -> str:
-    """The text with plain quotes and dashes, with single spaces, and with Latin letters without their accents."""
-    letters: list[str] = []
-    for letter in unicodedata.normalize("NFD", text.translate(PLAIN_CHARACTER)):
-        is_accent = "\u0300" <= letter <= "\u036f" and letters and letters[-1] < "\u0080"
-        if not is_accent:
-            letters.append(letter)
-    return " ".join(unicodedata.normalize("NFC", "".join(letters)).split())
-
-
 SOURCE_NOUN = r"(?:passages?|contexts?|texts?|documents?|sources?|articles?|search results?|information)"
 # An explanation that follows an answer: a clause in lower case, the name of a source, or a sentence. The patterns are
 # meant not to match inside an answer that is a name, such as "Paris, Texas".
@@ -162,7 +147,7 @@ WORD_OF_SYMBOL = {"&": "and", "%": "percent"}
 NUMBER = r"(?<![^\W_])-?\d{1,3}(?:,\d{3}){1,6}(?:\.\d+)?(?!\d)|(?<![^\W_])-\d+(?:\.\d+)?|\d+(?:[.:/]\d+)*"
 ORDINAL_ENDING = r"(?:st|nd|rd|th|s)(?![^\W_])"  # also the "s" of a decade: the 1990s
 # Vowel signs, which `re` does not count as letters.
-VOWEL_SIGN = r"[\u0300-\u036f\u0900-\u0dff\u0e00-\u0eff\u200c\u200d]"
+VOWEL_SIGN = r"[\u0300-\u036f\u0900-\u0963\u0966-\u0dff\u0e00-\u0eff\u200c\u200d]"
 WORD = rf"(?:[^\W\d_]|{VOWEL_SIGN})+(?:\+\+?|#)?(?!\w)|(?:[^\W\d_]|{VOWEL_SIGN})+"
 REWRITTEN_DATE = r"\d{0,4}m\d\d(?:d\d\d)?(?!\w)"  # as `rewrite_dates` writes it: 1776m07d04, 1776m07, m07d04
 # The dot stays in the initial of "A. Milne", so that `is_article` does not drop it as the article "A".

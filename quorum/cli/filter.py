@@ -111,6 +111,7 @@ def silver(
         tokens=tokens,
         threshold=threshold,
         answer_type=context.answer_type if is_stated("answer_type", settings) else None,
+        answer_measure=context.answer_measure,
     )
     with show_progress_bar() as progress:
         statistics = asyncio.run(

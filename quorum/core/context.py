@@ -21,6 +21,7 @@ from pydantic import Field, InstanceOf, TypeAdapter, ValidationError
 from pydantic.json_schema import SkipJsonSchema
 
 from quorum.core.errors import SetupError
+from quorum.core.text import AnswerMeasure
 
 MAX_PASSAGES, MAX_STEPS, MAX_ROUNDS = 1000, 20, 10  # the largest k, max_steps and iterations
 # The limit of supersteps for a graph with a loop and for each of its subgraphs, such as the listwise reranker.
@@ -173,6 +174,14 @@ class Context:
         Literal["short", "yes_no", "label", "dialogue", "long"],
         describe("Kind of answer that is wanted: short, yes_no, label, dialogue or long", "short"),
     ] = define("answer_type", "short")
+    answer_measure: Annotated[
+        AnswerMeasure,
+        describe(
+            "How answers are compared with accepted ones: exact_match ignores typography and tells 3.5 from 35; "
+            "squad_exact_match is SQuAD's, for published numbers (quorum experiment always uses it)",
+            "exact_match",
+        ),
+    ] = define("answer_measure", "exact_match")
     speculative: Annotated[
         bool,
         describe(

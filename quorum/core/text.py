@@ -5,11 +5,15 @@ import string
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
+from typing import Literal
 
 from quorum.core.sentences import find_sentences as find_sentences
 from quorum.core.unknown import UNKNOWN as UNKNOWN
 from quorum.core.unknown import is_unknown as is_unknown
 
+# How answers are compared with accepted ones: `quorum.algorithms.answer_measures` has the first, this file the second.
+AnswerMeasure = Literal["exact_match", "squad_exact_match"]
+PUBLISHED_MEASURE: AnswerMeasure = "squad_exact_match"
 ARTICLES = re.compile(r"\b(a|an|the)\b")
 LONGEST_CACHED_TEXT = 20_000  # characters
 PUNCTUATION = str.maketrans("", "", string.punctuation)
@@ -27,17 +31,17 @@ def normalize(text: str) -> str:
 normalize_cached = lru_cache(maxsize=1024)(normalize)  # several methods look for answers in the same passages
 
 
-def exact_match(prediction: str, golds: Sequence[str]) -> float:
+def squad_exact_match(prediction: str, golds: Sequence[str]) -> float:
     """1.0 if the prediction equals any gold answer after normalisation, else 0.0."""
     return float(any(normalize(prediction) == normalize(gold) for gold in golds))
 
 
-def f1(prediction: str, golds: Sequence[str]) -> float:
+def squad_f1(prediction: str, golds: Sequence[str]) -> float:
     """F1 over the tokens of prediction and gold answer, in 0..1, the highest over the gold answers.
 
     Two texts that are both empty after normalisation give 1; no gold answer gives 0.
 
-    >>> f1("tower in Paris", ["Paris tower"])
+    >>> squad_f1("tower in Paris", ["Paris tower"])
     0.8
     """
     return max((token_f1(normalize(prediction).split(), normalize(gold).split()) for gold in golds), default=0.0)
@@ -51,7 +55,7 @@ def token_f1(prediction: Sequence[str], gold: Sequence[str]) -> float:
     return 2 * common / (len(prediction) + len(gold))
 
 
-def contains_answer(text: str, answers: Iterable[str]) -> bool:
+def squad_contains_answer(text: str, answers: Iterable[str]) -> bool:
     """Whether the text contains an answer as whole words, after normalisation ('US' is not in 'must')."""
     padded_text = f" {normalize(text) if len(text) > LONGEST_CACHED_TEXT else normalize_cached(text)} "
     return any(f" {answer} " in padded_text for answer in map(normalize, answers) if answer)

@@ -4,8 +4,9 @@ import re
 from collections.abc import Sequence
 from string import ascii_lowercase
 
+from quorum.algorithms.answer_measures import contains_answer
 from quorum.algorithms.vote_key import vote_key
-from quorum.core.text import contains_answer, is_unknown, normalize
+from quorum.core.text import is_unknown, normalize
 from quorum.parsing.answers import Parsed, clean_answer, parse_short_answer
 
 # A letter at the beginning of a reply, such as "Option (b)" or "B.". The first group is a letter in brackets, the

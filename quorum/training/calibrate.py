@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from quorum.core.text import f1, normalize
+from quorum.core.text import normalize, squad_f1
 from quorum.models.embedded import FOLDER, get_encoder_name
 from quorum.models.embedded.batching import Job, JobResult, read_jobs
 from quorum.models.embedded.encoder import Encoder
@@ -50,7 +50,7 @@ def compute_answer_credit(case: Case, answer: str | None) -> float:
     """The credit of an answer: its F1. None stands for unknown, which gets 1 if the case has no answer, else 0."""
     if answer is None:
         return float(not case.answers)
-    return f1(answer, case.answers) if case.answers else 0.0
+    return squad_f1(answer, case.answers) if case.answers else 0.0
 
 
 def find_best_threshold(cases: Sequence[Case], readings: Sequence[Reading]) -> tuple[float, float]:

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from quorum.core.text import contains_answer
+from quorum.core.text import squad_contains_answer
 from quorum.models.embedded import FOLDER
 from quorum.models.embedded.batching import Job, read_jobs
 from quorum.models.embedded.reading import Calibration
@@ -58,9 +58,9 @@ def measure_case(case: Case, calibration: Calibration) -> MeasuredCase | None:
     (result,) = read_jobs([Job(case.question, case.passages)], calibration=calibration)
     threshold = calibration.threshold_one_passage if len(case.passages) == 1 else calibration.threshold_several_passages
     is_known = bool(result.reading.spans) and result.reading.probability >= threshold
-    agrees = is_known and contains_answer(statement, [result.reading.spans[0].text])
+    agrees = is_known and squad_contains_answer(statement, [result.reading.spans[0].text])
     signals = measure_signals(ranked_statements, agrees)
-    is_right = bool(case.answers) and contains_answer(statement, case.answers)
+    is_right = bool(case.answers) and squad_contains_answer(statement, case.answers)
     return MeasuredCase(case.question, [float(signals[name]) for name in SIGNALS], is_right, bool(case.answers), agrees)
 
 

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from quorum.core.state import Passage
-from quorum.core.text import exact_match, f1
+from quorum.core.text import squad_exact_match, squad_f1
 from quorum.models.embedded.batching import Job, read_jobs
 from quorum.models.embedded.encoder import Encoder
 from quorum.models.embedded.reading import Calibration, Reading
@@ -47,8 +47,8 @@ def score_readings(readings: Sequence[Reading], answers: Sequence[list[str]]) ->
     texts = [reading.spans[0].text if reading.spans else "" for reading in readings]
     return {
         "n": len(texts),
-        "em": float(np.mean([exact_match(text, gold) for text, gold in zip(texts, answers, strict=True)])),
-        "f1": float(np.mean([f1(text, gold) for text, gold in zip(texts, answers, strict=True)])),
+        "em": float(np.mean([squad_exact_match(text, gold) for text, gold in zip(texts, answers, strict=True)])),
+        "f1": float(np.mean([squad_f1(text, gold) for text, gold in zip(texts, answers, strict=True)])),
     }
 
 

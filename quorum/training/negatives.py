@@ -24,7 +24,7 @@ from typing import IO, Any
 
 from quorum.core.errors import SetupError
 from quorum.core.state import Passage
-from quorum.core.text import contains_answer
+from quorum.core.text import squad_contains_answer
 from quorum.datasets.records import parse_passage, read_json_lines
 from quorum.retrievers.bm25 import BM25Index
 from quorum.retrievers.passages import make_indexed_text
@@ -142,9 +142,9 @@ def find_negatives(question: SearchedQuestion, index: BM25Index) -> list[Passage
     for passage in index.find_best(question.question, SEARCH_DEPTH):
         if len(negatives) == question.wanted_count or not passage["score"]:
             break
-        if question.gold_passage_keys.isdisjoint({passage["id"], passage["text"].strip()}) and not contains_answer(
-            make_indexed_text(passage), question.answers
-        ):
+        if question.gold_passage_keys.isdisjoint(
+            {passage["id"], passage["text"].strip()}
+        ) and not squad_contains_answer(make_indexed_text(passage), question.answers):
             negatives.append(passage)
     return negatives
 

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from quorum.core.errors import SetupError
 from quorum.core.state import Passage
-from quorum.core.text import contains_answer, find_sentences
+from quorum.core.text import find_sentences, squad_contains_answer
 from quorum.datasets.records import parse_passage, read_json_lines
 from quorum.models.embedded.encoder import Encoder
 from quorum.models.embedded.judging import find_sentence_tokens
@@ -70,7 +70,7 @@ def read_cases(paths: Sequence[Path]) -> Iterator[SilverCase]:
 def choose_label(is_silver: bool, sentence: str, answers: Sequence[str]) -> float:
     if is_silver:
         return 1.0
-    return IGNORED if contains_answer(sentence, answers) else 0.0
+    return IGNORED if squad_contains_answer(sentence, answers) else 0.0
 
 
 def make_labelled_windows(model: Encoder, cases: Sequence[SilverCase], size: int) -> Iterator[LabelledWindow]:

@@ -25,6 +25,7 @@ from quorum.core.context import Context
 from quorum.core.errors import SetupError
 from quorum.core.labels import are_verdicts, infer_answer_type
 from quorum.core.state import Passage
+from quorum.core.text import AnswerMeasure
 from quorum.datasets.questions import read_questions
 from quorum.datasets.records import Record
 from quorum.datasets.silver import SilverLine, make_spans, read_silver
@@ -44,6 +45,7 @@ class Recipe:
     that CXMI asks. limit: how many questions are used, from the first on; None: all. collection: where passages are
     retrieved for questions without any. tokens: what the measure "lexical" compares. threshold: used instead of the
     measure's own threshold. answer_type: used instead of the answer types in the data.
+    answer_measure: how "strinc" and "lexical" compare texts; "squad_exact_match" is the published way.
     """
 
     measure: Measure | Literal["auto"]
@@ -56,6 +58,7 @@ class Recipe:
     tokens: Tokens = "words"
     threshold: float | None = None
     answer_type: str | None = None
+    answer_measure: AnswerMeasure = "exact_match"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -110,7 +113,7 @@ async def make_silver(
             part_file.unlink()
     if not finished_count:
         raise SetupError(f"There are no questions in {data}; give JSON lines of question, answers and passages.")
-    statistics = compute_statistics(part_file)
+    statistics = compute_statistics(part_file, recipe.answer_measure)
     if statistics is None:
         part_file.unlink()
         raise SetupError(
@@ -198,6 +201,7 @@ async def make_line(
             make_prompt=make_cxmi_prompt_writer(answer_type),
             tokens=recipe.tokens,
             threshold=recipe.threshold,
+            answer_measure=recipe.answer_measure,
         )
     return SilverLine(
         id=record["id"],
@@ -225,7 +229,7 @@ async def find_passages(record: Record, recipe: Recipe, context: Context | None)
     return [Passage(id=passage["id"], title=passage["title"], text=passage["text"]) for passage in passages]
 
 
-def compute_statistics(path: Path) -> Statistics | None:
+def compute_statistics(path: Path, answer_measure: AnswerMeasure) -> Statistics | None:
     """The statistics of a silver file; None if no question has gold answers."""
     questions = with_silver_count = measured_count = 0
     words, precision = [0, 0], [0.0, 0.0]  # sums: of the passages, of the silver
@@ -240,7 +244,7 @@ def compute_statistics(path: Path) -> Statistics | None:
         )
         if line["answers"] and not are_verdicts(line["answers"]):
             measured_count += 1
-            line_precision = [compute_unigram_precision(text, line["answers"]) for text in texts]
+            line_precision = [compute_unigram_precision(text, line["answers"], answer_measure) for text in texts]
             precision = [total + value for total, value in zip(precision, line_precision, strict=True)]
     before, after = (total / measured_count for total in precision) if measured_count else (None, None)
     return (

@@ -9,7 +9,7 @@ from method_fixtures import make_runtime
 
 from quorum.core.context import Context
 from quorum.core.errors import SetupError
-from quorum.core.text import contains_answer, normalize
+from quorum.core.text import normalize, squad_contains_answer
 from quorum.graphs import answer
 from quorum.models.scripted import ScriptedModel
 from quorum.nodes.demonstrations import BUILT_IN_DEMONSTRATIONS, format_demonstrations
@@ -53,7 +53,7 @@ def test_each_kind_has_three_built_in_demonstrations_whose_passages_contain_the_
     for example in examples:
         texts = [f"{passage['title']}\n{passage['text']}" for passage in example["passages"]]
         assert 2 <= len(texts) <= 3
-        assert kind == "yes_no" or contains_answer("\n".join(texts), [example["answer"]])
+        assert kind == "yes_no" or squad_contains_answer("\n".join(texts), [example["answer"]])
         assert kind == "short" or len(example["rationale"].split(". ")) >= 2
     assert {example["answer"] for example in BUILT_IN_DEMONSTRATIONS["yes_no"]} == {"Yes", "No"}
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from quorum.core.errors import SetupError
-from quorum.core.text import contains_answer
+from quorum.core.text import squad_contains_answer
 from quorum.training.examples import read_negatives
 from quorum.training.negatives import draw_questions, main, mine_negatives, parse_options, read_questions
 
@@ -89,7 +89,7 @@ def test_results_without_the_answer_become_negatives(arguments: list[str]) -> No
     assert "r2" not in negatives_of_id  # without an answer, no passage is known to be wrong
     for passage in negatives_of_id["q1"]:
         assert set(passage) == {"title", "text"}
-        assert not contains_answer(passage["title"] + " " + passage["text"], ["1931"])
+        assert not squad_contains_answer(passage["title"] + " " + passage["text"], ["1931"])
     examples = read_negatives(Path("out.jsonl.gz"))
     assert f"Lumen Tower: {CORPUS[2]['text']}" in [example.context for example in examples]
     assert not any(example.spans for example in examples)

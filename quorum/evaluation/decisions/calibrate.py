@@ -116,6 +116,7 @@ def make_calibration_content(
         "wrong": threshold.wrong,
         "questions": threshold.questions,
         "measure": results.measure,
+        "answer_measure": results.answer_measure,
         "data": dict(results.data_and_source),
         "settings": settings,
     }

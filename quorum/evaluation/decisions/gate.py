@@ -134,6 +134,12 @@ def check_comparable(baseline: RecordedResults, new: RecordedResults) -> None:
             f"{new.folder} and {baseline.folder} are results of different data ({'; '.join(lines[:3])}); evaluate "
             "both on the same questions."
         )
+    if baseline.answer_measure != new.answer_measure:
+        raise SetupError(
+            f"The answers in {baseline.folder} were measured by {baseline.answer_measure}, those in {new.folder} by "
+            f"{new.answer_measure}, and results of two measures are not compared; evaluate both by the same one "
+            "(--set answer_measure=...)."
+        )
     if baseline.measure != new.measure:
         raise SetupError(
             f"The deciding measures differ: {baseline.measure} for {baseline.folder}, {new.measure} for {new.folder}; "

@@ -14,6 +14,7 @@ from quorum.algorithms.vote_key import vote_key
 from quorum.core.errors import SetupError
 from quorum.core.text import format_count
 from quorum.evaluation.metrics.registry import is_binary
+from quorum.evaluation.run.answer_measure import check_answer_measure, read_answer_measure
 from quorum.evaluation.run.config_file import read_json_file
 from quorum.evaluation.run.dataset import describe_missing_answers
 from quorum.evaluation.run.read_rows import has_type, read_rows
@@ -105,6 +106,11 @@ class RecordedResults:
         return method_settings
 
     @property
+    def answer_measure(self) -> str:
+        """How the answers were compared with accepted ones (`Context.answer_measure`)."""
+        return read_answer_measure(self.config)
+
+    @property
     def data_and_source(self) -> Mapping[str, Any]:
         """The questions, the source of the passages and the task; results must agree in all three to be compared."""
         return {name: self.config.get(name) for name in ("data", "source", "task")}
@@ -124,6 +130,7 @@ def read_results(folder: Path, measure: str | None = None) -> RecordedResults:
         raise SetupError(f"{config_file} is not the configuration of an evaluation; run the evaluation again.")
     rows: dict[tuple[str, str], Row] = {}
     for _, row in read_rows(results_file):
+        check_answer_measure(row, read_answer_measure(config), results_file)
         key = row["method"], row["id"]
         if key not in rows or (rows[key].get("error") is not None and row.get("error") is None):
             rows[key] = {"error": None, "answer": None, **row}

@@ -52,6 +52,7 @@ def make_composed_content(results: RecordedResults, composition: ComposeResult, 
         "questions": composition.question_count,
         "questions_needed": composition.questions_needed,
         "data": dict(results.data_and_source),
+        "answer_measure": results.answer_measure,
         "collection": describe_collection(results),
     }
 

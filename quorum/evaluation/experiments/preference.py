@@ -12,7 +12,7 @@ from langgraph.runtime import Runtime
 from quorum.core.context import Context
 from quorum.core.errors import CallError
 from quorum.core.private_files import open_private_text
-from quorum.core.text import exact_match, format_count
+from quorum.core.text import format_count, squad_exact_match
 from quorum.evaluation.experiments.analyses import AnalysisTable
 from quorum.evaluation.metrics.statistics import compute_bootstrap_interval
 from quorum.nodes.ask import ask
@@ -60,7 +60,7 @@ def read_pairs(results: Path, first_method: str, second_method: str) -> Iterator
     for id_, rows in sorted(rows_of_question.items()):
         if len(rows) == 2:
             first, second = rows[first_method], rows[second_method]
-            answer = next(gold for gold in first["gold"] if exact_match(first["answer"], [gold]))
+            answer = next(gold for gold in first["gold"] if squad_exact_match(first["answer"], [gold]))
             yield Pair(id_, first["question"], answer, first["rationale"], second["rationale"])
 
 

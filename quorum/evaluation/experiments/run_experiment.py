@@ -10,6 +10,7 @@ from typing import Any
 
 from quorum.core.context import Context
 from quorum.core.errors import SetupError
+from quorum.core.text import PUBLISHED_MEASURE
 from quorum.evaluation.experiments.analyses import (
     AnalysisTable,
     compute_precision_where_supported,
@@ -127,8 +128,8 @@ def apply_paper_settings(
     changes += describe_missing_search(experiment, context, searching=is_searching(options))
     if options.methods:
         changes.append(f"methods {options.methods}")
-    # as in the papers: no second call to shorten an answer, and replies in plain text
-    context = replace(context, shorten="off", structured="off")
+    # as in the papers: no second call to shorten an answer, replies in plain text, and SQuAD's measure
+    context = replace(context, shorten="off", structured="off", answer_measure=PUBLISHED_MEASURE)
     task = context.answer_type if "answer_type" in experiment.settings else options.task
     limit = experiment.limit if options.limit is None else options.limit
     options = replace(options, context=context, limit=limit, task=task)

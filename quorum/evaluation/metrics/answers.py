@@ -12,11 +12,14 @@ from typing import NotRequired
 
 from typing_extensions import TypedDict
 
+from quorum.algorithms.answer_measures import ANSWER_MEASURES, AnswerComparison, separate_unspaced
+from quorum.algorithms.fold_characters import fold_characters
 from quorum.algorithms.tfidf import compute_cosines
-from quorum.core import text
 from quorum.core.state import Result
+from quorum.core.text import PUBLISHED_MEASURE, AnswerMeasure
 
-WORDS = re.compile(r"[a-z0-9]+")
+PUBLISHED_WORDS = re.compile(r"[a-z0-9]+")
+WORDS = re.compile(r"(?:[^\W_]|[\u0300-\u036f\u0900-\u0963\u0966-\u0dff\u200c\u200d])+")  # letters, digits, vowel signs
 
 
 class Reference(TypedDict):
@@ -24,7 +27,8 @@ class Reference(TypedDict):
 
     gold: ids of the passages that support the answer; articles: instead of passages, the names (id, title) of each
     article that supports it; groups: for each part of a long answer, its accepted short answers; task: the kind of
-    answer, as in `Context.answer_type`.
+    answer, as in `Context.answer_type`; answer_measure: how answers are compared. The default, "exact_match", suits
+    a user's own data (`quorum.algorithms.answer_measures`); "squad_exact_match" is SQuAD's, as published.
     """
 
     answers: list[str]
@@ -32,6 +36,12 @@ class Reference(TypedDict):
     articles: NotRequired[list[list[str]]]
     groups: NotRequired[list[list[str]]]
     task: NotRequired[str]
+    answer_measure: NotRequired[AnswerMeasure]
+
+
+def get_comparison(reference_outputs: Reference) -> AnswerComparison:
+    """The functions that compare answers with accepted answers."""
+    return ANSWER_MEASURES[reference_outputs.get("answer_measure", "exact_match")]
 
 
 def unknown(outputs: Result, reference_outputs: Reference | None = None) -> bool:
@@ -40,9 +50,20 @@ def unknown(outputs: Result, reference_outputs: Reference | None = None) -> bool
 
 
 def em(outputs: Result, reference_outputs: Reference) -> float:
-    """Exact match in 0..1 (SQuAD normalisation, any gold answer)."""
+    """Exact match in 0..1 with any gold answer, by the reference's `answer_measure`."""
     golds = reference_outputs["answers"]
-    return text.exact_match(outputs["answer"], golds) if golds else float(unknown(outputs))
+    exact_match = get_comparison(reference_outputs).exact_match
+    return exact_match(outputs["answer"], golds) if golds else float(unknown(outputs))
+
+
+def squad_exact_match(outputs: Result, reference_outputs: Reference) -> float:
+    """Exact match in 0..1 as SQuAD publishes it (Rajpurkar et al. 2016), whatever the reference's `answer_measure`."""
+    return em(outputs, {**reference_outputs, "answer_measure": PUBLISHED_MEASURE})
+
+
+def squad_f1(outputs: Result, reference_outputs: Reference) -> float:
+    """Token F1 in 0..1 as SQuAD publishes it, whatever the reference's `answer_measure`."""
+    return f1(outputs, {**reference_outputs, "answer_measure": PUBLISHED_MEASURE})
 
 
 def f1(outputs: Result, reference_outputs: Reference) -> float:
@@ -51,7 +72,7 @@ def f1(outputs: Result, reference_outputs: Reference) -> float:
     """
     if unknown(outputs) or not reference_outputs["answers"]:
         return em(outputs, reference_outputs)
-    return text.f1(outputs["answer"], reference_outputs["answers"])
+    return get_comparison(reference_outputs).f1(outputs["answer"], reference_outputs["answers"])
 
 
 def contains(outputs: Result, reference_outputs: Reference) -> float | None:
@@ -69,9 +90,8 @@ def contains(outputs: Result, reference_outputs: Reference) -> float | None:
         return None
     if unknown(outputs) or not reference_outputs["answers"]:
         return em(outputs, reference_outputs)
-    return float(
-        text.contains_answer(outputs["answer"], reference_outputs["answers"]) or em(outputs, reference_outputs)
-    )
+    contains_answer = get_comparison(reference_outputs).contains_answer
+    return float(contains_answer(outputs["answer"], reference_outputs["answers"]) or em(outputs, reference_outputs))
 
 
 def accuracy(outputs: Result, reference_outputs: Reference) -> float | None:
@@ -80,8 +100,9 @@ def accuracy(outputs: Result, reference_outputs: Reference) -> float | None:
     """
     task = reference_outputs.get("task")
     if task == "yes_no" and reference_outputs["answers"]:
-        first_word = text.normalize(outputs["answer"]).split()[:1]
-        golds = [text.normalize(gold).split()[:1] for gold in reference_outputs["answers"]]
+        split_tokens = get_comparison(reference_outputs).split_tokens
+        first_word = split_tokens(outputs["answer"])[:1]
+        golds = [split_tokens(gold)[:1] for gold in reference_outputs["answers"]]
         return float(bool(first_word) and first_word in golds)
     return em(outputs, reference_outputs) if task in ("yes_no", "label") else None
 
@@ -94,10 +115,8 @@ def list_known_votes(outputs: Result) -> list[str] | None:
 
 def right_answer_among_votes(outputs: Result, reference_outputs: Reference) -> bool | None:
     """Whether any answer that was voted on is right, by exact match; None if there was no vote."""
-    answers = list_known_votes(outputs)
-    return (
-        None if answers is None else any(text.exact_match(answer, reference_outputs["answers"]) for answer in answers)
-    )
+    answers, exact_match = list_known_votes(outputs), get_comparison(reference_outputs).exact_match
+    return None if answers is None else any(exact_match(answer, reference_outputs["answers"]) for answer in answers)
 
 
 def right_answer_outvoted(outputs: Result, reference_outputs: Reference) -> bool | None:
@@ -116,7 +135,8 @@ def oracle(outputs: Result, reference_outputs: Reference) -> bool | None:
     answers = list_known_votes(outputs) if candidates is None else candidates
     if answers is None:
         return None
-    return any(text.exact_match(answer, reference_outputs["answers"]) for answer in answers)
+    exact_match = get_comparison(reference_outputs).exact_match
+    return any(exact_match(answer, reference_outputs["answers"]) for answer in answers)
 
 
 def oracle_f1(outputs: Result, reference_outputs: Reference) -> float | None:
@@ -127,8 +147,8 @@ def oracle_f1(outputs: Result, reference_outputs: Reference) -> float | None:
     answers = list_known_votes(outputs) if candidates is None else candidates
     if answers is None:
         return None
-    golds = reference_outputs["answers"]
-    return max((text.f1(answer, golds) for answer in answers), default=0.0) if golds else 0.0
+    golds, token_f1 = reference_outputs["answers"], get_comparison(reference_outputs).f1
+    return max((token_f1(answer, golds) for answer in answers), default=0.0) if golds else 0.0
 
 
 def rouge_l(outputs: Result, reference_outputs: Reference) -> float | None:
@@ -136,13 +156,24 @@ def rouge_l(outputs: Result, reference_outputs: Reference) -> float | None:
 
     The F-measure of the longest common subsequence of lower-case words and numbers, without stemming: what rouge_score
     0.1.2 computes as "rougeL". (That package is not maintained and brings NLTK, which this function does not need.)
+    It knows only ASCII. With the `answer_measure` exact_match, letters of all scripts count, typography does not, and
+    in scripts without spaces each character is a word; for ASCII texts both are the same.
     """
     if reference_outputs.get("task") != "long" or not reference_outputs["answers"]:
         return None
-    answer_words = WORDS.findall(outputs["answer"].lower())
-    return max(
-        compute_subsequence_f1(answer_words, WORDS.findall(gold.lower())) for gold in reference_outputs["answers"]
-    )
+    is_published = reference_outputs.get("answer_measure") == PUBLISHED_MEASURE
+    split_words = PUBLISHED_WORDS.findall if is_published else split_words_of_any_script
+    answer_words = split_words(outputs["answer"].lower())
+    return max(compute_subsequence_f1(answer_words, split_words(gold.lower())) for gold in reference_outputs["answers"])
+
+
+def split_words_of_any_script(text_in_lower_case: str) -> list[str]:
+    """The words of a text without regard to its typography; the characters of scripts without spaces.
+
+    >>> split_words_of_any_script("l’été, ﬁn"), split_words_of_any_script("北京市")
+    (['l', 'ete', 'fin'], ['北', '京', '市'])
+    """
+    return WORDS.findall(separate_unspaced(fold_characters(text_in_lower_case)))
 
 
 def compute_subsequence_f1(prediction: Sequence[str], gold: Sequence[str]) -> float:
@@ -168,7 +199,8 @@ def str_em(outputs: Result, reference_outputs: Reference) -> float | None:
     groups = reference_outputs.get("groups")
     if not groups:
         return None
-    return sum(text.contains_answer(outputs["answer"], group) for group in groups) / len(groups)
+    contains_answer = get_comparison(reference_outputs).contains_answer
+    return sum(contains_answer(outputs["answer"], group) for group in groups) / len(groups)
 
 
 def overlap_own_summary(outputs: Result, reference_outputs: Reference | None = None) -> float | None:

@@ -14,7 +14,7 @@ from collections.abc import Iterable, Sequence
 from quorum.algorithms.filco_measures import compute_unigram_precision
 from quorum.core import text
 from quorum.core.state import Passage, Result
-from quorum.evaluation.metrics.answers import Reference
+from quorum.evaluation.metrics.answers import Reference, get_comparison
 from quorum.models.token_estimate import estimate_tokens
 
 TASKS_WITHOUT_SPANS = ("yes_no", "label", "dialogue", "long")  # tasks whose answers are not spans of a passage
@@ -157,12 +157,14 @@ def has_support(outputs: Result, passages: Sequence[Passage], reference_outputs:
         gold = list_gold_names(reference_outputs)
         names = name_articles((passage["id"] for passage in passages), outputs, reference_outputs)
         return bool(gold & set(names)) if gold else None
-    return any(text.contains_answer(passage["text"], answers) for passage in passages) if answers else None
+    contains_answer = get_comparison(reference_outputs).contains_answer
+    return any(contains_answer(passage["text"], answers) for passage in passages) if answers else None
 
 
 def holds_answer(outputs: Result, index: int, reference_outputs: Reference) -> bool:
     """Whether the passage at this index of the final passages contains an accepted answer."""
-    return text.contains_answer(outputs["passages"][index]["text"], reference_outputs["answers"])
+    contains_answer = get_comparison(reference_outputs).contains_answer
+    return contains_answer(outputs["passages"][index]["text"], reference_outputs["answers"])
 
 
 def context_tokens(outputs: Result, reference_outputs: Reference | None = None) -> int:
@@ -179,4 +181,4 @@ def context_precision(outputs: Result, reference_outputs: Reference) -> float | 
     answers = reference_outputs["answers"]
     if not answers or not (text.normalize(passages_text) or outputs.get("retrieved")):
         return None
-    return compute_unigram_precision(passages_text, answers)
+    return compute_unigram_precision(passages_text, answers, reference_outputs.get("answer_measure", "exact_match"))

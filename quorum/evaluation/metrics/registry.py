@@ -40,6 +40,8 @@ METRICS: dict[str, Metric] = {
     "em": Metric(answers.em, compared=True, binary=True),
     "f1": Metric(answers.f1, compared=True),
     "contains": Metric(answers.contains),
+    "squad_exact_match": Metric(answers.squad_exact_match, binary=True),
+    "squad_f1": Metric(answers.squad_f1),
     "accuracy": Metric(answers.accuracy, compared=True, binary=True),
     "rouge_l": Metric(answers.rouge_l, compared=True),
     "str_em": Metric(answers.str_em, compared=True),

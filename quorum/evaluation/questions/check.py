@@ -12,9 +12,10 @@ from typing import Any
 
 from langchain_core.runnables import RunnableConfig
 
+from quorum.algorithms.answer_measures import contains_answer, exact_match, f1
 from quorum.core.context import Context
 from quorum.core.state import Passage
-from quorum.core.text import contains_answer, exact_match, f1, normalize
+from quorum.core.text import normalize
 from quorum.evaluation.questions.draw import Draw
 from quorum.evaluation.run.tasks import guess_task
 from quorum.graphs import answer

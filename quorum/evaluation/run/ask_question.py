@@ -70,7 +70,14 @@ class Questioner:
             )
         except CallError as failure:
             seconds = time.perf_counter() - started_at
-            return make_failed_row(record, column.name, context.answer_type, str(failure), seconds=seconds)
+            return make_failed_row(
+                record,
+                column.name,
+                context.answer_type,
+                str(failure),
+                seconds=seconds,
+                answer_measure=context.answer_measure,
+            )
         seconds = time.perf_counter() - started_at if watcher is None else watcher.compute_seconds_alone()
         if details is not None and watcher is not None:
             details.append(make_detail(record["id"], column.name, result, watcher))
@@ -78,6 +85,7 @@ class Questioner:
             make_answered_row,
             all_votes_known=column.knows_all_votes,
             seconds=seconds,
+            answer_measure=context.answer_measure,
             reused_calls=reused_calls.count,
             extra_keys=self.extra_keys,
         )

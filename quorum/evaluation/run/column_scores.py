@@ -20,7 +20,8 @@ class Row(TypedDict, total=False):
     stored reply and a cached search count with their original time, as if no other method ran. `dropped`: how many
     passages were left out of prompts to fit the model's window. `reused_calls`: how many of the answer's calls needed
     no request, because the reply came from the journal or from an identical call of another method. `group`: the
-    document or conversation that the question belongs to, if the data name one.
+    document or conversation that the question belongs to, if the data name one. `answer_measure`: how answers were
+    compared with accepted ones (`Context.answer_measure`); in rows of older versions, without it, by SQuAD's rules.
 
     The measures have the names of `METRICS` in `quorum.evaluation.metrics.registry`; the function of each metric
     explains it. `passages`: the ids of the passages after a filter; `retrieved`: those before it. Extra keys of an
@@ -31,11 +32,14 @@ class Row(TypedDict, total=False):
     method: str
     question: str
     task: str
+    answer_measure: str
     answer: str | None
     gold: list[str]
     em: float | None
     f1: float | None
     contains: float | None
+    squad_exact_match: float | None
+    squad_f1: float | None
     accuracy: float | None
     rouge_l: float | None
     str_em: float | None

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from importlib import metadata
 from typing import Any
 
+from quorum.core.text import AnswerMeasure
 from quorum.evaluation.metrics.registry import list_plugin_metrics
 from quorum.evaluation.run.columns import Column
 from quorum.evaluation.run.dataset import DataSet
@@ -19,13 +20,17 @@ SEARCH_SETTINGS = {"retriever", "collection"}
 
 
 def make_config(
-    dataset: DataSet, columns: Sequence[Column], source: dict[str, Any], extra_config: Mapping[str, Any]
+    dataset: DataSet,
+    columns: Sequence[Column],
+    source: dict[str, Any],
+    extra_config: Mapping[str, Any],
+    answer_measure: AnswerMeasure,
 ) -> dict[str, Any]:
     """Everything that may change a result. Settings that cannot change a result (store, journal, limits) are left out.
     So is the collection, because `source` describes it.
 
     source: where the passages come from, {"passages": "given"} if each question has its own. extra_config: entries that
-    the caller adds, such as the experiment's name.
+    the caller adds, such as the experiment's name. answer_measure: how answers are compared with accepted ones.
     """
     omitted_settings = SETTINGS_THAT_CHANGE_NO_ANSWER | (
         SEARCH_SETTINGS if source == {"passages": "given"} else {"collection"}
@@ -40,6 +45,7 @@ def make_config(
             **({"skipped": dataset.skipped} if dataset.skipped else {}),
         },
         "source": source,
+        "answer_measure": answer_measure,
         **extra_config,
         **({"metrics": plugin_metrics} if (plugin_metrics := list_plugin_metrics()) else {}),
         "prompts": {name: get_version(name) for name in BUILT_IN},

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from quorum.core.errors import SetupError
+from quorum.core.text import PUBLISHED_MEASURE
 from quorum.evaluation.run.result_files import write_json
 
 ABSENT_VALUE = object()
@@ -15,11 +16,14 @@ def write_or_check_config(folder: Path, config: dict[str, Any]) -> None:
     """Write config.json, or check that the existing one is the same.
 
     If it differs and the folder has results, raises a `SetupError` that names the differences. If it differs and the
-    folder has no results, it is replaced. Results without a config.json raise a `SetupError`, too.
+    folder has no results, it is replaced. Results without a config.json raise a `SetupError`, too. A config.json that
+    names no `answer_measure` is of an older version, which had only SQuAD's.
     """
     config_path, results_path = folder / "config.json", folder / "results.jsonl"
     if config_path.exists():
         existing_config = read_json_file(config_path)
+        if isinstance(existing_config, dict) and "answer_measure" in config:
+            existing_config = {"answer_measure": PUBLISHED_MEASURE, **existing_config}
         if existing_config != config and not (results_path.exists() and results_path.stat().st_size):
             write_json(config_path, config)
         elif existing_config != config:

@@ -93,7 +93,8 @@ class AnswerWriter:
                     f"The worker process exited each of the {tries} times that this question was asked "
                     "(out of memory, or killed)."
                 )
-                yield make_failed_row(record, name, task, error, seconds=0.0)
+                measure = columns[name].context.answer_measure
+                yield make_failed_row(record, name, task, error, seconds=0.0, answer_measure=measure)
 
 
 async def ask_on_ray(asked_round: QuestionRound, recorder: Recorder, questioner: Questioner, concurrency: int) -> None:

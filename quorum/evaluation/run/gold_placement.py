@@ -14,7 +14,7 @@ from typing import Literal
 from quorum.core.context import Context
 from quorum.core.errors import SetupError
 from quorum.core.state import Passage
-from quorum.core.text import contains_answer
+from quorum.core.text import squad_contains_answer
 from quorum.datasets.records import Record, read_passages
 from quorum.evaluation.run.columns import Column
 from quorum.evaluation.run.dataset import DataSet
@@ -34,7 +34,7 @@ def select_gold(passages: Sequence[Passage], record: Record, task: str) -> list[
         return [passage for passage in passages if passage["id"] in listed_ids]
     if task in TASKS_WITHOUT_SPANS:
         return []
-    return [passage for passage in passages if contains_answer(passage["text"], record["answers"])]
+    return [passage for passage in passages if squad_contains_answer(passage["text"], record["answers"])]
 
 
 def list_gold_with_texts(record: Record, task: str) -> list[Passage]:

@@ -9,6 +9,7 @@ from typing import Any
 from quorum.algorithms.race import RACE_ERROR_PROBABILITY
 from quorum.core.context import Context, get_filter_model
 from quorum.core.errors import SetupError
+from quorum.core.text import AnswerMeasure
 from quorum.evaluation.compare.baseline import check_baseline
 from quorum.evaluation.compare.estimate import Estimate, estimate
 from quorum.evaluation.compare.prices import Prices, check_limit
@@ -96,7 +97,12 @@ async def plan(options: Options, columns: Sequence[Column] | None = None) -> Pla
         name_collections, source, [replace(column, prices=prices) for column in eligible_columns]
     )
     config = await asyncio.to_thread(
-        make_config, dataset, complete_columns, source.describe(), describe_options(options)
+        make_config,
+        dataset,
+        complete_columns,
+        source.describe(),
+        describe_options(options),
+        find_answer_measure(complete_columns),
     )
     folder = options.out or Path("results") / f"{options.data.name.split('.')[0]}-{compute_short_hash(config)}"
     return Plan(options, dataset, source, complete_columns, config, folder, left_out_reasons, judge)
@@ -110,6 +116,23 @@ def describe_options(options: Options) -> dict[str, Any]:
         race_settings["wrong_cost"] = options.wrong_cost
     race = {"race": race_settings} if options.race else {}
     return {**task, **race, **({"details": True} if options.writes_details else {}), **options.extra_config}
+
+
+def find_answer_measure(columns: Sequence[Column]) -> AnswerMeasure:
+    """How the answers of all columns are compared with accepted ones. Raises `SetupError` if columns differ in it."""
+    measures = {column.name: column.context.answer_measure for column in columns}
+    if len(set(measures.values())) > 1:
+        raise SetupError(
+            f"The methods have different settings answer_measure ({list_examples(measures)}), and results of two "
+            "measures are not compared; give all methods the same one."
+        )
+    return next(iter(measures.values()))
+
+
+def list_examples(measures: Mapping[str, AnswerMeasure]) -> str:
+    """A column for each measure: 'concat exact_match, sure squad_exact_match'."""
+    column_of_measure = {measure: name for name, measure in measures.items()}
+    return ", ".join(f"{name} {measure}" for measure, name in column_of_measure.items())
 
 
 async def check_models(context: Context) -> None:

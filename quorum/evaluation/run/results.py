@@ -9,6 +9,8 @@ from typing import Self, cast
 
 from quorum.core.errors import SetupError
 from quorum.core.private_files import open_private_bytes
+from quorum.core.text import AnswerMeasure
+from quorum.evaluation.run.answer_measure import check_answer_measure
 from quorum.evaluation.run.column_scores import ColumnScores, Row
 from quorum.evaluation.run.old_keys import rename_old_keys
 from quorum.evaluation.run.result_files import explain_write_errors, repair_and_read_lines
@@ -25,10 +27,17 @@ class Results:
     scores: method -> the scores of its lines that count; answered_pairs: (method, id) of the questions that were
     answered without an error; screened_out_ids: questions that the screening method answered correctly, which no other
     method is asked; is_counted: tells for a method and a question's id whether their line counts; None if all lines
-    count.
+    count. answer_measure: how answers are compared, which must be true of earlier lines, too; None: it is not checked.
     """
 
-    def __init__(self, path: Path, methods: Iterable[str], screening_method: str | None = None) -> None:
+    def __init__(
+        self,
+        path: Path,
+        methods: Iterable[str],
+        screening_method: str | None = None,
+        answer_measure: AnswerMeasure | None = None,
+    ) -> None:
+        self.answer_measure = answer_measure
         self.scores = {name: ColumnScores() for name in methods}
         self.screening_method = screening_method
         self.screened_out_ids: set[str] = set()
@@ -46,7 +55,9 @@ class Results:
         """Count the lines of an earlier run."""
         for number, line in enumerate(repair_and_read_lines(self.file), start=1):
             try:
-                self.count(cast(Row, rename_old_keys(json.loads(line))))
+                row = cast(Row, rename_old_keys(json.loads(line)))
+                check_answer_measure(row, self.answer_measure, self.path)
+                self.count(row)
             except (ValueError, KeyError, TypeError, AttributeError):
                 raise SetupError(
                     f"{self.path}, line {number} is not a result; remove the line, or give another folder with --out."

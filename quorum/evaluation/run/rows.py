@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import Any, cast
 
 from quorum.core.state import Result
+from quorum.core.text import AnswerMeasure
 from quorum.datasets.records import Record
 from quorum.evaluation.metrics.answers import Reference
 from quorum.evaluation.metrics.registry import list_metrics, list_plugin_metrics, score_result
@@ -19,17 +20,23 @@ def make_answered_row(
     *,
     all_votes_known: bool,
     seconds: float,
+    answer_measure: AnswerMeasure = "exact_match",
     reused_calls: int = 0,
     extra_keys: Sequence[str] = (),
 ) -> Row:
     """The line for a question that was answered. method: the name of the column.
 
-    all_votes_known: whether the result holds every vote, so that measures of the vote can be computed. reused_calls:
-    how many calls needed no request, because the journal or another method's equal call already had the reply.
-    extra_keys: keys of the result to add to the line; keys that `Row` does not have are left out.
+    answer_measure: how answers are compared (`Context.answer_measure`). all_votes_known: whether the result holds every
+    vote, so that measures of the vote can be computed. reused_calls: how many calls needed no request, because the
+    journal or another method's equal call already had the reply. extra_keys: keys of the result to add to the line;
+    keys that `Row` does not have are left out.
     """
     reference = Reference(
-        answers=record["answers"], gold=record["gold"], groups=list_short_answers_of_parts(record), task=task
+        answers=record["answers"],
+        gold=record["gold"],
+        groups=list_short_answers_of_parts(record),
+        task=task,
+        answer_measure=answer_measure,
     )
     if articles := list_gold_articles(record):
         reference["articles"] = articles
@@ -44,6 +51,7 @@ def make_answered_row(
         "method": method,
         "question": record["question"],
         "task": task,
+        "answer_measure": answer_measure,
         "answer": result["answer"],
         "gold": record["answers"],
         **scores,
@@ -68,7 +76,15 @@ def make_answered_row(
     return order_keys(row | {key: result.get(key) for key in extra_keys})
 
 
-def make_failed_row(record: Record, method: str, task: str, error: str, *, seconds: float) -> Row:
+def make_failed_row(
+    record: Record,
+    method: str,
+    task: str,
+    error: str,
+    *,
+    seconds: float,
+    answer_measure: AnswerMeasure = "exact_match",
+) -> Row:
     """The line for a question whose calls failed. It has no measures, so that it is never counted as a wrong answer."""
     empty_keys = (
         "answer",
@@ -85,6 +101,7 @@ def make_failed_row(record: Record, method: str, task: str, error: str, *, secon
         "method": method,
         "question": record["question"],
         "task": task,
+        "answer_measure": answer_measure,
         **dict.fromkeys((*empty_keys, "malformed", "wordy_answers", "temperature_refused", "dropped")),
         "gold": record["answers"],
         "evidence": [],

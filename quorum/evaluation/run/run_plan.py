@@ -67,7 +67,10 @@ async def run(
     spending = spending or Spending()
     write_or_check_config(plan.folder, dict(plan.config))
     with Results(
-        plan.folder / "results.jsonl", [column.name for column in plan.columns], plan.options.screening_column
+        plan.folder / "results.jsonl",
+        [column.name for column in plan.columns],
+        plan.options.screening_column,
+        plan.columns[0].context.answer_measure,
     ) as results:
         earlier_answer_count, dataset = len(results.answered_pairs), plan.dataset
         race = await start_planned_race(plan, results, watch_race)

@@ -13,7 +13,7 @@ from dataclasses import replace
 from quorum.core.lettered_lists import format_lettered_list, get_letter
 from quorum.core.sentences import find_sentences
 from quorum.core.state import Passage
-from quorum.core.text import contains_answer, f1, normalize
+from quorum.core.text import normalize, squad_contains_answer, squad_f1
 from quorum.models.embedded.batching import read_passages
 from quorum.models.embedded.reading import Reading, Span
 from quorum.models.embedded.replies import (
@@ -80,7 +80,7 @@ async def conditional_summary(inputs: Inputs, sampler: Sampler) -> str:
     for number, (passage, reading) in enumerate(zip(passages, await read_each(question, passages), strict=True)):
         for start, end in find_sentences(passage["text"]):
             best = next((span for span in reading.spans if start <= span.start < end), None)
-            has_prediction = contains_answer(passage["text"][start:end], [prediction])
+            has_prediction = squad_contains_answer(passage["text"][start:end], [prediction])
             if best and has_prediction and is_similar(best.text, prediction):
                 sentences.append((-best.score, number, start, end))
     chosen_sentences = sorted(sentences)[:MAX_SENTENCES]
@@ -109,7 +109,7 @@ def write_summary(sentences: Sequence[tuple[int, int, int]], passages: Sequence[
     for number, start, end in sorted(sentences):
         passage = passages[number]
         line, title = join_lines(passage["text"][start:end]), join_lines(passage["title"])
-        if title and number not in numbers_before and not contains_answer(line, [title]):
+        if title and number not in numbers_before and not squad_contains_answer(line, [title]):
             line = f"{title}: {line}"
         numbers_before.add(number)
         lines.append(line.replace("[", "(").replace("]", ")"))  # END_MARK ends a reply, so the text must not contain it
@@ -126,12 +126,12 @@ async def read_texts(question: str, *texts: str) -> Reading:
 
 def is_similar(one: str, other: str) -> bool:
     """Whether one answer contains the other, or their token F1 is at least MIN_SAME_F1."""
-    return has_containment(one, other) or f1(one, [other]) >= MIN_SAME_F1
+    return has_containment(one, other) or squad_f1(one, [other]) >= MIN_SAME_F1
 
 
 def has_containment(one: str, other: str) -> bool:
     """Whether one of two texts contains the other."""
-    return contains_answer(one, [other]) or contains_answer(other, [one])
+    return squad_contains_answer(one, [other]) or squad_contains_answer(other, [one])
 
 
 async def validity(inputs: Inputs, sampler: Sampler) -> str:

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from quorum.core.state import Result, Vote
+from quorum.core.state import Passage, Result, Vote
 from quorum.evaluation.metrics import registry
 from quorum.evaluation.metrics.answers import (
     Reference,
@@ -159,9 +159,45 @@ def test_the_oracle_is_right_if_any_candidate_or_vote_is(
     ],
 )  # fmt: skip
 def test_rouge_l_equals_that_of_the_rouge_score_package(answer: str, gold: str, expected: float) -> None:
-    value = rouge_l(make_result(answer), Reference(answers=["other words", gold], task="long"))
+    reference = Reference(answers=["other words", gold], task="long", answer_measure="squad_exact_match")
+    value = rouge_l(make_result(answer), reference)
     assert value == pytest.approx(expected, abs=1e-6)
     assert rouge_l(make_result(answer), Reference(answers=[gold], task="short")) is None
+
+
+@pytest.mark.parametrize(
+    ("answer", "gold", "expected"),
+    [
+        ("Café Müller 12–34", "cafe muller 12-34", 1.0),
+        ("police killed the gunman", "police kill the gunman", 0.75),
+        ("北京市海淀", "北京市海淀区", 10 / 11),
+        ("北京。", "上海", 0),
+    ],
+)
+def test_rouge_l_of_own_data_ignores_typography_and_reads_all_scripts(answer: str, gold: str, expected: float) -> None:
+    assert rouge_l(make_result(answer), Reference(answers=[gold], task="long")) == pytest.approx(expected)
+
+
+@pytest.mark.parametrize(
+    ("answer", "gold", "own", "published"),
+    [
+        ("Sean O’Brien", "Sean O'Brien", 1, 0),
+        ("35", "3.5", 0, 1),
+        ("The Tower!", "tower", 1, 1),
+        ("北京。", "北京", 1, 0),
+    ],
+)
+def test_measures_follow_the_reference_and_the_published_one_stays(
+    answer: str, gold: str, own: float, published: float
+) -> None:
+    passage = Passage(id="p", title="", text=f"It says: {answer}")
+    result = Result(**{**make_result(answer), "passages": [passage]})  # type: ignore[typeddict-item]
+    for measure, expected in (("exact_match", own), ("squad_exact_match", published)):
+        scores = score(result, [gold], answer_measure=measure)
+        names = ("em", "contains", "answer_in_passages", "supported")
+        assert [scores[name] for name in names] == [expected] * len(names)
+        assert scores["squad_exact_match"] == published
+    assert score(result, [gold])["em"] == own
 
 
 def test_str_em_is_the_share_of_answer_groups_found_in_the_text() -> None:

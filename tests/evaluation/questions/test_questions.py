@@ -14,7 +14,8 @@ from quorum.core.context import Context
 from quorum.core.errors import SetupError
 from quorum.datasets.questions import read_questions
 from quorum.datasets.records import read_passages
-from quorum.evaluation.questions.draw import QUESTION_KINDS
+from quorum.evaluation.questions.check import Draft, QuestionChecker
+from quorum.evaluation.questions.draw import QUESTION_KINDS, Draw
 from quorum.evaluation.questions.write import Options, WrittenQuestions, make_questions, plan_questions
 from quorum.retrievers.index import index_passages
 
@@ -141,6 +142,15 @@ FAULTY_DRAFTS: list[tuple[str, str, ReplaceReply]] = [
     ("unanswerable", "answered", reply_to_even_numbers("answer", "Rembrandt")),
     ("unanswerable", "answered_elsewhere", answer_from_retrieved_passages),
 ]
+
+
+@pytest.mark.parametrize(
+    ("gold", "said", "is_right"),
+    [("Sean O'Brien", "Sean O’Brien", True), ("北京市", "北京", True), ("3.5", "35", False), ("C++", "C", False)],
+)
+def test_the_verifiers_answer_is_compared_without_regard_to_typography(gold: str, said: str, is_right: bool) -> None:
+    draft = Draft(Draw("single", ()), "Who or what?", [gold])
+    assert QuestionChecker(make_context(), 0.5).is_right(draft, said) == is_right
 
 
 @pytest.mark.parametrize(("kind", "fault", "replace_reply"), FAULTY_DRAFTS)

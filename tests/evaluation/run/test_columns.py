@@ -38,7 +38,9 @@ def test_settings_of_the_word_all_apply_to_every_method() -> None:
 def describe_method(data_file: Path, method: str, **settings: Any) -> dict[str, Any]:
     """The settings that config.json holds for a method that reads given passages. settings: fields of its context."""
     columns = parse_columns(method, Context(model="openai:test", attempts=1, **settings))
-    methods_in_config = make_config(read_data(data_file, None), columns, {"passages": "given"}, {})["methods"]
+    methods_in_config = make_config(read_data(data_file, None), columns, {"passages": "given"}, {}, "exact_match")[
+        "methods"
+    ]
     return dict(next(iter(methods_in_config.values())))
 
 

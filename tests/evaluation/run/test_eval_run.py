@@ -98,8 +98,10 @@ async def test_the_folder_holds_configuration_and_results(data: Path, openai_ser
     assert list(row) == [key for key in Row.__annotations__ if key not in ("rationale", "gold_rank", "group")]
     known_values = {key: value for key, value in row.items() if value is not None}
     assert known_values | {"seconds": 0, "input_tokens": 0, "output_tokens": 0} == {
-        "id": "q1", "method": "concat_pf", "question": "Who is number 1?", "task": "short", "answer": "person 1",
-        "gold": ["person 1"], "em": 1, "f1": 1, "contains": 1, "unknown": False, "right_answer_outvoted": False,
+        "id": "q1", "method": "concat_pf", "question": "Who is number 1?", "task": "short",
+        "answer_measure": "exact_match", "answer": "person 1",
+        "gold": ["person 1"], "em": 1, "f1": 1, "contains": 1, "squad_exact_match": 1, "squad_f1": 1,
+        "unknown": False, "right_answer_outvoted": False,
         "right_answer_among_votes": True,
         "oracle": True, "oracle_f1": 1, "supported": True,
         "answer_in_passages": True, "answer_on_top": False, "context_tokens": 16,
@@ -111,6 +113,7 @@ async def test_the_folder_holds_configuration_and_results(data: Path, openai_ser
     config = json.loads((report.folder / "config.json").read_text())
     assert config["data"]["file"] == "data.jsonl"
     assert config["source"] == {"passages": "given"}
+    assert config["answer_measure"] == "exact_match"
     assert config["methods"]["concat"]["model"]["model"] == "test"
 
 

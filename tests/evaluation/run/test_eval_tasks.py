@@ -123,10 +123,13 @@ async def test_the_task_option_overrides_the_data(
     assert json.loads((scores.folder / "config.json").read_text()).get("task") == options.get("task")
 
 
-async def test_rows_of_an_earlier_version_still_count(tmp_path: Path, openai_server: OpenAIServer) -> None:
+async def test_rows_of_an_earlier_version_still_count_by_the_measure_of_that_version(
+    tmp_path: Path, openai_server: OpenAIServer
+) -> None:
     openai_server.reply("Paris")
     data = write_questions(tmp_path / "d.jsonl", {"answers": ["Paris"]}, {"answers": ["Rome"]})
-    scores, rows = await run(data)
+    methods = "concat[answer_measure=squad_exact_match]"
+    scores, rows = await run(data, methods)
     old_keys = (
         "id",
         "method",
@@ -143,10 +146,17 @@ async def test_rows_of_an_earlier_version_still_count(tmp_path: Path, openai_ser
     )
     lines = "".join(json.dumps({key: row[key] for key in old_keys}) + "\n" for row in rows)
     (scores.folder / "results.jsonl").write_text(lines, encoding="utf-8")
-    second_scores, _ = await run(data)
+    config_file = scores.folder / "config.json"
+    config = json.loads(config_file.read_text(encoding="utf-8"))
+    assert config.pop("answer_measure") == "squad_exact_match"
+    config_file.write_text(json.dumps(config), encoding="utf-8")
+    second_scores, _ = await run(data, methods)
     assert second_scores.new_answers == 0
-    assert second_scores.summary["concat"]["em"] == 0.5
-    assert second_scores.summary["concat"]["context_tokens"] is None
+    assert second_scores.summary[methods]["em"] == 0.5
+    assert second_scores.summary[methods]["context_tokens"] is None
+    config_file.write_text(json.dumps(config | {"answer_measure": "exact_match"}), encoding="utf-8")
+    with pytest.raises(SetupError, match='answer_measure was "exact_match", now "squad_exact_match"'):
+        await run(data, methods)
 
 
 MEASURE_MODULE = """

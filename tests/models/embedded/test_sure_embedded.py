@@ -7,7 +7,7 @@ import pytest
 from quorum.core.context import Context
 from quorum.core.lettered_lists import format_lettered_list
 from quorum.core.state import Passage
-from quorum.core.text import contains_answer
+from quorum.core.text import squad_contains_answer
 from quorum.graphs import answer
 from quorum.models.embedded.replies import Sampler
 from quorum.models.embedded.responders import RESPONDERS
@@ -39,8 +39,8 @@ async def test_candidates_are_short_and_different_and_stand_in_the_passages() ->
     assert len(candidates) == 4
     for index, candidate in enumerate(candidates):
         assert len(candidate.split()) <= 3
-        assert any(contains_answer(passage["text"], [candidate]) for passage in PASSAGES)
-        assert not any(contains_answer(candidate, [other]) for other in candidates[:index])
+        assert any(squad_contains_answer(passage["text"], [candidate]) for passage in PASSAGES)
+        assert not any(squad_contains_answer(candidate, [other]) for other in candidates[:index])
     assert await propose_candidates(2) == candidates[:2]
 
 
