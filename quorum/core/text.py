@@ -1,4 +1,6 @@
-"""Compares texts: SQuAD's normalisation, exact match, token F1. Re-exports functions of `sentences` and `unknown`."""
+"""Compares texts as SQuAD's published measure does: its normalisation, exact match and token F1. Re-exports functions of
+`sentences` and `unknown`. The measure for a user's own data is in `quorum.algorithms.answer_measures`.
+"""
 
 import re
 import string
@@ -32,7 +34,11 @@ normalize_cached = lru_cache(maxsize=1024)(normalize)  # several methods look fo
 
 
 def squad_exact_match(prediction: str, golds: Sequence[str]) -> float:
-    """1.0 if the prediction equals any gold answer after normalisation, else 0.0."""
+    """1.0 if the prediction equals any gold answer after normalisation, else 0.0.
+
+    >>> squad_exact_match("the Tower!", ["tower"]), squad_exact_match("35", ["3.5"])
+    (1.0, 1.0)
+    """
     return float(any(normalize(prediction) == normalize(gold) for gold in golds))
 
 
