@@ -1,5 +1,7 @@
-"""Compares texts as SQuAD's published measure does: its normalisation, exact match and token F1. Re-exports functions of
-`sentences` and `unknown`. The measure for a user's own data is in `quorum.algorithms.answer_measures`.
+"""Compares texts as SQuAD's published measure does: its normalisation, exact match and token F1.
+
+The measure for a user's own data is in `quorum.algorithms.answer_measures`. This file re-exports functions of
+`sentences` and `unknown`, too.
 """
 
 import re
