@@ -30,7 +30,7 @@ from benchmarks.harness import MODEL, ROOT, ServerControl, judge_targets, make_q
 from quorum.api.stream import AnswerText, stream
 from quorum.core.context import Context
 from quorum.graphs import answer
-from quorum.retrievers.collections import ensure_sample
+from quorum.retrievers.choose_collection import locate_collection
 
 METHOD, AT_ONCE = "concat", 16
 LATENCY = 0.05  # seconds until the model server begins a streamed reply; subtracted from the time to the first piece
@@ -175,7 +175,7 @@ def measure_rounds(rounds: int, questions: int) -> list[dict[str, Any]]:
     with run_server() as server, tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         context = Context(model=MODEL, retriever="bm25", journal="off", store=str(folder / "own"))
-        ensure_sample(context)
+        locate_collection(context)  # makes the sample
         settings = ["--model", MODEL, "--retriever", "bm25", "--set", "journal=off"]
         with run_quorum(folder, settings) as address_and_pid:
             return asyncio.run(compare_ways(context, address_and_pid, server, rounds, questions))

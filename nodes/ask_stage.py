@@ -158,14 +158,19 @@ def check_unchanged(context: Context, cascade: ComposedCascade, stage: ComposedS
 def check_collection(cascade: ComposedCascade, context: Context) -> None:
     """Raise a `SetupError` if the collection has changed since the cascade was measured on it. The call blocks."""
     recorded_collection = cascade.collection or {}
-    if recorded_collection.get("revision") is None or recorded_collection.get("name") != context.collection:
+    if recorded_collection.get("revision") is None:
         return
+    from quorum.retrievers.choose_collection import locate_collection
     from quorum.retrievers.store import open_store
 
-    collection = open_store(context.store).find_info(context.collection)
+    located_context = locate_collection(context)
+    name = located_context.collection
+    if name is None or name != recorded_collection.get("name"):
+        return
+    collection = open_store(located_context.store).find_info(name)
     if collection is not None and collection.revision != recorded_collection["revision"]:
         raise SetupError(
-            f"{cascade.file} was measured on the collection {context.collection!r}, and its passages have changed "
+            f"{cascade.file} was measured on the collection {name!r}, and its passages have changed "
             "since; compare and compose again."
         )
 

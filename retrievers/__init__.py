@@ -25,19 +25,16 @@ def get_retriever(context: "Context") -> "BaseRetriever":
     """The retriever that the context names, over the context's collection.
 
     The name is looked up in `quorum.retrievers.registry`. If the context holds a retriever object in place of a name,
-    this object is returned unchanged. If the collection is the sample, and is missing or outdated, this function
-    creates it first, and blocks until that is done.
+    this object is returned unchanged. A context without a collection means the store's only one (see
+    `quorum.retrievers.choose_collection`). If it is the sample, and is missing or outdated, this function creates it
+    first. The call blocks.
     """
     if not isinstance(context.retriever, str):
         return context.retriever
-    from quorum.retrievers.collection_names import SAMPLE, check_collection_name
-    from quorum.retrievers.collections import ensure_sample
+    from quorum.retrievers.choose_collection import locate_collection
 
-    collection = check_collection_name(context.collection)
     kind, argument = find_retriever(context.retriever)
-    if collection == SAMPLE:
-        ensure_sample(context)
-    return kind.make(context, argument)
+    return kind.make(locate_collection(context), argument)
 
 
 async def search(

@@ -47,10 +47,18 @@ def split_batches(items: list[Any]) -> Iterator[list[Any]]:
 
 
 def list_collection_names(client: "ClientAPI") -> list[str]:
-    names: list[str] = []
-    while page := client.list_collections(limit=ROWS_PER_CALL, offset=len(names)):
-        names += [collection.name for collection in page]
-    return sorted(names)
+    """The names of all collections in alphabetical order."""
+    return sorted(collection.name for collection in list_all_collections(client))
+
+
+def list_all_collections(client: "ClientAPI") -> list["Collection"]:
+    """Every collection with its metadata, read a page at a time."""
+    collections: list[Collection] = []
+    while page := client.list_collections(limit=ROWS_PER_CALL, offset=len(collections)):
+        collections += page
+        if len(page) < ROWS_PER_CALL:
+            break
+    return collections
 
 
 def read_rows(collection: "Collection", parts: list[Any]) -> Iterator[dict[str, Any]]:

@@ -3,6 +3,7 @@
 import re
 from ipaddress import IPv4Address
 
+from quorum.core.context import Context
 from quorum.core.errors import SetupError
 
 SAMPLE = "sample"  # the collection of the sample documents; no other documents are added to it
@@ -17,6 +18,11 @@ def check_collection_name(name: str) -> str:
             "with a letter or digit at both ends and no two dots together; an IP address is not allowed."
         )
     return name
+
+
+def get_located_collection(context: Context) -> str:
+    """The collection of a context that `locate_collection` returned. Raises `SetupError` if it names none."""
+    return check_collection_name(context.collection or "")
 
 
 def is_ip_address(name: str) -> bool:

@@ -2,7 +2,6 @@
 
 import json
 import os
-import re
 import sqlite3
 from collections import Counter
 from collections.abc import Iterator
@@ -23,11 +22,8 @@ from quorum.retrievers.embedder import get_indexing_embedder
 from quorum.retrievers.index_recovery import find_index_folders
 from quorum.retrievers.index_report import IndexReport
 from quorum.retrievers.ledger import Ledger
+from quorum.retrievers.metadata import find_maker
 from quorum.retrievers.store import Store, open_store
-
-# How evaluations name their collections. In collections of older versions of Quorum, the field made_for is missing, so
-# only the name shows that an evaluation made a collection.
-EVALUATION_COLLECTION = re.compile(r"corpus-[0-9a-f]{8,}")
 
 
 @dataclass(frozen=True)
@@ -69,11 +65,7 @@ def check_collection_exists(collection: str, store: str | Path) -> None:
 def summarize_collection(store: Store, name: str) -> CollectionSummary:
     """The summary of a collection. The call blocks."""
     info = store.fetch_info(check_collection_name(name))
-    made_for = info.made_for or (
-        # format is None in collections of older versions
-        "evaluation" if EVALUATION_COLLECTION.fullmatch(name) and info.format is None else None
-    )
-    made_for = "sample" if info.sample_hash is not None else made_for
+    made_for = find_maker(name, info.make_metadata())
     size = None if store.is_remote else measure_bytes(store, name)
     return CollectionSummary(
         name,

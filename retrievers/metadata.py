@@ -1,6 +1,7 @@
 """The metadata of a collection and of each of its passages."""
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
@@ -20,6 +21,7 @@ STORED_NAMES = {"is_being_changed": "writing", "is_rebuilding_vectors": "torn", 
 # A key in the location of a passage in a document (see PassageEntry). It is there only if the passage's text in this
 # document is not exactly the stored text; its value is then the hash of the text in the document.
 OWN_HASH_KEY = "own"
+EVALUATION_COLLECTION = re.compile(r"corpus-[0-9a-f]{8,}")  # how evaluations name their collections
 MAX_PLACES = 50  # how many places a passage lists at most
 
 
@@ -134,6 +136,20 @@ def get_location(passage: Passage) -> dict[str, Any] | None:
     if not places:
         return None
     return {name: value for name, value in places[0].items() if name not in ("file", "headings")}
+
+
+def find_maker(name: str, metadata: Mapping[str, Any]) -> str | None:
+    """Who made a collection with this metadata: None for a user, with Quorum; "evaluation" or "sample" for Quorum, for
+    its own use; "another program" for a collection of Chroma that Quorum cannot read.
+    """
+    if "embedding" not in metadata:
+        return "another program"
+    if "sample" in metadata:
+        return "sample"
+    if "made_for" in metadata:
+        return str(metadata["made_for"])
+    # Collections of older versions have no format; only the name shows that an evaluation made one.
+    return "evaluation" if "format" not in metadata and EVALUATION_COLLECTION.fullmatch(name) else None
 
 
 def read_info(collection: "Collection") -> CollectionInfo:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from quorum.core import plugins
 from quorum.core.errors import SetupError
+from quorum.retrievers.collection_names import get_located_collection
 
 if TYPE_CHECKING:
     from langchain_core.retrievers import BaseRetriever
@@ -49,19 +50,23 @@ def make_colbert(context: "Context", argument: str) -> "BaseRetriever":
     """Late interaction with the model `argument`."""
     from quorum.retrievers.langchain_retrievers import ColbertRetriever
 
-    return ColbertRetriever(k=context.k, collection=context.collection, store=context.store, model=argument)
+    return ColbertRetriever(
+        k=context.k, collection=get_located_collection(context), store=context.store, model=argument
+    )
 
 
 def make_dense(context: "Context", k: int) -> "ChromaRetriever":
     from quorum.retrievers.langchain_retrievers import ChromaRetriever
 
-    return ChromaRetriever(k=k, collection=context.collection, store=context.store, embeddings=context.embeddings)
+    return ChromaRetriever(
+        k=k, collection=get_located_collection(context), store=context.store, embeddings=context.embeddings
+    )
 
 
 def make_lexical(context: "Context", k: int) -> "BM25Retriever":
     from quorum.retrievers.langchain_retrievers import BM25Retriever
 
-    return BM25Retriever(k=k, collection=context.collection, store=context.store)
+    return BM25Retriever(k=k, collection=get_located_collection(context), store=context.store)
 
 
 RETRIEVERS = {

@@ -17,7 +17,7 @@ from quorum.core.errors import SetupError
 from quorum.core.files import expand_home
 from quorum.core.state import Passage
 from quorum.retrievers.chroma_client import explain_failures, make_damaged_index_error, make_folder, open_chroma_client
-from quorum.retrievers.chroma_rows import Changes, list_collection_names, read_rows
+from quorum.retrievers.chroma_rows import Changes, list_all_collections, list_collection_names, read_rows
 from quorum.retrievers.index_recovery import (
     has_incomplete_files,
     is_index_damaged,
@@ -25,7 +25,7 @@ from quorum.retrievers.index_recovery import (
     remove_index,
     write_pending_vectors,
 )
-from quorum.retrievers.metadata import CollectionInfo, PassageEntry, read_entry, read_info, read_passage
+from quorum.retrievers.metadata import CollectionInfo, PassageEntry, find_maker, read_entry, read_info, read_passage
 from quorum.retrievers.passages import copy_with_score
 
 if TYPE_CHECKING:
@@ -151,6 +151,13 @@ class Store:
             return []
         with self.open_client() as client:
             return list_collection_names(client)
+
+    def list_makers(self) -> dict[str, str | None]:
+        """The name of each collection -> who made it (see `find_maker`)."""
+        if self.is_missing:
+            return {}
+        with self.open_client() as client:
+            return {item.name: find_maker(item.name, item.metadata or {}) for item in list_all_collections(client)}
 
     def fetch_info(self, name: str) -> CollectionInfo:
         """The metadata of a collection. For an unknown one, raises a `SetupError` that lists the collections."""

@@ -89,12 +89,14 @@ def isolate(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[None]:
 
 @pytest.fixture(scope="session")
 def copy_sample_vectors(tmp_path_factory: pytest.TempPathFactory) -> Callable[[Path], None]:
-    """A function that copies the vectors of the sample's passages into a store's folder: the test then indexes the
-    sample without embedding it, and saves three seconds. The vectors are computed once for all processes of a test run.
+    """A function that copies the vectors of the sample's passages to where a store keeps its sample: the test then
+    indexes the sample without embedding it, and saves three seconds. The vectors are computed once for all processes of
+    a test run.
     """
     from quorum.core.context import Context
-    from quorum.retrievers.collections import ensure_sample
+    from quorum.retrievers.collection_names import SAMPLE
     from quorum.retrievers.embedding_cache import CACHE_FILE
+    from quorum.retrievers.sample import ensure_sample
 
     folder = tmp_path_factory.getbasetemp()
     if "PYTEST_XDIST_WORKER" in os.environ:
@@ -104,8 +106,8 @@ def copy_sample_vectors(tmp_path_factory: pytest.TempPathFactory) -> Callable[[P
         ensure_sample(Context(store=str(folder / "sample"), embeddings="embedded"))
 
     def copy(store: Path) -> None:
-        store.mkdir(parents=True, exist_ok=True)
-        shutil.copy(folder / "sample" / CACHE_FILE, store / CACHE_FILE)
+        (store / SAMPLE).mkdir(parents=True, exist_ok=True)
+        shutil.copy(folder / "sample" / CACHE_FILE, store / SAMPLE / CACHE_FILE)
 
     return copy
 

@@ -30,8 +30,8 @@ def index(
 
     Returns an IndexReport: the numbers of files `added`, `unchanged`, `replaced` and `removed`, the files `skipped`
     (path and reason), and `passages`, the number of passages in the collection. The docstring of `IndexReport` explains
-    the other fields. Raises SetupError for a path that does not exist, a bad or reserved collection name, and a
-    collection that was made with other embeddings.
+    the other fields. Raises SetupError for a path that does not exist, a missing, bad or reserved collection
+    name, and a collection that was made with other embeddings.
 
     >>> import pathlib, quorum
     >>> _ = pathlib.Path("travel.md").write_text("Train tickets are booked by Mira Oduya.")
@@ -41,12 +41,16 @@ def index(
     'Mira Oduya'
     """
     from quorum.core.context import Context
+    from quorum.core.errors import SetupError
     from quorum.retrievers.index import index_documents
 
     settings = context or Context()
+    name = collection or settings.collection
+    if not name:
+        raise SetupError("No collection is named to index into; give one: quorum.index(PATH, collection=NAME).")
     return index_documents(
         [paths] if isinstance(paths, str | Path) else paths,
-        collection=collection or settings.collection,
+        collection=name,
         store=settings.store,
         embeddings=settings.embeddings,
         words=words,

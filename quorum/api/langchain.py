@@ -87,7 +87,8 @@ def as_tool(
 
 def describe_tool(method: Method, context: "Context") -> str:
     """The description of a tool if the caller gives none."""
-    return f"Answers a question from the documents of the collection {context.collection!r}. {method.summary}"
+    documents = f"the documents of the collection {context.collection!r}" if context.collection else "documents"
+    return f"Answers a question from {documents}. {method.summary}"
 
 
 def format_answer(result: "Result") -> str:

@@ -100,7 +100,7 @@ def ask(
         result = withhold_unsure_answer(result, method, abstain_below)
     if result.get("withheld") is not None:
         print_withheld_answer(result)
-    shown_result = asyncio.run(add_supporting_statement_and_language_note(question, result, context))
+    shown_result = asyncio.run(add_supporting_statement_and_language_note(question, result, context, given_passages))
     if note := shown_result.get("note"):
         typer.echo(f"quorum: {note}", err=True)
     print_result(shown_result, method, as_json=json, shows_scores=trace)
@@ -174,16 +174,22 @@ def print_withheld_answer(result: "Result") -> None:
 
 
 def create_sample_if_missing(context: "Context") -> None:
-    """Create the sample collection if it is missing and the question needs it. This takes some seconds."""
-    from quorum.retrievers.collection_names import SAMPLE
+    """Create the sample collection if it is missing and would be searched. This takes some seconds."""
+    from quorum.retrievers.choose_collection import is_sample_asked, locate_collection
 
-    if context.collection != SAMPLE or not isinstance(context.retriever, str):
+    if not isinstance(context.retriever, str) or not is_sample_asked(context):
         return
     from quorum.cli.progress import show_progress_bar
-    from quorum.retrievers.collections import ensure_sample
 
     with show_progress_bar() as progress:
-        ensure_sample(context, lambda done, total, path: progress("index the sample", done, total))
+        locate_collection(context, lambda done, total, path: progress("index the sample", done, total))
+
+
+def get_collection_to_ask(context: "Context") -> str:
+    """The name of the collection that the context asks. Raises `SetupError` if the store holds several."""
+    from quorum.retrievers.choose_collection import choose_only_collection
+
+    return context.collection or choose_only_collection(context.store)
 
 
 async def answer_question(

@@ -31,7 +31,7 @@ def chat(
     """Ask one question after another; a follow-up ("How tall is it?") is understood. /help lists the commands."""
     import asyncio
 
-    from quorum.cli.ask import create_sample_if_missing
+    from quorum.cli.ask import create_sample_if_missing, get_collection_to_ask
     from quorum.cli.conversation import Conversation
     from quorum.cli.settings import read_context
 
@@ -39,10 +39,14 @@ def chat(
         settings, model=model, retriever=retriever, collection=collection, k=k, store=store, embeddings=embeddings
     )
     chosen_method = find_method_with_systems(method, own_systems)
+    if isinstance(context.retriever, str):
+        searched = f"the collection {get_collection_to_ask(context)}"
+    else:
+        searched = "your retriever"
     create_sample_if_missing(context)
     conversation = Conversation(chosen_method, context, own_systems or ())
     if sys.stdin.isatty():
-        typer.echo(f"{method} over the collection {context.collection}. Ask, or type /help; Ctrl-D ends.")
+        typer.echo(f"{method} over {searched}. Ask, or type /help; Ctrl-D ends.")
     has_failed = False
     with asyncio.Runner() as runner:
         while (line := read_line()) is not None:

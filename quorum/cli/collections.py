@@ -30,12 +30,27 @@ def get_store(store: str | None) -> str:
 
 
 def get_store_with_collection(name: str, store: str | None) -> str:
-    """The store's folder or URL. Raises `SetupError` if the store does not have the collection."""
+    """The folder or URL of the store that holds the collection. Raises `SetupError` if there is no such collection."""
+    from quorum.retrievers.collection_names import SAMPLE
     from quorum.retrievers.manage_collections import check_collection_exists
+    from quorum.retrievers.sample import find_sample_store
 
     store_address = get_store(store)
+    if name == SAMPLE:
+        store_address = find_sample_store(store_address)
     check_collection_exists(name, store_address)
     return store_address
+
+
+def get_store_with_collection_or_sample(name: str, store: str | None) -> str:
+    """Like `get_store_with_collection`. If it is the sample, and is missing, it is made first."""
+    from quorum.cli.ask import create_sample_if_missing
+    from quorum.cli.settings import read_context
+    from quorum.retrievers.collection_names import SAMPLE
+
+    if name == SAMPLE:
+        create_sample_if_missing(read_context(None, collection=name, store=store))
+    return get_store_with_collection(name, store)
 
 
 @app.callback()
@@ -60,7 +75,10 @@ def list_collections(store: Store = None, json: AsJson = False) -> None:
         typer.echo(dumps([asdict(summary) for summary in summaries], ensure_ascii=False, indent=2))
         return
     if not summaries:
-        typer.echo("There are no collections yet; make one with: quorum index PATH --collection NAME")
+        typer.echo(
+            "There are no collections yet, so that the built-in sample is asked; make one with: "
+            "quorum index PATH --collection NAME"
+        )
         return
     from quorum.cli.show import make_plain_table, make_stdout_console
 
@@ -111,7 +129,7 @@ def show(name: Name, store: Store = None, json: AsJson = False) -> None:
     from quorum.retrievers.manage_collections import count_passages_by_document, summarize_collection
     from quorum.retrievers.store import open_store
 
-    store_address = get_store_with_collection(name, store)
+    store_address = get_store_with_collection_or_sample(name, store)
     summary = summarize_collection(open_store(store_address), name)
     passage_counts = count_passages_by_document(name, store_address)
     if json:
@@ -178,7 +196,7 @@ def export(
     from quorum.core.text import format_count
     from quorum.retrievers.manage_collections import export_lines, write_export
 
-    store_address = get_store_with_collection(name, store)
+    store_address = get_store_with_collection_or_sample(name, store)
     if out is None:
         for line in export_lines(name, store_address):
             typer.echo(line)

@@ -76,7 +76,8 @@ class Conversation:
         """Answer a question, print the answer, and add the exchange to the conversation.
 
         Prints how a follow-up question was understood, and the answer as it arrives. Then come, if there are any, a
-        note about the question, the sentence that supports the answer, and the answer's sources.
+        note about the question, what was searched for the answer unknown, the sentence that supports the answer, and
+        the answer's sources.
         """
         from quorum.api.stream import answer_and_report
         from quorum.evaluation.support import add_supporting_statement_and_language_note
@@ -97,8 +98,9 @@ class Conversation:
         self.exchanges.append(exchange)
         # If the answer has been printed already, only its line must be ended.
         console.print("" if printer.has_answer else format_headline(exchange.result))
-        if note := exchange.result.get("note"):
-            console.print(Text(note, style="dim"))
+        for remark in (exchange.result.get("note"), exchange.result.get("search_note")):
+            if remark:
+                console.print(Text(remark, style="dim"))
         support = exchange.result.get("support")
         if support is not None and support["certainty"] is not None:
             has_colours = console.color_system is not None

@@ -165,7 +165,13 @@ def print_spending_and_check_failures(scores: "Scores") -> None:
     """
     from quorum.core.text import format_count
 
-    spending = scores.spending
+    source, spending = scores.plan.source, scores.spending
+    if source.collection is not None and scores.plan.options.collection is None:
+        typer.echo(
+            f"quorum: searched the collection {source.collection}, because the questions bring no passages and no "
+            "other is named",
+            err=True,
+        )
     tokens = f"{spending.input_tokens:,} tokens in, {spending.output_tokens:,} out"
     estimate_calls = sum(used["calls"] for used in scores.plan.rehearsal_usage.values())
     estimate_text = f", besides {estimate_calls:,} for the estimate" if estimate_calls else ""

@@ -9,6 +9,7 @@ from quorum.cli.finetune import check_finetuning_file, export_silver, train_filt
 from quorum.cli.options import Collection, Embeddings, K, Retriever, Settings, Store
 
 if TYPE_CHECKING:
+    from quorum.core.context import Context
     from quorum.training.silver import Statistics
 
 MIN_SHARE_WITH_SILVER = 0.5  # warn if silver sentences were found for a smaller share of the questions
@@ -100,6 +101,8 @@ def silver(
         raise SetupError(
             f"--tokens {tokens} is for --measure lexical, but {measure} counts no tokens; remove --tokens."
         )
+    if collection is None:
+        collection = find_collection_to_search(data, context)
     recipe = Recipe(
         measure=measure,
         unit=unit,
@@ -125,6 +128,15 @@ def silver(
             )
         )
     print_statistics(statistics, out)
+
+
+def find_collection_to_search(data: Path, context: "Context") -> str | None:
+    """The collection that the context asks if the first question brings no passages, else None."""
+    from quorum.datasets.questions import read_questions
+    from quorum.retrievers.choose_collection import locate_collection
+
+    first_record = next(iter(read_questions(data)), None) if data.is_file() else None
+    return None if first_record is None or first_record["passages"] else locate_collection(context).collection
 
 
 def print_statistics(statistics: "Statistics", out: Path) -> None:

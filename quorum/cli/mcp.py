@@ -52,6 +52,7 @@ def mcp(
     from importlib.util import find_spec
 
     from quorum.cli.ask import create_sample_if_missing
+    from quorum.cli.serve import check_collection
     from quorum.cli.settings import read_context
 
     if find_spec("mcp") is None:
@@ -74,6 +75,7 @@ def mcp(
         settings, model=model, retriever=retriever, collection=collection, k=k, store=store, embeddings=embeddings
     )
     create_sample_if_missing(context)
+    check_collection(context, options)
     if http:
         serve_http(context, host, port, options)
     else:

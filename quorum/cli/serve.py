@@ -23,6 +23,7 @@ from quorum.core.errors import SetupError
 
 if TYPE_CHECKING:
     from quorum.core.context import Context
+    from quorum.serving.serve import Options
 
 
 def serve(
@@ -80,7 +81,7 @@ def serve(
     )
     create_sample_if_missing(context)
     if no_page:
-        check_collection(context)
+        check_collection(context, options)
         run_server(context, host, port, options, print_address)
         return
     from quorum.ui.serve import make_page
@@ -88,12 +89,18 @@ def serve(
     run_server(context, host, port, options, print_address, make_page)
 
 
-def check_collection(context: "Context") -> None:
-    """Raise `SetupError` if the collection is missing. (The page may start without it, to add documents.)"""
+def check_collection(context: "Context", options: "Options") -> None:
+    """Raise `SetupError` if the collection is missing, or if none is named, the store holds several, and clients may
+    choose none of them. (The page may start without it, to choose one or add documents.)
+    """
+    from quorum.cli.ask import get_collection_to_ask
+    from quorum.retrievers.choose_collection import locate_collection
     from quorum.retrievers.store import open_store
 
-    if isinstance(context.retriever, str):
-        open_store(context.store).fetch_info(context.collection)
+    if not isinstance(context.retriever, str) or (not context.collection and options.collections != ()):
+        return
+    located_context = locate_collection(context)
+    open_store(located_context.store).fetch_info(get_collection_to_ask(located_context))
 
 
 def print_address(address: str) -> None:

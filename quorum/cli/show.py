@@ -57,6 +57,8 @@ def format_result(result: ShownResult, method: str, *, colours: bool, shows_scor
         parts += [Text(), *format_support(support, result["passages"], colours=colours)]
     evidence, unsupported_ids = result.get("evidence") or [], result.get("voters_without_evidence") or []
     parts += [Text(), Text(choose_passages_heading(result), style="bold")]
+    if search_note := result.get("search_note"):
+        parts.append(Text(search_note))
     for item in evidence:
         if item["passage"] in passages:
             rank, passage = passages[item["passage"]]

@@ -71,7 +71,10 @@ class Context:
         str | SkipJsonSchema[InstanceOf[BaseRetriever]],
         describe("Retriever: hybrid, chroma, bm25 or colbert:MODEL", "hybrid"),
     ] = define("retriever", "hybrid")
-    collection: Annotated[str, describe("Collection in the store", "sample")] = define("collection", "sample")
+    collection: Annotated[
+        str | None,
+        describe("Collection in the store; empty: the store's only one, or the sample in a store that holds none"),
+    ] = define("collection", None)
     store: Annotated[str, describe("Folder of the Chroma store, or http://host:port", ".quorum")] = define(
         "store", ".quorum"
     )

@@ -1,6 +1,7 @@
 """Finds the statement that supports an answer, for people to read: a sentence, a list item, a row, a line of code."""
 
 import re
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from typing_extensions import TypedDict
@@ -10,6 +11,7 @@ from quorum.core.context import Context
 from quorum.core.conversation import LANGUAGE_NOTE_START
 from quorum.core.state import Passage, Result
 from quorum.core.statements import find_statement
+from quorum.evaluation.searched import describe_searched
 from quorum.nodes.evidence import find_span, is_unquotable
 
 OR_WORD = re.compile(r"\bor\b", re.IGNORECASE)  # the question "A or B?" contains its answer
@@ -41,25 +43,30 @@ class Support(TypedDict):
 
 
 class ShownResult(Result, total=False):
-    """A result as people see it: with the statement that supports the answer (`support`), and a sentence about the
-    question (`note`), for example that the built-in reader reads English only. Each is null if there is nothing to
-    show.
+    """A result as people see it: with the statement that supports the answer (`support`), a sentence about the
+    question (`note`), for example that the built-in reader reads English only, and, with the answer unknown, a sentence
+    that says what was searched (`search_note`). Each is null if there is nothing to show.
     """
 
     support: Support | None
     note: str | None
+    search_note: str | None
 
 
-async def add_supporting_statement_and_language_note(question: str, result: Result, context: Context) -> ShownResult:
-    """The result with the statement that supports the answer (`support`) and the note about the question (`note`).
+async def add_supporting_statement_and_language_note(
+    question: str, result: Result, context: Context, given: Sequence[Passage] | None = None
+) -> ShownResult:
+    """The result with the statement that supports the answer (`support`), the note about the question (`note`), and
+    what was searched (`search_note`). given: the passages that the question brought.
 
-    For a follow-up question, both are found for its rewritten form.
+    For a follow-up question, the first two are found for its rewritten form.
     """
     question_asked = str(result.get("question") or question)
     return {
         **result,
         "support": await find_support(question_asked, result, context),
         "note": make_language_note(question_asked, context),
+        "search_note": await describe_searched(result, context, given) if result["unknown"] else None,
     }
 
 

@@ -176,8 +176,9 @@ def describe_run_in_traces(context: Context) -> None:
 def list_settings(context: Context) -> dict[str, Any]:
     """The settings by which people search for a run: the most important ones, with models and retrievers by name."""
     verifier = {} if context.verifier is None else {"verifier": get_name(context.verifier)}
+    collection = {"collection": context.collection} if context.collection else {}
     chosen_settings = {"model": get_name(context.model), "retriever": get_name(context.retriever), "k": context.k}
-    return {**chosen_settings, **verifier, "collection": context.collection, "temperature": context.temperature}
+    return {**chosen_settings, **verifier, **collection, "temperature": context.temperature}
 
 
 def get_name(thing: Any) -> str:

@@ -12,6 +12,8 @@ from starlette.responses import JSONResponse, PlainTextResponse, Response, Strea
 from starlette.routing import Route
 
 from quorum.api.stream import AnswerText, Event, NodeFinished
+from quorum.core.context import Context
+from quorum.core.errors import QuorumError
 from quorum.graphs.catalogue import Method
 from quorum.serving.access_control import AccessControl, App
 from quorum.serving.chat_request import read_body, read_chat
@@ -36,7 +38,7 @@ Handler = Callable[[Request], Awaitable[Response]]
 
 def make_app(service: Service, tokens: Sequence[str] = ()) -> App:
     """The application behind its access control. tokens: the API keys; without any, only this machine is served."""
-    started_at = int(time.time())
+    started_at, server_context = int(time.time()), service.permissions.server_context
 
     async def list_models(request: Request) -> Response:
         models, methods = await asyncio.to_thread(service.permissions.list_models), service.permissions.list_methods()
@@ -67,9 +69,9 @@ def make_app(service: Service, tokens: Sequence[str] = ()) -> App:
         return JSONResponse(describe_api(service.permissions))
 
     routes = [
-        Route("/v1/models", respond_to_refusals(list_models)),
-        Route("/v1/models/{model}", respond_to_refusals(show_model)),
-        Route("/v1/chat/completions", respond_to_refusals(complete), methods=["POST"]),
+        Route("/v1/models", respond_to_refusals(list_models, server_context)),
+        Route("/v1/models/{model}", respond_to_refusals(show_model, server_context)),
+        Route("/v1/chat/completions", respond_to_refusals(complete, server_context), methods=["POST"]),
         Route("/health", show_health),
         Route("/metrics", show_metrics),
         Route("/openapi.json", show_api),
@@ -77,14 +79,16 @@ def make_app(service: Service, tokens: Sequence[str] = ()) -> App:
     return AccessControl(Starlette(routes=routes, exception_handlers={HTTPException: refuse_request}), tokens)
 
 
-def respond_to_refusals(handler: Handler) -> Handler:
-    """The handler, wrapped so that its refusals become responses."""
+def respond_to_refusals(handler: Handler, server_context: Context) -> Handler:
+    """The handler, wrapped so that its refusals, and failures of the store, become responses."""
 
     async def handle(request: Request) -> Response:
         try:
             return await handler(request)
         except Refusal as refusal:
             return refusal.respond()
+        except QuorumError as error:
+            return explain_failure(error, server_context, request.state.request_id).respond()
 
     return handle
 

@@ -1,20 +1,26 @@
 """Describes the content of a collection in a sentence for agents."""
 
+from dataclasses import replace
+
+from quorum.core.context import Context
 from quorum.core.errors import QuorumError
 from quorum.core.text import format_count
 
 MAX_PASSAGES_READ, MAX_TITLES = 300, 12  # how many passages are read for titles; how many titles are named
 
 
-def describe_collection(store: str, name: str) -> str:
-    """A sentence such as '5 passages, with titles such as: Ada Korn; Vell.'; 'cannot be read now.' if reading fails.
+def describe_collection(context: Context, name: str) -> str:
+    """What a collection of the context's store holds: a sentence such as '5 passages, with titles such as: Ada Korn;
+    Vell.'; 'cannot be read now.' if reading fails.
 
     It blocks while it reads the store, so async callers run it in a thread.
     """
+    from quorum.retrievers.choose_collection import locate_collection
     from quorum.retrievers.store import open_store
 
-    opened_store = open_store(store)
     try:
+        located_context = locate_collection(replace(context, collection=name))
+        opened_store = open_store(located_context.store)
         count = opened_store.count_passages(name)
         with opened_store.open_client():
             stored_rows = opened_store.fetch_undamaged_collection(name).get(

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Annotated, Any
 from urllib.parse import quote
 
@@ -93,7 +94,7 @@ class Tools:
         settings: Settings = None,
     ) -> CallToolResult:
         """The answer with its sources as text, and the whole result as structured content."""
-        model_name = f"{method}@{collection or self.permissions.server_context.collection}"
+        model_name = f"{method}@{collection}" if collection else method
         chat = ChatRequest(model_name, (Message("user", question),), settings or {})
         context, finished_nodes = self.permissions.server_context, 0
         progress_reports: list[asyncio.Future[None]] = []
@@ -130,7 +131,7 @@ class Tools:
         try:
             query = read_question([Message("user", query)])
             served_model = await asyncio.to_thread(
-                self.permissions.find_model, f"{DEFAULT_METHOD}@{collection or context.collection}"
+                self.permissions.find_model, f"{DEFAULT_METHOD}@{collection}" if collection else DEFAULT_METHOD
             )
             context = self.permissions.make_context(served_model, {"k": k})
             self.service.limits.begin(client)
@@ -162,12 +163,9 @@ class Tools:
 
     async def passage(self, collection: str, passage: str) -> str:
         """The title and the text of the passage with the id `passage`."""
-        from quorum.retrievers.store import open_store
-
         passages: list[Passage] = []
         if collection in await asyncio.to_thread(self.permissions.list_collections):
-            store = open_store(self.permissions.server_context.store)
-            passages = await asyncio.to_thread(store.fetch_passages_by_id, collection, [passage])
+            passages = await asyncio.to_thread(fetch_passages, self.permissions.server_context, collection, [passage])
         if not passages:
             raise ResourceNotFoundError(f"There is no passage {passage[:100]!r} in {collection[:100]!r}.")
         return f"{passages[0]['title']}\n\n{passages[0]['text']}"
@@ -178,9 +176,18 @@ class Tools:
         This method reads the store and blocks meanwhile, so async callers call it in a thread.
         """
         return {
-            name: describe_collection(self.permissions.server_context.store, name)
+            name: describe_collection(self.permissions.server_context, name)
             for name in self.permissions.list_collections()
         }
+
+
+def fetch_passages(server_context: Context, collection: str, ids: list[str]) -> list[Passage]:
+    """The passages of a collection with these ids. The call blocks."""
+    from quorum.retrievers.choose_collection import locate_collection
+    from quorum.retrievers.store import open_store
+
+    located_context = locate_collection(replace(server_context, collection=collection))
+    return open_store(located_context.store).fetch_passages_by_id(collection, ids)
 
 
 def make_tool_error(error: Exception, context: Context, call: Any) -> ToolError:

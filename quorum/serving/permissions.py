@@ -6,7 +6,7 @@ from typing import Any
 
 from quorum.core.context import Context, parse_setting
 from quorum.core.errors import SetupError
-from quorum.graphs.catalogue import Method, list_methods
+from quorum.graphs.catalogue import DEFAULT_METHOD, Method, list_methods
 from quorum.serving.errors import Refusal
 from quorum.serving.served_methods import ServedCascade
 
@@ -71,21 +71,33 @@ class Permissions:
         from quorum.retrievers.collections import list_collections
 
         others = list_collections(self.server_context.store) if self.collections is None else self.collections
-        return list(dict.fromkeys([self.server_context.collection, *others]))
+        own_collection = self.find_own_collection()
+        return list(dict.fromkeys([*([own_collection] if own_collection else []), *others]))
+
+    def find_own_collection(self) -> str | None:
+        """The server's own collection: the one that its owner named, else the store's only one, as it is now; None if
+        the store holds several. This may read the store, so async callers run it in a thread.
+        """
+        from quorum.retrievers.choose_collection import list_choices
+        from quorum.retrievers.collection_names import SAMPLE
+
+        if self.server_context.collection:
+            return self.server_context.collection
+        if not isinstance(self.server_context.retriever, str):
+            return SAMPLE  # a name only: the retriever searches elsewhere
+        names = list_choices(self.server_context.store)
+        return names[0] if len(names) == 1 else None
 
     def list_models(self) -> list[ServedModel]:
-        """Every method, as METHOD (over the server's own collection) and as METHOD@COLLECTION.
+        """Every method, as METHOD (over the server's own collection, if it has one) and as METHOD@COLLECTION.
 
         It reads the store, so async callers run it in a thread.
         """
         collections = self.list_collections()
-        models_on_own_collection = [
-            ServedModel(method, method, self.server_context.collection) for method in self.list_methods()
-        ]
+        own_collection, methods = self.find_own_collection(), self.list_methods()
+        models_on_own_collection = [ServedModel(name, name, own_collection) for name in methods if own_collection]
         return models_on_own_collection + [
-            ServedModel(f"{item.id}@{name}", item.method, name)
-            for item in models_on_own_collection
-            for name in collections
+            ServedModel(f"{method}@{name}", method, name) for method in methods for name in collections
         ]
 
     def find_model(self, id_: Any) -> ServedModel:
@@ -95,11 +107,25 @@ class Permissions:
         run it in a thread.
         """
         method, _, collection = str(id_).partition("@")
-        if method in self.list_methods() and (not collection or collection in self.list_collections()):
-            return ServedModel(str(id_), method, collection or self.server_context.collection)
+        if method in self.list_methods():
+            if collection and collection in self.list_collections():
+                return ServedModel(str(id_), method, collection)
+            if not collection:
+                return ServedModel(str(id_), method, self.get_own_collection())
         raise Refusal(
             404, f"There is no model {str(id_)[:100]!r}; GET /v1/models lists them.", "model_not_found", param="model"
         )
+
+    def get_own_collection(self) -> str:
+        """The server's own collection. Raises `Refusal` (400) if it has none, because its store holds several."""
+        own_collection = self.find_own_collection()
+        if own_collection is not None:
+            return own_collection
+        if names := self.list_collections():
+            remedy = f"write METHOD@COLLECTION, for example {DEFAULT_METHOD}@{names[0]}"
+        else:
+            remedy = "ask whoever runs the server to name one: --collection NAME"
+        raise Refusal(400, f"This server has several collections; {remedy}.", "collection_not_chosen", param="model")
 
     def make_context(self, served_model: ServedModel, client_settings: Mapping[str, Any]) -> Context:
         """The server's settings, overridden by a client's. Raises `Refusal` for a forbidden or invalid setting."""

@@ -33,15 +33,16 @@ class ServedAnswer:
 
 def make_served_answer(result: ShownResult, *, wants_sources: bool) -> ServedAnswer:
     """What a client gets for a result. If the client wants sources, an unsure answer begins with "Not sure.", and the
-    result's note, the supporting sentence and the list of sources follow the answer.
+    result's note, what was searched for the answer unknown, the supporting sentence and the list of sources follow.
     """
     answer = "unknown" if result["unknown"] else result["answer"]
     if not wants_sources:
         return ServedAnswer(answer, "", make_public_result(result), result.get("usage") or {})
     if is_unsure(result):
         answer = UNSURE_PREFIX + answer
-    note = f"\n\n{result['note']}" if result.get("note") else ""  # a remark, such as that the reader reads only English
-    sources = note + format_quote(result) + format_sources(result)
+    # such as that the reader reads only English, and, for the answer unknown, what was searched
+    remarks = "".join(f"\n\n{remark}" for remark in (result.get("note"), result.get("search_note")) if remark)
+    sources = remarks + format_quote(result) + format_sources(result)
     return ServedAnswer(answer, sources, make_public_result(result), result.get("usage") or {})
 
 

@@ -122,9 +122,10 @@ def check_collections(server_context: Context, allowed_names: Sequence[str] | No
     """
     if not allowed_names:
         return
+    from quorum.retrievers.collection_names import SAMPLE
     from quorum.retrievers.collections import list_collections
 
-    existing_names = {server_context.collection, *list_collections(server_context.store)}
+    existing_names = {SAMPLE, *list_collections(server_context.store)}
     missing_name = next((name for name in allowed_names if name not in existing_names), None)
     if missing_name:
         raise SetupError(

@@ -13,6 +13,7 @@ from nicegui import html, ui
 
 from quorum.core.context import Context
 from quorum.core.errors import QuorumError, SetupError
+from quorum.retrievers.choose_collection import list_choices
 from quorum.retrievers.collection_names import SAMPLE
 from quorum.retrievers.collections import list_collections
 from quorum.ui.cards import RunView
@@ -68,14 +69,25 @@ class SharedState:
         return await asyncio.to_thread(load_run, id_, self.saved_data_folder / "runs")
 
     async def list_collections(self) -> list[str]:
-        """The sample and the store's collections. If the store does not answer, only the sample is listed; the visitor
-        sees the error when a question is asked.
+        """The store's collections; the sample if it has none. If the store does not answer, only the sample is listed;
+        the visitor sees the error when a question is asked.
         """
         try:
             collections = await asyncio.to_thread(list_collections, self.server_context.store)
         except QuorumError:
             collections = []
-        return sorted({SAMPLE, *collections})
+        return sorted(collections) or [SAMPLE]
+
+    async def find_only_collection(self) -> str:
+        """The collection that is asked if a visitor chooses none; empty if the store holds several, or does not
+        answer.
+        """
+        context = self.server_context
+        try:
+            names = [context.collection] if context.collection else await asyncio.to_thread(list_choices, context.store)
+        except QuorumError:
+            names = []
+        return names[0] if len(names) == 1 else ""
 
 
 class Page:
@@ -89,13 +101,13 @@ class Page:
 
         message: what is wrong with the address, shown as an error. run: the run to show; None shows the welcome text.
         """
-        collections = await self.shared.list_collections()
+        collections, only_collection = await self.shared.list_collections(), await self.shared.find_only_collection()
         with html.div().classes("page"):
             with html.div().classes("side"):
                 with html.header().classes("brand"):
                     ui.link("Quorum", "/")
                     html.small("answers over your documents, by the methods you choose")
-                self.form = Form(self.shared.server_context, query, collections, self.ask)
+                self.form = Form(self.shared.server_context, query, collections, only_collection, self.ask)
                 UploadPanel(self.shared.server_context, self.form.get_setting("collection"), self.choose_collection)
                 with ui.expansion("Past runs", on_value_change=self.refresh_past_runs) as past_panel:
                     self.past_runs = html.div()

@@ -200,6 +200,7 @@ def list_facts(answer: Answer) -> list[str]:
     return [
         *([str(result["note"])] if result.get("note") else []),
         *(["no passage answers the question"] if result.get("unknown") else []),
+        *([str(result["search_note"]).removesuffix(".")] if result.get("search_note") else []),
         *([f"confidence {confidence:.2f}"] if confidence is not None else []),
         *([f"certified against {format_count(certified_count, 'replaced passage')}"] if certified_count else []),
         *([format_count(calls, "call"), f"{tokens_in + tokens_out:,} tokens"] if result else []),

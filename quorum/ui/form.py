@@ -21,14 +21,23 @@ LONGEST_FOLLOWED_QUESTION = 80  # characters shown of the earlier question, abov
 class Form:
     """The form. `settings` holds the settings that differ from the server's, as texts.
 
-    query: the values that the form shows at first. ask: is called with the form's values when the user submits it.
+    query: the values that the form shows at first. collections: the names to choose from; only_collection: the one that
+    is asked if none is chosen, or empty. ask: is called with the form's values when the user submits it.
     """
 
     def __init__(
-        self, server_context: Context, query: AskRequest, collections: Sequence[str], ask: Callable[[AskRequest], None]
+        self,
+        server_context: Context,
+        query: AskRequest,
+        collections: Sequence[str],
+        only_collection: str,
+        ask: Callable[[AskRequest], None],
     ) -> None:
         self.server_context, self.ask = server_context, ask
         self.settings = dict(query.settings)
+        if only_collection and not self.get_setting("collection"):
+            # What the form shows is what is asked, even if the store gets another collection meanwhile.
+            self.settings["collection"] = only_collection
         self.method_boxes: dict[str, Any] = {}
         self.follows_run_id = query.follows_run_id
         with html.form().classes("ask").props('aria-label="Question"') as self.root:
@@ -58,8 +67,8 @@ class Form:
     def draw_main_settings(self, collections: Sequence[str]) -> None:
         """Collection, model and k, each with a field of its own."""
         chosen_collection = self.get_setting("collection")
-        names = sorted({*collections, chosen_collection})
-        self.collection = ui.select(names, value=chosen_collection, label="Collection").props(
+        names = sorted({*collections, *([chosen_collection] if chosen_collection else [])})
+        self.collection = ui.select(names, value=chosen_collection or None, label="Collection").props(
             "outlined dense options-dense"
         )
         self.collection.on_value_change(lambda event: self.change_setting("collection", event.value))

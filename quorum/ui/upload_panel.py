@@ -30,7 +30,7 @@ class UploadPanel:
         self.job: IndexingJob | None = None
         with ui.expansion("Add documents").props("dense switch-toggle-side").classes("documents"):
             self.collection_field = ui.input(
-                "Into the collection", value=DEFAULT_COLLECTION if collection == SAMPLE else collection
+                "Into the collection", value=DEFAULT_COLLECTION if collection in ("", SAMPLE) else collection
             )
             self.collection_field.props("outlined dense")
             self.upload_area = ui.upload(

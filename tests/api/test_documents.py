@@ -53,7 +53,9 @@ async def test_indexing_works_inside_a_running_loop(folder: Path) -> None:
 def test_invalid_input_is_a_setup_error(folder: Path) -> None:
     with pytest.raises(SetupError, match="no file or folder"):
         index(folder / "missing", collection="handbook")
-    with pytest.raises(SetupError, match="reserved for the sample documents"):
+    with pytest.raises(SetupError, match="No collection is named"):
         index(folder)
+    with pytest.raises(SetupError, match="reserved for the sample documents"):
+        index(folder, collection="sample")
     with pytest.raises(SetupError, match="words=1"):
         index(folder, collection="handbook", words=1)

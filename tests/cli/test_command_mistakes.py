@@ -63,7 +63,7 @@ COMMANDS_WITH_MISTAKES: list[tuple[tuple[str, ...], str]] = [
     ((*EVAL_COMMAND, "concat", "--k", "0"), "k=0"),
     ((*EVAL_COMMAND, "concat", "--baseline", "summary"), "'summary' is not one of the methods"),
     ((*EVAL_COMMAND, "concat", "--measure", "words"), "NAME=MODULE:FUNCTION"),
-    ((*EVAL_COMMAND, "concat"), "--collection NAME or --corpus PATH"),
+    (("eval", "mixed.jsonl", "--methods", "concat"), "1 of 2 questions in mixed.jsonl have no passages of their own"),
     ((*EVAL_COMMAND, "concat", "--corpus", "pool"), "no passages to pool"),
     ((*EVAL_COMMAND, "concat", "--corpus", "missing.jsonl"), "missing.jsonl"),
     ((*EVAL_COMMAND, "concat", "--corpus", "passages.jsonl", "--collection", "sample"), "give one of them"),
@@ -89,6 +89,8 @@ def files(tmp_path: Path, passages_file: str) -> None:
     passage = {"id": "1", "title": "", "text": "It is me."}
     question = {"id": "1", "question": "Who?", "answers": ["me"], "passages": [passage]}
     (tmp_path / "given.jsonl").write_text(json.dumps(question), encoding="utf-8")
+    lines = [json.dumps(record) for record in (question, {**question, "id": "2", "passages": []})]
+    (tmp_path / "mixed.jsonl").write_text("\n".join(lines), encoding="utf-8")
     (tmp_path / "questions.jsonl").write_text('{"id": "1", "question": "Who?", "answers": ["me"]}\n', encoding="utf-8")
 
 

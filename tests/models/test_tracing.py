@@ -89,7 +89,7 @@ async def test_a_trace_is_the_run_of_the_graph(collector: Collector) -> None:
     assert set(nodes) <= set(graph.get_graph().nodes)
     assert [child.name for child in root.children][:3] == ["begin", "retrieve", "propose_candidates"]
     assert {"quorum", "sure"} <= set(root.fields["tags"])
-    metadata = {"method": "sure", "model": "embedded", "retriever": "bm25", "k": 3, "collection": "sample"}
+    metadata = {"method": "sure", "model": "embedded", "retriever": "bm25", "k": 3}
     assert metadata.items() <= root.metadata.items()
     calls = list_runs(root, "llm")
     assert set(root.metadata["prompts"]) == {"candidates", "conditional_summary", "validity", "ranking"}

@@ -15,7 +15,7 @@ from quorum.core.errors import SetupError
 from quorum.core.text import squad_contains_answer
 from quorum.datasets.questions import read_questions
 from quorum.datasets.records import Record
-from quorum.retrievers import collections, search
+from quorum.retrievers import collections, sample, search
 from quorum.retrievers.index import index_passages
 from quorum.retrievers.store import open_store
 
@@ -111,7 +111,7 @@ async def test_the_sample_is_indexed_on_first_use(context: Context) -> None:
     passages = await search(answerable["question"], replace(context, retriever="bm25"))
     assert answerable["gold"][0] in [passage["id"] for passage in passages]
     assert len(collections.list_passages(context)) >= 120
-    assert collections.list_collections(context.store) == ["sample"]
+    assert collections.list_collections(context.store) == []  # it lies in a store of its own
 
 
 def test_the_sample_is_indexed_once_and_again_when_its_files_change(context: Context) -> None:
@@ -119,10 +119,10 @@ def test_the_sample_is_indexed_once_and_again_when_its_files_change(context: Con
 
     def prepare_sample(context: Context) -> int:
         """Prepare the sample as a new process does; return how many texts were embedded."""
-        collections.READY_SAMPLES.clear()
+        sample.READY_SAMPLES.clear()
         events.clear()
         VECTORS.embedded_count = 0
-        collections.ensure_sample(context, progress=lambda done, total, path: events.append((done, total)))
+        sample.ensure_sample(context, progress=lambda done, total, path: events.append((done, total)))
         return VECTORS.embedded_count
 
     store = open_store(context.store)
@@ -150,7 +150,7 @@ def test_a_users_collection_called_sample_is_not_touched(context: Context) -> No
 
 
 def test_the_sample_folder_is_beside_the_packages() -> None:
-    assert collections.get_sample_folder() == SAMPLE / "corpus"
+    assert sample.get_sample_folder() == SAMPLE / "corpus"
     assert json.loads((SAMPLE / "questions.jsonl").read_text(encoding="utf-8").splitlines()[0])["id"] == "s001"
 
 

@@ -70,6 +70,25 @@ async def test_a_server_is_indexed_and_searched(server: str, tmp_path: Path) -> 
         await search("Which river?", context)
 
 
+async def test_the_only_collection_of_a_server_is_asked_and_the_sample_never_enters_it(
+    server: str, tmp_path: Path
+) -> None:
+    (tmp_path / "rivers.txt").write_text("The Rhine is a river of Germany.")
+    context = Context(store=server, embeddings=VECTORS, k=1, retriever="bm25")
+    assert "Eiffel" in (await search("How tall is the Eiffel Tower?", context))[0]["text"]
+    assert collections.list_collections(server) == []
+    index_documents([tmp_path / "rivers.txt"], collection="rivers", store=server, embeddings=VECTORS)
+    assert (await search("Which river is in Germany?", context))[0]["title"] == "rivers"
+    index_documents([tmp_path / "rivers.txt"], collection="second", store=server, embeddings=VECTORS)
+    with pytest.raises(SetupError, match=r"The store http://127.* holds 2 collections \(rivers, second\); choose one"):
+        await search("Which river is in Germany?", context)
+    sample_context = replace(context, collection="sample")
+    assert "Eiffel" in (await search("How tall is the Eiffel Tower?", sample_context))[0]["text"]
+    assert collections.list_collections(server) == ["rivers", "second"]
+    for name in ("rivers", "second"):
+        collections.delete_collection(name, server)
+
+
 @pytest.mark.parametrize("retriever", ["hybrid", "bm25"])
 async def test_no_server_is_an_error_that_says_how_to_start_one(retriever: str) -> None:
     port = find_free_port()

@@ -44,7 +44,8 @@ def test_a_key_is_demanded_of_everything_but_health(serve: Serve, openai_server:
             api.ask(key=key)
         assert refusal.value.code == "invalid_api_key"
     assert openai_server.requests == []
-    assert [api.ask(key=key).choices[0].message.content for key in KEYS] == ["unknown", "unknown"]
+    unknown = "unknown\n\nSearched: the collection towers (1 passage)."
+    assert [api.ask(key=key).choices[0].message.content for key in KEYS] == [unknown, unknown]
 
 
 @pytest.mark.parametrize(

@@ -45,7 +45,7 @@ from quorum.evaluation.run.options import Options
 from quorum.evaluation.run.plan import check_models
 from quorum.evaluation.run.result_files import write_json
 from quorum.evaluation.run.score import Scores
-from quorum.evaluation.run.source import ProgressCallback, ignore_progress, is_searching
+from quorum.evaluation.run.source import ProgressCallback, find_searched_collection, ignore_progress, is_searching
 
 CLOSED_BOOK_METHOD = "no_retrieval"
 ANALYSIS_FUNCTIONS = {
@@ -84,6 +84,7 @@ async def run_experiment(
     `SetupError` if an option that the experiment needs is missing.
     """
     chosen_options = choices or ExperimentOptions()
+    options = await asyncio.to_thread(add_searched_collection, options)
     experiment, options, changes = apply_paper_settings(experiment, options, chosen_options)
     check_needs(experiment, options, chosen_options)
     missing_mauve = await asyncio.to_thread(describe_missing_mauve, experiment)
@@ -113,6 +114,14 @@ async def run_experiment(
     if analysis_tables:
         write_json(scores.folder / "analysis.json", analysis_tables)
     return Outcome(scores, analysis_tables, [*changes, *missing_mauve])
+
+
+def add_searched_collection(options: Options) -> Options:
+    """The options with the collection that is searched if no question brings passages. The call blocks."""
+    if options.collection is not None or options.corpus is not None or not options.data.is_file():
+        return options
+    dataset = read_data(options.data, options.limit, skip_bad=options.skip_bad)
+    return replace(options, collection=find_searched_collection(dataset, options))
 
 
 def apply_paper_settings(

@@ -140,7 +140,7 @@ async def plan_questions(
     context = await prepare_collection(corpus, collection, context, progress)
     passages_of_collection = await asyncio.to_thread(read_collection, context)
     passages = select_long_passages(passages_of_collection, options.min_words)
-    corpus_name = corpus or f"the collection {collection!r}"
+    corpus_name = corpus or f"the collection {context.collection!r}"
     if not passages:
         raise SetupError(
             f"{corpus_name} holds no passage of {options.min_words} words or more; give more text, or allow shorter "
@@ -179,14 +179,18 @@ async def check_writer(context: Context) -> None:
 async def prepare_collection(
     corpus: str | None, collection: str | None, context: Context, progress: ProgressCallback
 ) -> Context:
-    """The context with the collection that holds the passages. Indexes a corpus that is not indexed yet."""
-    if (corpus is None) == (collection is None):
+    """The context with the collection that holds the passages, and with its store. Indexes a corpus that is not indexed
+    yet. Without a corpus and a collection, it is the collection that the context asks.
+    """
+    if corpus is not None and collection is not None:
         raise SetupError(
-            "Name where the passages are: give a folder of documents, a file of passages, or --collection NAME"
-            f"{'' if corpus is None else f', only one of them (given are {corpus} and {collection})'}."
+            "Name one place of the passages: a folder of documents, a file of passages, or --collection NAME (given "
+            f"are {corpus} and {collection})."
         )
     if corpus is None:
-        return replace(context, collection=str(collection))
+        from quorum.retrievers.choose_collection import locate_collection
+
+        return await asyncio.to_thread(locate_collection, replace(context, collection=collection or context.collection))
     source = await asyncio.to_thread(make_corpus_source, corpus)
     name = await asyncio.to_thread(make_collection_name, source, context)
     context = replace(context, collection=name)
@@ -281,9 +285,11 @@ def is_for_file(draft: Draft, options: Options) -> bool:
 def make_neighbour_search(context: Context) -> NeighbourSearch:
     """A BM25 search over the collection. The first search builds the index. Each search blocks the thread."""
     from quorum.retrievers.bm25_cache import load_bm25_index
+    from quorum.retrievers.collection_names import get_located_collection
     from quorum.retrievers.store import open_store
 
-    return lambda text, k: load_bm25_index(open_store(context.store), context.collection).find_best(text, k)
+    store, collection = open_store(context.store), get_located_collection(context)
+    return lambda text, k: load_bm25_index(store, collection).find_best(text, k)
 
 
 def describe_models(context: Context) -> dict[Kind, dict[str, str]]:

@@ -74,17 +74,18 @@ def is_searching(options: Options) -> bool:
 
 
 def find_passage_source(dataset: DataSet, options: Options) -> Source:
-    """The source that `options` names. Blocks while it reads the corpus.
+    """The source that `options` names; the collection that the context asks if they name none and no question brings
+    passages. Blocks while it reads the corpus.
 
     Raises `SetupError` if the options name no source although some questions bring no passages, if they name both a
     corpus and a collection, or if the named corpus does not exist or cannot be used.
     """
-    corpus, collection = options.corpus, options.collection
+    corpus, collection = options.corpus, find_searched_collection(dataset, options)
     if corpus == GIVEN_SOURCE:
         check_given_passages(dataset, options)
     if corpus is not None and collection is not None:
         raise SetupError(f"Both a corpus ({corpus}) and a collection ({collection}) are named; give one of them.")
-    if not is_searching(options):
+    if corpus == GIVEN_SOURCE:
         corpus = None
     if corpus is None and collection is None and dataset.count_with_passages < dataset.count:
         raise SetupError(
@@ -103,11 +104,24 @@ def find_passage_source(dataset: DataSet, options: Options) -> Source:
     return Source(corpus, collection, sha256, dataset.skip_bad, revision)
 
 
+def find_searched_collection(dataset: DataSet, options: Options) -> str | None:
+    """The collection that the options name. If they name neither a collection nor a corpus, and no question brings
+    passages, it is the one that the context asks (see `quorum.retrievers.choose_collection`). The call blocks.
+    """
+    if options.collection is not None or options.corpus is not None or dataset.count_with_passages:
+        return options.collection
+    from quorum.retrievers.choose_collection import locate_collection
+
+    return locate_collection(options.context).collection
+
+
 def find_revision(collection: str, context: Context) -> str | None:
     """The revision of a collection, which changes whenever its passages change; None if there is no such collection."""
+    from quorum.retrievers.choose_collection import locate_collection
     from quorum.retrievers.store import open_store
 
-    info = open_store(context.store).find_info(collection)
+    located_context = locate_collection(replace(context, collection=collection))
+    info = open_store(located_context.store).find_info(collection)
     return None if info is None else info.revision
 
 

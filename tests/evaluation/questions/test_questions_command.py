@@ -12,6 +12,7 @@ from quorum_command import CommandOutcome, Quorum
 
 from quorum.core.errors import SetupError
 from quorum.evaluation.questions.file import QuestionFile
+from quorum.retrievers.index import index_passages
 
 __all__ = ["corpus"]  # a fixture, used by name
 
@@ -124,7 +125,7 @@ IMPOSSIBLE_OPTIONS = [
     (["--model", "openai:test", "--out", "q.csv"], "give a name that ends in .jsonl"),
     (["--model", "openai:test", "--max-cost", "-1"], "give dollars, from 0 on"),
     (["--model", "openai:test", "--max-cost", "1"], "a model has no price"),
-    (["--model", "openai:test", "--collection", "c"], "only one of them (given are"),
+    (["--model", "openai:test", "--collection", "c"], "Name one place of the passages"),
     (["--model", "openai:test", "--concurrency", "0"], "--concurrency 0 does not fit"),
     (["--model", "openai:test", "--set", "answer_type=long"], "Questions are written only with short answers"),
 ]
@@ -142,7 +143,9 @@ def test_impossible_options_are_refused_in_one_sentence(
 def test_a_missing_or_unnamed_corpus_is_refused(openai_server: OpenAIServer, quorum: Quorum) -> None:
     missing = run_questions(quorum, "absent_docs", "--model", "openai:test")
     assert "There is no corpus absent_docs; give a folder" in missing.err
-    assert "Name where the passages are" in run_questions(quorum, "--model", "openai:test").err
+    for name in ("handbook", "minutes"):
+        index_passages([{"id": "1", "title": "", "text": "a text"}], collection=name)  # type: ignore[list-item]
+    assert "holds 2 collections (handbook, minutes)" in run_questions(quorum, "--model", "openai:test").err
 
 
 @pytest.mark.parametrize(
