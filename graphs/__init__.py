@@ -46,7 +46,7 @@ async def answer(
     >>> import asyncio, quorum
     >>> asyncio.run(quorum.answer("Who wrote the Zen of Python?"))["answer"]
     'Tim Peters'
-    >>> first_question = {"role": "user", "content": "Who designed the Eiffel Tower?"}
+    >>> first_question = {"role": "user", "content": "Whose company built the Eiffel Tower?"}
     >>> first_answer = {"role": "assistant", "content": "Gustave Eiffel"}
     >>> asyncio.run(quorum.answer("How tall is it?", history=[first_question, first_answer]))["answer"]
     '330 metres'
