@@ -58,7 +58,7 @@ def ask(
         bool, typer.Option("--stream", help="Print finished nodes, and the answer as it is written.")
     ] = False,
 ) -> None:
-    """Answer a question from a collection (by default the sample) or from given passages."""
+    """Answer a question from a collection (by default the store's only one) or from given passages."""
     import asyncio
 
     from quorum.cli.settings import read_context

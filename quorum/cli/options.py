@@ -21,7 +21,8 @@ Embeddings: TypeAlias = Annotated[
     typer.Option("--embeddings", metavar="SPEC", help="Embeddings: embedded, huggingface:MODEL or provider:NAME."),
 ]
 Collection: TypeAlias = Annotated[
-    str | None, typer.Option("--collection", metavar="NAME", help="Collection to search.")
+    str | None,
+    typer.Option("--collection", metavar="NAME", help="Collection to search; by default the store's only one."),
 ]
 Settings: TypeAlias = Annotated[
     list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Any other setting; may be given several times.")

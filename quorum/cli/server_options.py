@@ -28,7 +28,11 @@ Tokens: TypeAlias = Annotated[
 ]
 FirstCollection: TypeAlias = Annotated[
     str | None,
-    typer.Option("--collection", metavar="NAME", help="Collection that is searched unless a client chooses another."),
+    typer.Option(
+        "--collection",
+        metavar="NAME",
+        help="Collection that is searched unless a client chooses another; by default the store's only one.",
+    ),
 ]
 MoreCollections: TypeAlias = Annotated[
     str,
