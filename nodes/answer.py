@@ -48,12 +48,18 @@ async def passage_answer(state: State, runtime: Runtime[Context]) -> State:
             n=samples,
         )
     except TooLong:
-        unknown_vote = Vote(rank=rank, passage=passages[0]["id"], answer=UNKNOWN, unknown=True)
+        unknown_vote = Vote(rank=rank, passage=passages[0]["id"], answer=UNKNOWN, answer_text=None, unknown=True)
         return {"votes": [unknown_vote] * samples, "dropped": 1}
     answer_type, passage_id = get_context(runtime).answer_type, passages[0]["id"]
     votes = [
-        Vote(rank=rank, passage=passage_id, answer=answer, unknown=is_unknown_for_type(answer, answer_type))
-        for answer in replies.values
+        Vote(
+            rank=rank,
+            passage=passage_id,
+            answer=answer,
+            answer_text=text,
+            unknown=is_unknown_for_type(answer, answer_type),
+        )
+        for answer, text in zip(replies.values, replies.texts, strict=True)
     ]
     return {"votes": votes, **replies.state_update}
 
@@ -88,7 +94,7 @@ async def answer_from_all(
     unknown_flags = [is_unknown_for_type(answer, get_context(runtime).answer_type) for answer in replies.values]
     chosen_index, share = find_most_frequent(replies.values, unknown_flags)
     return {
-        **make_answer(replies.values[chosen_index], unknown_flags[chosen_index]),
+        **make_answer(replies.values[chosen_index], unknown_flags[chosen_index], text=replies.texts[chosen_index]),
         "confidence": share if samples > 1 else None,
         "evidence": find_evidence(replies.values[chosen_index], replies.shown),
         "passages": replies.shown,
@@ -112,7 +118,7 @@ async def answer_with_reasoning(prompt: str, state: State, runtime: Runtime[Cont
     parsed_reply = replies.values[0]
     answer = convert_answer(parsed_reply.answer)
     return {
-        **make_answer(answer),
+        **make_answer(answer, text=replies.texts[0]),
         "rationale": parsed_reply.rationale,
         "evidence": find_evidence(answer, replies.shown),
         "passages": replies.shown,
@@ -120,10 +126,15 @@ async def answer_with_reasoning(prompt: str, state: State, runtime: Runtime[Cont
     }
 
 
-def make_answer(answer: str, unknown: bool | None = None) -> State:
-    """The update of `answer` and `unknown`. An unknown answer, in whatever wording, becomes "unknown".
+def make_answer(answer: str, unknown: bool | None = None, *, text: str | None = None) -> State:
+    """The update of `answer`, `answer_text` and `unknown`. An unknown answer, in whatever wording, becomes "unknown".
 
-    unknown: whether the answer is unknown; None: `is_unknown` finds this out.
+    unknown: whether the answer is unknown; None: `is_unknown` finds this out. text: the answer as the model wrote it.
+    Without it, `answer_text` is the answer, or null if the answer is unknown.
     """
     unknown = is_unknown(answer) if unknown is None else unknown
-    return {"answer": UNKNOWN if unknown else answer, "unknown": unknown}
+    return {
+        "answer": UNKNOWN if unknown else answer,
+        "answer_text": text or (None if unknown else answer),
+        "unknown": unknown,
+    }

@@ -7,6 +7,7 @@ from langgraph.runtime import Runtime
 from quorum.core.context import Context
 from quorum.core.lettered_lists import format_lettered_list
 from quorum.core.state import State
+from quorum.core.text import is_unknown
 from quorum.nodes.answer import make_answer
 from quorum.nodes.answer_types import get_answer_converter
 from quorum.nodes.ask import ask
@@ -27,7 +28,12 @@ async def answer_from_summaries(state: State, runtime: Runtime[Context]) -> Stat
     )
     answer = convert_answer(replies.values[0])
     evidence = find_evidence(answer, replies.shown)
-    return {**make_answer(answer), "evidence": evidence, "passages": replies.shown, **replies.state_update}
+    return {
+        **make_answer(answer, text=replies.texts[0]),
+        "evidence": evidence,
+        "passages": replies.shown,
+        **replies.state_update,
+    }
 
 
 async def answer_from_choices(state: State, runtime: Runtime[Context]) -> State:
@@ -42,7 +48,12 @@ async def answer_from_choices(state: State, runtime: Runtime[Context]) -> State:
     )
     answer = convert_answer(replies.values[0])
     evidence = find_evidence(answer, replies.shown)
-    return {**make_answer(answer), "evidence": evidence, "passages": replies.shown, **replies.state_update}
+    return {
+        **make_answer(answer, text=replies.texts[0] if is_unknown(answer) else answer),
+        "evidence": evidence,
+        "passages": replies.shown,
+        **replies.state_update,
+    }
 
 
 async def answer_from_summary(state: State, runtime: Runtime[Context]) -> State:
@@ -64,4 +75,9 @@ async def answer_from_summary(state: State, runtime: Runtime[Context]) -> State:
     )
     answer = convert_answer(replies.values[0])
     evidence = find_evidence(answer, state["passages"])
-    return {**make_answer(answer), "rationale": summary, "evidence": evidence, **replies.state_update}
+    return {
+        **make_answer(answer, text=replies.texts[0]),
+        "rationale": summary,
+        "evidence": evidence,
+        **replies.state_update,
+    }

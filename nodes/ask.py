@@ -15,6 +15,7 @@ from quorum.models.call import Reply, call
 from quorum.models.chat import chat_model_async
 from quorum.models.token_estimate import estimate_tokens
 from quorum.nodes.shorten import shorten
+from quorum.parsing.answer_text import find_answer_text
 from quorum.parsing.answers import Parsed
 from quorum.parsing.reply_forms import get_form
 from quorum.prompts import RenderedPrompt, load_overrides, render_prompt
@@ -29,11 +30,13 @@ DEFAULT_WINDOW = 8192  # tokens, if neither the setting nor the model's profile 
 class ParsedReplies(Generic[T]):
     """The parsed replies to one prompt.
 
-    values: one parsed value per reply; shown: the passages that the prompt showed, because they fitted into the window;
-    state_update: the counters of calls and replies, as keys of the state.
+    values: one parsed value per reply; texts: the words of each reply that answer the question, as the model wrote them
+    (`find_answer_text`), in the order of the values; shown: the passages that the prompt showed, because they fitted
+    into the window; state_update: the counters of calls and replies, as keys of the state.
     """
 
     values: list[T]
+    texts: list[str]
     shown: list[Passage]
     state_update: State
 
@@ -91,13 +94,18 @@ async def ask(
         passages or (),
         window,
     )
-    parsed_replies = [parse(json_form.write_in_words(reply.text) if json_form else reply.text) for reply in replies]
+    replies_in_words = [json_form.write_in_words(reply.text) if json_form else reply.text for reply in replies]
+    parsed_replies = [parse(reply) for reply in replies_in_words]
     question = inputs.get("question")
+    texts = [
+        find_answer_text(reply, parsed.value, question if isinstance(question, str) else "")
+        for reply, parsed in zip(replies_in_words, parsed_replies, strict=True)
+    ]
     values, shortening_counters = await shorten(
         prompt, question, replies, parsed_replies, parse=parse, context=context, overrides=overrides, model=model
     )
     update = count_replies(prompt, replies, parsed_replies, len(passages or ()) - len(shown))
-    return ParsedReplies(values, shown, add_counters(update, shortening_counters))
+    return ParsedReplies(values, texts, shown, add_counters(update, shortening_counters))
 
 
 async def send_what_fits(

@@ -14,6 +14,7 @@ from quorum.models.systems import SYSTEM_CALL_NAME, read_system
 from quorum.nodes.answer import make_answer
 from quorum.nodes.answer_types import choose_prompt
 from quorum.nodes.evidence import find_evidence
+from quorum.parsing.answer_text import find_answer_text
 
 
 def make_system_node(name: str, spec: str) -> tuple[Callable[[State, Runtime[Context]], Awaitable[State]], str]:
@@ -34,8 +35,9 @@ def make_system_node(name: str, spec: str) -> tuple[Callable[[State, Runtime[Con
         reply = await system.ask(question, state.get("given_passages"), replace(context, journal="off"))
         _, parse = choose_prompt("answer", question, runtime)
         answer = parse(reply.text).value
+        text = find_answer_text(reply.text, answer, question)
         return {
-            **make_answer(answer, is_unknown_for_type(answer, context.answer_type)),
+            **make_answer(answer, is_unknown_for_type(answer, context.answer_type), text=text),
             "passages": reply.passages,
             "evidence": find_evidence(answer, reply.passages),
             "usage": {SYSTEM_CALL_NAME: reply.usage},

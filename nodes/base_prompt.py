@@ -55,7 +55,7 @@ async def answer_briefly(prompt: str, state: State, runtime: Runtime[Context], p
     answers = [convert_answer(answer) for answer in replies.values]
     chosen_index, share = find_most_frequent(answers, [is_unknown(answer) for answer in answers])
     return {
-        **make_answer(answers[chosen_index]),
+        **make_answer(answers[chosen_index], text=replies.texts[chosen_index]),
         "confidence": share if samples > 1 else None,
         "evidence": find_evidence(answers[chosen_index], replies.shown),
         "passages": replies.shown,

@@ -41,7 +41,7 @@ async def answer_directly(state: State, runtime: Runtime[Context], passages: lis
         passages=passages,
     )
     return {
-        **make_answer(replies.values[0]),
+        **make_answer(replies.values[0], text=replies.texts[0]),
         "evidence": find_evidence(replies.values[0], replies.shown),
         "passages": replies.shown,
         **replies.state_update,

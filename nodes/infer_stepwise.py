@@ -33,12 +33,16 @@ async def infer(state: State, runtime: Runtime[Context]) -> State:
             call_subject=f"passage {finished_rounds + 1}",
         )
     except TooLong:  # skip this passage; the others may fit
-        return {**make_answer(state["answer"]), "finished_rounds": finished_rounds + 1, "dropped": 1}
+        return {
+            **make_answer(state["answer"], text=state.get("answer_text")),
+            "finished_rounds": finished_rounds + 1,
+            "dropped": 1,
+        }
     inference = replies.values[0]
     # the parser returns the new notes as the rationale; a reply without notes keeps the earlier ones
     answer, notes = convert_answer(inference.answer), inference.rationale or notes
     return {
-        **make_answer(answer),
+        **make_answer(answer, text=replies.texts[0]),
         "notes": notes,
         "rationale": notes,
         "finished_rounds": finished_rounds + 1,

@@ -22,12 +22,12 @@ PassagePosition = tuple[int, int]  # the number of a passage's step and its rank
 
 
 async def think(state: State, runtime: Runtime[Context]) -> State:
-    """question, steps -> steps (one more: a thought; its action is in query or answer, or both are null), query."""
+    """question, steps -> steps (one more: thought, and query or answer, or both null), query, answer_text."""
     return await take_step("react", state["steps"], state["question"], runtime)
 
 
 async def ask_action(state: State, runtime: Runtime[Context]) -> State:
-    """question, steps -> steps (the last one with the action that follows from its thought), query."""
+    """question, steps -> steps (the last one with the action that follows from its thought), query, answer_text."""
     *earlier_steps, last = state["steps"]
     return await take_step("react_action", earlier_steps, state["question"], runtime, last["thought"])
 
@@ -39,9 +39,11 @@ async def observe(state: State) -> State:
 
 
 async def finish(state: State) -> State:
-    """steps -> answer, rationale (the thoughts and actions), evidence, passages (all that were shown)."""
+    """steps, answer_text -> answer, rationale (the thoughts and actions), evidence, passages (all that were shown)."""
     return make_outcome(
-        state["steps"], "\n".join(format_step(n, step) for n, step in enumerate(state["steps"], start=1))
+        state["steps"],
+        "\n".join(format_step(n, step) for n, step in enumerate(state["steps"], start=1)),
+        state.get("answer_text"),
     )
 
 
@@ -79,6 +81,7 @@ async def take_step(
     )
     return {
         "steps": [*earlier_steps, new_step],
+        "answer_text": replies.texts[0] or None,
         "query": omit_query_equal_to_question(parsed_step.query, question),
         **replies.state_update,
     }

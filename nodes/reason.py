@@ -33,7 +33,7 @@ async def extract_answer(state: State, runtime: Runtime[Context]) -> State:
     inputs = {"question": question, "reasoning": reasoning}
     replies = await ask(prompt, runtime, parse=partial(parse, question=question), inputs=inputs, passages=None)
     return {
-        **make_answer(replies.values[0]),
+        **make_answer(replies.values[0], text=replies.texts[0]),
         "rationale": parse_conclusion(reasoning, question).value.rationale or reasoning or None,
         "evidence": find_evidence(replies.values[0], state["passages"]),
         **replies.state_update,
@@ -84,7 +84,7 @@ def make_outcome(replies: ParsedReplies[ReasonedAnswer]) -> State:
     """The update after a chain of thought: answer, rationale, evidence and counters."""
     parsed_reply = replies.values[0]
     return {
-        **make_answer(parsed_reply.answer),
+        **make_answer(parsed_reply.answer, text=replies.texts[0]),
         "rationale": parsed_reply.rationale,
         "evidence": find_evidence(parsed_reply.answer, replies.shown),
         **replies.state_update,

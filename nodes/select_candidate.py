@@ -19,13 +19,15 @@ async def select_candidate(state: State, runtime: Runtime[Context]) -> State:
     single candidate, and while comparisons of candidates are missing; with `ranking=lazy` some may never be made.
     """
     candidates, summaries = state.get("candidates") or [], state.get("summaries") or []
+    answer_type = get_context(runtime).answer_type
     if not candidates:
         return {**make_answer(UNKNOWN), "evidence": []}
     validity = list_validity(state.get("summary_validities") or [])
     choice = choose_candidate(len(candidates), validity, state.get("preferences") or [])
     chosen_candidate, rationale = candidates[choice.best], summaries[choice.best] if summaries else None
+    answer = format_candidate(chosen_candidate, rationale, answer_type)
     return {
-        **make_answer(format_candidate(chosen_candidate, rationale, get_context(runtime).answer_type)),
+        **make_answer(answer, text=answer if answer_type == "long" else chosen_candidate),
         "rationale": rationale,
         "validity": validity,
         "scores": choice.scores,

@@ -22,7 +22,7 @@ from quorum.parsing.steps import parse_final_answer, parse_self_ask_step
 
 
 async def follow_up(state: State, runtime: Runtime[Context]) -> State:
-    """question, steps -> steps (one more, if the reply has a follow-up question or final answer), query."""
+    """question, steps -> steps (one more, if the reply has a question or final answer), query, answer_text."""
     question, steps = state["question"], state["steps"]
     replies = await ask(
         "self_ask",
@@ -43,6 +43,7 @@ async def follow_up(state: State, runtime: Runtime[Context]) -> State:
     new_steps = [] if query is None and step.answer is None else [new_step]
     return {
         "steps": [*steps, *new_steps],
+        "answer_text": replies.texts[0] or None,
         "query": omit_query_equal_to_question(query, question),
         **replies.state_update,
     }
@@ -67,7 +68,7 @@ async def intermediate_answer(state: State, runtime: Runtime[Context]) -> State:
 
 
 async def forced_answer(state: State, runtime: Runtime[Context]) -> State:
-    """question, steps, passages (only used if there are no steps) -> steps (one more: the final answer)."""
+    """question, steps, passages (only used if there are no steps) -> steps (one more: final), answer_text."""
     question, steps = state["question"], state["steps"]
     replies = await ask(
         "self_ask_final",
@@ -82,12 +83,13 @@ async def forced_answer(state: State, runtime: Runtime[Context]) -> State:
     )
     shown = [] if steps else replies.shown  # the passages of earlier steps already belong to those steps
     final = Step(thought="", query=None, passages=shown, answer=replies.values[0].answer)
-    return {"steps": [*steps, final], **replies.state_update}
+    return {"steps": [*steps, final], "answer_text": replies.texts[0] or None, **replies.state_update}
 
 
 async def conclude(state: State) -> State:
-    """steps -> answer, rationale (questions and intermediate answers), evidence, passages (all that were shown)."""
-    return make_outcome(state["steps"], format_follow_ups(state["steps"]).removeprefix("Yes.\n"))
+    """steps, answer_text -> answer, rationale (questions, intermediate answers), evidence, passages (all shown)."""
+    rationale = format_follow_ups(state["steps"]).removeprefix("Yes.\n")
+    return make_outcome(state["steps"], rationale, state.get("answer_text"))
 
 
 def format_follow_ups(steps: Sequence[Step]) -> str:

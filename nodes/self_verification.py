@@ -20,7 +20,7 @@ RECOVERY_CALLS, RECOVERY_TEMPERATURE = 10, 0.2  # the number of calls for each c
 
 
 async def sample_answers(state: State, runtime: Runtime[Context]) -> State:
-    """question, passages -> candidates (distinct, not unknown), rationales, confidence, passages (those in the prompt).
+    """question, passages -> candidates (distinct, not unknown), candidate_texts, rationales, confidence, passages.
 
     confidence: if there is only one candidate, the share of samples that gave it; otherwise null.
     """
@@ -34,14 +34,18 @@ async def sample_answers(state: State, runtime: Runtime[Context]) -> State:
         n=CHAINS,
         temperature=CHAIN_TEMPERATURE,
     )
-    answers = [(convert_answer(sample.answer), sample.rationale) for sample in replies.values]
-    known_answers = [(answer, rationale) for answer, rationale in answers if not is_unknown(answer)]
-    distinct: dict[str, tuple[str, str | None]] = {}
-    for answer, rationale in known_answers:
-        distinct.setdefault(vote_key(answer), (answer, rationale))
+    answers = [
+        (convert_answer(sample.answer), text, sample.rationale)
+        for sample, text in zip(replies.values, replies.texts, strict=True)
+    ]
+    known_answers = [sample for sample in answers if not is_unknown(sample[0])]
+    distinct: dict[str, tuple[str, str, str | None]] = {}
+    for sample in known_answers:
+        distinct.setdefault(vote_key(sample[0]), sample)
     return {
-        "candidates": [answer for answer, _ in distinct.values()],
-        "rationales": [rationale for _, rationale in distinct.values()],
+        "candidates": [answer for answer, _, _ in distinct.values()],
+        "candidate_texts": [text for _, text, _ in distinct.values()],
+        "rationales": [rationale for _, _, rationale in distinct.values()],
         "confidence": len(known_answers) / CHAINS if len(distinct) == 1 else None,
         "passages": replies.shown,
         **replies.state_update,
@@ -86,7 +90,8 @@ async def recover_condition(state: State, runtime: Runtime[Context]) -> State:
 
 
 async def choose_verified(state: State) -> State:
-    """candidates, rationales, verified_candidates, passages -> answer, rationale, evidence, scores, confidence.
+    """candidates, candidate_texts, rationales, verified_candidates, passages -> answer, rationale, evidence, scores,
+    confidence.
 
     The answer is the candidate whose hidden words were recovered most often; in a tie, the first of these candidates.
     scores: for each candidate, how often its hidden words were recovered. confidence: the difference between the two
@@ -94,11 +99,12 @@ async def choose_verified(state: State) -> State:
     from `sample_answers`. If there is no candidate, the answer is unknown.
     """
     candidates, rationales = state["candidates"] or [UNKNOWN], state["rationales"] or [None]
+    texts = state.get("candidate_texts") or [""] * len(candidates)
     recovered_counts = {check["rank"]: check["recovered"] for check in state["verified_candidates"]}
     scores = [float(recovered_counts.get(rank, 0)) for rank in range(len(candidates))]
     best = scores.index(max(scores))
     chosen_update: State = {
-        **make_answer(candidates[best]),
+        **make_answer(candidates[best], text=texts[best]),
         "rationale": rationales[best],
         "evidence": find_evidence(candidates[best], state["passages"]),
     }

@@ -64,15 +64,15 @@ def omit_query_equal_to_question(query: str | None, question: str) -> str | None
     return None if query is None or query.split() == question.split() else query
 
 
-def make_outcome(steps: Sequence[Step], rationale: str | None) -> State:
+def make_outcome(steps: Sequence[Step], rationale: str | None, text: str | None) -> State:
     """The result: the last step's answer with its evidence, the rationale, and the passages of all steps.
 
-    The answer is unknown if the last step is a search or has no answer.
+    text: the answer as the model wrote it. The answer is unknown if the last step is a search or has no answer.
     """
     answer = steps[-1]["answer"] if steps[-1]["query"] is None else None
     passages = collect_passages(steps)
     return {
-        **make_answer(answer or ""),
+        **make_answer(answer or "", text=text if answer else None),
         "rationale": rationale or None,
         "evidence": find_evidence(answer or "", passages),
         "passages": passages,

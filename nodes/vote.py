@@ -11,7 +11,7 @@ from quorum.nodes.evidence import split_voters
 
 
 async def vote(state: State, runtime: Runtime[Context]) -> State:
-    """votes, passages -> answer, unknown, confidence, evidence, voters_without_evidence.
+    """votes, passages -> answer, answer_text, unknown, confidence, evidence, voters_without_evidence.
 
     The confidence is the winner's share of the votes that are not unknown. It is null if there is no winner, and if
     vote=staged, because then not every passage is asked.
@@ -24,6 +24,7 @@ async def vote(state: State, runtime: Runtime[Context]) -> State:
     evidence, unsupported_ids = split_voters(outcome.answer, voters, context.answer_type)
     return {
         "answer": outcome.answer,
+        "answer_text": outcome.answer_text,
         "unknown": outcome.unknown,
         "confidence": None if context.vote == "staged" else outcome.share,
         "evidence": evidence,

@@ -2,6 +2,8 @@
 
 from typing import Any
 
+from method_fixtures import has_same_text
+
 from quorum.core.context import Context
 from quorum.core.state import Passage, Result
 from quorum.graphs import METHODS, answer
@@ -89,8 +91,9 @@ async def trace_blendfilter(model: ScriptedModel, **settings: Any) -> list[tuple
 
 
 def shorten_update(update: dict[str, Any]) -> dict[str, Any]:
-    """The update in short: without `usage`, `votes` and empty values; passages as ids; a query's passages as
-    "number of the query: retrieved ids -> kept ids"; of `malformed`, only the replies by prompt.
+    """The update in short: without `usage`, `votes`, empty values, and an `answer_text` that says the same as `answer`;
+    passages as ids; a query's passages as "number of the query: retrieved ids -> kept ids"; of `malformed`, only the
+    replies by prompt.
     """
     if "given_passages" in update:  # the update of `begin`, which sets every state key
         return {}
@@ -100,6 +103,8 @@ def shorten_update(update: dict[str, Any]) -> dict[str, Any]:
     shortened_update = {
         key: value for key, value in shortened_update.items() if value not in ({}, 0, None) or value is False
     }
+    if has_same_text(update):
+        shortened_update.pop("answer_text", None)
     if "passages" in shortened_update:
         shortened_update["passages"] = join_ids(shortened_update["passages"])
     if "passages_by_query" in shortened_update:

@@ -9,6 +9,7 @@ from langgraph.types import Overwrite
 
 from quorum.core.context import Context
 from quorum.core.state import Passage, State, Vote
+from quorum.core.text import normalize
 from quorum.graphs import METHODS
 from quorum.models.scripted import ScriptedModel
 
@@ -81,12 +82,19 @@ def get_votes(update: State) -> list[Vote]:
     return (votes.value or []) if isinstance(votes, Overwrite) else votes
 
 
+def has_same_text(update: Any) -> bool:
+    """Whether `answer_text` says the same as `answer`, or is null, or belongs to a step that is not the result yet."""
+    text = update.get("answer_text")
+    return text is None or "answer" not in update or normalize(text) == normalize(update["answer"])
+
+
 def shorten_update(update: State) -> dict[str, Any]:
     """The update in short form: votes as "rank answer", passages as ids, evidence as "id start-end", and the malformed
     replies of each prompt.
 
     `usage`, zeros and empty dictionaries are left out; so are `retrieved`, `voters_without_evidence` and
-    `temperature_refused` where they say nothing (None, an empty list, False).
+    `temperature_refused` where they say nothing (None, an empty list, False), and `answer_text` where it says the same
+    as `answer`, or null.
     """
     if "given_passages" in update:  # the update of `begin`, which sets every state key
         return {}
@@ -95,6 +103,8 @@ def shorten_update(update: State) -> dict[str, Any]:
     }
     if shortened_update.get("retrieved", "") is None:
         del shortened_update["retrieved"]  # the ids of the passages before a filter: no filter has run
+    if has_same_text(update):
+        shortened_update.pop("answer_text", None)
     if "votes" in update:
         shortened_update["votes"] = [
             f"{vote['rank']} {'?' if vote['unknown'] else vote['answer']}" for vote in get_votes(update)

@@ -2,6 +2,8 @@
 
 from typing import Any
 
+from method_fixtures import has_same_text
+
 from quorum.core.context import Context
 from quorum.core.state import Passage, Result, State, Step
 from quorum.graphs import METHODS, answer
@@ -30,7 +32,8 @@ async def trace_stepwise_method(method: str, model: ScriptedModel, **settings: A
 
 
 def shorten_state_update(update: State) -> dict[str, Any]:
-    """The update without `usage`, without values that are {} or None, and without a `dropped` of 0.
+    """The update without `usage`, without values that are {} or None, without a `dropped` of 0, and without an
+    `answer_text` that says the same as `answer`.
 
     Steps become "query -> ids of its passages: answer", passages and evidence become ids, and malformed replies become
     {prompt: replies}.
@@ -40,6 +43,8 @@ def shorten_state_update(update: State) -> dict[str, Any]:
     shortened_update: dict[str, Any] = {
         key: value for key, value in update.items() if key != "usage" and value not in ({}, None)
     }
+    if has_same_text(update):
+        shortened_update.pop("answer_text", None)
     if not shortened_update.get("dropped"):
         shortened_update.pop("dropped", None)
     if "steps" in update:

@@ -13,12 +13,14 @@ from quorum.core.text import UNKNOWN
 class Tally:
     """The outcome of a vote.
 
-    answer: the winner in the wording of its highest-ranked passage, or "unknown"; unknown: whether all votes are
+    answer: the winner in the wording of its highest-ranked passage, or "unknown"; answer_text: the reply that gave this
+    wording, as the model wrote it, None if the answer is unknown; unknown: whether all votes are
     unknown; share: the winner's share of the weights of the votes that are not unknown, in 0..1, None if these weights
     sum to 0; ranks: the ranks of the passages that voted for the winner, best first.
     """
 
     answer: str
+    answer_text: str | None
     unknown: bool
     share: float | None
     ranks: tuple[int, ...]
@@ -45,11 +47,13 @@ def count_votes(votes: Iterable[Vote]) -> Tally:
     """Count the votes. The answer with the largest weight wins; in a tie, the answer of the highest-ranked passage."""
     groups = group_votes(votes)
     if not groups:
-        return Tally(UNKNOWN, True, None, ())
+        return Tally(UNKNOWN, None, True, None, ())
     winner = max(groups.values(), key=sum_weights)  # in a tie the first group, which has the best rank
     total = sum_weights(vote for group in groups.values() for vote in group)
     share = sum_weights(winner) / total if total else None
-    return Tally(winner[0]["answer"], False, share, tuple(dict.fromkeys(vote["rank"] for vote in winner)))
+    first = winner[0]
+    text = first.get("answer_text") or first["answer"]
+    return Tally(first["answer"], text, False, share, tuple(dict.fromkeys(vote["rank"] for vote in winner)))
 
 
 def is_decided(votes: Iterable[Vote], remaining_votes: float) -> bool:

@@ -38,13 +38,14 @@ class Passage(TypedDict):
 class Vote(TypedDict):
     """The answer that one passage gives to the question.
 
-    rank: the passage's rank, from 0; passage: its id; unknown: whether the answer is unknown; weight: how much the vote
-    counts, 1 if it is missing.
+    rank: the passage's rank, from 0; passage: its id; answer_text: the answer as the model wrote it, null without a
+    reply; unknown: whether the answer is unknown; weight: how much the vote counts, 1 if it is missing.
     """
 
     rank: int
     passage: str
     answer: str
+    answer_text: NotRequired[str | None]  # not in votes of an older Quorum
     unknown: bool
     weight: NotRequired[float]
 
@@ -246,6 +247,7 @@ class Answer(TypedDict, total=False):
     """The answer of a method. Every method has the same keys; a key that it does not use is null."""
 
     answer: str
+    answer_text: str | None  # the answer as the model wrote it, shown to people; null without a reply
     unknown: bool
     confidence: float | None
     certified: int | None  # how many passages could be replaced without changing the vote (quorum.algorithms)
@@ -264,6 +266,12 @@ class Answer(TypedDict, total=False):
 
 class Result(Answer, Counters, total=False):
     """A graph's output: the answer and its counters. A key that a method does not use is null.
+
+    answer: what is voted on, and measured by exact match and F1; "unknown" for an unknown answer. answer_text: the
+    answer as the model wrote it, for people to read; the measure `contains` looks for the gold answer in it. It has no
+    thoughts and no chain of thought (the latter is in `rationale`). The text of a vote is that of the first passage
+    that voted for the winner; the text of a candidate that was chosen is the candidate. If the answer is unknown, the
+    text is the reply that says so; it is null if no single reply does, and for an answer that was withheld.
 
     certified: how many passages could be replaced by any others without changing the winner of the vote.
     voters_without_evidence: ids of the passages that voted for the answer and do not contain it. validity, scores: for
@@ -286,7 +294,8 @@ class State(Question, Result, total=False):
     many rounds of the loop inside a method are over. reasoning: a chain of thought as the model wrote it. notes: what
     selection_inference has learned so far. queries: the queries of blendfilter. external_knowledge, internal_knowledge:
     what blendfilter adds to the question in two of these queries: an answer from passages, and a passage that the model
-    wrote from memory. passages_by_query: the passages that each of blendfilter's queries found. topic: the question's
+    wrote from memory. passages_by_query: the passages that each of blendfilter's queries found. candidate_texts: the
+    candidates as the model wrote them. topic: the question's
     topic; passage_judgement: the model's view of which passages help; blendfilter's filter needs both. rationales: the
     reasoning behind each candidate. masked_statement: the statement whose hidden words are to be recovered.
     """
@@ -310,6 +319,7 @@ class State(Question, Result, total=False):
     finished_rounds: int
     notes: str | None
     rationales: list[str | None] | None
+    candidate_texts: list[str] | None
     masked_statement: MaskedStatement | None
     verified_candidates: Annotated[list[VerifiedCandidate], append_items]
     cascade_run_id: str | None  # in a cascade: the id of the run's cache (quorum.core.cascade_cache)

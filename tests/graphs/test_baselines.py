@@ -149,6 +149,7 @@ async def test_a_passage_that_is_too_long_is_skipped() -> None:
     state = State(question=QUESTION, passages=PASSAGES[:1], finished_rounds=0, notes=None, answer="")
     assert await infer(state, make_runtime(model)) == {
         "answer": "unknown",
+        "answer_text": None,
         "unknown": True,
         "finished_rounds": 1,
         "dropped": 1,

@@ -44,7 +44,10 @@ async def test_concat_answers_from_all_passages_in_one_call() -> None:
 async def test_concat_without_an_answer_is_unknown() -> None:
     assert await trace_method("concat", ScriptedModel().on("answer", "The passages do not say.")) == [
         *FIRST_STEPS,
-        ("concat_answer", {**UNKNOWN_ANSWER, "passages": "p1 p2 p3"}),
+        (
+            "concat_answer",
+            {**UNKNOWN_ANSWER, "answer_text": "The passages do not say.", "passages": "p1 p2 p3"},
+        ),
     ]
 
 
@@ -88,6 +91,7 @@ async def test_a_reasoning_reply_may_be_both_malformed_and_unknown(method: str, 
             node,
             {
                 "answer": "unknown",
+                "answer_text": "I don't know",
                 "unknown": True,
                 "rationale": "All are out.",
                 "evidence": [],

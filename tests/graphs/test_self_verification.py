@@ -20,7 +20,13 @@ async def test_samples_that_agree_need_no_verification() -> None:
         *FIRST_STEPS,
         (
             "sample_answers",
-            {"candidates": ["1931"], "rationales": ["Because 1931."], "confidence": 1.0, "passages": "p1 p2 p3"},
+            {
+                "candidates": ["1931"],
+                "candidate_texts": ["1931"],
+                "rationales": ["Because 1931."],
+                "confidence": 1.0,
+                "passages": "p1 p2 p3",
+            },
         ),
         ("choose_verified", {**KNOWN_ANSWER, "rationale": "Because 1931."}),
     ]
@@ -56,6 +62,7 @@ async def test_each_of_several_answers_is_verified_separately() -> None:
             "sample_answers",
             {
                 "candidates": ["1950", "1931"],
+                "candidate_texts": ["1950", "1931"],
                 "rationales": ["Because 1950.", "Because 1931."],
                 "confidence": None,
                 "passages": "p1 p2 p3",
@@ -120,8 +127,10 @@ async def test_nodes_mask_a_condition_then_recover_it_then_choose_an_answer() ->
     )
     assert result["verified_candidates"] == [{"rank": 1, "recovered": 10}]
     state = State(passages=PASSAGES[:1], candidates=["1950", "1931"], rationales=[None, "So."])
+    state["candidate_texts"] = ["1950", "In 1931"]
     assert await choose_verified({**state, "verified_candidates": result["verified_candidates"]}) == {
         "answer": "1931",
+        "answer_text": "In 1931",
         "unknown": False,
         "rationale": "So.",
         "evidence": [Evidence(passage="p1", start=32, end=36)],

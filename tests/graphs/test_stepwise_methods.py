@@ -103,6 +103,7 @@ def test_passages_of_all_steps_are_united_in_the_order_in_which_they_were_shown(
             make_step(None, "Bell"),
         ],
         rationale="",
+        text="It is Bell.",
     )
     assert result["passages"] == [PASSAGES[3], PASSAGES[0], PASSAGES[2]]
     assert [evidence["passage"] for evidence in result["evidence"]] == ["bell", "mansion"]

@@ -196,7 +196,13 @@ async def test_mcq_chooses_among_the_candidates() -> None:
 async def test_mcq_that_chooses_nothing_is_unknown() -> None:
     model = ScriptedModel().on("candidates", "(a) 1950 (b) 1931").on("answer_choices", "The passages do not say.")
     last = (await trace_and_sort("mcq", model))[-1][1]
-    assert last == {"answer": "unknown", "unknown": True, "evidence": [], "passages": "p1 p2 p3"}
+    assert last == {
+        "answer": "unknown",
+        "answer_text": "The passages do not say.",
+        "unknown": True,
+        "evidence": [],
+        "passages": "p1 p2 p3",
+    }
 
 
 async def test_sum_and_pred_answers_from_a_summary() -> None:

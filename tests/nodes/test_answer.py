@@ -18,6 +18,7 @@ async def test_concat_answer_returns_answer_evidence_and_passages() -> None:
     assert update.pop("usage")["answer"]["calls"] == 1
     assert update == {
         "answer": "1931",
+        "answer_text": "1931.",
         "unknown": False,
         "confidence": None,
         "evidence": [Evidence(passage="p1", start=32, end=36), Evidence(passage="p3", start=33, end=37)],
@@ -55,8 +56,8 @@ async def test_passage_answer_votes_once_per_sample() -> None:
     state = State(question=QUESTION, rank=1, passages=[PASSAGES[1]])
     update = await passage_answer(state, make_runtime(model, samples=2, temperature=0.7))
     assert update["votes"] == [
-        Vote(rank=1, passage="p2", answer="1950", unknown=False),
-        Vote(rank=1, passage="p2", answer="Unknown", unknown=True),
+        Vote(rank=1, passage="p2", answer="1950", answer_text="1950", unknown=False),
+        Vote(rank=1, passage="p2", answer="Unknown", answer_text="**Unknown**", unknown=True),
     ]
     assert [sent.name for sent in model.history] == ["answer: passage 2"] * 2
     assert "[1] Iron Mast" in model.history[0].text

@@ -14,6 +14,7 @@ async def test_the_voters_for_the_winner_are_its_evidence() -> None:
     )
     assert update == {
         "answer": "1931",
+        "answer_text": "1931",
         "unknown": False,
         "confidence": 0.75,
         "evidence": [
@@ -65,6 +66,7 @@ async def test_a_vote_without_any_answer_is_unknown_and_has_no_confidence() -> N
     update = await vote({"passages": PASSAGES, "votes": make_votes("?", "?")}, make_runtime())
     assert update == {
         "answer": "unknown",
+        "answer_text": None,
         "unknown": True,
         "confidence": None,
         "evidence": [],

@@ -76,8 +76,8 @@ def f1(outputs: Result, reference_outputs: Reference) -> float:
 
 
 def contains(outputs: Result, reference_outputs: Reference) -> float | None:
-    """Whether the answer contains a gold answer, on normalised token boundaries; None for the tasks yes_no, label,
-    long and dialogue.
+    """Whether the answer as the model wrote it (`answer_text`) contains a gold answer, on normalised token boundaries;
+    None for the tasks yes_no, label, long and dialogue. A result without a text is measured by its `answer`.
 
     This is the accuracy of PopQA (Mallen et al. 2023, section 3) and Self-RAG (Asai et al. 2024, section 4.1), but
     their code also finds "US" in "must". A sentence that contains a right answer counts as right, and so does an
@@ -91,7 +91,8 @@ def contains(outputs: Result, reference_outputs: Reference) -> float | None:
     if unknown(outputs) or not reference_outputs["answers"]:
         return em(outputs, reference_outputs)
     contains_answer = get_comparison(reference_outputs).contains_answer
-    return float(contains_answer(outputs["answer"], reference_outputs["answers"]) or em(outputs, reference_outputs))
+    answer_text = outputs.get("answer_text") or outputs["answer"]
+    return float(contains_answer(answer_text, reference_outputs["answers"]) or em(outputs, reference_outputs))
 
 
 def accuracy(outputs: Result, reference_outputs: Reference) -> float | None:

@@ -53,6 +53,7 @@ def make_answered_row(
         "task": task,
         "answer_measure": answer_measure,
         "answer": result["answer"],
+        "answer_text": result.get("answer_text"),
         "gold": record["answers"],
         **scores,
         "confidence": result.get("confidence"),
@@ -88,6 +89,7 @@ def make_failed_row(
     """The line for a question whose calls failed. It has no measures, so that it is never counted as a wrong answer."""
     empty_keys = (
         "answer",
+        "answer_text",
         *list_metrics(),
         "confidence",
         "candidates",

@@ -99,7 +99,7 @@ async def test_the_folder_holds_configuration_and_results(data: Path, openai_ser
     known_values = {key: value for key, value in row.items() if value is not None}
     assert known_values | {"seconds": 0, "input_tokens": 0, "output_tokens": 0} == {
         "id": "q1", "method": "concat_pf", "question": "Who is number 1?", "task": "short",
-        "answer_measure": "exact_match", "answer": "person 1",
+        "answer_measure": "exact_match", "answer": "person 1", "answer_text": "person 1",
         "gold": ["person 1"], "em": 1, "f1": 1, "contains": 1, "squad_exact_match": 1, "squad_f1": 1,
         "unknown": False, "right_answer_outvoted": False,
         "right_answer_among_votes": True,
