@@ -21,8 +21,8 @@ class Row(TypedDict, total=False):
     passages were left out of prompts to fit the model's window. `reused_calls`: how many of the answer's calls needed
     no request, because the reply came from the journal or from an identical call of another method. `group`: the
     document or conversation that the question belongs to, if the data name one. `answer_measure`: how answers were
-    compared with accepted ones (`Context.answer_measure`); in rows of older versions, without it, by SQuAD's rules. `answer_text`: the
-    answer as the model wrote it; rows of older versions lack it.
+    compared with accepted ones (`Context.answer_measure`); in rows of older versions, without it, by SQuAD's rules.
+    `answer_text`: the answer as the model wrote it; rows of older versions lack it.
 
     The measures have the names of `METRICS` in `quorum.evaluation.metrics.registry`; the function of each metric
     explains it. `passages`: the ids of the passages after a filter; `retrieved`: those before it. Extra keys of an
