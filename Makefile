@@ -1,6 +1,6 @@
 # Works on a fresh machine with make and Python 3.11 or later; uv is used where it is found.
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-long test-train test-page test-studio test-ray test-agents test-wheel notebooks studio serve check bench fuzz readme format clean
+.PHONY: help demo test test-long test-train test-page test-studio test-ray test-agents test-wheel test-offline notebooks studio serve check bench fuzz readme format clean
 VENV := .venv
 BIN := $(VENV)/bin
 CONSTRAINTS := constraints.txt
@@ -38,6 +38,9 @@ test-agents: $(VENV)/.installed-dev .venv-agents/.installed ## Run the tests of 
 
 test-wheel: $(VENV)/.installed-dev .venv-studio/.installed-dev ## Build the package, install it in a fresh environment, and test it as its users run it
 	$(BIN)/python tests/wheel/check.py
+
+test-offline: $(VENV)/.installed-page .venv-train/.installed-dev .venv-ray/.installed-dev .venv-studio/.installed-dev ## Test that no command looks up or reaches another machine (needs a C compiler)
+	$(BIN)/python -m pytest tests/offline
 
 notebooks: $(VENV)/.installed-notebooks ## Run the notebooks from top to bottom, offline (NAMES='01 04': only these)
 	$(BIN)/python docs/notebooks.py $(NAMES)

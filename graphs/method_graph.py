@@ -19,6 +19,7 @@ from langgraph.checkpoint.base import (
 from langgraph.graph.state import CompiledStateGraph, StateGraph
 from langgraph.typing import ContextT, InputT, OutputT, StateT
 
+from quorum.core.cancellation import iterate_apart
 from quorum.core.context import Context, read_environment
 from quorum.core.errors import SetupError
 from quorum.core.sync import iterate_sync, run_sync
@@ -80,7 +81,7 @@ class CompiledMethodGraph(CompiledStateGraph[StateT, ContextT, InputT, OutputT])
             )
         stream: Any = super().astream(input, config, context=context, **settings)
         messages = VisibleMessages()
-        async with aclosing(stream) as items:
+        async with aclosing(iterate_apart(stream)) as items:
             async for item in items:
                 yield messages.clean(item)
 

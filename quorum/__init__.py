@@ -94,6 +94,7 @@ def _check_links() -> None:
 
 
 _check_links()
+import_module("quorum.core.telemetry").switch_off_telemetry()  # before any library that would report is imported
 
 
 def __getattr__(name: str) -> Any:

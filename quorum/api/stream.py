@@ -170,19 +170,20 @@ async def stream(
 
         graph, inputs = prepare_conversation(graph, state, history)
     final_state: dict[str, Any] = {}
-    chunks: AsyncIterator[Any] = graph.astream(inputs, config, context=settings, stream_mode=modes, subgraphs=True)
-    async for namespace, mode, chunk in chunks:
-        if mode == "messages":
-            if piece := reader.read(*chunk):
-                yield piece
-        elif mode == "values":
-            final_state = final_state if namespace else chunk
-        else:
-            for node, update in chunk.items():
-                if not node.startswith("__"):  # LangGraph's own updates, such as __interrupt__, come from no node
-                    yield NodeFinished(
-                        node, unwrap_overwrites(update or {}), tuple(name.partition(":")[0] for name in namespace)
-                    )
+    chunks: Any = graph.astream(inputs, config, context=settings, stream_mode=modes, subgraphs=True)
+    async with aclosing(chunks):
+        async for namespace, mode, chunk in chunks:
+            if mode == "messages":
+                if piece := reader.read(*chunk):
+                    yield piece
+            elif mode == "values":
+                final_state = final_state if namespace else chunk
+            else:
+                for node, update in chunk.items():
+                    if not node.startswith("__"):  # LangGraph's own updates, such as __interrupt__, come from no node
+                        yield NodeFinished(
+                            node, unwrap_overwrites(update or {}), tuple(name.partition(":")[0] for name in namespace)
+                        )
     result = cast("Result", {name: final_state[name] for name in list_result_names(graph) if name in final_state})
     if "answer" in result:
         yield reader.finish(result["answer"])

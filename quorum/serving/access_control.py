@@ -3,6 +3,7 @@
 It requires a key, limits the size of the body, and gives every request an id.
 """
 
+import asyncio
 import hmac
 import re
 from collections.abc import Awaitable, Callable, MutableMapping, Sequence
@@ -58,8 +59,10 @@ class AccessControl:
         except Refusal as refusal:
             await refusal.respond()(scope, receive, send_with_headers)
             return
-        scope["state"] = {**scope.get("state", {}), "request_id": request_id, "client": client}
-        await self.app(scope, limit_body(receive), send_with_headers)
+        client_left = asyncio.Event()
+        added_state = {"request_id": request_id, "client": client, "client_left": client_left}
+        scope["state"] = {**scope.get("state", {}), **added_state}
+        await self.app(scope, notice_disconnect(limit_body(receive), client_left), send_with_headers)
 
     def find_client(self, headers: Headers, path: str) -> str:
         """The name under which the client's requests are counted. Raises `Refusal` if the client has no access."""
@@ -133,6 +136,21 @@ def limit_body(receive: Receive) -> Receive:
         return message
 
     return receive_limited
+
+
+def notice_disconnect(receive: Receive, client_left: asyncio.Event) -> Receive:
+    """Set the event when the application is told that the client has disconnected.
+
+    A handler that does not receive the messages itself, such as the tool of an MCP session, can wait for this event.
+    """
+
+    async def receive_and_notice() -> Message:
+        message = await receive()
+        if message["type"] == "http.disconnect":
+            client_left.set()
+        return message
+
+    return receive_and_notice
 
 
 def split_paths(api: App, other_app: App | None) -> App:

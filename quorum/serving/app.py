@@ -12,10 +12,11 @@ from starlette.responses import JSONResponse, PlainTextResponse, Response, Strea
 from starlette.routing import Route
 
 from quorum.api.stream import AnswerText, Event, NodeFinished
+from quorum.core.cancellation import end_task
 from quorum.core.context import Context
 from quorum.core.errors import QuorumError
 from quorum.graphs.catalogue import Method
-from quorum.serving.access_control import AccessControl, App
+from quorum.serving.access_control import AccessControl, App, Receive, Scope, Send
 from quorum.serving.chat_request import read_body, read_chat
 from quorum.serving.errors import Refusal, explain_failure
 from quorum.serving.openapi import describe_api
@@ -28,7 +29,7 @@ from quorum.serving.replies import (
     make_completion,
     make_head,
 )
-from quorum.serving.service import Job, Service, end_task
+from quorum.serving.service import Job, Service
 
 KEEPALIVE_SECONDS = 10  # a stream without output sends a comment this often, because proxies close idle streams
 CLIENT_LEFT = 499  # the status that nginx logs when a client has left
@@ -55,8 +56,8 @@ def make_app(service: Service, tokens: Sequence[str] = ()) -> App:
         job = await service.accept(chat, request.state.client)
         if chat.is_streamed:
             event_queue = EventQueue()
-            events = stream_completion(service.start(job, event_queue.add), event_queue, job, request.state.request_id)
-            return StreamingResponse(events, media_type="text/event-stream", headers=STREAM_HEADERS)
+            task = service.start(job, event_queue.add)
+            return AnswerStream(task, stream_completion(task, event_queue, job, request.state.request_id))
         return await wait_for_answer(request, service.start(job), job)
 
     async def show_health(request: Request) -> Response:
@@ -118,6 +119,20 @@ async def wait_for_answer(request: Request, task: "asyncio.Task[ServedAnswer]", 
         await end_task(task)
 
 
+class AnswerStream(StreamingResponse):
+    """A stream of events about a run. If the client leaves, even before the first event, the run is cancelled."""
+
+    def __init__(self, task: "asyncio.Task[ServedAnswer]", events: AsyncIterator[str]) -> None:
+        super().__init__(events, media_type="text/event-stream", headers=STREAM_HEADERS)
+        self.task = task
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        try:
+            await super().__call__(scope, receive, send)
+        finally:
+            await end_task(self.task)
+
+
 class EventQueue:
     """Carries votes and pieces of the answer from a run to its stream. answer: the pieces so far, joined."""
 
@@ -163,7 +178,7 @@ class EventQueue:
 async def stream_completion(
     task: "asyncio.Task[ServedAnswer]", event_queue: EventQueue, job: Job, request_id: str
 ) -> AsyncIterator[str]:
-    """The completion as events, then [DONE]. An error is an event, too. If the client leaves, the run is cancelled."""
+    """The completion as events, then [DONE]. An error is an event, too."""
     head = make_head(job.served_model.id, "chat.completion.chunk")
     wants_usage = job.chat.wants_usage
     usage_field: dict[str, Any] = {"usage": None} if wants_usage else {}  # only the last chunk gives numbers
@@ -178,8 +193,6 @@ async def stream_completion(
         yield format_event(refusal.body)
     except Exception as error:  # noqa: BLE001  every failure is reported in OpenAI's format
         yield format_event(explain_failure(error, job.context, request_id).body)
-    finally:
-        await end_task(task)
 
 
 def describe_model(served_model: ServedModel, method: Method, created_at: int) -> dict[str, Any]:

@@ -14,6 +14,7 @@ from mcp.types import CallToolResult, TextContent, ToolAnnotations
 from pydantic import Field
 
 from quorum.api.stream import Event, NodeFinished
+from quorum.core.cancellation import wait_for_task
 from quorum.core.context import Context
 from quorum.core.state import Passage
 from quorum.graphs import DEFAULT_METHOD
@@ -25,7 +26,7 @@ from quorum.serving.describe_collections import describe_collection
 from quorum.serving.errors import Refusal, explain_failure
 from quorum.serving.permissions import Permissions
 from quorum.serving.replies import make_public_passage
-from quorum.serving.service import Service, end_task
+from quorum.serving.service import Service
 
 READ_ONLY = ToolAnnotations(read_only_hint=True, open_world_hint=False)
 PASSAGE_ADDRESS = "quorum://{collection}/passages/{passage}"
@@ -109,9 +110,8 @@ class Tools:
             job = await self.service.accept(chat, find_client(call))
             context, task = job.context, self.service.start(job, report_progress_to_agent)
             try:
-                served_answer = await task
+                served_answer = await wait_for_task(task, find_leaving_event(call))
             finally:
-                await end_task(task)
                 await asyncio.gather(*progress_reports, return_exceptions=True)
         except Exception as error:  # noqa: BLE001  every failure is reported to the agent
             raise make_tool_error(error, context, call) from None
@@ -202,6 +202,15 @@ def find_client(call: Any) -> str:
     """
     request = call.request_context.request
     return str(getattr(getattr(request, "state", None), "client", "local"))
+
+
+def find_leaving_event(call: Any) -> asyncio.Event | None:
+    """The event that the client has closed the connection of this call; None if the server does not speak HTTP.
+
+    An MCP session goes on without the connection, but nobody would get the answer.
+    """
+    request = call.request_context.request
+    return getattr(getattr(request, "state", None), "client_left", None)
 
 
 def format_passage_address(collection: str, passage: str) -> str:

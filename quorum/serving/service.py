@@ -156,9 +156,3 @@ class Service:
             return ServedAnswer(make_fallback_reply(kind, job.question))
         [reply] = await call(SIDE_TASK, job.question, context=job.context, config={"callbacks": [spending]})
         return ServedAnswer(reply.text, usage={SIDE_TASK: reply.usage})
-
-
-async def end_task(task: "asyncio.Task[Any]") -> None:
-    """Cancel a task that is still running, and wait for it."""
-    task.cancel()
-    await asyncio.gather(task, return_exceptions=True)

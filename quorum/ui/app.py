@@ -184,17 +184,9 @@ async def find_followed_run(shared_state: SharedState, query: AskRequest) -> Run
 def restore_query(query: AskRequest, server_context: Context) -> AskRequest:
     """The query that the form shows beside a run; only the question if a method or setting no longer exists."""
     try:
-        return parse_link(urlsplit(query.make_link()).query, server_context)[0]
+        return parse_link(urlsplit(query.make_link()).query, server_context)
     except SetupError:
         return AskRequest(query.question)
-
-
-def is_from_another_site(request: Request) -> bool:
-    """Whether a link on another site, or on another address of the same site, led here.
-
-    Such a link must not start a run, which may cost money.
-    """
-    return request.headers.get("sec-fetch-site", "none") in ("cross-site", "same-site")
 
 
 def make_page_app(server_context: Context) -> FastAPI:
@@ -207,15 +199,11 @@ def make_page_app(server_context: Context) -> FastAPI:
     async def show_start_page(request: Request) -> None:
         page = Page(shared_state)
         try:
-            query, asks_immediately = parse_link(request.url.query, server_context)
+            query = parse_link(request.url.query, server_context)
         except SetupError as error:
             await page.draw(AskRequest(), message=describe_error(error))
             return
         await page.draw(query, run=await find_followed_run(shared_state, query))
-        if asks_immediately and not is_from_another_site(request):
-            await ui.context.client.connected()  # returns without a connection if the client is not a browser
-            if ui.context.client.has_socket_connection:
-                page.form.submit()
 
     @ui.page("/run/{id_}", response_timeout=STORE_TIMEOUT_SECONDS)
     async def show_run(id_: str) -> None:

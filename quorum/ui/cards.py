@@ -220,6 +220,8 @@ class RunView:
 
     def __init__(self, run: Run, begin_follow_up: Callable[[Run], None]) -> None:
         self.run, self.begin_follow_up = run, begin_follow_up
+        run.viewer_count += 1
+        ui.context.client.on_delete(run.leave)
         with html.section().classes("run").props(f"data-run={run.id}") as self.root:
             self.draw_header()
             self.comparison = html.div().classes("comparison-block")

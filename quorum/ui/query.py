@@ -69,9 +69,12 @@ def check_changeable(settings: Mapping[str, str]) -> None:
         )
 
 
-def parse_link(query_string: str, server_context: Context) -> tuple[AskRequest, bool]:
-    """The request in a link, and whether the page asks it immediately (`run=1`). Raises `SetupError` for a bad link."""
-    parameters, settings = {"q": "", "methods": DEFAULT_METHOD, "run": "", "follows": ""}, dict[str, str]()
+def parse_link(query_string: str, server_context: Context) -> AskRequest:
+    """The request with which a link fills the form. Raises `SetupError` for a bad link.
+
+    A link never asks its question: this may cost money, so it takes a click.
+    """
+    parameters, settings = {"q": "", "methods": DEFAULT_METHOD, "follows": ""}, dict[str, str]()
     try:
         pairs = parse_qsl(query_string, max_num_fields=MAX_LINK_PARTS)
     except ValueError:
@@ -87,8 +90,7 @@ def parse_link(query_string: str, server_context: Context) -> tuple[AskRequest, 
     changed_settings = select_changed(settings, server_context)
     # Check the methods. A link must not make the server read a file.
     parse_columns(parameters["methods"], server_context, takes_files=False)
-    request = AskRequest(parameters["q"], parameters["methods"], changed_settings, parameters["follows"])
-    return request, parameters["run"] == "1"
+    return AskRequest(parameters["q"], parameters["methods"], changed_settings, parameters["follows"])
 
 
 def select_changed(settings: Mapping[str, str], server_context: Context) -> dict[str, str]:

@@ -56,7 +56,7 @@ class Run:
     """One question to several methods, in progress or ended.
 
     asked_at: seconds since 1970; answers: one for each method; save_error: why the ended run could not be saved; task:
-    the asyncio task that asks the methods.
+    the asyncio task that asks the methods; viewer_count: how many open pages show the run.
     """
 
     id: str
@@ -65,6 +65,7 @@ class Run:
     answers: list[Answer]
     save_error: str | None = None
     task: "asyncio.Task[None] | None" = None
+    viewer_count: int = 0
 
     @property
     def is_running(self) -> bool:
@@ -74,6 +75,12 @@ class Run:
         """Cancel the methods that still run; finished answers stay."""
         if self.task is not None:
             self.task.cancel()
+
+    def leave(self) -> None:
+        """Count that a page that showed the run is gone. When the last one is gone, the run is stopped."""
+        self.viewer_count -= 1
+        if self.viewer_count == 0:
+            self.stop()
 
 
 @dataclass(frozen=True)

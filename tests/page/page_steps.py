@@ -51,6 +51,13 @@ def send_question(page: Page) -> None:
     page.press("Enter", key_code=ENTER, modifiers=2)
 
 
+def ask_by_link(page: Page, link: str) -> None:
+    """Open a link that fills the form, and send the question."""
+    page.visit(link, f"{PAGE_READY} && document.querySelector('textarea').value !== ''")
+    send_question(page)
+    page.wait_until(f"{CARDS}.length > 0")
+
+
 def open_tab(page: Page, card: int, name: str) -> None:
     """In the card with this index, open the tab whose label starts with `name`, and wait until its content is drawn.
 

@@ -1,6 +1,7 @@
 """The page of `quorum serve` in a browser: asking, comparing, errors, documents, past runs, links."""
 
 import json
+import time
 from itertools import pairwise
 from pathlib import Path
 
@@ -12,6 +13,7 @@ from page_steps import (
     CARDS,
     PAGE_READY,
     QUESTION,
+    ask_by_link,
     make_link,
     open_tab,
     read_texts,
@@ -65,7 +67,8 @@ def test_two_methods_stand_side_by_side_and_their_nodes_are_lit_in_order(page: P
 
 
 def test_a_follow_up_question_is_understood_and_the_next_one_follows_it(page: Page, served_page: ServedPage) -> None:
-    page.visit(make_link(served_page, more_parameters="&run=1"), ALL_METHODS_ENDED)
+    ask_by_link(page, make_link(served_page))
+    page.wait_until(ALL_METHODS_ENDED)
     click_script = "[...document.querySelectorAll('button')].find((one) => one.innerText === '{}').click()"
     page.run(click_script.format("Follow up"))
     page.wait_until(
@@ -155,7 +158,7 @@ def test_a_link_reproduces_a_view_and_with_run_1_asks_its_question(page: Page, s
     assert page.run(ticked_methods) == ["sure[ranking=lazy]", "concat"]
     assert "All settings · 2 changed" in page.run("document.querySelector('.settings').innerText")
     assert page.run(f"{CARDS}.length") == 0
-    page.visit(make_link(served_page, methods="concat", more_parameters=settings + "&run=1"), PAGE_READY)
+    ask_by_link(page, make_link(served_page, methods="concat", more_parameters=settings))
     page.wait_until(ALL_METHODS_ENDED)
     assert page.run("document.querySelectorAll('.card .passage').length") == 3
     assert "seed 7" in read_texts(page, ".run-info")[0]
@@ -164,7 +167,7 @@ def test_a_link_reproduces_a_view_and_with_run_1_asks_its_question(page: Page, s
     assert page.run("document.querySelector('[aria-label=Passages]').value") == "3"
 
 
-def test_another_site_does_not_make_the_page_ask(page: Page, served_page: ServedPage, tmp_path: Path) -> None:
+def test_a_link_of_another_site_does_not_make_the_page_ask(page: Page, served_page: ServedPage, tmp_path: Path) -> None:
     (tmp_path / "evil.html").write_text(f"<a href='{make_link(served_page, more_parameters='&run=1')}'>come</a>")
     page.open(tmp_path / "evil.html")
     page.requested_urls.clear()
@@ -175,7 +178,7 @@ def test_another_site_does_not_make_the_page_ask(page: Page, served_page: Served
 
 
 def test_a_past_run_is_opened_again(page: Page, served_page: ServedPage) -> None:
-    page.visit(make_link(served_page, methods="post_fusion", more_parameters="&run=1"), PAGE_READY)
+    ask_by_link(page, make_link(served_page, methods="post_fusion"))
     page.wait_until(ALL_METHODS_ENDED)
     page.wait_until("location.pathname.startsWith('/run/')")
     address, answers, passages = page.run("location.href"), read_texts(page, ".answer"), read_texts(page, ".passage p")
@@ -190,6 +193,25 @@ def test_a_past_run_is_opened_again(page: Page, served_page: ServedPage) -> None
     page.wait_until(f"document.querySelector('.past-runs a')?.href.endsWith('{file.stem}')")
     page.visit(f"{served_page.url}run/20200101-000000-abcdef", PAGE_READY)
     assert read_texts(page, ".runs > .error")[0].startswith("There is no run '20200101-000000-abcdef'")
+
+
+def test_leaving_the_page_stops_the_run(page: Page, served_page: ServedPage) -> None:
+    served_page.model.reply(Response("Stephen Sauvestre", hold=True))
+    before, requests_before = len(served_page.model.chats()), len(served_page.model.requests)
+    settings = "&model=openai:test&set=concurrency%3D1"
+    ask_by_link(page, make_link(served_page, "Who climbs the tower?", "post_fusion", settings))
+    page.wait_until("location.pathname.startsWith('/run/')")
+    run_file = served_page.folder / ".quorum" / "runs" / f"{page.run('location.pathname').rpartition('/')[2]}.json"
+    served_page.model.wait_for_requests(requests_before + 1)
+    page.visit(served_page.url, PAGE_READY)
+    deadline = time.monotonic() + 60  # the server waits a few seconds for the page to come back
+    while not run_file.exists() and time.monotonic() < deadline:
+        time.sleep(0.1)
+    answers = json.loads(run_file.read_text(encoding="utf-8"))["page"]["answers"]
+    assert [answer["phase"] for answer in answers] == ["stopped"]
+    served_page.model.release_held_replies()
+    served_page.model.wait_idle()
+    assert len(served_page.model.chats()) - before == 1
 
 
 def choose_files(page: Page, *files: Path) -> None:

@@ -13,6 +13,7 @@ from page_steps import (
     RIGHT,
     SPACE,
     TAB,
+    ask_by_link,
     make_link,
     open_tab,
     read_texts,
@@ -59,7 +60,7 @@ def test_every_field_has_a_name(page: Page, served_page: ServedPage) -> None:
 
 @pytest.mark.parametrize("width", [320, 390, 768])
 def test_narrow_screens_need_no_scrolling_sideways(page: Page, served_page: ServedPage, width: int) -> None:
-    page.visit(make_link(served_page, methods="post_fusion,sure", more_parameters="&run=1"), PAGE_READY)
+    ask_by_link(page, make_link(served_page, methods="post_fusion,sure"))
     page.set_size(width)
     page.wait_until(ALL_METHODS_ENDED)
     page.wait_until("document.querySelectorAll('.graph svg').length === 2")

@@ -93,4 +93,4 @@ async def test_a_follow_up_question_is_rewritten_and_its_run_saved(openai_server
     result = saved_run.answers[0].result or {}
     assert (saved_run.query.follows_run_id, result["answer"]) == (FIRST_RUN_ID, "1931")
     assert result["question"] == "When was the Lumen Tower finished?"  # type: ignore[typeddict-item]
-    assert parse_link(query.make_link().partition("?")[2], server_context)[0] == query
+    assert parse_link(query.make_link().partition("?")[2], server_context) == query

@@ -14,7 +14,7 @@ from quorum.ui.query import FIXED_SETTINGS, MAIN_SETTINGS, AskRequest, format_se
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=30)
 
 
-def read_link(link: str, base: Context | None = None) -> tuple[AskRequest, bool]:
+def read_link(link: str, base: Context | None = None) -> AskRequest:
     return parse_link(urlsplit(link).query, base or Context())
 
 
@@ -22,17 +22,17 @@ def read_link(link: str, base: Context | None = None) -> tuple[AskRequest, bool]
 def test_a_link_holds_the_values_of_the_form(question: str, collection: str, k: int) -> None:
     settings = {"collection": collection, "k": str(k), "temperature": "0.5", "vote": "staged"}
     ask_request = AskRequest(question, "concat,sure[ranking=lazy]", settings)
-    request_in_link, asks_immediately = read_link(ask_request.make_link())
+    request_in_link = read_link(ask_request.make_link())
     changed_settings = {  # without the settings that have the server's value
         name: value for name, value in settings.items() if (name, value) not in (("k", "5"),)
     }
     expected_request = AskRequest(question, ask_request.methods, changed_settings)
-    assert (request_in_link, asks_immediately) == (expected_request, False)
+    assert request_in_link == expected_request
 
 
 def test_a_link_with_run_asks_its_question_immediately() -> None:
-    assert read_link("/?q=Why%3F&run=1") == (AskRequest("Why?"), True)
-    assert read_link("/?unknown=word") == (AskRequest(), False)  # the parameter "unknown" does not exist: it is ignored
+    assert read_link("/?q=Why%3F&run=1") == AskRequest("Why?")  # there is no way to ask without a click
+    assert read_link("/?unknown=word") == AskRequest()  # the parameter "unknown" does not exist: it is ignored
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,74 @@
+"""Stops work for good when nobody waits for it any more.
+
+A server goes on cancelling the code of a client that has left until this code has ended (anyio's cancel scopes).
+LangGraph stops its nodes when it is cancelled; if it is cancelled again meanwhile, it leaves some of them running. So
+work that may be left runs in a task of its own, which is cancelled exactly once.
+"""
+
+import asyncio
+from collections.abc import AsyncGenerator, AsyncIterator
+from contextvars import copy_context
+from typing import Any, TypeVar
+
+from anyio import CancelScope
+
+T = TypeVar("T")
+
+
+async def end_task(task: "asyncio.Task[Any]") -> None:
+    """Cancel a task that is still running, and wait until it has ended."""
+    task.cancel()
+    await outlast(task)
+
+
+async def outlast(task: "asyncio.Task[Any]") -> None:
+    """Wait until a task has ended. If the waiting code is cancelled meanwhile, CancelledError is raised afterwards."""
+    cancellation: asyncio.CancelledError | None = None
+    with CancelScope(shield=True):
+        while not task.done():
+            try:
+                await asyncio.wait([task])
+            except asyncio.CancelledError as error:
+                cancellation = error
+    if cancellation is not None:
+        raise cancellation
+
+
+async def wait_for_task(task: "asyncio.Task[T]", stop: asyncio.Event | None = None) -> T:
+    """The task's result. If the waiting code is cancelled, the task is cancelled once and ends before this returns.
+
+    stop: when this event is set, the task is cancelled, too, and CancelledError is raised.
+    """
+    stopped = None if stop is None else asyncio.ensure_future(stop.wait())
+    try:
+        await asyncio.wait([task] if stopped is None else [task, stopped], return_when=asyncio.FIRST_COMPLETED)
+        if not task.done():
+            raise asyncio.CancelledError
+        return task.result()
+    finally:
+        if stopped is not None:
+            stopped.cancel()
+        await end_task(task)
+
+
+async def iterate_apart(items: AsyncGenerator[T]) -> AsyncIterator[T]:
+    """The items of a generator, each computed in a task of its own. Leaving the loop ends the generator.
+
+    All tasks share one copy of the context variables, as if the generator ran in one task.
+    """
+    loop, context = asyncio.get_running_loop(), copy_context()
+    try:
+        while True:
+            try:
+                item = await wait_for_task(loop.create_task(advance(items), context=context))
+            except StopAsyncIteration:
+                return
+            yield item
+    finally:
+        # Closing may take time, and must not be interrupted: it waits for the parts of the work to stop.
+        await outlast(loop.create_task(items.aclose(), context=context))
+
+
+async def advance(items: AsyncGenerator[T]) -> T:
+    """The next item. A coroutine, because a task cannot run an `anext` object."""
+    return await anext(items)
