@@ -82,6 +82,7 @@ def test_a_checkout_without_links_says_how_to_get_them(folder_without_link: str,
     package = tmp_path / "quorum"
     package.mkdir()
     shutil.copy(ROOT / "quorum" / "__init__.py", package)
+    shutil.copytree(ROOT / "quorum" / "core", package / "core")
     for name in LINKED_FOLDERS:
         (package / name).mkdir()
     assert run_python("import quorum", tmp_path).returncode == 0
