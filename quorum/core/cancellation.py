@@ -6,7 +6,7 @@ work that may be left runs in a task of its own, which is cancelled exactly once
 """
 
 import asyncio
-from collections.abc import AsyncGenerator, AsyncIterator
+from collections.abc import AsyncGenerator
 from contextvars import copy_context
 from typing import Any, TypeVar
 
@@ -51,7 +51,7 @@ async def wait_for_task(task: "asyncio.Task[T]", stop: asyncio.Event | None = No
         await end_task(task)
 
 
-async def iterate_apart(items: AsyncGenerator[T]) -> AsyncIterator[T]:
+async def iterate_apart(items: AsyncGenerator[T, None]) -> AsyncGenerator[T, None]:
     """The items of a generator, each computed in a task of its own. Leaving the loop ends the generator.
 
     All tasks share one copy of the context variables, as if the generator ran in one task.
@@ -69,6 +69,6 @@ async def iterate_apart(items: AsyncGenerator[T]) -> AsyncIterator[T]:
         await outlast(loop.create_task(items.aclose(), context=context))
 
 
-async def advance(items: AsyncGenerator[T]) -> T:
+async def advance(items: AsyncGenerator[T, None]) -> T:
     """The next item. A coroutine, because a task cannot run an `anext` object."""
     return await anext(items)
