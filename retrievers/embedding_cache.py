@@ -16,6 +16,7 @@ from langchain_core.embeddings import Embeddings
 from numpy.typing import NDArray
 
 from quorum.core.private_files import make_private_file
+from quorum.models.vectors import embed_texts
 
 CACHE_FILE = "embeddings.sqlite3"
 MAX_CACHE_BYTES = 4_000_000_000  # if the file holds more, the next write removes the oldest half of the vectors first
@@ -45,7 +46,7 @@ class CachedEmbeddings(Embeddings):
         vectors_of_keys = self.read(list(dict.fromkeys(keys)))
         new_texts = {key: text for key, text in zip(keys, texts, strict=True) if key not in vectors_of_keys}
         if new_texts:
-            vectors = np.asarray(self.create().embed_documents(list(new_texts.values())), dtype=np.float32)
+            vectors = np.asarray(embed_texts(self.create(), list(new_texts.values())), dtype=np.float32)
             computed_vectors = dict(zip(new_texts, vectors, strict=True))
             self.write(computed_vectors)
             vectors_of_keys |= computed_vectors
@@ -69,7 +70,9 @@ class CachedEmbeddings(Embeddings):
                     batch = keys[begin : begin + KEYS_PER_QUERY]
                     placeholders = ",".join("?" * len(batch))
                     rows = database.execute(f"SELECT key, vector FROM vectors WHERE key IN ({placeholders})", batch)
-                    vectors |= {bytes(key): np.frombuffer(vector, dtype="<f4") for key, vector in rows}
+                    read_vectors = ((bytes(key), np.frombuffer(vector, dtype="<f4")) for key, vector in rows)
+                    # The text of a useless vector, which the file may hold, is embedded again.
+                    vectors |= {key: one for key, one in read_vectors if np.isfinite(one).all() and one.any()}
         except (sqlite3.Error, ValueError) as error:
             self.disable_cache(error)
             return {}
@@ -86,7 +89,7 @@ class CachedEmbeddings(Embeddings):
                 if count_used_bytes(database) > MAX_CACHE_BYTES:
                     database.execute("DELETE FROM vectors WHERE rowid < (SELECT AVG(rowid) FROM vectors)")
                 rows = ((key, vector.astype("<f4").tobytes()) for key, vector in vectors.items())
-                database.executemany("INSERT OR IGNORE INTO vectors VALUES (?, ?)", rows)
+                database.executemany("INSERT OR REPLACE INTO vectors VALUES (?, ?)", rows)
         except (sqlite3.Error, OSError) as error:
             self.disable_cache(error)
 

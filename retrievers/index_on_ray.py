@@ -19,6 +19,7 @@ from quorum.core.state import Passage
 from quorum.documents.document import Unreadable
 from quorum.documents.pieces import hash_passage, read_file_passages, split_passage
 from quorum.documents.read import is_passage_file, read_passage_lines
+from quorum.models.vectors import embed_texts
 from quorum.retrievers.embedder import get_embedder
 from quorum.retrievers.index_report import IndexReport, ProgressCounter
 from quorum.retrievers.ledger import Ledger
@@ -130,7 +131,7 @@ class PartReader:
         texts = list(dict.fromkeys(map(make_indexed_text, passages)))
         if not texts:
             return {}
-        vectors = np.asarray(self.model.embed_documents(texts), dtype=np.float32)  # as Chroma keeps them
+        vectors = np.asarray(embed_texts(self.model, texts), dtype=np.float32)  # as Chroma keeps them
         return dict(zip(texts, vectors, strict=True))
 
 
@@ -213,7 +214,7 @@ class PrecomputedEmbeddings(Embeddings):
     def embed_documents(self, texts: list[str]) -> list[list[float]]:
         missing = list(dict.fromkeys(text for text in texts if text not in self.vectors))
         if missing:
-            self.vectors |= zip(missing, self.get_model().embed_documents(missing), strict=True)
+            self.vectors |= zip(missing, embed_texts(self.get_model(), missing), strict=True)
         vectors = [[float(number) for number in self.vectors[text]] for text in texts]
         for text in texts:
             self.vectors.pop(text, None)

@@ -18,6 +18,7 @@ from quorum.core.errors import SetupError
 from quorum.core.state import Passage
 from quorum.models import get_embedding_name
 from quorum.models.token_embeddings import get_token_encoder
+from quorum.models.vectors import embed_question, embed_question_async
 from quorum.retrievers.bm25 import BM25Index
 from quorum.retrievers.bm25_cache import load_bm25_index
 from quorum.retrievers.colbert_cache import load_token_index
@@ -64,14 +65,14 @@ class ChromaRetriever(Retriever):
     embeddings: str | InstanceOf[Embeddings] = "embedded"
 
     def find(self, query: str) -> list[Passage]:
-        return self.find_nearest(self.get_model().embed_query(query))
+        return self.find_nearest(embed_question(self.get_model(), query))
 
     async def afind(self, query: str) -> list[Passage]:
         model = await asyncio.to_thread(self.get_model)
         # A model without an asynchronous method of its own: embed and search on one thread.
         if type(model).aembed_query is Embeddings.aembed_query:
             return await asyncio.to_thread(self.find, query)
-        return await asyncio.to_thread(self.find_nearest, await model.aembed_query(query))
+        return await asyncio.to_thread(self.find_nearest, await embed_question_async(model, query))
 
     def get_model(self) -> Embeddings:
         """The embedding model. Raises `SetupError` if the collection was made with another one."""

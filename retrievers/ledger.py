@@ -12,6 +12,7 @@ from quorum.core.errors import SetupError
 from quorum.core.state import Passage
 from quorum.documents.duplicates import is_possible_copy, make_sketch
 from quorum.documents.pieces import get_headings, hash_passage
+from quorum.models.vectors import embed_texts
 from quorum.retrievers.chroma_rows import Changes
 from quorum.retrievers.copies import CopyFinder
 from quorum.retrievers.metadata import FORMAT_VERSION, OWN_HASH_KEY, CollectionInfo, PassageEntry, get_location
@@ -243,12 +244,12 @@ class Ledger:
         if not self.new_passages:
             return []
         model = self.get_model()
-        vectors = model.embed_documents([make_indexed_text(passage) for passage in self.new_passages.values()])
-        sizes = {len(vector) for vector in vectors}
+        vectors = embed_texts(model, [make_indexed_text(passage) for passage in self.new_passages.values()])
+        size = len(vectors[0])
         if self.info is None:
             self.info = CollectionInfo(
                 self.embedding,
-                min(sizes),
+                size,
                 sample_hash=self.sample_hash,
                 format=FORMAT_VERSION,
                 made_for=self.made_for,
@@ -256,10 +257,10 @@ class Ledger:
             ).with_new_revision(is_being_changed=True)
             by_dot = getattr(model, "similarity", None) == "dot"
             self.store.create(self.name, self.info, "dot" if by_dot else "cosine")
-        if sizes != {self.info.dimension}:
+        if size != self.info.dimension:
             raise SetupError(
                 f"The collection {self.name!r} holds vectors of {self.info.dimension} numbers, but the embeddings "
-                f"{self.embedding!r} give {min(sizes)}; give another collection."
+                f"{self.embedding!r} give {size}; give another collection."
             )
         return [(p, self.entries[i], vector) for (i, p), vector in zip(self.new_passages.items(), vectors, strict=True)]
 

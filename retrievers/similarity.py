@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from quorum.core.state import Passage
+from quorum.models.vectors import check_vectors, describe_model, embed_question_async
 from quorum.retrievers.embedder import get_embedder
 from quorum.retrievers.passages import make_indexed_text
 
@@ -20,9 +21,9 @@ async def compute_similarities(query: str, passages: Sequence[Passage], embeddin
     if not passages:
         return []
     model = await asyncio.to_thread(get_embedder, embeddings)
-    query_vector, passage_vectors = await asyncio.gather(
-        model.aembed_query(query), model.aembed_documents([make_indexed_text(passage) for passage in passages])
-    )
+    texts = [make_indexed_text(passage) for passage in passages]
+    query_vector, vectors = await asyncio.gather(embed_question_async(model, query), model.aembed_documents(texts))
+    passage_vectors = check_vectors(vectors, len(texts), describe_model(model), len(query_vector))
     return [compute_cosine(query_vector, vector) for vector in passage_vectors]
 
 

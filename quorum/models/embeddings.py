@@ -3,17 +3,17 @@
 import threading
 from functools import lru_cache
 from time import time
-from typing import Any
 
 from langchain_core.embeddings import Embeddings
 
 from quorum.core.errors import CallError, SetupError
 from quorum.models.failures import classify_error
-from quorum.models.http_clients import make_http_clients
+from quorum.models.http_clients import get_sync_client
 from quorum.models.model_spec import Spec, get_openai_access, hide_login, make_client_or_explain, read_spec
+from quorum.models.openai_embeddings import OpenAIEmbeddings
+from quorum.models.vectors import check_vectors
 
 CREATION_LOCK = threading.Lock()  # else two threads that call at once would both load the embedded model
-MAX_RETRIES = 7
 
 
 def embeddings(spec: str | Embeddings) -> Embeddings:
@@ -61,18 +61,14 @@ def get_embedded_embeddings() -> Embeddings:
 
 
 def make_embeddings_client(spec: Spec) -> Embeddings:
-    """A provider's client. OpenAI's sends texts, not token ids, because tokenizing would download a tokenizer."""
-    options: dict[str, Any] = {}
+    """A provider's client."""
     if spec.provider == "openai":
-        options = get_openai_access(spec) | {"check_embedding_ctx_length": False, "max_retries": MAX_RETRIES}
-        # loop_cache=None: the asynchronous client need not be closed when its event loop ends. It never opens a
-        # connection, because CheckedEmbeddings calls only the synchronous methods.
-        options |= make_http_clients(timeout=None, loop_cache=None)
+        return OpenAIEmbeddings(spec.name, **get_openai_access(spec), http_client=get_sync_client(timeout=None))
 
     def make() -> Embeddings:
         from langchain.embeddings import init_embeddings
 
-        return init_embeddings(spec.name, provider=spec.provider, **options)
+        return init_embeddings(spec.name, provider=spec.provider)
 
     return make_client_or_explain(spec, make)
 
@@ -88,6 +84,7 @@ class CheckedEmbeddings(Embeddings):
         self.spec = spec
         self.model = spec.text
         self.client = make_embeddings_client(spec)
+        self.size: int | None = None  # of the vectors so far
 
     def embed_documents(self, texts: list[str]) -> list[list[float]]:
         return self.embed(texts)
@@ -99,11 +96,16 @@ class CheckedEmbeddings(Embeddings):
         """Vectors, one per text."""
         if not texts:
             return []
+        subject = f"The embeddings {self.spec.text!r}"
         try:
-            return [self.client.embed_query(texts[0])] if query else self.client.embed_documents(texts)
+            vectors = [self.client.embed_query(texts[0])] if query else self.client.embed_documents(texts)
+            vectors = check_vectors(vectors, len(texts), subject, self.size)
+            self.size = len(vectors[0])
+            return vectors
+        except CallError:
+            raise
         except Exception as error:
             failure = classify_error(error, time())
-            subject = f"The embeddings {self.spec.text!r}"
             subject += f" at {hide_login(self.spec.base_url)}" if self.spec.base_url else ""
             if failure.kind == "denied":
                 if failure.status is None:  # an untrusted certificate
