@@ -33,6 +33,7 @@ from quorum.cli.prompts import app as prompts
 from quorum.cli.questions import questions
 from quorum.cli.saved_trace import trace
 from quorum.cli.serve import serve
+from quorum.cli.terminal import escape_streams
 from quorum.core.errors import QuorumError, SetupError
 
 app = typer.Typer(
@@ -97,6 +98,12 @@ def main(args: list[str] | None = None) -> None:
         reconfigure: Any = getattr(stream, "reconfigure", None)
         if reconfigure is not None:
             reconfigure(errors="replace")  # a terminal without UTF-8 shows '?' instead of failing
+    with escape_streams():
+        run_command(args)
+
+
+def run_command(args: list[str] | None) -> None:
+    """Run a command line; see `main`."""
     try:
         get_command()(args, prog_name="quorum")
     except SetupError as error:

@@ -12,6 +12,7 @@ from rich.style import Style
 from rich.table import Table
 from rich.text import Text
 
+from quorum.cli.terminal import make_console
 from quorum.core.conversation import CLOSEST_SENTENCE_HEADING
 from quorum.core.places import describe_place, make_file_link
 from quorum.core.state import Evidence, Passage, Result
@@ -26,12 +27,12 @@ if TYPE_CHECKING:
 def make_stdout_console() -> Console:
     """The console for results. If stdout is not a terminal and COLUMNS is not set, the console is 100 columns wide."""
     width = None if sys.stdout.isatty() or "COLUMNS" in os.environ else 100
-    return Console(file=sys.stdout, width=width, markup=False, emoji=False, highlight=False)
+    return make_console(sys.stdout, width)
 
 
 def make_stderr_console() -> Console:
     """The console for messages and progress."""
-    return Console(file=sys.stderr, markup=False, emoji=False, highlight=False)
+    return make_console(sys.stderr)
 
 
 def print_missing_answers(results: "RecordedResults") -> None:

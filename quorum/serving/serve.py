@@ -67,6 +67,7 @@ def serve(
         make_server_app(server_context, options, tokens, prices, make_other_app, port),
         log_level="warning",
         access_log=False,
+        use_colors=False,  # the standard error escapes them
         timeout_graceful_shutdown=STOP_SECONDS,
         server_header=False,
         lifespan="auto" if make_other_app is not None else "off",
