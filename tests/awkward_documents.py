@@ -177,8 +177,8 @@ def draw_page(page: list[tuple[str, object]]) -> str:
     return "\n".join(parts)
 
 
-def write_docx(path: Path) -> None:
-    """Write a Word file with headings, italics inside a word, and a table."""
+def write_docx(path: Path, more_runs: str = "") -> None:
+    """Write a Word file with headings, italics inside a word, and a table. more_runs: the XML of a last paragraph."""
     cells = [["Item", "Fee"], ["Sluice", "240 euros"], ["Weir", "310 euros"]]
     rows = "".join(
         "<w:tr>" + "".join(f"<w:tc><w:p><w:r><w:t>{cell}</w:t></w:r></w:p></w:tc>" for cell in row) + "</w:tr>"
@@ -189,7 +189,7 @@ def write_docx(path: Path) -> None:
         '<w:p><w:r><w:t xml:space="preserve">On Monday I found the spring un</w:t></w:r><w:r><w:rPr><w:i/></w:rPr>'
         "<w:t>contamin</w:t></w:r><w:r><w:t>ated. The fees follow.</w:t></w:r></w:p>"
         '<w:p><w:pPr><w:pStyle w:val="Heading2"/></w:pPr><w:r><w:t>Fees</w:t></w:r></w:p>'
-        f"<w:tbl>{rows}</w:tbl>"
+        f"<w:tbl>{rows}</w:tbl><w:p>{more_runs}</w:p>"
     )
     namespace = 'xmlns:w="http://schemas.openxmlformats.org/wordprocessingml/2006/main"'
     package = "http://schemas.openxmlformats.org/package/2006"

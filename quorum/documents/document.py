@@ -47,9 +47,15 @@ class Document:
         return BLOCK_GAP.join(block.text for block in self.blocks)
 
 
+REMOVED_CHARACTERS = dict.fromkeys([0, *range(0xE0000, 0xE0080)])
+
+
 def remove_unstorable(text: str) -> str:
-    """The text without the characters that cannot be stored: NUL is removed, a lone surrogate becomes U+FFFD."""
-    return replace_lone_surrogates(text.replace("\0", ""))
+    """The text without NUL, which cannot be stored, and without Unicode's tags, which no reader sees but a model reads.
+
+    A lone surrogate becomes U+FFFD.
+    """
+    return replace_lone_surrogates(text.translate(REMOVED_CHARACTERS))
 
 
 def join_lines(text: str) -> str:

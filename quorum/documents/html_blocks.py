@@ -28,7 +28,15 @@ KNOWN_TAGS = (
 HEADING_LEVELS = {f"h{level}": level for level in range(1, 7)}
 SUPERSCRIPTS = str.maketrans("0123456789+-", "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻")
 EXPONENT = re.compile(r"[+-]?\d{1,4}")
-HIDDEN_STYLE = re.compile(r"display\s*:\s*none|visibility\s*:\s*hidden", re.IGNORECASE)
+# Styles by which nobody sees an element: not drawn, of size zero, transparent, or far off the screen.
+HIDDEN_STYLE = re.compile(
+    r"\bdisplay\s*:\s*none|\bvisibility\s*:\s*(?:hidden|collapse)|\bopacity\s*:\s*0*(?:\.0+)?%?\s*(?:;|!|\Z)"
+    r"|\bfont-size\s*:\s*(?:0+(?:\.0+)?(?:px|pt|r?em|%|ex|ch|vw|vh)?|0*\.\d+p[xt])\s*(?:;|!|\Z)"
+    r"|(?<![\w-])(?:left|right|top|bottom|text-indent|margin-left|margin-top)\s*:\s*-\d{3,}(?:\.\d+)?(?:px|pt|r?em|%|vw|vh)"
+    r"|\bclip\s*:\s*rect\(\s*(?:0|1px)\b|\bclip-path\s*:\s*inset\(\s*(?:50|100)%"
+    r"|\btransform\s*:\s*scale\(\s*0\s*\)",
+    re.IGNORECASE,
+)
 BULLET = "- "
 MAX_CELL_SPAN = 200  # the most columns, or rows, that one cell may span
 MAX_CELLS = 1_000_000  # the most cells that a table may have

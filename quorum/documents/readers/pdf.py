@@ -29,6 +29,7 @@ MIN_TABLE_LINES = 6  # a page with fewer drawn lines has no table
 MAX_TABLE_LINES = 3000  # a page with more drawn lines is a drawing, not a table
 MAX_TABLE_PAGES = 300  # at most so many pages of a file are searched for tables
 MAX_PAGES = 20_000
+SMALLEST_SIZE = 1.0  # points: smaller letters are hidden text
 
 
 @dataclass
@@ -101,6 +102,13 @@ def read_pages(data: bytes) -> tuple[list[list[Line]], set[int], dict[str, str]]
         document.close()
 
 
+def is_visible(line: Line, page_box: tuple[float, float, float, float]) -> bool:
+    """Whether a line is on the page and has letters of a size that can be seen. page_box: left, bottom, right, top."""
+    _, bottom, right, top = page_box
+    is_on_page = line.top > bottom and line.bottom < top and line.left < right
+    return is_on_page and not 0 < line.size < SMALLEST_SIZE
+
+
 def read_page(page: Any, table_finder: "TableFinder", index: int) -> tuple[list[Line], bool]:
     """(the lines of a page, whether it has a picture). The rows of a ruled table replace the lines inside it.
 
@@ -110,7 +118,8 @@ def read_page(page: Any, table_finder: "TableFinder", index: int) -> tuple[list[
 
     textpage = page.get_textpage()
     char_count = textpage.count_chars()
-    lines = read_lines(textpage, char_count) if char_count > 0 else []
+    all_lines = read_lines(textpage, char_count) if char_count > 0 else []
+    lines = [line for line in all_lines if is_visible(line, page.get_mediabox())]
     object_counts = Counter(item.type for item in page.get_objects(max_depth=2))
     if lines and MIN_TABLE_LINES <= object_counts[raw.FPDF_PAGEOBJ_PATH] <= MAX_TABLE_LINES:
         lines = insert_tables(lines, table_finder.find_tables(index), page.get_height())

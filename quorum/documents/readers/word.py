@@ -1,6 +1,8 @@
 """Word documents (docx)."""
 
 import io
+import re
+import zipfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -17,12 +19,14 @@ TERMS_NAMESPACE = "{http://purl.org/dc/terms/}"
 
 
 def read(data: bytes, name: str) -> Document:
-    """Headings (paragraphs with a heading style), paragraphs, lists and tables; pictures and comments are left out.
+    """Headings (paragraphs with a heading style), paragraphs, lists and tables; pictures, comments and hidden text are
+    left out.
 
     The title is a heading of level 1 that begins the document, else the title among the file's properties.
     """
     with open_archive(data, "docx") as archive:
         metadata = read_core_properties(archive)
+        data = remove_hidden_text(archive, data)
     with convert_parser_errors("docx"):
         import mammoth
 
@@ -31,6 +35,75 @@ def read(data: bytes, name: str) -> Document:
     page = read_html(converted_page.value)
     title, blocks = split_title(page)
     return Document(title or metadata.pop("title", ""), blocks, {k: v for k, v in metadata.items() if k != "title"})
+
+
+WORD = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
+TEXT_PARTS = re.compile(r"word/(?:document|footnotes|endnotes)\d*\.xml", re.IGNORECASE)
+LARGEST_HIDDEN_SIZE = 2  # half points: letters of at most one point are no letters to read
+
+
+def remove_hidden_text(archive: Any, data: bytes) -> bytes:
+    """The file without the runs that Word does not show: hidden ones (`w:vanish`) and those with letters of no size.
+
+    data: the whole file; it is returned unchanged if no part of it can have such a run. Mammoth would read them.
+    """
+    from lxml import etree
+
+    hidden_styles = list_hidden_styles(archive)
+    changed_parts: dict[str, bytes] = {}
+    for name in archive.namelist():
+        if not TEXT_PARTS.fullmatch(name):
+            continue
+        root = parse_part(archive.read(name))
+        runs = [] if root is None else [run for run in root.iter(f"{WORD}r") if is_hidden_run(run, hidden_styles)]
+        for run in runs:
+            run.getparent().remove(run)
+        if runs:
+            changed_parts[name] = etree.tostring(root, xml_declaration=True, encoding="UTF-8", standalone=True)
+    return replace_parts(archive, changed_parts) if changed_parts else data
+
+
+def list_hidden_styles(archive: Any) -> set[str]:
+    """The ids of the character styles that hide their text."""
+    root = parse_part(archive.read("word/styles.xml")) if "word/styles.xml" in archive.namelist() else None
+    styles = [] if root is None else root.iter(f"{WORD}style")
+    return {style.get(f"{WORD}styleId", "") for style in styles if hides_text(style.find(f"{WORD}rPr"), set())}
+
+
+def is_hidden_run(run: Any, hidden_styles: set[str]) -> bool:
+    return hides_text(run.find(f"{WORD}rPr"), hidden_styles)
+
+
+def hides_text(properties: Any, hidden_styles: set[str]) -> bool:
+    """Whether the properties of a run or a style hide its text. A run's own `w:vanish` wins over that of its style."""
+    if properties is None:
+        return False
+    vanish = properties.find(f"{WORD}vanish")
+    if vanish is not None:
+        return vanish.get(f"{WORD}val", "true").lower() not in ("0", "false", "off")
+    size, style = properties.find(f"{WORD}sz"), properties.find(f"{WORD}rStyle")
+    size_text = "" if size is None else size.get(f"{WORD}val", "")
+    is_tiny = size_text.isdecimal() and int(size_text) <= LARGEST_HIDDEN_SIZE
+    return is_tiny or (style is not None and style.get(f"{WORD}val") in hidden_styles)
+
+
+def parse_part(data: bytes) -> Any:
+    """The root of an XML part; None if it is damaged, which mammoth reports in its own way."""
+    from lxml import etree
+
+    try:
+        return etree.fromstring(data, etree.XMLParser(resolve_entities=False, no_network=True, huge_tree=True))
+    except etree.XMLSyntaxError:
+        return None
+
+
+def replace_parts(archive: Any, changed_parts: dict[str, bytes]) -> bytes:
+    """The archive with some parts replaced."""
+    changed_file = io.BytesIO()
+    with zipfile.ZipFile(changed_file, "w") as changed_archive:
+        for part in archive.infolist():
+            changed_archive.writestr(part.filename, changed_parts.get(part.filename) or archive.read(part))
+    return changed_file.getvalue()
 
 
 @contextmanager
