@@ -23,6 +23,10 @@ COLLECTION_NAMES = re.compile(r" \([^()]*\)(?=, so none can be asked|; choose on
 NO_RETRY_HEADERS = {"x-should-retry": "false"}
 
 
+class BudgetSpentError(QuorumError):
+    """A call that is not sent, because it could cost more than the client may still spend today."""
+
+
 @dataclass
 class Refusal(Exception):  # noqa: N818  named for what the client gets
     """Why a request is refused, or why it failed.
@@ -63,6 +67,8 @@ def explain_failure(error: BaseException, context: Context, request_id: str) -> 
         return Refusal(400, hide_paths(str(error), context), "context_length_exceeded")
     if isinstance(error, CallError):
         return Refusal(502, hide_paths(str(error), context), "model_call_failed", "api_error", headers=NO_RETRY_HEADERS)
+    if isinstance(error, BudgetSpentError):
+        return Refusal(429, str(error), "insufficient_quota", "insufficient_quota", headers=NO_RETRY_HEADERS)
     if isinstance(error, QuorumError):
         return Refusal(400, hide_paths(str(error), context), "setup")
     full_traceback = "".join(traceback.format_exception(error))

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from math import ceil
 
 from quorum.core.text import format_count
-from quorum.serving.errors import NO_RETRY_HEADERS, Refusal
+from quorum.serving.errors import NO_RETRY_HEADERS, BudgetSpentError, Refusal
 
 MINUTE, DAY = 60.0, 86_400.0  # seconds
 # A chat client adds to each question up to four requests of its own: for a title, tags, follow-up questions and search
@@ -20,19 +20,23 @@ class Account:
     """The usage of one client: of one API key, or of all who use a server without keys ("local").
 
     question_times, side_task_times: when the questions and side tasks of the last minute began; day: the current day,
-    in days since 1970; dollars: what was spent on that day; highest_cost: the cost of the most expensive answer so far.
+    in days since 1970; dollars: what was spent on that day, the bounds of the calls in flight included; reserved: what
+    the requests in progress may still spend.
     """
 
     question_times: deque[float] = field(default_factory=deque)
     side_task_times: deque[float] = field(default_factory=deque)
     day: int = 0
     dollars: float = 0.0
-    highest_cost: float = 0.0
-    requests_in_progress: int = 0
+    reserved: float = 0.0
 
 
 class Limits:
-    """Refuses requests beyond the limits of a client. Days are in UTC; the counts restart with the server.
+    """Refuses requests and calls beyond the limits of a client. Days are in UTC; the counts restart with the server.
+
+    A request reserves the most that it may cost, and a call the most that it may cost is charged when it is sent, and
+    corrected when its reply comes. So what a client spends in a day stays below the limit, as long as no call costs
+    more than its bound.
 
     questions_per_minute, dollars_per_day: None if there is no limit.
     """
@@ -46,36 +50,83 @@ class Limits:
         self.questions_per_minute, self.dollars_per_day, self.clock = questions_per_minute, dollars_per_day, clock
         self.accounts: dict[str, Account] = {}
 
-    def begin(self, client: str, *, is_side_task: bool = False) -> None:
-        """Count the start of a question or side task; call `end` after it. Raises `Refusal` (429) beyond the limits.
+    def begin(self, client: str, *, is_side_task: bool = False, bound: float = 0.0) -> "Reservation":
+        """Count the start of a question or side task. Close the reservation when it ends.
 
-        Each request in progress counts as if it cost as much as the most expensive answer so far.
+        bound: the most dollars that it may cost. Raises `Refusal` (429) beyond the limits.
         """
-        now, account = self.clock(), self.accounts.setdefault(client, Account())
-        if account.day != int(now // DAY):
-            account.day, account.dollars = int(now // DAY), 0.0
-        if (
-            self.dollars_per_day is not None
-            and account.dollars + account.requests_in_progress * account.highest_cost >= self.dollars_per_day
-        ):
+        account = self.find_account(client)
+        if not self.has_room(account, bound):
             message = (
-                f"{describe_account_holder(client)} may spend {self.dollars_per_day:g} dollars a day; this amount "
-                "is spent, or the requests in progress could spend the rest of it; ask again when these requests have "
-                "ended, or tomorrow (UTC)."
+                f"{describe_account_holder(client)} may spend {self.dollars_per_day:g} dollars a day, of which "
+                f"{account.dollars:.4g} are spent and {account.reserved:.4g} kept for requests in progress; this one "
+                f"may cost {bound:.4g}: ask again when these requests have ended, or tomorrow (UTC)."
             )
             raise Refusal(429, message, "insufficient_quota", "insufficient_quota", headers=NO_RETRY_HEADERS)
         if self.questions_per_minute is not None:
             most_per_minute = self.questions_per_minute * (SIDE_TASKS_PER_QUESTION if is_side_task else 1)
             times = account.side_task_times if is_side_task else account.question_times
-            admit_request(client, times, most_per_minute, now)
-        account.requests_in_progress += 1
+            admit_request(client, times, most_per_minute, self.clock())
+        account.reserved += bound
+        return Reservation(self, client, bound)
 
-    def end(self, client: str, dollars: float | None) -> None:
-        """Count the end of a request and its cost. dollars: None if the cost is unknown."""
-        account = self.accounts[client]
-        account.requests_in_progress -= 1
-        account.dollars += dollars or 0.0
-        account.highest_cost = max(account.highest_cost, dollars or 0.0)
+    def find_account(self, client: str) -> Account:
+        """The client's account, with the dollars of today. A clock that is set back begins no new day."""
+        account, day = self.accounts.setdefault(client, Account()), int(self.clock() // DAY)
+        if day > account.day:
+            account.day, account.dollars = day, 0.0
+        return account
+
+    def has_room(self, account: Account, bound: float) -> bool:
+        """Whether `bound` dollars more stay within the limit. Once all is spent, there is no room."""
+        if self.dollars_per_day is None:
+            return True
+        spendable = self.dollars_per_day - account.dollars - account.reserved
+        return bound <= spendable and spendable > 0
+
+
+@dataclass
+class Reservation:
+    """What a request in progress may still spend.
+
+    remaining: of the dollars that were reserved when it began; charged: what its calls have cost, or may cost as long
+    as they are in flight.
+    """
+
+    limits: Limits
+    client: str
+    remaining: float
+    charged: float = 0.0
+
+    def charge(self, bound: float) -> None:
+        """Charge a call before it is sent. Raises BudgetSpentError if it could cost more than is left of the day."""
+        account = self.limits.find_account(self.client)
+        taken = min(bound, self.remaining)
+        account.reserved -= taken
+        if not self.limits.has_room(account, bound):
+            account.reserved += taken
+            raise BudgetSpentError(
+                f"{describe_account_holder(self.client)} may spend {self.limits.dollars_per_day:g} dollars a day, and "
+                f"the next call may cost {bound:.4g}, more than is left; ask again tomorrow (UTC)."
+            )
+        self.remaining -= taken
+        self.correct(0.0, bound)
+
+    def correct(self, bound: float, dollars: float) -> None:
+        """Replace the bound of a call by what it has cost."""
+        self.charged += dollars - bound
+        self.limits.find_account(self.client).dollars += dollars - bound
+
+    def close(self, dollars: float | None = None) -> None:
+        """Count the end of the request, and release what it did not need.
+
+        dollars: the request's cost, if it is more than what its calls have cost (replies from the journal are charged,
+        too); None if it is unknown.
+        """
+        self.limits.find_account(self.client).reserved -= self.remaining
+        self.remaining = 0.0
+        if dollars is not None and dollars > self.charged:
+            self.correct(self.charged, dollars)
 
 
 def describe_account_holder(client: str) -> str:

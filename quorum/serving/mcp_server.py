@@ -134,11 +134,11 @@ class Tools:
                 self.permissions.find_model, f"{DEFAULT_METHOD}@{collection}" if collection else DEFAULT_METHOD
             )
             context = self.permissions.make_context(served_model, {"k": k})
-            self.service.limits.begin(client)
+            reservation = self.service.limits.begin(client)
             try:
                 passages = await search(query, context)
             finally:
-                self.service.limits.end(client, dollars=None)
+                reservation.close()
         except Exception as error:  # noqa: BLE001  every failure is reported to the agent
             raise make_tool_error(error, context, call) from None
         texts = [

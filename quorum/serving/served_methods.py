@@ -12,6 +12,7 @@ from quorum.core.errors import SetupError
 from quorum.core.state import Usage
 from quorum.evaluation.compare.prices import Prices
 from quorum.graphs.catalogue import Method, list_methods
+from quorum.serving.cost_bounds import bound_request
 
 if TYPE_CHECKING:
     from quorum.evaluation.run.columns import Column
@@ -43,6 +44,15 @@ class ServedCascade:
     def compute_cost(self, context: Context, usage: Mapping[str, Usage], prices: Prices) -> float | None:
         """Dollars for the calls of one answer; None if a price is missing."""
         return self.make_column(context, prices).compute_cost(usage)
+
+    def bound_cost(self, context: Context, question: str, prices: Prices) -> float:
+        """The most dollars that a question may cost: all stages are asked."""
+        column = self.make_column(context, prices)
+        return sum(
+            bound_request(prices, stage.method, column.make_stage_context(stage), question)
+            for stage in self.cascade.stages
+            if stage.method in list_methods()
+        )
 
 
 def read_cascades(

@@ -19,6 +19,7 @@ from quorum.graphs import answer
 from quorum.models.call import call
 from quorum.serving.chat_request import ChatRequest
 from quorum.serving.conversation import read_question, read_turns
+from quorum.serving.cost_bounds import bound_call, bound_request
 from quorum.serving.errors import Refusal
 from quorum.serving.limits import Limits
 from quorum.serving.metrics import Metrics
@@ -82,11 +83,23 @@ class Service:
         The cost is counted even if the job fails or is stopped. on_event: called with every event of the run: nodes
         that finish, pieces of the answer.
         """
-        self.limits.begin(job.client, is_side_task=job.side_task_kind is not None)
-        spending, started_at = Spending(), time.perf_counter()
+        is_side_task = job.side_task_kind is not None
+        reservation = self.limits.begin(job.client, is_side_task=is_side_task, bound=self.bound_cost(job))
+        spending, started_at = Spending(reservation, self.prices), time.perf_counter()
         task = asyncio.create_task(self.run_job(job, spending, on_event))
         task.add_done_callback(lambda done: self.record_end(job, done, spending, time.perf_counter() - started_at))
         return task
+
+    def bound_cost(self, job: Job) -> float:
+        """The most dollars that a job may cost; 0 if dollars are not limited."""
+        if self.limits.dollars_per_day is None:
+            return 0.0
+        if job.side_task_kind is not None:
+            return bound_call(self.prices, str(job.context.model), job.question)
+        cascade = self.permissions.cascades.get(job.served_model.method)
+        if cascade is None:
+            return bound_request(self.prices, job.served_model.method, job.context, job.question)
+        return cascade.bound_cost(job.context, job.question, self.prices)
 
     async def run_job(self, job: Job, spending: Spending, on_event: OnEvent | None) -> ServedAnswer:
         """Wait for a free slot, then make the answer."""
@@ -117,7 +130,9 @@ class Service:
             dollars = self.prices.compute_cost(job.context, usage)
         else:
             dollars = cascade.compute_cost(job.context, usage, self.prices)
-        self.limits.end(job.client, dollars)
+        if spending.reservation is not None:
+            spending.reservation.close(dollars)
+            dollars = None if dollars is None else max(dollars, spending.reservation.charged)
         self.metrics.record(job.label, outcome, seconds, usage, dollars)
 
     @asynccontextmanager

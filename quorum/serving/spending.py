@@ -9,15 +9,29 @@ from langchain_core.outputs import LLMResult
 
 from quorum.core.state import Usage, merge_usage
 from quorum.evaluation.callbacks import read_usage
+from quorum.evaluation.compare.prices import Prices
+from quorum.evaluation.run.spending import read_model_name
+from quorum.models.failures import get_status, iterate_causes
 from quorum.models.token_counts import get_cached_tokens
+from quorum.serving.cost_bounds import bound_call
+from quorum.serving.limits import Reservation
 
 
 class Spending(AsyncCallbackHandler):
-    """Adds up the usage of the calls that have ended, by prompt name. Stored replies cost nothing and are left out."""
+    """Adds up the usage of the calls that have ended, by prompt name. Stored replies cost nothing and are left out.
 
-    def __init__(self) -> None:
+    reservation, prices: what the request may spend; each call is charged before it is sent (BudgetSpentError if nothing
+    is left for it), and corrected when its reply comes. A call that is abandoned stays charged: the server may go on.
+    """
+
+    raise_error = True  # a call that is refused is not sent
+    run_inline = False  # with True, LangChain would not await the other handlers after a refused call
+
+    def __init__(self, reservation: Reservation | None = None, prices: Prices | None = None) -> None:
         self.usage: dict[str, Usage] = {}
         self.prompt_of_call: dict[UUID, str] = {}
+        self.reservation, self.prices = reservation, prices or Prices()
+        self.charges: dict[UUID, tuple[str, float]] = {}  # of the calls in flight: the model and the bound in dollars
 
     async def on_chat_model_start(
         self,
@@ -29,8 +43,14 @@ class Spending(AsyncCallbackHandler):
         **kwargs: Any,
     ) -> None:
         call_metadata = metadata or {}
-        if not call_metadata.get("reused"):
-            self.prompt_of_call[run_id] = str(call_metadata.get("prompt") or "call")
+        if call_metadata.get("reused"):
+            return
+        if self.reservation is not None:
+            model = read_model_name(call_metadata)
+            bound = bound_call(self.prices, model, "\n".join(message.text for batch in messages for message in batch))
+            self.reservation.charge(bound)
+            self.charges[run_id] = model, bound
+        self.prompt_of_call[run_id] = str(call_metadata.get("prompt") or "call")
 
     async def on_llm_end(self, response: LLMResult, *, run_id: UUID, **kwargs: Any) -> None:
         prompt = self.prompt_of_call.pop(run_id, None)
@@ -44,3 +64,16 @@ class Spending(AsyncCallbackHandler):
             cached_tokens=get_cached_tokens(token_counts),
         )
         self.usage = merge_usage(self.usage, {prompt: call_usage})
+        price = self.prices.find_price(self.charges[run_id][0]) if run_id in self.charges else None
+        if price is not None:
+            self.correct_charge(run_id, price.compute_cost(call_usage["input_tokens"], call_usage["output_tokens"]))
+
+    async def on_llm_error(self, error: BaseException, *, run_id: UUID, **kwargs: Any) -> None:
+        """A call that the server refused costs nothing; one whose reply did not come may have been answered."""
+        self.prompt_of_call.pop(run_id, None)
+        if any((get_status(cause) or 0) >= 400 for cause in iterate_causes(error)):
+            self.correct_charge(run_id, 0.0)
+
+    def correct_charge(self, run_id: UUID, dollars: float) -> None:
+        if run_id in self.charges and self.reservation is not None:
+            self.reservation.correct(self.charges.pop(run_id)[1], dollars)

@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Awaitable
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -16,6 +17,8 @@ from quorum.core.errors import QuorumError, SetupError
 from quorum.retrievers.choose_collection import list_choices
 from quorum.retrievers.collection_names import SAMPLE
 from quorum.retrievers.collections import list_collections
+from quorum.serving.spending import Spending
+from quorum.ui.budget import PageBudget
 from quorum.ui.cards import RunView
 from quorum.ui.follow_up import read_conversation
 from quorum.ui.form import Form
@@ -35,8 +38,8 @@ SECONDS_OF_UNIT = ((86400, "day"), (3600, "hour"), (60, "minute"))
 class SharedState:
     """What all visitors share: the server's settings and the runs in progress."""
 
-    def __init__(self, server_context: Context) -> None:
-        self.server_context = server_context
+    def __init__(self, server_context: Context, budget: PageBudget | None = None) -> None:
+        self.server_context, self.budget = server_context, budget
         self.saved_data_folder = find_saved_data_folder(server_context)
         self.runs_in_progress: dict[str, Run] = {}
 
@@ -51,7 +54,14 @@ class SharedState:
         def read_history(method: str) -> Awaitable[list[dict[str, str]]]:
             return read_conversation(query.follows_run_id, method, self.find_run)
 
-        run = start_run(query, query.make_columns(self.server_context), self.save, read_history)
+        columns = query.make_columns(self.server_context)
+        reservation = make_spending = None
+        if self.budget is not None:
+            reservation = self.budget.begin(query.question, columns)
+            make_spending = partial(Spending, reservation, self.budget.prices)
+        run = start_run(query, columns, self.save, read_history, make_spending)
+        if reservation is not None and run.task is not None:
+            run.task.add_done_callback(lambda _: reservation.close())
         self.runs_in_progress[run.id] = run
         return run
 
@@ -189,9 +199,15 @@ def restore_query(query: AskRequest, server_context: Context) -> AskRequest:
         return AskRequest(query.question)
 
 
-def make_page_app(server_context: Context) -> FastAPI:
-    """The application of the page, without access control (`quorum.ui.guard.Guard` adds it)."""
-    shared_state, fastapi_app = SharedState(server_context), FastAPI(docs_url=None, redoc_url=None, openapi_url=None)
+def make_page_app(server_context: Context, budget: PageBudget | None = None) -> FastAPI:
+    """The application of the page, without access control (`quorum.ui.guard.Guard` adds it).
+
+    budget: the limits that hold for its runs; None: no limits.
+    """
+    shared_state, fastapi_app = (
+        SharedState(server_context, budget),
+        FastAPI(docs_url=None, redoc_url=None, openapi_url=None),
+    )
     nicegui_app.add_static_files("/assets", ASSETS_FOLDER)
     ui.add_head_html(PAGE_HEAD, shared=True)
 

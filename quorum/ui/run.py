@@ -12,6 +12,8 @@ from secrets import token_hex
 from typing import Any, Literal
 from uuid import UUID
 
+from langchain_core.callbacks import AsyncCallbackHandler
+
 from quorum.api.stream import AnswerText, Event, answer_and_report
 from quorum.core.errors import QuorumError
 from quorum.evaluation.run.columns import Column
@@ -25,6 +27,7 @@ PATH = re.compile(rf"{QUOTED_PATH}|(?<![\w.:/\\])(?:~|[A-Za-z]:)?[/\\][\w.@%+~-]
 TURN_NODES = ("begin_turn", "end_turn")  # nodes of a conversation, which only read and write messages
 Phase = Literal["running", "done", "failed", "stopped"]
 ReadHistory = Callable[[str], Awaitable[list[dict[str, str]]]]
+MakeSpending = Callable[[], AsyncCallbackHandler]
 
 
 @dataclass
@@ -119,25 +122,34 @@ def start_run(
     columns: list[Column],
     save: Callable[[Run], Awaitable[None]],
     read_history: ReadHistory | None = None,
+    make_spending: MakeSpending | None = None,
 ) -> Run:
     """Start the methods and return the run, which collects their answers. `save` gets the ended run.
 
-    columns: the methods with their settings. read_history: takes the name of a method with its settings, and returns
+    columns: the methods with their settings. make_spending: returns a callback that charges the calls of a method; None
+    if nothing is limited. read_history: takes the name of a method with its settings, and returns
     the turns before the question; None for a question without earlier turns.
     """
     run = Run(make_id(), query, time.time(), [Answer(column.name, column.method) for column in columns])
-    run.task = asyncio.create_task(run_methods(run, columns, save, read_history), name=f"run {run.id}")
+    run.task = asyncio.create_task(run_methods(run, columns, save, read_history, make_spending), name=f"run {run.id}")
     return run
 
 
 async def run_methods(
-    run: Run, columns: list[Column], save: Callable[[Run], Awaitable[None]], read_history: ReadHistory | None
+    run: Run,
+    columns: list[Column],
+    save: Callable[[Run], Awaitable[None]],
+    read_history: ReadHistory | None,
+    make_spending: MakeSpending | None,
 ) -> None:
     """Ask all methods at the same time, and save the run when all have ended or the run was stopped."""
     columns_and_answers = zip(columns, run.answers, strict=True)
     try:
         await asyncio.gather(
-            *(run_method(run.query.question, column, answer, read_history) for column, answer in columns_and_answers)
+            *(
+                run_method(run.query.question, column, answer, read_history, make_spending)
+                for column, answer in columns_and_answers
+            )
         )
     except asyncio.CancelledError:
         for answer in run.answers:  # a task cancelled before its start does not run its own clean-up
@@ -149,12 +161,18 @@ async def run_methods(
         run.save_error = describe_error(error)
 
 
-async def run_method(question: str, column: Column, answer: Answer, read_history: ReadHistory | None) -> None:
+async def run_method(
+    question: str,
+    column: Column,
+    answer: Answer,
+    read_history: ReadHistory | None,
+    make_spending: MakeSpending | None = None,
+) -> None:
     """Ask one method. Its errors go into its answer and never affect another method."""
     started_at = time.perf_counter()
     phase: Phase = "failed"
     try:
-        config: Any = {"callbacks": [AnswerTracer(answer)]}
+        config: Any = {"callbacks": [AnswerTracer(answer), *([make_spending()] if make_spending else [])]}
         history = [] if read_history is None else await read_history(column.name)
         method_or_graph, context = column.method_or_graph, column.context
 

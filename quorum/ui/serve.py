@@ -2,7 +2,9 @@
 
 from collections.abc import Sequence
 
+from quorum.serving.access_control import name_client
 from quorum.serving.service import Service
+from quorum.ui.budget import PageBudget
 from quorum.ui.guard import App, Guard
 
 REQUEST_OVERHEAD = 10_000_000  # bytes that a request may have besides the files in it
@@ -17,6 +19,5 @@ def make_page(service: Service, tokens: Sequence[str], port: int) -> App:
     from quorum.ui.uploads import LARGEST_UPLOAD
 
     token = tokens[0] if tokens else None
-    return Guard(
-        make_page_app(service.permissions.server_context), token, port=port, max_bytes=LARGEST_UPLOAD + REQUEST_OVERHEAD
-    )
+    app = make_page_app(service.permissions.server_context, PageBudget(service, name_client(token)))
+    return Guard(app, token, port=port, max_bytes=LARGEST_UPLOAD + REQUEST_OVERHEAD)

@@ -1,22 +1,26 @@
 """The server's keys, its limits per client, its refusal of requests from other sites, and its metrics."""
 
+import asyncio
+from collections.abc import Callable
 from pathlib import Path
 from typing import cast
 from uuid import uuid4
 
+import httpx
 import openai
 import pytest
-from api_server import Serve
+from api_server import Api, Serve
 from langchain_core.messages import AIMessage
 from langchain_core.messages.ai import UsageMetadata
 from langchain_core.outputs import ChatGeneration, LLMResult
+from openai_bodies import Response, make_error
 from openai_server import OpenAIServer
 
 from quorum.core.context import Context
 from quorum.core.errors import SetupError
 from quorum.core.state import Usage
 from quorum.evaluation.compare.prices import Prices
-from quorum.serving.errors import Refusal, hide_paths
+from quorum.serving.errors import BudgetSpentError, Refusal, hide_paths
 from quorum.serving.limits import SIDE_TASKS_PER_QUESTION, Limits
 from quorum.serving.serve import check_collections, check_prices
 from quorum.serving.spending import Spending
@@ -112,30 +116,108 @@ def test_a_refusal_names_the_key_or_all_clients_of_a_server_without_keys() -> No
             limits.begin(client)
 
 
-def test_the_dollar_limit_counts_what_questions_under_way_may_cost() -> None:
+def test_a_request_reserves_what_it_may_cost_and_releases_what_it_did_not_need() -> None:
+    limits = Limits(dollars_per_day=1.0, clock=Clock())
+    first = limits.begin("a", bound=0.6)
+    with pytest.raises(Refusal, match=r"0\.6 kept for requests in progress"):
+        limits.begin("a", bound=0.6)
+    limits.begin("b", bound=0.6)  # another client has its own limit
+    first.charge(0.3)
+    first.correct(0.3, 0.1)
+    first.close()
+    assert limits.accounts["a"].dollars == pytest.approx(0.1)
+    assert limits.accounts["a"].reserved == pytest.approx(0.0)
+    limits.begin("a", bound=0.6)
+
+
+def test_every_call_is_checked_again() -> None:
+    limits = Limits(dollars_per_day=1.0, clock=Clock())
+    reservation = limits.begin("a", bound=0.2)
+    for _ in range(3):
+        reservation.charge(0.3)  # more calls than its bound allowed for
+    with pytest.raises(BudgetSpentError, match=r"may cost 0\.3, more than is left"):
+        reservation.charge(0.3)
+    reservation.close()
+    assert limits.accounts["a"].dollars == pytest.approx(0.9)
+
+
+def test_a_day_begins_anew_but_never_comes_back() -> None:
     clock = Clock()
     limits = Limits(dollars_per_day=1.0, clock=clock)
-    limits.begin("a")
-    limits.end("a", 0.6)
-    limits.begin("a")
-    with pytest.raises(Refusal, match="tomorrow"):  # 0.6 spent, and the question in progress may cost 0.6, too
-        limits.begin("a")
-    limits.end("a", None)  # its cost is unknown, so nothing is added to the 0.6
-    limits.begin("a")
-    limits.end("a", 0.6)
-    with pytest.raises(Refusal):
-        limits.begin("a")
-    limits.begin("b")  # another client has its own limit
+    limits.begin("a", bound=1.0).charge(1.0)
+    for change in (-86_400, -5 * 86_400, 6 * 86_400):  # the clock is set back, and forward again to the same day
+        clock.now += change
+        with pytest.raises(Refusal, match="tomorrow"):
+            limits.begin("a")
     clock.now += 86_400
     limits.begin("a")
 
 
-def test_a_client_that_has_spent_its_dollars_for_the_day_gets_a_quota_error(
-    serve: Serve, tmp_path: Path, openai_server: OpenAIServer
-) -> None:
+@pytest.fixture
+def priced_server(serve: Serve, tmp_path: Path) -> Callable[..., Api]:
+    """A server with a limit of a tenth of a dollar a day; a call of the test model costs about half a cent."""
     prices = tmp_path / "prices.toml"
-    prices.write_text('["openai:test"]\ninput = 100000\noutput = 100000\n')
-    api = serve(prices=prices, dollars_per_day=0.5)
+    prices.write_text('["openai:test"]\ninput = 10\noutput = 2\n')
+    return lambda **options: serve(prices=prices, dollars_per_day=0.1, journal="off", **options)
+
+
+def read_dollars(api: Api) -> float:
+    lines = api.get("/metrics").text.splitlines()
+    return sum(float(line.split()[-1]) for line in lines if line.startswith("quorum_dollars_total{"))
+
+
+@pytest.mark.parametrize("method", ["concat", "post_fusion", "react"])
+async def test_a_hundred_questions_at_once_stay_within_the_limit(
+    method: str, priced_server: Callable[..., Api], openai_server: OpenAIServer
+) -> None:
+    api = priced_server(samples=3, temperature=1, k=1, max_steps=1)
+    usage = {"prompt_tokens": 400, "completion_tokens": 300, "total_tokens": 700}
+    openai_server.reply(Response("1931", usage=usage))
+    statuses = await asyncio.gather(*(ask_once(api, method) for _ in range(100)))
+    dollars_of_call = (400 * 10 + 300 * 2) / 1_000_000
+    assert 0 < len(openai_server.chats()) * dollars_of_call <= 0.1
+    assert await asyncio.to_thread(read_dollars, api) <= 0.1 + 1e-9
+    assert set(statuses) == {200, 429}
+
+
+async def ask_once(api: Api, method: str) -> int:
+    body = {"model": method, "messages": [{"role": "user", "content": "When was it finished?"}]}
+    async with httpx.AsyncClient(timeout=120) as client:
+        return (await client.post(f"{api.url}/v1/chat/completions", json=body)).status_code
+
+
+async def test_a_call_whose_client_hangs_up_is_charged(
+    priced_server: Callable[..., Api], openai_server: OpenAIServer
+) -> None:
+    api = priced_server()
+    openai_server.reply(Response("1931", hold=True))
+    asked = asyncio.create_task(ask_once(api, "concat"))
+    await asyncio.to_thread(openai_server.wait_for_requests, 1)
+    asked.cancel()
+    await asyncio.gather(asked, return_exceptions=True)
+    openai_server.release_held_replies()
+    async with asyncio.timeout(30):
+        while await asyncio.to_thread(read_dollars, api) == 0.0:
+            pass
+
+
+def test_a_call_that_the_server_refuses_costs_nothing(
+    priced_server: Callable[..., Api], openai_server: OpenAIServer
+) -> None:
+    api = priced_server(attempts=1)
+    openai_server.reply(make_error(400, "no"))
+    for _ in range(20):  # each may cost more than half a cent
+        with pytest.raises(openai.APIStatusError) as failure:
+            api.ask()
+        assert failure.value.status_code == 502
+    assert read_dollars(api) == 0.0
+
+
+def test_a_client_that_has_spent_its_dollars_for_the_day_gets_a_quota_error(
+    priced_server: Callable[..., Api], openai_server: OpenAIServer
+) -> None:
+    openai_server.reply(Response("1931", usage={"prompt_tokens": 9_800, "completion_tokens": 1, "total_tokens": 9_801}))
+    api = priced_server()
     api.ask()
     with pytest.raises(openai.RateLimitError) as refusal:
         api.ask()
