@@ -95,13 +95,15 @@ def test_a_tie_of_weights_goes_to_the_highest_ranked_passage() -> None:
 
 
 class WordAxes(Embeddings):
-    """Embeds a text as three numbers, one for each of three words: 1 if the text contains the word, else 0.
+    """Embeds a text as numbers, one for each of three words: 1 if the text contains the word, else 0. A last number is
+    1 if the text has none of them.
 
     For example, the embeddings of two texts that contain only "Lumen" of these words have cosine 1.
     """
 
     def embed_documents(self, texts: list[str]) -> list[list[float]]:
-        return [[float(word in text) for word in ("Lumen", "Mast", "Strikes")] for text in texts]
+        counts = [[float(word in text) for word in ("Lumen", "Mast", "Strikes")] for text in texts]
+        return [[*one, float(not any(one))] for one in counts]
 
     def embed_query(self, text: str) -> list[float]:
         return self.embed_documents([text])[0]
