@@ -13,7 +13,16 @@ from quorum.core.state import Passage
 from quorum.core.text import normalize
 from quorum.models.embedded import read_manifest
 from quorum.models.embedded.encoder import Encoder, Logits, get_encoder, is_encoder_loaded
-from quorum.models.embedded.reading import NO_ANSWER, Calibration, Reading, Span, Window, make_reading, make_windows
+from quorum.models.embedded.reading import (
+    MAX_SPANS,
+    NO_ANSWER,
+    Calibration,
+    Reading,
+    Span,
+    Window,
+    make_reading,
+    make_windows,
+)
 from quorum.models.embedded.recent_items import RecentItems
 
 JOBS_AT_ONCE = 32  # at most, in one run of the encoder
@@ -69,7 +78,6 @@ ReadingKey = tuple[str, str, str, Calibration]  # question, the passage's title 
 RECENT_READINGS: weakref.WeakKeyDictionary[Encoder, RecentItems[ReadingKey, PassageReading]] = (
     weakref.WeakKeyDictionary()
 )
-SPANS_PER_PASSAGE = 20  # how many of the best spans a reading keeps
 
 
 def get_recent_readings(model: Encoder) -> RecentItems[ReadingKey, PassageReading]:
@@ -141,7 +149,7 @@ def read_passage(
     windows: Sequence[Window], logits: Sequence[Logits], passage: Passage, calibration: Calibration
 ) -> PassageReading:
     """The best spans of one passage, from all its windows."""
-    spans = make_reading(windows, logits, [passage], calibration, SPANS_PER_PASSAGE).spans
+    spans = make_reading(windows, logits, [passage], calibration).spans
     return PassageReading(logits, [(normalize(span.text) or span.text, span) for span in spans])
 
 
@@ -155,7 +163,7 @@ def join_parts(parts: Sequence[PassageReading]) -> Reading:
             if text not in chosen_spans or span.score > chosen_spans[text][0].score:
                 chosen_spans[text] = span, number
     best = heapq.nsmallest(
-        SPANS_PER_PASSAGE, chosen_spans.values(), key=lambda item: (-item[0].score, item[1], item[0].start, item[0].end)
+        MAX_SPANS, chosen_spans.values(), key=lambda item: (-item[0].score, item[1], item[0].start, item[0].end)
     )
     # In the reading of a single passage, `span.passage` is 0. Here it becomes the passage's number in the job.
     spans = [replace(span, passage=number) if number else span for span, number in best]

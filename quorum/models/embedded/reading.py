@@ -7,14 +7,17 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from quorum.core.state import Passage
 from quorum.core.text import normalize
 from quorum.models.embedded.encoder import Encoder, Floats, Logits
+from quorum.models.embedded.span_limits import find_breaks, find_headings
 
 SEPARATOR = ": "  # between title and text, as in training
 LONGEST_ANSWER = 20  # tokens
 LONGEST_QUESTION = 64  # tokens
+MAX_SPANS = 30  # in a reading
 NO_ANSWER = -60.0  # the log-odds of a reading without a span
 
 
@@ -187,21 +190,25 @@ def find_spans(
 ) -> list[Span]:
     """The best spans of one window, at most `max_spans`, in no particular order.
 
-    A span is whole words within one passage's text, at most LONGEST_ANSWER tokens.
+    A span is whole words within one passage's text, at most LONGEST_ANSWER tokens. It crosses none of the text's breaks
+    (`find_breaks`). A title that is read twice in a row ("Belmopan Belmopan") is one span, the second of the two.
     """
     tokens = window.tokens
     begin, stop = window.tokens_start, window.tokens_start + len(tokens)
     starts, ends = logits.start[begin:stop].astype(float), logits.end[begin:stop].astype(float)
     may_start = np.array([token is not None and token.starts_word for token in tokens], bool)
     may_end = np.array([token is not None and token.ends_word for token in tokens], bool)
-    passage_numbers = np.array([-1 if token is None else token.passage for token in tokens])
+    parts, doubled_titles = number_parts(tokens, passages), find_doubled_titles(tokens, passages)
     starts[~may_start], ends[~may_end] = -np.inf, -np.inf
     width = min(LONGEST_ANSWER, len(tokens))
     logit_sums = np.full((len(tokens), width), -np.inf)  # of the span from token i to token i + shift
     for shift in range(width):
-        in_one_passage = passage_numbers[: len(tokens) - shift] == passage_numbers[shift:]
+        in_one_part = parts[: len(tokens) - shift] == parts[shift:]
         sums = starts[: len(tokens) - shift] + ends[shift:]
-        logit_sums[: len(tokens) - shift, shift] = np.where(in_one_passage, sums, -np.inf)
+        logit_sums[: len(tokens) - shift, shift] = np.where(in_one_part, sums, -np.inf)
+    for begin_at, end_at in doubled_titles:
+        if end_at - begin_at < width:
+            logit_sums[begin_at, end_at - begin_at] = starts[begin_at] + ends[end_at]
     flat_sums = logit_sums.ravel()
     count = min(max_spans, flat_sums.size)
     spans = []
@@ -209,13 +216,51 @@ def find_spans(
     for flat_index in np.argpartition(-flat_sums, count - 1)[:count] if count else ():
         if not np.isfinite(flat_sums[flat_index]):
             continue
-        first, last = tokens[flat_index // width], tokens[flat_index // width + flat_index % width]
+        begin_at, end_at = flat_index // width, flat_index // width + flat_index % width
+        first, last = tokens[begin_at], tokens[end_at]
         if first is None or last is None:
             continue
-        text = passages[first.passage]["text"][first.start : last.end]
+        start = doubled_titles.get((begin_at, end_at), first.start)
+        text = passages[first.passage]["text"][start : last.end]
         score = calibrate_score(float(flat_sums[flat_index]), no_answer_sum, logits.answerable, calibration)
-        spans.append(Span(text, first.passage, first.start, last.end, score))
+        spans.append(Span(text, first.passage, start, last.end, score))
     return spans
+
+
+def number_parts(tokens: Sequence[Token | None], passages: Sequence[Passage]) -> NDArray[np.int64]:
+    """For each token the number of the part of a passage's text between two breaks that holds it; -1 for a title's."""
+    parts = np.full(len(tokens), -1, np.int64)
+    next_number = 0
+    for number, places in group_by_passage(tokens).items():
+        breaks = find_breaks(passages[number]["title"], passages[number]["text"])
+        starts = [token.start for _, token in places]
+        parts[[at for at, _ in places]] = next_number + np.searchsorted(breaks, starts, side="right")
+        next_number += len(breaks) + 1
+    return parts
+
+
+def find_doubled_titles(tokens: Sequence[Token | None], passages: Sequence[Passage]) -> dict[tuple[int, int], int]:
+    """The titles that stand twice in a row: (index of the first token, of the last) -> where the second one starts in
+    the passage's text.
+    """
+    doubled_titles = {}
+    for number, places in group_by_passage(tokens).items():
+        first_tokens = {token.start: at for at, token in places}
+        last_tokens = {token.end: at for at, token in places}
+        for heading in find_headings(passages[number]["title"], passages[number]["text"]):
+            if heading.repeated and heading.start in first_tokens and heading.repeated[1] in last_tokens:
+                key = first_tokens[heading.start], last_tokens[heading.repeated[1]]
+                doubled_titles[key] = heading.repeated[0]
+    return doubled_titles
+
+
+def group_by_passage(tokens: Sequence[Token | None]) -> dict[int, list[tuple[int, Token]]]:
+    """The passages' numbers, each with its tokens and their indexes; tokens of titles are left out."""
+    groups: dict[int, list[tuple[int, Token]]] = {}
+    for at, token in enumerate(tokens):
+        if token is not None:
+            groups.setdefault(token.passage, []).append((at, token))
+    return groups
 
 
 def merge_spans(spans: Sequence[Span], max_spans: int) -> list[Span]:
@@ -240,7 +285,7 @@ def make_reading(
     logits: Sequence[Logits],
     passages: Sequence[Passage],
     calibration: Calibration,
-    max_spans: int = 20,
+    max_spans: int = MAX_SPANS,
 ) -> Reading:
     """Combine all windows of one question into its reading, which has the `max_spans` best spans."""
     spans = merge_spans(

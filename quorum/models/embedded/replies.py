@@ -11,7 +11,7 @@ import hashlib
 import math
 import random
 import re
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -23,7 +23,10 @@ from quorum.models.embedded.batching import read_passages
 from quorum.models.embedded.reading import Calibration, Reading, Span
 
 UNKNOWN = "Unknown"
-LABELS = ("answer", "question")  # a span that is only such a word is a label in the text, not an answer
+MAX_WORDS = 4  # of the spans that are preferred, see `find_preferred_span`
+LEAD_OF_LONG_SPAN = 1.0  # log-odds by which a longer span must be better
+# A span that is only such a word is no answer: a label in the text, or a part of "no limit".
+NO_ANSWERS = ("answer", "question", "yes", "no")
 LABEL_WITH_COLON = re.compile(r"\b(answer|question)[*_\"'`]*[ \t]*[:：]", re.IGNORECASE)
 
 
@@ -41,15 +44,15 @@ class Sampler:
     def choose(self, reading: Reading, threshold: float) -> str:
         """The text of the chosen span, or "Unknown".
 
-        At temperature 0 it is the best span if the reading's probability is at least the threshold. At a higher
+        At temperature 0 it is the preferred span if the reading's probability is at least the threshold. At a higher
         temperature, two random draws decide: first whether there is an answer, then which span it is. The temperature
         flattens the odds of both draws; a low temperature acts almost like 0.
         """
-        spans = [span for span in reading.spans if normalize(span.text) not in LABELS]
+        spans = [span for span in reading.spans if normalize(span.text) not in NO_ANSWERS]
         if not spans:
             return UNKNOWN
         if self.temperature <= 0:
-            return join_lines(spans[0].text) if reading.probability >= threshold else UNKNOWN
+            return join_lines(find_preferred_span(spans).text) if reading.probability >= threshold else UNKNOWN
         threshold_log_odds = math.log(threshold / (1 - threshold)) if 0 < threshold < 1 else 0.0
         rng = random.Random(int(hashlib.sha256(self.seed.encode()).hexdigest()[:16], 16))
         if self.sample([(reading.score - threshold_log_odds, "known"), (0.0, UNKNOWN)], rng) == UNKNOWN:
@@ -67,6 +70,14 @@ class Sampler:
             nucleus_weight += weights[nucleus_size]
             nucleus_size += 1
         return rng.choices([text for _, text in ranked[:nucleus_size]], weights[:nucleus_size])[0]
+
+
+def find_preferred_span(spans: Sequence[Span]) -> Span:
+    """The best span of at most MAX_WORDS words (articles and punctuation aside); the best span of all if none is so
+    short, or if it is clearly better (by more than LEAD_OF_LONG_SPAN). spans: at least one, best first.
+    """
+    short_span = next((span for span in spans if len(normalize(span.text).split()) <= MAX_WORDS), spans[0])
+    return spans[0] if spans[0].score - short_span.score > LEAD_OF_LONG_SPAN else short_span
 
 
 def join_lines(text: str) -> str:

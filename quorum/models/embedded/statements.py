@@ -24,7 +24,6 @@ MAX_SPANS = 300  # of each window, at most this many spans are considered: the b
 MAX_EMBEDDED = 16  # at most this many statements are embedded: those with the best score by span and words
 NO_SPAN = -12.0  # the lowest `span_score`; a statement without a span has it, too
 WORD = re.compile(r"[^\W_]+")
-CELL = re.compile(r"; [^;:]+:")  # the next cell in a row of a table: "Setting: timeout; Default: 12 s"
 FUNCTION_WORDS = make_word_set(
     """a an and any are as at be been being by can could did do does for from had has have he her his how i if in into
     is it its me may might much many must my of on or our she shall should so such than that the their them then there
@@ -118,11 +117,14 @@ def read_spans(question: str, passages: Sequence[Passage]) -> list[list[Span]]:
 def choose_span(spans: Sequence[Span], question: str, start: int, end: int) -> Span | None:
     """The best span inside the statement; None if there is none.
 
-    In a table a span is cut at the end of its cell. Punctuation at its end is removed. What remains must have as many
-    opening as closing parentheses, and must say more than the question does.
+    Punctuation at its end is removed. What remains must have as many opening as closing parentheses, must say more than
+    the question does, and must not be a clause that begins with the question's first word ("how long it is kept").
     """
+    question_word = question.split(maxsplit=1)[0].lower()
     for span in spans:
-        text = CELL.split(span.text)[0].rstrip(" .,;:")
+        text = span.text.rstrip(" .,;:")
+        if text.lower().split(maxsplit=1)[:1] == [question_word] and question_word in FUNCTION_WORDS:
+            continue
         if start <= span.start and span.end <= end and is_whole(text) and not repeats_question(text, question):
             return replace(span, text=text, end=span.start + len(text))
     return None
