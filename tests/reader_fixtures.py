@@ -15,7 +15,7 @@ from quorum.nodes.ask import format_list
 from quorum.parsing.answers import Parsed, parse_reasoned_answer, parse_short_answer
 from quorum.parsing.candidates import parse_candidates
 from quorum.parsing.choices import parse_choice
-from quorum.parsing.labels import parse_long_answer, parse_turn
+from quorum.parsing.long_answers import parse_long_answer, parse_turn
 from quorum.parsing.passage_ids import parse_passage_ids
 from quorum.parsing.preferences import parse_preference
 from quorum.parsing.rankings import parse_ranking

@@ -17,11 +17,12 @@ class Parsed(Generic[T]):
     """The result of a parser.
 
     malformed: the reply does not have the form that the prompt asks for. The parser's docstring says what `value` is in
-    this case.
+    this case. text: a long answer or a turn of a conversation as people read it, in Markdown; None in other replies.
     """
 
     value: T
     malformed: bool = False
+    text: str | None = None
 
 
 def add_malformed_flag(parse: Callable[[str], Parsed[T]]) -> Callable[[str], Parsed[Parsed[T]]]:
@@ -69,9 +70,9 @@ def parse_short_answer(reply: str, question: str = "") -> Parsed[str]:
     return Parsed(answer or UNKNOWN, malformed=len(lines) != 1 or not answer)
 
 
+REASONING_TAG_NAMES = r"reasoning|rationale|scratchpad|analysis|explanation|reflection|thinking"
 REASONING_TAG = re.compile(
-    r"<(?P<name>reasoning|rationale|scratchpad|analysis|explanation|reflection|thinking)>[^<]*(?:<(?!/?(?P=name)>)[^<]*)*+"
-    r"</(?P=name)>\s*",
+    rf"<(?P<name>{REASONING_TAG_NAMES})>[^<]*(?:<(?!/?(?P=name)>)[^<]*)*+</(?P=name)>\s*",
     re.IGNORECASE,
 )
 

@@ -1,11 +1,11 @@
-"""Reads replies whose answer is a label, a turn of a conversation or a paragraph."""
+"""Reads replies whose answer is a label."""
 
 import re
 
 from quorum.core.labels import LABELS, NOT_ENOUGH_INFO, REFUTES, SUPPORTS
 from quorum.core.text import UNKNOWN, is_unknown
 from quorum.parsing.answers import Parsed, cut_invented_question, format_value, get_first_line, list_lines, read_object
-from quorum.parsing.wrapping import LONGEST_READ_TEXT, remove_wrapping
+from quorum.parsing.wrapping import remove_wrapping
 
 LABEL_SLOT = re.compile(
     r"\b(?:label|verdict|answer|judge?ment|conclusion)\b[*_\"'`]{0,3}[ \t]*(?:[:：]|is\b)", re.IGNORECASE
@@ -176,51 +176,3 @@ def contains_unnegated_word(pattern: re.Pattern[str], line: str) -> bool:
     return any(
         not NEGATION_AT_END.search(line[max(0, match.start() - 80) : match.start()]) for match in pattern.finditer(line)
     )
-
-
-TEXT_KEYS = ("answer", "response", "reply", "turn", "text")
-TURN_LABEL = re.compile(
-    r"\A\W{0,4}(?:assistant|ai|bot|wizard|system|next turn|response|reply|answer)\W{0,3}[:：]\W{0,3}\s*", re.IGNORECASE
-)
-NEXT_TURN = re.compile(r"\n\s*\W{0,3}(?:user|human|apprentice|speaker \w+|you)\W{0,3}[:：]", re.IGNORECASE)
-
-
-def parse_turn(reply: str, question: str = "") -> Parsed[str]:
-    """The next turn of a conversation, on one line.
-
-    The speaker's name before the turn, quotation marks around it, and turns that the model invents after it are
-    removed. An empty reply is malformed, and the value is "unknown".
-    """
-    text = NEXT_TURN.split("\n" + unwrap_text(reply).strip(), maxsplit=1)[0].strip()
-    return read_free_text(TURN_LABEL.sub("", text), question)
-
-
-def parse_long_answer(reply: str, question: str = "") -> Parsed[str]:
-    """The paragraph on one line, without a label such as "Answer:" before it, without quotation marks around it, and
-    without a question that the model invents after it.
-
-    An empty reply is malformed, and the value is "unknown".
-    """
-    return read_free_text(unwrap_text(reply), question)
-
-
-def unwrap_text(reply: str) -> str:
-    """The reply without a code fence; if the reply is a JSON object with one of TEXT_KEYS, the value of this key."""
-    text = remove_wrapping(reply, LONGEST_READ_TEXT)
-    value = read_object(text.strip()) or {}
-    return next((format_value(value[name]) for name in TEXT_KEYS if name in value), text)
-
-
-def read_free_text(text: str, question: str) -> Parsed[str]:
-    """The text on one line, without "Answer:" before it, quotation marks around it and an invented question after it.
-
-    A text that says that the answer is not known becomes "unknown". An empty text is malformed.
-    """
-    answer_text, answer_label = cut_invented_question(text, question)
-    if answer_label and not answer_text[: answer_label.start()].strip(" \t\n*_#"):
-        answer_text = answer_text[answer_label.end() :]
-    line = " ".join(" ".join(list_lines(answer_text)).split())
-    for left, right in (('"', '"'), ("“", "”")):
-        if len(line) > 2 and line[0] == left and line[-1] == right and left not in line[1:-1]:
-            line = line[1:-1].strip()
-    return Parsed(UNKNOWN if is_unknown(line) else line, malformed=not line)

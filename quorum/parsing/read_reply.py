@@ -12,7 +12,8 @@ from quorum.parsing.candidates import parse_candidates
 from quorum.parsing.choices import parse_choice
 from quorum.parsing.correctness import parse_correctness
 from quorum.parsing.kept_sentences import parse_copied_sentences
-from quorum.parsing.labels import parse_label, parse_long_answer, parse_turn
+from quorum.parsing.labels import parse_label
+from quorum.parsing.long_answers import parse_long_answer, parse_turn
 from quorum.parsing.passage_ids import parse_passage_ids
 from quorum.parsing.preferences import parse_preference
 from quorum.parsing.rankings import parse_ranking

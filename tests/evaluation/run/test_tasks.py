@@ -13,7 +13,8 @@ from quorum.core.labels import LABELS
 from quorum.core.text import UNKNOWN
 from quorum.graphs import answer
 from quorum.models.scripted import ScriptedModel
-from quorum.parsing.labels import parse_label, parse_long_answer, parse_turn
+from quorum.parsing.labels import parse_label
+from quorum.parsing.long_answers import parse_long_answer, parse_turn
 from quorum.prompts import render_prompt
 
 SUPPORTS, REFUTES, NOT_ENOUGH_INFO = LABELS
