@@ -5,9 +5,11 @@ from typing import Any, cast
 from langchain_core.messages import AIMessage, AnyMessage
 from langgraph.runtime import Runtime
 
+from quorum.core.citation_marks import strip_marks
 from quorum.core.context import Context
 from quorum.core.conversation import ConversationState, Turn, remove_served_additions
 from quorum.core.errors import SetupError
+from quorum.core.shown_answer import get_shown_answer
 from quorum.nodes.begin import check_question, make_empty_state
 
 SPEAKER_OF_TYPE = {"human": "user", "ai": "assistant"}
@@ -31,15 +33,18 @@ async def begin_turn(state: ConversationState, runtime: Runtime[Context]) -> Con
 
 
 def read_turn(message: AnyMessage) -> Turn:
-    """A message as a turn, without what `quorum serve` added to an answer.
+    """A message as a turn, without what `quorum serve` added to an answer, and without the marks of cited passages: the
+    next answer comes from other passages.
 
     The turn's role is empty unless the message is from the user or the assistant.
     """
     role = SPEAKER_OF_TYPE.get(message.type, "")
-    text = remove_served_additions(str(message.text)) if role == "assistant" else str(message.text)
+    text = str(message.text)
+    if role == "assistant":
+        text = strip_marks(remove_served_additions(text))
     return Turn(role=role, content=" ".join(text.split()))
 
 
 async def end_turn(state: ConversationState, runtime: Runtime[Context]) -> ConversationState:
-    """answer -> messages (adds the answer), given, gold_answers (clears both: they belonged to this turn)."""
-    return {"messages": [AIMessage(state["answer"])], "given": None, "gold_answers": None}
+    """answer, answer_text -> messages (adds the answer), given, gold_answers (cleared: they belonged to this turn)."""
+    return {"messages": [AIMessage(get_shown_answer(state))], "given": None, "gold_answers": None}

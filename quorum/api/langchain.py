@@ -92,8 +92,18 @@ def describe_tool(method: Method, context: "Context") -> str:
 
 
 def format_answer(result: "Result") -> str:
-    """The answer, then for each passage that supports it the title and at most SNIPPET_LENGTH characters of text."""
+    """The answer, then for each passage that supports it the title and at most SNIPPET_LENGTH characters of text. The
+    passages that an answer cites have the numbers of its marks.
+    """
+    from quorum.core.shown_answer import get_shown_answer, list_cited_passages
+
+    if cited := list_cited_passages(result):
+        lines = [
+            f"[{item.number}] {item.passage['title'] or item.passage['id']}: {item.passage['text'][:SNIPPET_LENGTH]}"
+            for item in cited
+        ]
+        return "\n".join([get_shown_answer(result), *lines])
     passages = {passage["id"]: passage for passage in result.get("passages") or []}
     cited_ids = dict.fromkeys(item["passage"] for item in result.get("evidence") or [] if item["passage"] in passages)
     sources = [f"[{passages[id_]['title'] or id_}] {passages[id_]['text'][:SNIPPET_LENGTH]}" for id_ in cited_ids]
-    return "\n".join([result["answer"], *sources])
+    return "\n".join([get_shown_answer(result), *sources])

@@ -35,11 +35,12 @@ class NodeFinished(Event):
 
 @dataclass(frozen=True)
 class AnswerText(Event):
-    """The next piece of the answer. All pieces together are the answer of the result.
+    """The next piece of the answer. All pieces together are the answer of the result: for a long answer and a turn of a
+    dialogue its `answer_text`, else its `answer`.
 
-    A long answer and a turn of a dialogue arrive while the model writes them. A short answer and the answer of a vote
-    arrive in one piece, when they are final. replaces: if True, discard all earlier pieces: the answer begins with this
-    one.
+    A long answer and a turn of a dialogue arrive while the model writes them, in Markdown. A short answer and the
+    answer of a vote arrive in one piece, when they are final. replaces: if True, discard all earlier pieces: the answer
+    begins with this one.
     """
 
     text: str
@@ -155,6 +156,7 @@ async def stream(
     Tim Peters
     """
     from quorum.core.context import Context
+    from quorum.core.shown_answer import get_shown_answer
     from quorum.core.state_updates import unwrap_overwrites
 
     state: Question = {
@@ -186,7 +188,7 @@ async def stream(
                         )
     result = cast("Result", {name: final_state[name] for name in list_result_names(graph) if name in final_state})
     if "answer" in result:
-        yield reader.finish(result["answer"])
+        yield reader.finish(get_shown_answer(result))
     yield RunFinished(result)
 
 

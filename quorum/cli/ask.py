@@ -289,4 +289,5 @@ def print_result(result: "ShownResult", method: str, *, as_json: bool, shows_sco
     from quorum.cli.show import format_result, make_stdout_console
 
     console = make_stdout_console()
-    console.print(format_result(result, method, colours=console.color_system is not None, shows_scores=shows_scores))
+    has_colours = console.color_system is not None
+    console.print(format_result(result, method, colours=has_colours, shows_scores=shows_scores), crop=False)

@@ -15,10 +15,11 @@ from quorum.core.context import Context, parse_setting
 from quorum.core.errors import SetupError
 from quorum.core.files import expand_home
 from quorum.core.places import describe_place
+from quorum.core.shown_answer import get_shown_answer, list_cited_passages
 
 if TYPE_CHECKING:
     from quorum.api.stream import Event
-    from quorum.core.state import Result
+    from quorum.core.state import Passage, Result
     from quorum.evaluation.support import ShownResult
     from quorum.graphs.catalogue import Method
 
@@ -43,7 +44,7 @@ class Exchange:
 
     @property
     def answer(self) -> str:
-        return "unknown" if self.result["unknown"] else self.result["answer"]
+        return get_shown_answer(self.result)
 
     @property
     def understood_as(self) -> str | None:
@@ -97,7 +98,7 @@ class Conversation:
         )
         self.exchanges.append(exchange)
         # If the answer has been printed already, only its line must be ended.
-        console.print("" if printer.has_answer else format_headline(exchange.result))
+        console.print("" if printer.has_answer else format_headline(exchange.result), crop=False)
         for remark in (exchange.result.get("note"), exchange.result.get("search_note")):
             if remark:
                 console.print(Text(remark, style="dim"))
@@ -105,7 +106,7 @@ class Conversation:
         if support is not None and support["certainty"] is not None:
             has_colours = console.color_system is not None
             console.print(*format_support(support, exchange.result["passages"], colours=has_colours), sep="\n")
-        for number, source in enumerate(list_sources(exchange.result), start=1):
+        for number, source in list_sources(exchange.result):
             console.print(Text(f"  {number}. {source}", style="dim"))
 
     def run_command(self, line: str) -> None:
@@ -147,7 +148,8 @@ class Conversation:
         if not self.exchanges:
             raise SetupError("Nothing was asked yet; ask a question first.")
         exchange, console = self.exchanges[-1], make_stdout_console()
-        console.print(format_result(exchange.result, exchange.method, colours=console.color_system is not None))
+        has_colours = console.color_system is not None
+        console.print(format_result(exchange.result, exchange.method, colours=has_colours), crop=False)
 
     def print_history(self, _: str) -> None:
         """Print all questions and answers."""
@@ -192,7 +194,7 @@ class Conversation:
         parts = []
         for exchange in self.exchanges:
             understood = [f"*Understood as: {exchange.understood_as}*"] if exchange.understood_as else []
-            sources = [f"{number}. {source}" for number, source in enumerate(list_sources(exchange.result), start=1)]
+            sources = [f"{number}. {source}" for number, source in list_sources(exchange.result)]
             parts += [
                 f"## {exchange.question}",
                 *understood,
@@ -237,14 +239,21 @@ def split_setting(text: str) -> tuple[str, str]:
     return name, value
 
 
-def list_sources(result: "Result") -> list[str]:
-    """The title (or the id) and the place of each passage that supports the answer; equal ones are listed once."""
+def list_sources(result: "Result") -> list[tuple[int, str]]:
+    """(number, title or id, with the place) of each passage that supports the answer; equal ones are listed once.
+
+    If the answer cites passages, they have the numbers of its marks.
+    """
+    if cited := list_cited_passages(result):
+        return [(item.number, name_source(item.passage)) for item in cited]
     passages = {passage["id"]: passage for passage in result.get("passages") or []}
-    supporting_passages = (
-        passages[item["passage"]] for item in result.get("evidence") or [] if item["passage"] in passages
-    )
-    source_names = (
-        f"{item['title'] or item['id']}{f' ({describe_place(item)})' if describe_place(item) else ''}"
-        for item in supporting_passages
-    )
-    return list(dict.fromkeys(" ".join(name.split()) for name in source_names))
+    names = [
+        name_source(passages[item["passage"]]) for item in result.get("evidence") or [] if item["passage"] in passages
+    ]
+    return list(enumerate(dict.fromkeys(names), start=1))
+
+
+def name_source(passage: "Passage") -> str:
+    """The title (or the id) of a passage, and its place."""
+    place = describe_place(passage)
+    return " ".join(f"{passage['title'] or passage['id']}{f' ({place})' if place else ''}".split())

@@ -15,6 +15,7 @@ from rich.text import Text
 from quorum.cli.terminal import make_console
 from quorum.core.conversation import CLOSEST_SENTENCE_HEADING
 from quorum.core.places import describe_place, make_file_link
+from quorum.core.shown_answer import get_shown_answer, list_cited_passages
 from quorum.core.state import Evidence, Passage, Result
 from quorum.core.text import format_count
 from quorum.evaluation.support import ShownResult, Support, is_unsure
@@ -56,7 +57,8 @@ def format_result(result: ShownResult, method: str, *, colours: bool, shows_scor
     passages = {passage["id"]: (rank, passage) for rank, passage in enumerate(result.get("passages") or [], start=1)}
     if support is not None:
         parts += [Text(), *format_support(support, result["passages"], colours=colours)]
-    evidence, unsupported_ids = result.get("evidence") or [], result.get("voters_without_evidence") or []
+    cited = [Evidence(passage=c.passage["id"], start=c.start, end=c.end) for c in list_cited_passages(result)]
+    evidence, unsupported_ids = cited or result.get("evidence") or [], result.get("voters_without_evidence") or []
     parts += [Text(), Text(choose_passages_heading(result), style="bold")]
     if search_note := result.get("search_note"):
         parts.append(Text(search_note))
@@ -82,7 +84,9 @@ def format_headline(result: ShownResult) -> Text:
         return Text("unknown", style="bold red")
     if is_unsure(result):
         return Text("not sure: perhaps ", style="bold yellow").append(result["answer"])
-    return Text(result["answer"], style="bold green")
+    # The lines of a long answer are printed as they are: if they were broken, its tables and code would be, too.
+    is_long = result.get("citations") is not None
+    return Text(get_shown_answer(result), style="bold green", no_wrap=is_long, overflow="ignore" if is_long else None)
 
 
 def format_support(support: Support, passages: Sequence[Passage], *, colours: bool) -> list[RenderableType]:
@@ -119,9 +123,11 @@ def format_place(passage: Passage) -> Text:
 
 
 def choose_passages_heading(result: Result) -> str:
-    """The heading above the passages: "Evidence" if they contain the answer. Otherwise the heading says that they only
-    voted for the answer, or that no passage contains it.
+    """The heading above the passages: "Cited passages" if the answer cites them, "Evidence" if they contain it. Otherwise
+    the heading says that they only voted for the answer, or that no passage contains it.
     """
+    if list_cited_passages(result):
+        return "Cited passages"
     evidence = result.get("evidence") or []
     if not evidence:
         return "No passage contains the answer." if not result["unknown"] else "No passage supports an answer."

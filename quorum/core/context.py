@@ -204,6 +204,14 @@ class Context:
         Literal["auto", "off"],
         describe("If a short answer is too long: ask once more (auto), or only count it as wordy (off)", "auto"),
     ] = define("shorten", "auto")
+    citations: Annotated[
+        Literal["auto", "off"],
+        describe(
+            "In long answers and dialogue: ask for the numbers of the passages, such as [2], and find the sentence of "
+            "the passage that each cites (auto), or not (off)",
+            "auto",
+        ),
+    ] = define("citations", "auto")
     structured: Annotated[
         Literal["auto", "off"],
         describe(

@@ -9,23 +9,26 @@ from collections.abc import Callable
 from quorum.algorithms.filco_measures import Piece
 from quorum.core.state import Passage
 from quorum.prompts import BUILT_IN, Overrides, render_prompt
+from quorum.prompts.citing import add_citing_texts
 from quorum.prompts.passages import format_passages_or_placeholder
 
 
 def make_cxmi_prompt_writer(answer_type: str, overrides: Overrides = None) -> Callable[[str, Piece | None], str]:
     """Return a function (question, piece or None) -> the prompt that `filco` sends for this answer type.
 
-    The prompt shows the piece, or no passage if it is None.
+    The prompt shows the piece, or no passage if it is None. It asks for no citations, because the answers whose
+    probability it gives have none.
 
     >>> make_cxmi_prompt_writer("short")("Who?", None).endswith("Question: Who?\\nAnswer:")
     True
     """
+    texts = add_citing_texts(overrides, answer_type, cites=False)
     typed_name = f"answer_{answer_type}"
     prompt_name = typed_name if typed_name in BUILT_IN else "answer"  # for the answer type "short"
 
     def write_prompt(question: str, piece: Piece | None) -> str:
         shown_passages = [] if piece is None else [Passage(id="", title=piece.title, text=piece.text)]
         passages_text = format_passages_or_placeholder(shown_passages)
-        return render_prompt(prompt_name, overrides, question=question, passages=passages_text).text
+        return render_prompt(prompt_name, texts, question=question, passages=passages_text).text
 
     return write_prompt

@@ -16,6 +16,7 @@ from pydantic import Field
 from quorum.api.stream import Event, NodeFinished
 from quorum.core.cancellation import wait_for_task
 from quorum.core.context import Context
+from quorum.core.shown_answer import list_cited_passages
 from quorum.core.state import Passage
 from quorum.graphs import DEFAULT_METHOD
 from quorum.retrievers import search
@@ -116,9 +117,10 @@ class Tools:
         except Exception as error:  # noqa: BLE001  every failure is reported to the agent
             raise make_tool_error(error, context, call) from None
         result = dict(served_answer.result or {})
+        cited_ids = [cited.passage["id"] for cited in list_cited_passages(result)] if result else []
         addresses = dict.fromkeys(
-            format_passage_address(job.served_model.collection, item["passage"])
-            for item in result.get("evidence") or []
+            format_passage_address(job.served_model.collection, id_)
+            for id_ in cited_ids or [item["passage"] for item in result.get("evidence") or []]
         )
         text = "\n".join([served_answer.answer + served_answer.sources, *(f"[{address}]" for address in addresses)])
         return CallToolResult(content=[TextContent(type="text", text=text)], structured_content=result)

@@ -10,6 +10,7 @@ from typing import Any
 
 from quorum.core.conversation import CLOSEST_SENTENCE_HEADING, SOURCES_HEADING, UNSURE_PREFIX
 from quorum.core.places import describe_place
+from quorum.core.shown_answer import get_shown_answer, list_cited_passages
 from quorum.core.state import Passage, Result, Usage
 from quorum.evaluation.support import ShownResult, is_unsure
 
@@ -35,7 +36,7 @@ def make_served_answer(result: ShownResult, *, wants_sources: bool) -> ServedAns
     """What a client gets for a result. If the client wants sources, an unsure answer begins with "Not sure.", and the
     result's note, what was searched for the answer unknown, the supporting sentence and the list of sources follow.
     """
-    answer = "unknown" if result["unknown"] else result["answer"]
+    answer = get_shown_answer(result)
     if not wants_sources:
         return ServedAnswer(answer, "", make_public_result(result), result.get("usage") or {})
     if is_unsure(result):
@@ -89,8 +90,12 @@ def make_public_passage(passage: Passage) -> dict[str, Any]:
 
 def format_sources(result: Result) -> str:
     """A numbered list of the passages that support the answer, each with the words around the supporting span; empty if
-    no passage supports it.
+    no passage supports it. If the answer cites passages, they are listed with the numbers of its marks.
     """
+    if cited := list_cited_passages(result):  # no list of Markdown's numbers: clients would number it from the first on
+        return SOURCES_HEADING + "\n".join(
+            f"- [{item.number}] {format_source(item.passage, item.start, item.end)}" for item in cited
+        )
     passages = {passage["id"]: passage for passage in result.get("passages") or []}
     line_of_source: dict[str, str] = {}
     for item in result.get("evidence") or []:

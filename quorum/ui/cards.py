@@ -10,6 +10,7 @@ from nicegui import html, ui
 
 from quorum.core.conversation import CLOSEST_SENTENCE_HEADING
 from quorum.core.places import describe_place
+from quorum.core.shown_answer import get_shown_answer
 from quorum.core.text import format_count
 from quorum.evaluation.support import ShownResult, is_unsure
 from quorum.graphs import list_methods
@@ -158,7 +159,7 @@ def choose_headline(answer: Answer) -> tuple[str, str]:
         return "unknown", "unknown"
     if is_unsure(answer.result):
         return f"not sure: perhaps {answer.result['answer']}", "unsure"
-    return answer.result.get("answer", ""), "known"
+    return get_shown_answer(answer.result), "known"
 
 
 def describe_support(result: ShownResult | None) -> tuple[str, list[tuple[str, bool]], str] | None:

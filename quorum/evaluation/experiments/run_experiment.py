@@ -137,8 +137,11 @@ def apply_paper_settings(
     changes += describe_missing_search(experiment, context, searching=is_searching(options))
     if options.methods:
         changes.append(f"methods {options.methods}")
-    # as in the papers: no second call to shorten an answer, replies in plain text, and SQuAD's measure
-    context = replace(context, shorten="off", structured="off", answer_measure=PUBLISHED_MEASURE)
+    # as in the papers: no second call to shorten an answer, replies in plain text, long answers that cite nothing, and
+    # SQuAD's measure
+    context = replace(
+        context, shorten="off", structured="off", citations="off", answer_measure=PUBLISHED_MEASURE
+    )
     task = context.answer_type if "answer_type" in experiment.settings else options.task
     limit = experiment.limit if options.limit is None else options.limit
     options = replace(options, context=context, limit=limit, task=task)

@@ -14,13 +14,22 @@ from typing import Any, Self, TypedDict, cast
 
 from quorum.core.json_text import parse_json
 from quorum.core.private_files import open_private_bytes
-from quorum.core.state import CountedReplies, Evidence, Passage, Result, Usage, Vote
+from quorum.core.state import Citation, CountedReplies, Evidence, Passage, Result, Usage, Vote
 from quorum.evaluation.run.old_keys import rename_old_keys
 from quorum.evaluation.run.result_files import explain_write_errors, repair_and_read_lines
 from quorum.evaluation.watch import AnswerWatcher, Call, Step
 
 # The keys of a result whose values a line of details.jsonl holds unchanged; null if the method does not use the key.
-COPIED_KEYS = ("rationale", "candidates", "summaries", "validity", "scores", "votes", "voters_without_evidence")
+COPIED_KEYS = (
+    "rationale",
+    "candidates",
+    "summaries",
+    "validity",
+    "scores",
+    "votes",
+    "voters_without_evidence",
+    "citations",
+)
 
 
 class Detail(TypedDict):
@@ -28,6 +37,7 @@ class Detail(TypedDict):
 
     id: the question's id. method: the column's name. validity, scores: for each candidate, whether its summary supports
     it, and its score. voters_without_evidence: ids of the passages that voted for the answer and do not contain it.
+    citations: of a long answer, else null.
     usage, malformed, wordy_answers: by prompt name; the last two count replies. steps, calls: from
     `quorum.evaluation.watch`, in the order in which they started.
     """
@@ -42,6 +52,7 @@ class Detail(TypedDict):
     votes: list[Vote] | None
     evidence: list[Evidence]
     voters_without_evidence: list[str] | None
+    citations: list[Citation] | None
     passages: list[Passage]
     usage: dict[str, Usage]
     malformed: dict[str, int]

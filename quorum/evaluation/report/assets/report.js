@@ -206,7 +206,7 @@
   function makePassageList(answer, passages) {
     if (!answer.passages.length) return null;
     const evidenceOf = new Map((answer.evidence || []).map((item) => [item.passage, item]));
-    const voters = new Set(answer.voters_without_evidence || []), evidenceLabel = answer.has_only_votes ? " that voted for it" : " with evidence";
+    const voters = new Set(answer.voters_without_evidence || []), evidenceLabel = answer.has_citations ? " cited" : answer.has_only_votes ? " that voted for it" : " with evidence";
     const node = makeFolded(answer.passages.length + " passages" + (evidenceOf.size ? ", " + evidenceOf.size + evidenceLabel : ""));
     answer.passages.forEach((passageNumber, rank) => {
       const [id, title, text, where] = passages[passageNumber], part = makeElement("div", "passage"), evidence = evidenceOf.get(id), body = makeElement("p");

@@ -1,0 +1,74 @@
+"""Finds what the marks of a long answer cite: for each, the passage's sentence that supports the cited one."""
+
+from collections.abc import Sequence
+
+from quorum.core.citation_marks import Mark, blank_marks, find_cited_statement, find_marks, replace_numbers, strip_marks
+from quorum.core.context import Context
+from quorum.core.state import Citation, Passage
+from quorum.core.statements import find_statements
+from quorum.retrievers.bm25 import STOP_WORDS, tokenize_text
+
+CITING_TYPES = ("long", "dialogue")
+LEAST_SHARE = 0.5  # of the words of a cited sentence that a sentence of the passage must have to support it
+
+
+def find_citations(text: str, passages: Sequence[Passage], context: Context) -> list[Citation] | None:
+    """The citations of a long answer, in the order of their first marks; None for an answer that has no such marks
+    because it is short, or because the setting `citations` is off.
+
+    text: the answer as people read it; passages: those that the prompt numbered. A mark with another number cites
+    nothing. If a passage supports two cited sentences by different sentences of its own, it has two citations.
+    """
+    if not cites(context):
+        return None
+    sentences = find_statements(blank_marks(text), may_wrap=False)
+    places: dict[tuple[int, tuple[int, int] | None], list[list[int]]] = {}
+    for mark in find_marks(text):
+        statement = read_cited_statement(text, mark, sentences)
+        for number in mark.numbers:
+            if 1 <= number <= len(passages):
+                span = find_supporting_sentence(statement, passages[number - 1])
+                places.setdefault((number, span), []).append([mark.start, mark.end])
+    return [
+        Citation(
+            n=number,
+            at=marks,
+            passage=passages[number - 1]["id"],
+            start=None if span is None else span[0],
+            end=None if span is None else span[1],
+        )
+        for (number, span), marks in places.items()
+    ]
+
+
+def cites(context: Context) -> bool:
+    """Whether answers cite passages: long answers and turns of a conversation do, unless the user switches it off."""
+    return context.citations == "auto" and context.answer_type in CITING_TYPES
+
+
+def read_cited_statement(text: str, mark: Mark, sentences: Sequence[tuple[int, int]]) -> str:
+    """The sentence that a mark cites, without marks; "" if there is none."""
+    span = find_cited_statement(text, mark, sentences)
+    return "" if span is None else strip_marks(text[span[0] : span[1]])
+
+
+def find_supporting_sentence(statement: str, passage: Passage) -> tuple[int, int] | None:
+    """(start, end) in the passage's text of the sentence that supports a statement; None if none does."""
+    words = {word for word in tokenize_text(statement) if word not in STOP_WORDS}
+    numbers = {word for word in words if any(character.isdigit() for character in word)}
+    best, best_share = None, LEAST_SHARE
+    for start, end in find_statements(passage["text"], may_wrap=not passage.get("places")):
+        sentence_words = set(tokenize_text(passage["text"][start:end]))
+        share = len(words & sentence_words) / len(words) if words and numbers <= sentence_words else 0.0
+        if share > best_share or (best is None and share == best_share):
+            best, best_share = (start, end), share
+    return best
+
+
+def number_as_in_result(text: str, rank: int) -> str:
+    """The answer from one passage, whose prompt numbers it 1, with its number among all passages.
+
+    rank: the passage's rank among them, from 0. Marks with other numbers cite nothing and are removed: with the other
+    passages at hand, they would seem to cite those.
+    """
+    return replace_numbers(text, lambda number: rank + 1 if number == 1 else None)
