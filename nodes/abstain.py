@@ -79,5 +79,5 @@ def suppress_unsure_answer(result: Result, calibration: Calibration) -> Result:
     withheld_answer = WithheldAnswer(
         answer=result["answer"], confidence=confidence, lowest_confidence=calibration.lowest_confidence
     )
-    unknown_answer = Result(answer=UNKNOWN, answer_text=None, unknown=True, evidence=[], withheld=withheld_answer)
-    return {**result, **unknown_answer}
+    unknown_answer = Result(answer=UNKNOWN, answer_text=None, unknown=True, evidence=[], citations=None)
+    return {**result, **unknown_answer, "withheld": withheld_answer}

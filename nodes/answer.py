@@ -12,6 +12,7 @@ from quorum.core.state import State, Vote
 from quorum.core.text import UNKNOWN, is_unknown
 from quorum.nodes.answer_types import choose_prompt, get_answer_converter
 from quorum.nodes.ask import ask
+from quorum.nodes.citations import add_citations, number_as_in_result
 from quorum.nodes.evidence import find_evidence
 from quorum.parsing.answers import parse_reasoned_answer
 
@@ -56,7 +57,7 @@ async def passage_answer(state: State, runtime: Runtime[Context]) -> State:
             rank=rank,
             passage=passage_id,
             answer=answer,
-            answer_text=text,
+            answer_text=number_as_in_result(text, rank, get_context(runtime)),
             unknown=is_unknown_for_type(answer, answer_type),
         )
         for answer, text in zip(replies.values, replies.texts, strict=True)
@@ -97,6 +98,7 @@ async def answer_from_all(
         **make_answer(replies.values[chosen_index], unknown_flags[chosen_index], text=replies.texts[chosen_index]),
         "confidence": share if samples > 1 else None,
         "evidence": find_evidence(replies.values[chosen_index], replies.shown),
+        **add_citations(replies.texts[chosen_index], replies.shown, get_context(runtime)),
         "passages": replies.shown,
         **replies.state_update,
     }

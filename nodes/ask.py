@@ -8,17 +8,20 @@ from typing import Generic, TypeVar
 from langchain_core.language_models import BaseChatModel
 from langgraph.runtime import Runtime
 
+from quorum.core.citation_marks import strip_marks
 from quorum.core.context import Context, get_context
 from quorum.core.errors import TooLong
 from quorum.core.state import CountedReplies, Passage, State, Usage, merge_counted_replies, merge_usage
 from quorum.models.call import Reply, call
 from quorum.models.chat import chat_model_async
 from quorum.models.token_estimate import estimate_tokens
+from quorum.nodes.citations import check_citations, cites
 from quorum.nodes.shorten import shorten
 from quorum.parsing.answer_text import find_answer_text
 from quorum.parsing.answers import Parsed
 from quorum.parsing.reply_forms import get_form
 from quorum.prompts import RenderedPrompt, load_overrides, render_prompt
+from quorum.prompts.citing import add_citing_texts
 from quorum.prompts.passages import format_passages_or_placeholder
 
 T = TypeVar("T")
@@ -95,10 +98,10 @@ async def ask(
         window,
     )
     replies_in_words = [json_form.write_in_words(reply.text) if json_form else reply.text for reply in replies]
-    parsed_replies = [parse(reply) for reply in replies_in_words]
+    parsed_replies = [check_citations(parse(reply), context, len(shown)) for reply in replies_in_words]
     question = inputs.get("question")
     texts = [
-        find_answer_text(reply, parsed.value, question if isinstance(question, str) else "")
+        read_answer_text(reply, parsed, question if isinstance(question, str) else "", context)
         for reply, parsed in zip(replies_in_words, parsed_replies, strict=True)
     ]
     values, shortening_counters = await shorten(
@@ -106,6 +109,15 @@ async def ask(
     )
     update = count_replies(prompt, replies, parsed_replies, len(passages or ()) - len(shown))
     return ParsedReplies(values, texts, shown, add_counters(update, shortening_counters))
+
+
+def read_answer_text(reply: str, parsed_reply: Parsed[T], question: str, context: Context) -> str:
+    """The words of a reply that answer the question: of a long answer what its parser read, with the marks of cited
+    passages unless the setting `citations` is off; of any other reply see `find_answer_text`.
+    """
+    if parsed_reply.text is None:
+        return find_answer_text(reply, parsed_reply.value, question)
+    return parsed_reply.text if cites(context) else strip_marks(parsed_reply.text)
 
 
 async def send_what_fits(
@@ -133,14 +145,16 @@ async def send_what_fits(
             shown.pop()
 
 
-async def read_prompt_overrides(context: Context) -> Mapping[str, str] | None:
-    """The prompts with which the user replaces ours, by name; None if there are none.
+async def read_prompt_overrides(context: Context) -> Mapping[str, str]:
+    """The texts that replace the built-in ones, by the prompts' names: those that ask for citations, or do not, as the
+    setting says, and those of the user.
 
-    If they lie in a folder, it is read in a thread, because reading files would block the event loop.
+    If the user's lie in a folder, it is read in a thread, because reading files would block the event loop.
     """
-    if isinstance(context.prompts, str):
-        return await asyncio.to_thread(load_overrides, context.prompts)
-    return context.prompts
+    overrides = context.prompts
+    if isinstance(overrides, str):
+        overrides = dict(await asyncio.to_thread(load_overrides, overrides))
+    return add_citing_texts(overrides, context.answer_type, cites=cites(context))
 
 
 async def find_window(context: Context, model: str | BaseChatModel) -> int:

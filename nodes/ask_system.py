@@ -13,8 +13,9 @@ from quorum.core.text import UNKNOWN
 from quorum.models.systems import SYSTEM_CALL_NAME, read_system
 from quorum.nodes.answer import make_answer
 from quorum.nodes.answer_types import choose_prompt
+from quorum.nodes.ask import read_answer_text
+from quorum.nodes.citations import add_citations
 from quorum.nodes.evidence import find_evidence
-from quorum.parsing.answer_text import find_answer_text
 
 
 def make_system_node(name: str, spec: str) -> tuple[Callable[[State, Runtime[Context]], Awaitable[State]], str]:
@@ -34,12 +35,13 @@ def make_system_node(name: str, spec: str) -> tuple[Callable[[State, Runtime[Con
         # Without the journal: the system may have changed since it gave an earlier reply.
         reply = await system.ask(question, state.get("given_passages"), replace(context, journal="off"))
         _, parse = choose_prompt("answer", question, runtime)
-        answer = parse(reply.text).value
-        text = find_answer_text(reply.text, answer, question)
+        parsed_reply = parse(reply.text)
+        answer, text = parsed_reply.value, read_answer_text(reply.text, parsed_reply, question, context)
         return {
             **make_answer(answer, is_unknown_for_type(answer, context.answer_type), text=text),
             "passages": reply.passages,
             "evidence": find_evidence(answer, reply.passages),
+            **add_citations(text, reply.passages, context),
             "usage": {SYSTEM_CALL_NAME: reply.usage},
         }
 

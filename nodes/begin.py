@@ -62,6 +62,7 @@ def make_empty_state() -> dict[str, Any]:
         "voters_without_evidence": None,
         "rationale": None,
         "evidence": [],
+        "citations": None,
         "votes": Overwrite(None),
         "candidates": None,
         "summaries": None,

@@ -1,26 +1,43 @@
 """Finds what the marks of a long answer cite: for each, the passage's sentence that supports the cited one."""
 
 from collections.abc import Sequence
+from dataclasses import replace
+from typing import TypeVar
 
-from quorum.core.citation_marks import Mark, blank_marks, find_cited_statement, find_marks, replace_numbers, strip_marks
+from quorum.core.citation_marks import (
+    Mark,
+    blank_marks,
+    find_cited_statement,
+    find_marks,
+    has_wrong_number,
+    replace_numbers,
+    strip_marks,
+)
 from quorum.core.context import Context
-from quorum.core.state import Citation, Passage
+from quorum.core.state import Citation, Passage, State
 from quorum.core.statements import find_statements
+from quorum.parsing.answers import Parsed
 from quorum.retrievers.bm25 import STOP_WORDS, tokenize_text
+
+T = TypeVar("T")
 
 CITING_TYPES = ("long", "dialogue")
 LEAST_SHARE = 0.5  # of the words of a cited sentence that a sentence of the passage must have to support it
 
 
-def find_citations(text: str, passages: Sequence[Passage], context: Context) -> list[Citation] | None:
-    """The citations of a long answer, in the order of their first marks; None for an answer that has no such marks
-    because it is short, or because the setting `citations` is off.
+def add_citations(text: str, passages: Sequence[Passage], context: Context) -> State:
+    """The update of `citations` for a long answer; nothing for any other answer, whose citations stay null."""
+    return {"citations": find_citations(text, passages, context)} if context.answer_type in CITING_TYPES else {}
+
+
+def find_citations(text: str, passages: Sequence[Passage], context: Context) -> list[Citation]:
+    """The citations of a long answer, in the order of their first marks; empty if the setting `citations` is off.
 
     text: the answer as people read it; passages: those that the prompt numbered. A mark with another number cites
     nothing. If a passage supports two cited sentences by different sentences of its own, it has two citations.
     """
     if not cites(context):
-        return None
+        return []
     sentences = find_statements(blank_marks(text), may_wrap=False)
     places: dict[tuple[int, tuple[int, int] | None], list[list[int]]] = {}
     for mark in find_marks(text):
@@ -39,6 +56,15 @@ def find_citations(text: str, passages: Sequence[Passage], context: Context) -> 
         )
         for (number, span), marks in places.items()
     ]
+
+
+def check_citations(parsed_reply: Parsed[T], context: Context, passage_count: int) -> Parsed[T]:
+    """The parsed reply, malformed if it is a long answer with a mark of a passage that was not shown.
+
+    passage_count: how many passages the prompt showed.
+    """
+    is_wrong = cites(context) and has_wrong_number(parsed_reply.text or "", passage_count)
+    return replace(parsed_reply, malformed=True) if is_wrong else parsed_reply
 
 
 def cites(context: Context) -> bool:
@@ -65,10 +91,10 @@ def find_supporting_sentence(statement: str, passage: Passage) -> tuple[int, int
     return best
 
 
-def number_as_in_result(text: str, rank: int) -> str:
+def number_as_in_result(text: str, rank: int, context: Context) -> str:
     """The answer from one passage, whose prompt numbers it 1, with its number among all passages.
 
     rank: the passage's rank among them, from 0. Marks with other numbers cite nothing and are removed: with the other
     passages at hand, they would seem to cite those.
     """
-    return replace_numbers(text, lambda number: rank + 1 if number == 1 else None)
+    return replace_numbers(text, lambda number: rank + 1 if number == 1 else None) if cites(context) else text

@@ -7,13 +7,14 @@ from quorum.core.context import Context, get_context
 from quorum.core.state import State
 from quorum.core.text import UNKNOWN
 from quorum.nodes.answer import make_answer
+from quorum.nodes.citations import add_citations, cites
 from quorum.nodes.evidence import find_evidence
 from quorum.parsing.yes_no import parse_yes_no
 
 
 async def select_candidate(state: State, runtime: Runtime[Context]) -> State:
     """candidates, summaries, summary_validities, preferences, passages -> answer, rationale, validity, scores,
-    confidence, evidence.
+    confidence, evidence, citations.
 
     A single candidate is the answer; without candidates the answer is unknown. Scores and confidence are None for a
     single candidate, and while comparisons of candidates are missing; with `ranking=lazy` some may never be made.
@@ -26,14 +27,24 @@ async def select_candidate(state: State, runtime: Runtime[Context]) -> State:
     choice = choose_candidate(len(candidates), validity, state.get("preferences") or [])
     chosen_candidate, rationale = candidates[choice.best], summaries[choice.best] if summaries else None
     answer = format_candidate(chosen_candidate, rationale, answer_type)
+    text = find_long_text(state, choice.best, get_context(runtime)) or answer
     return {
-        **make_answer(answer, text=answer if answer_type == "long" else chosen_candidate),
+        **make_answer(answer, text=text if answer_type == "long" else chosen_candidate),
+        **add_citations(text, state["passages"], get_context(runtime)),
         "rationale": rationale,
         "validity": validity,
         "scores": choice.scores,
         "confidence": choice.margin,
         "evidence": find_evidence(chosen_candidate, state["passages"]),
     }
+
+
+def find_long_text(state: State, rank: int, context: Context) -> str | None:
+    """The summary of the candidate with this rank as it was written, with its marks; None if it has none, or the
+    setting `citations` is off.
+    """
+    summaries = (state.get("candidate_summaries") or []) if cites(context) else []
+    return next((summary["text"] for summary in summaries if summary["rank"] == rank), None)
 
 
 def format_candidate(candidate: str, summary: str | None, answer_type: str) -> str:

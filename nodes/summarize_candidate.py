@@ -2,11 +2,12 @@
 
 from langgraph.runtime import Runtime
 
-from quorum.core.context import Context
+from quorum.core.citation_marks import strip_marks
+from quorum.core.context import Context, get_context
 from quorum.core.lettered_lists import format_lettered_list, get_letter
 from quorum.core.state import CandidateSummary, State, select_counters
 from quorum.nodes.ask import ask
-from quorum.parsing.summaries import parse_summary
+from quorum.parsing.summaries import parse_long_summary, parse_summary
 
 
 async def summarize_candidate(state: State, runtime: Runtime[Context]) -> State:
@@ -15,7 +16,7 @@ async def summarize_candidate(state: State, runtime: Runtime[Context]) -> State:
     replies = await ask(
         "conditional_summary",
         runtime,
-        parse=parse_summary,
+        parse=parse_long_summary if get_context(runtime).answer_type == "long" else parse_summary,
         inputs={
             "question": state["question"],
             "choices": format_lettered_list(candidates),
@@ -29,13 +30,16 @@ async def summarize_candidate(state: State, runtime: Runtime[Context]) -> State:
     return {"candidate_summaries": [summary], **select_counters(replies.state_update), "dropped": 0}
 
 
-async def collect_summaries(state: State) -> State:
-    """candidate_summaries, passages -> summaries (in the candidates' order), passages (those in every prompt)."""
+async def collect_summaries(state: State, runtime: Runtime[Context]) -> State:
+    """candidate_summaries, passages -> summaries (in the candidates' order; those that may become a long answer without
+    the marks of cited passages), passages (those in every prompt).
+    """
+    is_long = get_context(runtime).answer_type == "long"
     ordered_summaries = sorted(state["candidate_summaries"], key=lambda summary: summary["rank"])
     shown = state["passages"][: min(summary["shown"] for summary in ordered_summaries)]
     dropped_count = len(state["passages"]) - len(shown)
     return {
-        "summaries": [summary["text"] for summary in ordered_summaries],
+        "summaries": [strip_marks(summary["text"]) if is_long else summary["text"] for summary in ordered_summaries],
         "passages": shown,
         "dropped": dropped_count,
     }

@@ -7,11 +7,12 @@ from quorum.algorithms.vote_key import vote_key
 from quorum.algorithms.votes import count_votes
 from quorum.core.context import Context, get_context
 from quorum.core.state import State
+from quorum.nodes.citations import add_citations
 from quorum.nodes.evidence import split_voters
 
 
 async def vote(state: State, runtime: Runtime[Context]) -> State:
-    """votes, passages -> answer, answer_text, unknown, confidence, evidence, voters_without_evidence.
+    """votes, passages -> answer, answer_text, unknown, confidence, evidence, citations, voters_without_evidence.
 
     The confidence is the winner's share of the votes that are not unknown. It is null if there is no winner, and if
     vote=staged, because then not every passage is asked.
@@ -28,6 +29,7 @@ async def vote(state: State, runtime: Runtime[Context]) -> State:
         "unknown": outcome.unknown,
         "confidence": None if context.vote == "staged" else outcome.share,
         "evidence": evidence,
+        **add_citations(outcome.answer_text or "", passages, context),
         "voters_without_evidence": unsupported_ids,
     }
 

@@ -123,8 +123,9 @@ def format_place(passage: Passage) -> Text:
 
 
 def choose_passages_heading(result: Result) -> str:
-    """The heading above the passages: "Cited passages" if the answer cites them, "Evidence" if they contain it. Otherwise
-    the heading says that they only voted for the answer, or that no passage contains it.
+    """The heading above the passages: "Cited passages" if the answer cites them, "Evidence" if they contain it.
+
+    Otherwise the heading says that they only voted for the answer, or that no passage contains it.
     """
     if list_cited_passages(result):
         return "Cited passages"

@@ -21,8 +21,8 @@ class CitedPassage:
 
 
 def get_shown_answer(result: Mapping[str, Any]) -> str:
-    """The word "unknown" for an unknown answer; a long answer or a turn of a conversation with its Markdown and the marks
-    of the passages that it cites; any other answer as it is.
+    """The word "unknown" for an unknown answer; a long answer or a turn of a conversation with its Markdown and the
+    marks of the passages that it cites; any other answer as it is.
 
     >>> result = {"answer": "Two: a b", "answer_text": "Two:\\n- a [1]\\n- b", "citations": [], "unknown": False}
     >>> print(get_shown_answer(result))

@@ -93,6 +93,22 @@ class Evidence(TypedDict):
     end: int | None
 
 
+class Citation(TypedDict):
+    """A passage that a long answer cites.
+
+    n: the passage's number in the answer's marks, from 1; at: where these marks ([n], or [n, m] for several passages)
+    stand in `answer_text`, each as [start, end]. passage: its id; start, end: the sentence of its text that supports
+    the sentences which the marks cite, or null if none does. A passage whose sentences support several cited ones has a
+    citation for each.
+    """
+
+    n: int
+    at: list[list[int]]
+    passage: str
+    start: int | None
+    end: int | None
+
+
 class Step(TypedDict):
     """One step of a method that searches more than once.
 
@@ -253,6 +269,7 @@ class Answer(TypedDict, total=False):
     certified: int | None  # how many passages could be replaced without changing the vote (quorum.algorithms)
     rationale: str | None
     evidence: list[Evidence]
+    citations: list[Citation] | None  # of a long answer or a turn of a conversation; null for other answers
     voters_without_evidence: list[str] | None  # ids of passages; null in a method without votes
     votes: Annotated[list[Vote], append_items]  # null in a method without votes
     candidates: list[str] | None

@@ -17,7 +17,7 @@ class Parsed(Generic[T]):
     """The result of a parser.
 
     malformed: the reply does not have the form that the prompt asks for. The parser's docstring says what `value` is in
-    this case. text: a long answer or a turn of a conversation as people read it, in Markdown; None in other replies.
+    this case. text: a long answer, a turn of a conversation or a summary as people read it; None in other replies.
     """
 
     value: T

@@ -1,6 +1,7 @@
 """Reads replies that are a summary ending in [DONE]."""
 
 import re
+from dataclasses import replace
 
 from quorum.parsing.answers import Parsed, read_object
 from quorum.parsing.wrapping import LONGEST_READ_TEXT, remove_wrapping
@@ -33,6 +34,12 @@ def parse_summary(reply: str) -> Parsed[str]:
         text = text[heading.end() :]
     text = remove_quotes(text.strip())
     return Parsed(text, malformed=not any(character.isalnum() for character in text))
+
+
+def parse_long_summary(reply: str) -> Parsed[str]:
+    """As `parse_summary`, for a summary that is a long answer: `text` is the summary, too."""
+    parsed_summary = parse_summary(reply)
+    return replace(parsed_summary, text=parsed_summary.value)
 
 
 def remove_quotes(text: str) -> str:

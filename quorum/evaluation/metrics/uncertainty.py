@@ -176,4 +176,4 @@ def abstain_below(result: Result, below: float) -> Result:
     confidence = result.get("confidence")
     if result["unknown"] or confidence is None or confidence >= below:
         return result
-    return {**result, "answer": UNKNOWN, "answer_text": None, "unknown": True, "evidence": []}
+    return {**result, "answer": UNKNOWN, "answer_text": None, "unknown": True, "evidence": [], "citations": None}
