@@ -15,7 +15,7 @@ PART_ORDER = ("", "demonstrations", "passages", "question")
 # Prompts that one graph sends about the same passages are a family, named by one of them. A prompt that is not listed
 # is a family of its own.
 FAMILY_OF_PROMPT = {
-    **dict.fromkeys(("conditional_summary", "answer_choices"), "candidates"),
+    **dict.fromkeys(("conditional_summary", "conditional_summary_long", "answer_choices"), "candidates"),
     "choose": "judge",
     "answer_candidates": "answer",
 }

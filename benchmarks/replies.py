@@ -112,7 +112,10 @@ def choose_passage_numbers(variables: dict[str, str], draw: int) -> str:
 # By prompt name, (the prompt's variables, draw) -> the reply. Prompts that are missing here get a short answer.
 REPLIES: dict[str, Callable[[dict[str, str], int], str]] = {
     "candidates": lambda variables, draw: f"(a) {choose_fact(draw)} (b) {choose_fact(draw + 1)}",
-    "conditional_summary": lambda variables, draw: f"{variables['prediction']}: {get_first_words(variables)} [DONE]",
+    **dict.fromkeys(
+        ("conditional_summary", "conditional_summary_long"),
+        lambda variables, draw: f"{variables['prediction']}: {get_first_words(variables)} [DONE]",
+    ),
     "generic_summary": lambda variables, draw: f"{get_first_words(variables)} [DONE]",
     "validity": lambda variables, draw: "True" if draw % 3 else "False",
     "ranking": lambda variables, draw: f"Passage {draw % 2 + 1}",

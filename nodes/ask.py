@@ -21,7 +21,7 @@ from quorum.parsing.answer_text import find_answer_text
 from quorum.parsing.answers import Parsed
 from quorum.parsing.reply_forms import get_form
 from quorum.prompts import RenderedPrompt, load_overrides, render_prompt
-from quorum.prompts.citing import add_citing_texts
+from quorum.prompts.citing import choose_texts
 from quorum.prompts.passages import format_passages_or_placeholder
 
 T = TypeVar("T")
@@ -154,7 +154,7 @@ async def read_prompt_overrides(context: Context) -> Mapping[str, str]:
     overrides = context.prompts
     if isinstance(overrides, str):
         overrides = dict(await asyncio.to_thread(load_overrides, overrides))
-    return add_citing_texts(overrides, context.answer_type, cites=cites(context))
+    return choose_texts(overrides, cites=cites(context))
 
 
 async def find_window(context: Context, model: str | BaseChatModel) -> int:

@@ -2,10 +2,10 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import lru_cache
 from typing import TypeVar
 
 from quorum.core.citation_marks import (
-    Mark,
     blank_marks,
     find_cited_statement,
     find_marks,
@@ -22,6 +22,7 @@ from quorum.retrievers.bm25 import STOP_WORDS, tokenize_text
 T = TypeVar("T")
 
 CITING_TYPES = ("long", "dialogue")
+MOST_MARKS = 500  # of an answer; a model in a loop writes more
 LEAST_SHARE = 0.5  # of the words of a cited sentence that a sentence of the passage must have to support it
 
 
@@ -40,21 +41,23 @@ def find_citations(text: str, passages: Sequence[Passage], context: Context) -> 
         return []
     sentences = find_statements(blank_marks(text), may_wrap=False)
     places: dict[tuple[int, tuple[int, int] | None], list[list[int]]] = {}
-    for mark in find_marks(text):
-        statement = read_cited_statement(text, mark, sentences)
+    marks = find_marks(text)[:MOST_MARKS]
+    for mark in marks:
+        span = find_cited_statement(text, mark, marks, sentences)
+        statement = "" if span is None else strip_marks(text[span[0] : span[1]])
         for number in mark.numbers:
             if 1 <= number <= len(passages):
-                span = find_supporting_sentence(statement, passages[number - 1])
-                places.setdefault((number, span), []).append([mark.start, mark.end])
+                support = find_supporting_sentence(statement, passages[number - 1])
+                places.setdefault((number, support), []).append([mark.start, mark.end])
     return [
         Citation(
             n=number,
-            at=marks,
+            at=at,
             passage=passages[number - 1]["id"],
-            start=None if span is None else span[0],
-            end=None if span is None else span[1],
+            start=None if support is None else support[0],
+            end=None if support is None else support[1],
         )
-        for (number, span), marks in places.items()
+        for (number, support), at in places.items()
     ]
 
 
@@ -72,23 +75,24 @@ def cites(context: Context) -> bool:
     return context.citations == "auto" and context.answer_type in CITING_TYPES
 
 
-def read_cited_statement(text: str, mark: Mark, sentences: Sequence[tuple[int, int]]) -> str:
-    """The sentence that a mark cites, without marks; "" if there is none."""
-    span = find_cited_statement(text, mark, sentences)
-    return "" if span is None else strip_marks(text[span[0] : span[1]])
-
-
 def find_supporting_sentence(statement: str, passage: Passage) -> tuple[int, int] | None:
     """(start, end) in the passage's text of the sentence that supports a statement; None if none does."""
     words = {word for word in tokenize_text(statement) if word not in STOP_WORDS}
     numbers = {word for word in words if any(character.isdigit() for character in word)}
     best, best_share = None, LEAST_SHARE
-    for start, end in find_statements(passage["text"], may_wrap=not passage.get("places")):
-        sentence_words = set(tokenize_text(passage["text"][start:end]))
+    for start, end, sentence_words in read_sentences(passage["text"], may_wrap=not passage.get("places")):
         share = len(words & sentence_words) / len(words) if words and numbers <= sentence_words else 0.0
         if share > best_share or (best is None and share == best_share):
             best, best_share = (start, end), share
     return best
+
+
+@lru_cache(64)
+def read_sentences(text: str, *, may_wrap: bool) -> list[tuple[int, int, set[str]]]:
+    """(start, end, the set of its words) of each sentence of a passage."""
+    return [
+        (start, end, set(tokenize_text(text[start:end]))) for start, end in find_statements(text, may_wrap=may_wrap)
+    ]
 
 
 def number_as_in_result(text: str, rank: int, context: Context) -> str:

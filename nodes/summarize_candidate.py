@@ -7,16 +7,19 @@ from quorum.core.context import Context, get_context
 from quorum.core.lettered_lists import format_lettered_list, get_letter
 from quorum.core.state import CandidateSummary, State, select_counters
 from quorum.nodes.ask import ask
-from quorum.parsing.summaries import parse_long_summary, parse_summary
+from quorum.nodes.citations import cites
+from quorum.parsing.read_reply import get_reply_parser
+from quorum.parsing.summaries import parse_summary
 
 
 async def summarize_candidate(state: State, runtime: Runtime[Context]) -> State:
     """question, passages, candidates, rank -> candidate_summaries (one)."""
     candidates, rank = state["candidates"] or [], state["rank"]
+    prompt = "conditional_summary" + ("_long" if cites(get_context(runtime)) else "")
     replies = await ask(
-        "conditional_summary",
+        prompt,
         runtime,
-        parse=parse_long_summary if get_context(runtime).answer_type == "long" else parse_summary,
+        parse=get_reply_parser(prompt).parse,
         inputs={
             "question": state["question"],
             "choices": format_lettered_list(candidates),

@@ -22,7 +22,7 @@ from quorum.parsing.rankings import parse_ranking
 from quorum.parsing.reasoning import parse_conclusion, parse_free_text, parse_topic, parse_yes_no_conclusion
 from quorum.parsing.statements import parse_answer_with_notes, parse_masked_statement, parse_missing_words
 from quorum.parsing.steps import parse_final_answer, parse_self_ask_step, parse_step
-from quorum.parsing.summaries import parse_summary
+from quorum.parsing.summaries import parse_long_summary, parse_summary
 from quorum.parsing.verdicts import parse_validity
 from quorum.parsing.yes_no import parse_yes_no
 from quorum.prompts import BUILT_IN, format_passages, render_prompt
@@ -72,6 +72,7 @@ PARSERS: dict[str, Callable[[str], Parsed[Any]]] = {
     "judge_and_choose_yes_no": partial(parse_passage_ids, count=3),
     "candidates": partial(parse_candidates, limit=2),
     "conditional_summary": parse_summary,
+    "conditional_summary_long": parse_long_summary,
     "generic_summary": parse_summary,
     "validity": parse_validity,
     "ranking": parse_preference,

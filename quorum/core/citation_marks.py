@@ -25,9 +25,8 @@ MARK = re.compile(
     re.IGNORECASE,
 )
 RANGE = re.compile(r"(\d+)[ \t]*(?:[–—‑-]|to\b)[ \t]*[^\d,;、，&]{0,12}(\d+)|(\d+)", re.IGNORECASE)
+FEWEST_WORDS = 4  # of a part of a sentence that a mark may cite alone
 WIDEST_RANGE = 50  # numbers of one mark; no prompt numbers more passages than a window holds
-# The beginning of a mark at the end of a text that is still being written.
-OPEN_MARK = re.compile(r"[ \t]*[\[［【〔(（][^\[\]［］【】〔〕()（）\n]{0,80}\Z")
 
 
 @dataclass(frozen=True)
@@ -120,12 +119,25 @@ def has_wrong_number(text: str, passage_count: int) -> bool:
     return any(not 1 <= number <= passage_count for mark in find_marks(text) for number in mark.numbers)
 
 
-def find_cited_statement(text: str, mark: Mark, sentences: Sequence[tuple[int, int]]) -> tuple[int, int] | None:
-    """(start, end) of the sentence that a mark stands in or after; at the beginning of a line, the one after it.
+def find_cited_statement(
+    text: str, mark: Mark, marks: Sequence[Mark], sentences: Sequence[tuple[int, int]]
+) -> tuple[int, int] | None:
+    """(start, end) of what a mark cites: the part of its sentence between the mark before it and itself if this part
+    has some words, else the sentence that it stands in or after; at the beginning of a line, the sentence after it.
 
-    sentences: those of `blank_marks(text)`. None if the text has none beside the mark.
+    marks: those of the text; sentences: those of `blank_marks(text)`. None if the text has no words beside the mark.
     """
     before = [span for span in sentences if span[0] < mark.start]
-    if before and "\n" not in text[before[-1][1] : mark.start]:
-        return before[-1]
-    return next((span for span in sentences if span[0] >= mark.end), before[-1] if before else None)
+    if not before or "\n" in text[before[-1][1] : mark.start]:
+        return next((span for span in sentences if span[0] >= mark.end), before[-1] if before else None)
+    start, end = before[-1]
+    # Marks without words between them cite the same.
+    ends = [other.end for other in marks if start < other.end <= mark.start and text[other.end : mark.start].strip()]
+    part = max(ends, default=start), min(mark.start, end)
+    has_words = len(text[part[0] : part[1]].split()) >= FEWEST_WORDS
+    return part if has_words and (ends or has_mark_after(mark, marks, end)) else (start, end)
+
+
+def has_mark_after(mark: Mark, marks: Sequence[Mark], end: int) -> bool:
+    """Whether another mark follows before `end`, the end of the sentence."""
+    return any(mark.end < other.start < end for other in marks)

@@ -21,7 +21,7 @@ from quorum.parsing.reasoning import parse_conclusion, parse_free_text, parse_to
 from quorum.parsing.stand_alone import parse_stand_alone_question
 from quorum.parsing.statements import parse_answer_with_notes, parse_masked_statement, parse_missing_words
 from quorum.parsing.steps import parse_final_answer, parse_self_ask_step, parse_step
-from quorum.parsing.summaries import parse_summary
+from quorum.parsing.summaries import parse_long_summary, parse_summary
 from quorum.parsing.verdicts import parse_validity
 from quorum.parsing.written_questions import parse_written_question
 from quorum.parsing.yes_no import parse_yes_no
@@ -102,6 +102,7 @@ REPLY_PARSERS: dict[str, ReplyParser] = {
     "choose": CHOSEN_PASSAGES,
     "choose_yes_no": CHOSEN_PASSAGES,
     "conditional_summary": SUMMARY,
+    "conditional_summary_long": ReplyParser(parse_long_summary),
     "correctness": ReplyParser(parse_correctness),
     "direct": SHORT_ANSWER,
     "direct_from_memory": SHORT_ANSWER,
@@ -179,7 +180,7 @@ def read_reply(
     Returns an object with `value` and `malformed`. A malformed reply does not have the form that the prompt asks for;
     its `value` is a default. The type of `value` depends on the prompt:
 
-    - a text: answers of every type, "generic_summary", "conditional_summary", "judge", "internal",
+    - a text: answers of every type, "generic_summary", "conditional_summary" and its variant, "judge", "internal",
       "topic", "stand_alone", "recover_condition" (the hidden words). If the reply says that it cannot answer,
       a yes/no, long or dialogue answer is "unknown", a label is "NOT ENOUGH INFO", and a short answer keeps the reply's
       own words, which `quorum.is_unknown` recognises;

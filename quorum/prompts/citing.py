@@ -1,24 +1,21 @@
-"""Chooses the texts of prompts that ask the model to cite passages, or not to (`Context.citations`)."""
+"""Chooses the texts of the prompts that ask the model to cite passages (`Context.citations`)."""
 
 from collections.abc import Mapping
 
 from quorum.prompts import BUILT_IN, Overrides, load_overrides
 
-# The prompts for long answers and turns, which ask for citations, in the wording that does not.
-UNCITED_TEXTS = {name.removesuffix(".uncited"): text for name, text in BUILT_IN.items() if name.endswith(".uncited")}
-# SuRe's summary, which is its long answer; the built-in wording serves short answers and asks for no citations.
-CITED_TEXTS = {name.removesuffix(".cited"): text for name, text in BUILT_IN.items() if name.endswith(".cited")}
+ENDING = ".uncited"
+# The prompts for long answers and for turns of a conversation, in a wording that asks for no citations.
+UNCITED_TEXTS = {name.removesuffix(ENDING): text for name, text in BUILT_IN.items() if name.endswith(ENDING)}
 
 
-def add_citing_texts(overrides: Overrides, answer_type: str, *, cites: bool) -> Mapping[str, str]:
-    """The overrides of a run, and with them the texts that ask for citations or not. A text of the user's own wins.
+def choose_texts(overrides: Overrides, *, cites: bool) -> Mapping[str, str]:
+    """The texts that replace the built-in ones, by the prompts' names: those of the user and, unless the answer shall
+    cite passages, those that ask for no citations. The user's win.
 
-    cites: whether answers cite the passages that they come from; only long answers and turns of a conversation do.
-
-    >>> sorted(add_citing_texts(None, "long", cites=True)), sorted(add_citing_texts(None, "short", cites=True))
-    (['conditional_summary'], [])
+    >>> sorted(choose_texts({"answer_long": "$passages $question"}, cites=True))
+    ['answer_long']
+    >>> sorted(choose_texts(None, cites=False))
+    ['answer_candidates_dialogue', 'answer_candidates_long', 'answer_dialogue', 'answer_long']
     """
-    chosen_texts = {} if cites else UNCITED_TEXTS
-    if cites and answer_type == "long":
-        chosen_texts = CITED_TEXTS
-    return {**chosen_texts, **load_overrides(overrides)}
+    return {**({} if cites else UNCITED_TEXTS), **load_overrides(overrides)}

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from quorum.algorithms.filco_measures import Piece
 from quorum.core.state import Passage
 from quorum.prompts import BUILT_IN, Overrides, render_prompt
-from quorum.prompts.citing import add_citing_texts
+from quorum.prompts.citing import choose_texts
 from quorum.prompts.passages import format_passages_or_placeholder
 
 
@@ -22,7 +22,7 @@ def make_cxmi_prompt_writer(answer_type: str, overrides: Overrides = None) -> Ca
     >>> make_cxmi_prompt_writer("short")("Who?", None).endswith("Question: Who?\\nAnswer:")
     True
     """
-    texts = add_citing_texts(overrides, answer_type, cites=False)
+    texts = choose_texts(overrides, cites=False)
     typed_name = f"answer_{answer_type}"
     prompt_name = typed_name if typed_name in BUILT_IN else "answer"  # for the answer type "short"
 

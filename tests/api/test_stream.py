@@ -111,7 +111,7 @@ async def test_a_long_answer_is_streamed_while_it_is_written(
 @pytest.mark.parametrize("reply", ["unknown", "The passages do not say who built it, and nothing in them settles it."])
 async def test_nothing_of_a_refusal_is_shown_before_the_votes_decide(openai_server: OpenAIServer, reply: str) -> None:
     # Only the first prompt holds both passages; each later prompt holds one passage, numbered [1].
-    openai_server.reply(lambda request: reply if "[2]" in request.text else LONG_ANSWER)
+    openai_server.reply(lambda request: reply if "[2] Vell" in request.text else LONG_ANSWER)
     events = await collect_events("concat_pf", Context(model="openai:test", answer_type="long"))
     assert list_pieces(events) == [LONG_ANSWER]
     kinds = [event.node if isinstance(event, NodeFinished) else type(event).__name__ for event in events]

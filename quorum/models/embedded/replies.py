@@ -15,6 +15,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from quorum.core.citation_marks import strip_marks
 from quorum.core.sentences import find_sentences
 from quorum.core.state import Passage
 from quorum.core.text import normalize
@@ -163,6 +164,19 @@ async def summary(inputs: Inputs, sampler: Sampler) -> str:
     chosen_answer = sampler.choose(reading, get_calibration().threshold_one_passage)
     quotes = " ".join(f"Passage {n + 1} says: {sentence}" for n, sentence in numbered_sentences)
     return f"Rationale: {remove_label_colons(quotes)}\nAnswer: {remove_label_colons(chosen_answer)}"
+
+
+def cite(sentence: str, number: int) -> str:
+    """A sentence of a passage with the passage's number, before the full stop if it ends with one.
+
+    Marks that the passage itself has are left out: its numbers are not those of the prompt.
+
+    >>> cite("It opened in 1874.[5]", 2)
+    'It opened in 1874 [2].'
+    """
+    text = join_lines(strip_marks(sentence)).rstrip()
+    body = text[:-1] if text.endswith((".", "!", "?")) and not text.endswith("..") else text
+    return f"{body} [{number}]{text[len(body) :]}"
 
 
 def find_sentence(text: str, span: Span) -> str:

@@ -6,11 +6,10 @@ from pathlib import Path
 from typing import Literal
 
 from quorum.algorithms.filco_measures import Piece
-from quorum.core.citation_marks import strip_marks
 from quorum.core.errors import SetupError
 from quorum.core.state import Passage
 from quorum.models.embedded import FOLDER, judging
-from quorum.models.embedded.replies import UNKNOWN, Inputs, Responder, Sampler, join_lines
+from quorum.models.embedded.replies import UNKNOWN, Inputs, Responder, Sampler, cite, join_lines
 
 NOTHING_HELPS = "None"
 MAX_SENTENCES = 3  # of a long answer
@@ -70,19 +69,6 @@ async def choose_best_sentences(inputs: Inputs, count: int) -> str:
     best = sorted((item for item in scored_sentences if item[0] >= threshold), key=lambda item: -item[0])[:count]
     in_reading_order = sorted((sentence.rank, sentence.start, sentence.text) for _, sentence in best)
     return " ".join(cite(text, rank + 1) for rank, _, text in in_reading_order) or UNKNOWN
-
-
-def cite(sentence: str, number: int) -> str:
-    """A sentence of a passage with the passage's number, before the full stop if it ends with one.
-
-    Marks that the passage itself has are left out: its numbers are not those of the prompt.
-
-    >>> cite("It opened in 1874.[5]", 2)
-    'It opened in 1874 [2].'
-    """
-    text = join_lines(strip_marks(sentence)).rstrip()
-    body = text[:-1] if text.endswith((".", "!", "?")) and not text.endswith("..") else text
-    return f"{body} [{number}]{text[len(body) :]}"
 
 
 async def answer_dialogue(inputs: Inputs, sampler: Sampler) -> str:

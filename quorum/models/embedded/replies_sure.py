@@ -21,6 +21,7 @@ from quorum.models.embedded.replies import (
     Inputs,
     Responder,
     Sampler,
+    cite,
     get_calibration,
     get_threshold,
     join_lines,
@@ -70,7 +71,7 @@ def choose_spans(spans: list[Span], count: int, sampler: Sampler) -> list[Span]:
     return drawn_spans
 
 
-async def conditional_summary(inputs: Inputs, sampler: Sampler) -> str:
+async def conditional_summary(inputs: Inputs, sampler: Sampler, *, cites: bool = False) -> str:
     """The summary that supports the prediction (a candidate answer): up to MAX_SENTENCES sentences that contain the
     prediction and in which the reader finds it with the greatest certainty.
     """
@@ -84,7 +85,12 @@ async def conditional_summary(inputs: Inputs, sampler: Sampler) -> str:
             if best and has_prediction and is_similar(best.text, prediction):
                 sentences.append((-best.score, number, start, end))
     chosen_sentences = sorted(sentences)[:MAX_SENTENCES]
-    return write_summary([(number, start, end) for _, number, start, end in chosen_sentences], passages)
+    return write_summary([(number, start, end) for _, number, start, end in chosen_sentences], passages, cites=cites)
+
+
+async def conditional_summary_long(inputs: Inputs, sampler: Sampler) -> str:
+    """As `conditional_summary`, and each sentence has the number of its passage."""
+    return await conditional_summary(inputs, sampler, cites=True)
 
 
 async def generic_summary(inputs: Inputs, sampler: Sampler) -> str:
@@ -99,21 +105,26 @@ async def generic_summary(inputs: Inputs, sampler: Sampler) -> str:
     return write_summary([(number, start, end) for _, number, start, end in chosen_sentences], passages)
 
 
-def write_summary(sentences: Sequence[tuple[int, int, int]], passages: Sequence[Passage]) -> str:
+def write_summary(
+    sentences: Sequence[tuple[int, int, int]], passages: Sequence[Passage], *, cites: bool = False
+) -> str:
     """The sentences in reading order. The title of a passage precedes the first of its sentences, unless this sentence
     contains the title.
 
-    sentences: (the passage's number in `passages`, start, end) of each.
+    sentences: (the passage's number in `passages`, start, end) of each. cites: add the number of its passage to each.
     """
-    lines, numbers_before = [], set()
+    number_of_line: dict[str, int] = {}
+    numbers_before = set()
     for number, start, end in sorted(sentences):
         passage = passages[number]
         line, title = join_lines(passage["text"][start:end]), join_lines(passage["title"])
         if title and number not in numbers_before and not squad_contains_answer(line, [title]):
             line = f"{title}: {line}"
         numbers_before.add(number)
-        lines.append(line.replace("[", "(").replace("]", ")"))  # END_MARK ends a reply, so the text must not contain it
-    return f"{' '.join(dict.fromkeys(lines)) or NO_SUPPORT} {END_MARK}"
+        line = line.replace("[", "(").replace("]", ")")  # END_MARK ends a reply, so the text must not contain it
+        number_of_line.setdefault(line, number)
+    lines = [cite(line, number + 1) if cites else line for line, number in number_of_line.items()]
+    return f"{' '.join(lines) or NO_SUPPORT} {END_MARK}"
 
 
 async def read_texts(question: str, *texts: str) -> Reading:
@@ -180,6 +191,7 @@ async def answer_summary(inputs: Inputs, sampler: Sampler) -> str:
 RESPONDERS: dict[str, Responder] = {
     "candidates": candidates,
     "conditional_summary": conditional_summary,
+    "conditional_summary_long": conditional_summary_long,
     "generic_summary": generic_summary,
     "validity": validity,
     "ranking": ranking,
