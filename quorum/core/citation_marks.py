@@ -133,11 +133,7 @@ def find_cited_statement(
     start, end = before[-1]
     # Marks without words between them cite the same.
     ends = [other.end for other in marks if start < other.end <= mark.start and text[other.end : mark.start].strip()]
+    has_later_mark = any(other.start < end and text[mark.end : other.start].strip() for other in marks)
     part = max(ends, default=start), min(mark.start, end)
     has_words = len(text[part[0] : part[1]].split()) >= FEWEST_WORDS
-    return part if has_words and (ends or has_mark_after(mark, marks, end)) else (start, end)
-
-
-def has_mark_after(mark: Mark, marks: Sequence[Mark], end: int) -> bool:
-    """Whether another mark follows before `end`, the end of the sentence."""
-    return any(mark.end < other.start < end for other in marks)
+    return part if has_words and (ends or has_later_mark) else (start, end)

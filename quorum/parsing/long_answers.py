@@ -109,6 +109,8 @@ def remove_fence(reply: str) -> str:
 
 def has_wrapping_fence(text: str) -> bool | None:
     """Whether a fence is around the whole of the text. None if the text begins with a fence that is still open."""
+    if not text.startswith(("```", "~~~")):
+        return False
     depth = 0  # of the fences that are open; one that names a language opens a block, any other closes one
     for fence in FENCE.finditer(text):
         if fence.start() == 0 and fence[2].lower() not in WRAPPING_LANGUAGES:
@@ -116,7 +118,7 @@ def has_wrapping_fence(text: str) -> bool | None:
         depth += 1 if fence[2] or not depth else -1
         if depth == 0:
             return fence.end() == len(text)
-    return None if text.startswith(("```", "~~~")) else False
+    return None
 
 
 def read_free_text(text: str, question: str) -> Parsed[str]:
@@ -127,7 +129,7 @@ def read_free_text(text: str, question: str) -> Parsed[str]:
     answer_text = remove_quotes(cut_labels_and_questions(text, question)).strip()
     line = " ".join(" ".join(list_lines(strip_marks(answer_text))).split())
     if is_unknown(line):
-        return Parsed(UNKNOWN, malformed=not line, text=UNKNOWN)
+        return Parsed(UNKNOWN, malformed=not line, text=answer_text)
     return Parsed(line, text=answer_text)
 
 

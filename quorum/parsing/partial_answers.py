@@ -40,7 +40,7 @@ def read_partial_answer(prompt: str, text: str, question: str) -> str:
     if (
         parsed_answer.malformed
         or is_unknown(line)
-        or (len(line.split()) <= HELD_BACK_WORDS and not SENTENCE_END.search(answer))
+        or (len(answer.split()) <= HELD_BACK_WORDS and not SENTENCE_END.search(answer))
         or REASONING_START.match(answer)
         or may_be_wrapped(text.strip(), answer)
     ):

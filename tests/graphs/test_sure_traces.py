@@ -227,14 +227,16 @@ async def test_sure_compares_yes_with_no() -> None:
 
 async def test_a_long_answer_is_the_chosen_summary() -> None:
     model = script_ranking(script_validity(make_proposer(), "True", "False"), "Passage 1", "Passage 2")
-    result = await answer(QUESTION, "sure", Context(model=model, answer_type="long", k=3), given=PASSAGES)
+    context = Context(model=model, answer_type="long", citations="off", k=3)
+    result = await answer(QUESTION, "sure", context, given=PASSAGES)
     assert (result["answer"], result["candidates"]) == (FIRST_SUMMARY, ["1931", "1950"])
     assert [evidence["passage"] for evidence in result["evidence"]] == ["p1", "p3"]
 
 
 async def test_a_long_answer_from_one_candidate_is_its_summary() -> None:
     model = make_proposer("(a) 1931")
-    result = await answer(QUESTION, "sure", Context(model=model, answer_type="long"), given=PASSAGES)
+    context = Context(model=model, answer_type="long", citations="off")
+    result = await answer(QUESTION, "sure", context, given=PASSAGES)
     assert (result["answer"], result["scores"], len(model.history)) == (FIRST_SUMMARY, None, 2)
 
 

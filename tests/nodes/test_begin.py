@@ -28,6 +28,7 @@ async def test_begin_resets_every_key_of_an_earlier_question() -> None:
         "voters_without_evidence": None,
         "rationale": None,
         "evidence": [],
+        "citations": None,
         "votes": Overwrite(None),
         "candidates": None,
         "summaries": None,
