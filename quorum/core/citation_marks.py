@@ -122,8 +122,8 @@ def has_wrong_number(text: str, passage_count: int) -> bool:
 def find_cited_statement(
     text: str, mark: Mark, marks: Sequence[Mark], sentences: Sequence[tuple[int, int]]
 ) -> tuple[int, int] | None:
-    """(start, end) of what a mark cites: the part of its sentence between the mark before it and itself if this part
-    has some words, else the sentence that it stands in or after; at the beginning of a line, the sentence after it.
+    """(start, end) of what a mark cites: its sentence up to the mark, from the mark before it on, if this part has some
+    words, else the whole sentence that it stands in or after; at the beginning of a line, the sentence after it.
 
     marks: those of the text; sentences: those of `blank_marks(text)`. None if the text has no words beside the mark.
     """
@@ -133,7 +133,5 @@ def find_cited_statement(
     start, end = before[-1]
     # Marks without words between them cite the same.
     ends = [other.end for other in marks if start < other.end <= mark.start and text[other.end : mark.start].strip()]
-    has_later_mark = any(other.start < end and text[mark.end : other.start].strip() for other in marks)
     part = max(ends, default=start), min(mark.start, end)
-    has_words = len(text[part[0] : part[1]].split()) >= FEWEST_WORDS
-    return part if has_words and (ends or has_later_mark) else (start, end)
+    return part if len(text[part[0] : part[1]].split()) >= FEWEST_WORDS else (start, end)

@@ -25,8 +25,8 @@ The **Lumen Tower** was finished in 1931 [1][3], two years after its builders st
 towers[1]
 ```"""
 LINE = (
-    "The **Lumen Tower** was finished in 1931, two years after its builders struck in 1929. | mast | year | | --- | --- | "
-    "| Iron Mast | painted in 1950 | ```python towers[1]"
+    "The **Lumen Tower** was finished in 1931, two years after its builders struck in 1929. | mast | year | "
+    "| --- | --- | | Iron Mast | painted in 1950 | ```python towers[1]"
 )
 LONG = ("long", "dialogue")
 

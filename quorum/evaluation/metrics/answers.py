@@ -15,6 +15,7 @@ from typing_extensions import TypedDict
 from quorum.algorithms.answer_measures import ANSWER_MEASURES, AnswerComparison, separate_unspaced
 from quorum.algorithms.fold_characters import fold_characters
 from quorum.algorithms.tfidf import compute_cosines
+from quorum.core.citation_marks import strip_marks
 from quorum.core.state import Result
 from quorum.core.text import PUBLISHED_MEASURE, AnswerMeasure
 
@@ -91,7 +92,7 @@ def contains(outputs: Result, reference_outputs: Reference) -> float | None:
     if unknown(outputs) or not reference_outputs["answers"]:
         return em(outputs, reference_outputs)
     contains_answer = get_comparison(reference_outputs).contains_answer
-    answer_text = outputs.get("answer_text") or outputs["answer"]
+    answer_text = strip_marks(outputs.get("answer_text") or outputs["answer"])
     return float(contains_answer(answer_text, reference_outputs["answers"]) or em(outputs, reference_outputs))
 
 

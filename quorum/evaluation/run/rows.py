@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import Any, cast
 
+from quorum.core.citation_marks import strip_marks
 from quorum.core.state import Result
 from quorum.core.text import AnswerMeasure
 from quorum.datasets.records import Record
@@ -10,6 +11,7 @@ from quorum.evaluation.metrics.answers import Reference
 from quorum.evaluation.metrics.registry import list_metrics, list_plugin_metrics, score_result
 from quorum.evaluation.run.column_scores import Row
 from quorum.evaluation.run.tasks import list_gold_articles, list_short_answers_of_parts, read_document_group
+from quorum.nodes.citations import CITING_TYPES
 
 
 def make_answered_row(
@@ -29,8 +31,11 @@ def make_answered_row(
     answer_measure: how answers are compared (`Context.answer_measure`). all_votes_known: whether the result holds every
     vote, so that measures of the vote can be computed. reused_calls: how many calls needed no request, because the
     journal or another method's equal call already had the reply. extra_keys: keys of the result to add to the line;
-    keys that `Row` does not have are left out.
+    keys that `Row` does not have are left out. No measure sees the marks of cited passages in a long
+    answer, also where a graph of the user's own left them in it.
     """
+    if task in CITING_TYPES and result.get("citations") is None:
+        result = {**result, "answer": strip_marks(result["answer"])}
     reference = Reference(
         answers=record["answers"],
         gold=record["gold"],
