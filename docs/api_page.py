@@ -49,7 +49,7 @@ GROUPS = (
     ),
     Group(
         "What an answer holds",
-        ("Result", "Passage", "Vote", "Evidence", "Step", "Usage", "CountedReplies"),
+        ("Result", "Passage", "Vote", "Evidence", "Citation", "Step", "Usage", "CountedReplies"),
         "Plain dicts, which JSON can hold.",
         """
         >>> import quorum

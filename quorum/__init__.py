@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from quorum.api.stream import AnswerText, Event, NodeFinished, RunFinished, stream
     from quorum.core.context import Context
     from quorum.core.errors import CallError, QuorumError, SetupError, TooLong
-    from quorum.core.state import CountedReplies, Evidence, Passage, Result, Step, Usage, Vote
+    from quorum.core.state import Citation, CountedReplies, Evidence, Passage, Result, Step, Usage, Vote
     from quorum.core.unknown import is_unknown
     from quorum.graphs import METHODS, Method, answer, answer_sync
     from quorum.parsing.answers import Parsed
@@ -29,6 +29,7 @@ __all__ = [
     "METHODS",
     "AnswerText",
     "CallError",
+    "Citation",
     "Comparison",
     "Context",
     "CountedReplies",
@@ -72,7 +73,7 @@ _NAMES_BY_MODULE = {
     "quorum.api.stream": ("AnswerText", "Event", "NodeFinished", "RunFinished", "stream"),
     "quorum.core.context": ("Context",),
     "quorum.core.errors": ("CallError", "QuorumError", "SetupError", "TooLong"),
-    "quorum.core.state": ("Evidence", "CountedReplies", "Passage", "Result", "Step", "Usage", "Vote"),
+    "quorum.core.state": ("Citation", "Evidence", "CountedReplies", "Passage", "Result", "Step", "Usage", "Vote"),
     "quorum.core.unknown": ("is_unknown",),
     "quorum.graphs": ("METHODS", "Method", "answer", "answer_sync"),
     "quorum.parsing.answers": ("Parsed",),

@@ -290,6 +290,8 @@ class Result(Answer, Counters, total=False):
     that voted for the winner; the text of a candidate that was chosen is the candidate. If the answer is unknown, the
     text is the reply that says so; it is null if no single reply does, and for an answer that was withheld.
 
+    citations: of a long answer or a turn of a conversation, what the marks in `answer_text` cite; empty if it has none.
+
     certified: how many passages could be replaced by any others without changing the winner of the vote.
     voters_without_evidence: ids of the passages that voted for the answer and do not contain it. validity, scores: for
     each candidate, whether its summary supports it, and its score. dropped: how many passages were left out of prompts

@@ -21,6 +21,7 @@ from quorum.evaluation.experiments import paper_numbers
 from quorum.evaluation.experiments.catalogue import ALIASES, EXPERIMENTS, find_experiment
 from quorum.evaluation.experiments.experiment import Experiment
 from quorum.evaluation.run.column_scores import Row
+from quorum.prompts import BUILT_IN
 
 OPTIONS = {  # what an experiment needs besides data and a model
     "sure-figure-4b": ("--judge", "openai:judge"),
@@ -204,6 +205,20 @@ def test_the_users_settings_win_over_the_papers_and_are_named(
     assert f"Not as in the paper: {changes}" in " ".join(out.split())
     config = json.loads((tmp_path / "out/config.json").read_text())
     assert config["methods"]["base"]["k"] == 3
+
+
+def test_an_experiment_asks_for_no_citations(
+    run: Callable[..., tuple[int, str, str]], tmp_path: Path, openai_server: OpenAIServer
+) -> None:
+    openai_server.reply("It stands in Vell.")
+    code, _, err = run("sure-table-8", "--methods", "concat", "--model", "openai:test")
+    assert code == 0, err
+    config = json.loads((tmp_path / "out/config.json").read_text())
+    assert (config["methods"]["concat"]["citations"], config["methods"]["concat"]["answer_type"]) == ("off", "long")
+    beginning = BUILT_IN["answer_long.uncited"].partition("$")[0]
+    texts = [chat.text for chat in openai_server.chats()]
+    assert texts
+    assert all(text.startswith(beginning) for text in texts)
 
 
 def test_the_option_quick_says_what_it_changed(run: Callable[..., tuple[int, str, str]], tmp_path: Path) -> None:
