@@ -9,6 +9,7 @@ import re
 
 from quorum.core.citation_marks import blank_code, strip_marks
 from quorum.core.text import UNKNOWN, is_unknown, normalize
+from quorum.core.thinking import extract_first_turn
 from quorum.parsing.answers import (
     PROMPT_LABEL,
     Parsed,
@@ -23,7 +24,6 @@ from quorum.parsing.wrapping import (
     CLOSING_TAG,
     LONGEST_READ_TEXT,
     OPENING_TAG,
-    extract_first_turn,
     replace_boxes,
     shorten_reply,
 )
