@@ -139,9 +139,7 @@ def apply_paper_settings(
         changes.append(f"methods {options.methods}")
     # as in the papers: no second call to shorten an answer, replies in plain text, long answers that cite nothing, and
     # SQuAD's measure
-    context = replace(
-        context, shorten="off", structured="off", citations="off", answer_measure=PUBLISHED_MEASURE
-    )
+    context = replace(context, shorten="off", structured="off", citations="off", answer_measure=PUBLISHED_MEASURE)
     task = context.answer_type if "answer_type" in experiment.settings else options.task
     limit = experiment.limit if options.limit is None else options.limit
     options = replace(options, context=context, limit=limit, task=task)
