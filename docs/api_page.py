@@ -87,9 +87,16 @@ GROUPS = (
     ),
     Group(
         "Read replies",
-        ("read_reply", "Parsed", "is_unknown"),
-        "How the methods parse a model's replies, for programs that send Quorum's prompts themselves.",
+        ("read_answer", "read_answer_async", "AnswerReading", "read_reply", "Parsed", "is_unknown"),
+        "How the methods read a model's replies: the short answer in any wording, and the replies to Quorum's"
+        " prompts, for programs that send them themselves.",
         """
+        >>> import quorum
+        >>> reading = quorum.read_answer("Who built the lighthouse?", "Sure! The answer is **Ada Korn** [2].")
+        >>> reading.answer, reading.how, reading.answer_text
+        ('Ada Korn', 'stripped', 'Sure! The answer is **Ada Korn** [2].')
+        >>> quorum.read_answer("When was it built?", "Ada Korn finished the lighthouse in 1874, after a storm.").answer
+        '1874'
         >>> from quorum import is_unknown, read_reply
         >>> is_unknown("The passages do not say."), is_unknown("Unknown Pleasures")
         (True, False)

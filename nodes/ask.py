@@ -16,11 +16,13 @@ from quorum.models.call import Reply, call
 from quorum.models.chat import chat_model_async
 from quorum.models.token_estimate import estimate_tokens
 from quorum.nodes.citations import check_citations, cites
-from quorum.nodes.shorten import shorten
+from quorum.nodes.leaks import find_demonstration_answers, remove_leaked_answers
+from quorum.nodes.read_replies import is_cut_off, read_short_answers
+from quorum.nodes.shorten import wants_short_answer
 from quorum.parsing.answer_text import find_answer_text
 from quorum.parsing.answers import Parsed
-from quorum.parsing.reply_forms import get_form
-from quorum.prompts import RenderedPrompt, load_overrides, render_prompt
+from quorum.parsing.reply_forms import SHORT_ANSWER_PROMPTS, ReplyForm, get_form
+from quorum.prompts import RenderedPrompt, get_text, load_overrides, render_prompt
 from quorum.prompts.citing import choose_texts
 from quorum.prompts.passages import format_passages_or_placeholder
 
@@ -66,11 +68,12 @@ async def ask(
     call_subject: what this call is about, for traces. temperature, model: replace those of the context.
 
     Drops the lowest-ranked passages until the prompt fits the window, both by our estimate and by the server's reply.
-    If the prompt asks for a short answer, a reply of too many words is counted as wordy and shortened
-    (`quorum.nodes.shorten`). Raises TooLong if not even one passage fits.
+    If the prompt asks for a short answer, it is read out of the reply (`quorum.nodes.read_replies`). An answer of a
+    demonstration that no passage has is unknown, and its reply is malformed (`quorum.nodes.leaks`). Raises TooLong if
+    not even one passage fits.
     """
     context = get_context(runtime)
-    json_form = get_form(prompt, inputs) if context.structured == "auto" else None
+    json_form = find_form(prompt, inputs, context)
     overrides = await read_prompt_overrides(context)
 
     async def send(rendered_prompt: RenderedPrompt, shown: list[Passage]) -> Sequence[Reply]:
@@ -104,11 +107,33 @@ async def ask(
         read_answer_text(reply, parsed, question if isinstance(question, str) else "", context)
         for reply, parsed in zip(replies_in_words, parsed_replies, strict=True)
     ]
-    values, shortening_counters = await shorten(
-        prompt, question, replies, parsed_replies, parse=parse, context=context, overrides=overrides, model=model
+    values, reading_counters = await read_short_answers(
+        prompt,
+        question,
+        list(zip(replies, replies_in_words, strict=True)),
+        parsed_replies,
+        context=context,
+        overrides=overrides,
+        model=model,
     )
-    update = count_replies(prompt, replies, parsed_replies, len(passages or ()) - len(shown))
-    return ParsedReplies(values, texts, shown, add_counters(update, shortening_counters))
+    leaked = set[int]()
+    if passages is not None and wants_short_answer(prompt, context):
+        demonstration_answers = find_demonstration_answers(get_text(prompt, overrides), inputs)
+        values, leaked = remove_leaked_answers(prompt, values, demonstration_answers, question, shown)
+        texts = ["" if index in leaked else text for index, text in enumerate(texts)]
+    malformed_flags = [parsed.malformed or index in leaked for index, parsed in enumerate(parsed_replies)]
+    update = count_replies(prompt, replies, malformed_flags, len(passages or ()) - len(shown))
+    return ParsedReplies(values, texts, shown, add_counters(update, reading_counters))
+
+
+def find_form(prompt: str, inputs: Mapping[str, str | list[str]], context: Context) -> ReplyForm | None:
+    """The form of the prompt's replies in JSON; None if the context wants words.
+
+    With shorten=off a short answer is what the model writes, as in the papers, and has no form.
+    """
+    if context.structured == "off" or (context.shorten == "off" and prompt in SHORT_ANSWER_PROMPTS):
+        return None
+    return get_form(prompt, inputs)
 
 
 def read_answer_text(reply: str, parsed_reply: Parsed[T], question: str, context: Context) -> str:
@@ -180,17 +205,15 @@ def explain_too_long(rendered_prompt: RenderedPrompt, shown: Sequence[Passage], 
     return TooLong(message, error.status)
 
 
-def count_replies(
-    prompt: str, replies: Sequence[Reply], parsed_replies: Sequence[Parsed[T]], dropped_count: int
-) -> State:
+def count_replies(prompt: str, replies: Sequence[Reply], malformed_flags: Sequence[bool], dropped_count: int) -> State:
     """The counters of one prompt's replies. A reply that was cut off at the length limit counts as malformed."""
     usage: dict[str, Usage] = {}
     for reply in replies:
         usage = merge_usage(usage, {prompt: reply.usage})
     malformed_replies = [
         reply.raw
-        for reply, parsed_reply in zip(replies, parsed_replies, strict=True)
-        if parsed_reply.malformed or is_cut_off(reply)
+        for reply, is_malformed in zip(replies, malformed_flags, strict=True)
+        if is_malformed or is_cut_off(reply)
     ]
     malformed = {prompt: CountedReplies(count=len(malformed_replies), replies=malformed_replies)}
     update = State(usage=usage, dropped=dropped_count, malformed=malformed if malformed_replies else {})
@@ -199,20 +222,15 @@ def count_replies(
     return update
 
 
-def add_counters(update: State, shortening_counters: State) -> State:
-    """The update plus the counters of the wordy answers and of the calls that shortened them."""
-    if not shortening_counters:
+def add_counters(update: State, reading_counters: State) -> State:
+    """The update plus the counters of the wordy answers and of the calls that shortened replies."""
+    if not reading_counters:
         return update
     return State(
         **{
             **update,
-            "usage": merge_usage(update["usage"], shortening_counters.get("usage")),
-            "malformed": merge_counted_replies(update["malformed"], shortening_counters.get("malformed")),
-            "wordy_answers": shortening_counters["wordy_answers"],
+            "usage": merge_usage(update["usage"], reading_counters.get("usage")),
+            "malformed": merge_counted_replies(update["malformed"], reading_counters.get("malformed")),
+            "wordy_answers": reading_counters.get("wordy_answers") or {},
         }
     )
-
-
-def is_cut_off(reply: Reply) -> bool:
-    """Whether the server ended the reply at its length limit."""
-    return (reply.finish or "").lower() in ("length", "max_tokens")

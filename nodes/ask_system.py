@@ -9,13 +9,26 @@ from quorum.core.context import Context, get_context
 from quorum.core.labels import is_unknown_for_type
 from quorum.core.rehearsal import IS_REHEARSAL
 from quorum.core.state import State
-from quorum.core.text import UNKNOWN
+from quorum.core.text import UNKNOWN, is_unknown
 from quorum.models.systems import SYSTEM_CALL_NAME, read_system
 from quorum.nodes.answer import make_answer
 from quorum.nodes.answer_types import choose_prompt
 from quorum.nodes.ask import read_answer_text
 from quorum.nodes.citations import add_citations
 from quorum.nodes.evidence import find_evidence
+from quorum.nodes.read_answer import draft_answer, read_answer_async
+
+
+async def read_system_answer(question: str, reply: str, parsed_answer: str, context: Context) -> str:
+    """The answer in a system's reply: a short one is read as those of the methods are, but no model is called for it.
+
+    parsed_answer: what the parser of the answer type read.
+    """
+    if context.answer_type != "short" or context.shorten == "off" or is_unknown(parsed_answer):
+        return parsed_answer
+    if context.shorten == "model":
+        return draft_answer(question, reply).answer
+    return (await read_answer_async(question, reply)).answer
 
 
 def make_system_node(name: str, spec: str) -> tuple[Callable[[State, Runtime[Context]], Awaitable[State]], str]:
@@ -36,7 +49,8 @@ def make_system_node(name: str, spec: str) -> tuple[Callable[[State, Runtime[Con
         reply = await system.ask(question, state.get("given_passages"), replace(context, journal="off"))
         _, parse = choose_prompt("answer", question, runtime)
         parsed_reply = parse(reply.text)
-        answer, text = parsed_reply.value, read_answer_text(reply.text, parsed_reply, question, context)
+        answer = await read_system_answer(question, reply.text, parsed_reply.value, context)
+        text = read_answer_text(reply.text, parsed_reply, question, context)
         return {
             **make_answer(answer, is_unknown_for_type(answer, context.answer_type), text=text),
             "passages": reply.passages,

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from quorum.core.state import Citation, CountedReplies, Evidence, Passage, Result, Step, Usage, Vote
     from quorum.core.unknown import is_unknown
     from quorum.graphs import METHODS, Method, answer, answer_sync
+    from quorum.nodes.read_answer import AnswerReading, read_answer, read_answer_async
     from quorum.parsing.answers import Parsed
     from quorum.parsing.read_reply import read_reply
     from quorum.retrievers.index_report import IndexReport
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "METHODS",
+    "AnswerReading",
     "AnswerText",
     "CallError",
     "Citation",
@@ -60,6 +62,8 @@ __all__ = [
     "evaluate_async",
     "index",
     "is_unknown",
+    "read_answer",
+    "read_answer_async",
     "read_reply",
     "stream",
 ]
@@ -76,6 +80,7 @@ _NAMES_BY_MODULE = {
     "quorum.core.state": ("Citation", "Evidence", "CountedReplies", "Passage", "Result", "Step", "Usage", "Vote"),
     "quorum.core.unknown": ("is_unknown",),
     "quorum.graphs": ("METHODS", "Method", "answer", "answer_sync"),
+    "quorum.nodes.read_answer": ("AnswerReading", "read_answer", "read_answer_async"),
     "quorum.parsing.answers": ("Parsed",),
     "quorum.parsing.read_reply": ("read_reply",),
     "quorum.retrievers.index_report": ("IndexReport",),

@@ -8,8 +8,9 @@ from quorum.cli.options import AsJson
 from quorum.core.errors import SetupError
 
 NOTE_ON_CALLS = (
-    "The numbers of calls hold with --set shorten=off, as in the papers. With shorten=auto, one more call is made "
-    "if the question needs a short answer and the chat model's answer has more than 12 words: the call shortens it."
+    "The numbers of calls hold with --set shorten=off, as in the papers, and with shorten=reader. With shorten=auto, "
+    "one more call is made if a chat model answers in a sentence in which the built-in reader cannot read the short "
+    "answer; with shorten=model, after every such sentence."
 )
 
 

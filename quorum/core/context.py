@@ -201,8 +201,13 @@ class Context:
         ),
     ] = define("vote", "all")
     shorten: Annotated[
-        Literal["auto", "off"],
-        describe("If a short answer is too long: ask once more (auto), or only count it as wordy (off)", "auto"),
+        Literal["auto", "reader", "model", "off"],
+        describe(
+            "How a short answer is read out of a wordy reply: by rules, then by the embedded reader, and by one more "
+            "call where the reader is unsure (auto) or never (reader); by rules, then by one more call (model); not at "
+            "all (off)",
+            "auto",
+        ),
     ] = define("shorten", "auto")
     citations: Annotated[
         Literal["auto", "off"],
@@ -215,8 +220,8 @@ class Context:
     structured: Annotated[
         Literal["auto", "off"],
         describe(
-            "Ask for labels, choices, verdicts and numbers as JSON where the model takes a schema (auto), or never "
-            "(off)",
+            "Ask for short answers, labels, choices, verdicts and numbers as JSON where the model takes a schema "
+            "(auto), or never (off)",
             "auto",
         ),
     ] = define("structured", "auto")

@@ -1,6 +1,7 @@
 """Calls chat models. Every call is named, limited, retried, counted and journaled here."""
 
 import asyncio
+import logging
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
@@ -137,9 +138,7 @@ async def fetch_record(request: Request, reply_identity: ReplyIdentity) -> tuple
         journaled_record = None if journal is None or key is None else await journal.get(key)
         if journaled_record is not None and not is_unfinished(request, journaled_record.finish):
             if SCHEMA_PARAMETER in journaled_record.left_out.split(","):
-                record_refusal(
-                    request, SCHEMA_PARAMETER, "takes no JSON schema, as the journal says; asking without one"
-                )
+                record_schema_refusal(request, "takes no JSON schema, as the journal says; asking without one")
             return journaled_record, True
         record, is_reused = await (ask_model if request.schema is None else ask_by_schema)(request, reply_identity)
         if journal is not None and key is not None and not is_unfinished(request, record.finish):
@@ -183,14 +182,24 @@ async def ask_by_schema(request: Request, reply_identity: ReplyIdentity) -> tupl
             record, _ = await ask_model(request, reply_identity)
             if is_unfinished(request, record.finish) or not is_schema_ignored(record):
                 return record, False
-            record_refusal(request, SCHEMA_PARAMETER, "ignores a JSON schema; asking without one")
+            record_schema_refusal(request, "ignores a JSON schema; asking without one")
             journal, key = await find_journal(request.context), reply_identity.make_journal_key(plain_request)
             if journal is not None and key is not None:
                 await journal.put(key, record)
         except SchemaRefused:
             record, is_reused = await fetch_record(plain_request, reply_identity)
-            record_refusal(request, SCHEMA_PARAMETER, "takes no JSON schema; asking without one")
+            record_schema_refusal(request, "takes no JSON schema; asking without one")
     return replace(record, left_out=",".join(filter(None, (record.left_out, SCHEMA_PARAMETER)))), is_reused
+
+
+def record_schema_refusal(request: Request, message: str) -> None:
+    """Stop sending schemas to the model, and log it: as a warning if the schema restricts what the reply may say.
+
+    A schema that allows any text, such as that of a short answer, is no loss: its replies in words say the same.
+    """
+    properties = (request.schema or {}).get("properties", {}).values()
+    allows_any_text = all(schema == {"type": "string"} for schema in properties)
+    record_refusal(request, SCHEMA_PARAMETER, message, logging.INFO if allows_any_text else logging.WARNING)
 
 
 def is_schema_ignored(record: Record) -> bool:

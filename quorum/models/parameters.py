@@ -43,15 +43,17 @@ def get_refusals(request: Request) -> set[str]:
     return refusals.names
 
 
-def record_refusal(request: Request, name: str, message: str = "does not take {}; going on without it") -> None:
+def record_refusal(
+    request: Request, name: str, message: str = "does not take {}; going on without it", level: int = logging.WARNING
+) -> None:
     """Stop sending this parameter to the model, and log `message` once, with the parameter's name in place of {}.
 
-    Calls that were sent before may still be refused for this parameter.
+    Calls that were sent before may still be refused for this parameter. level: of the log.
     """
     refused_names = get_refusals(request)
     if name not in refused_names:
         refused_names.add(name)
-        LOG.warning("%s %s.", request.model_label, message.format(name))
+        LOG.log(level, "%s %s.", request.model_label, message.format(name))
 
 
 def list_parameters(request: Request) -> set[str]:

@@ -70,6 +70,20 @@ def parse_short_answer(reply: str, question: str = "") -> Parsed[str]:
     return Parsed(answer or UNKNOWN, malformed=len(lines) != 1 or not answer)
 
 
+def find_stated_part(reply: str, question: str = "") -> str:
+    """What follows "Answer:" in a reply or, without this label, the reply, in both cases without its wrapping and
+    without a question that the model invents.
+
+    >>> find_stated_part("Let me see.\\nAnswer: Paris, on the Seine.")
+    'Paris, on the Seine.'
+    """
+    text, answer_label = cut_invented_question(remove_tagged_reasoning(remove_wrapping(reply)), question)
+    if answer_label is None:
+        return text.strip()
+    stated_part = text[answer_label.end() :].strip()
+    return stated_part if clean_answer(get_first_line(stated_part)) else text[: answer_label.start()].strip()
+
+
 REASONING_TAG_NAMES = r"reasoning|rationale|scratchpad|analysis|explanation|reflection|thinking"
 REASONING_TAG = re.compile(
     rf"<(?P<name>{REASONING_TAG_NAMES})>[^<]*(?:<(?!/?(?P=name)>)[^<]*)*+</(?P=name)>\s*",

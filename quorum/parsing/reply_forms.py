@@ -85,9 +85,25 @@ def format_ranking(numbers: list[int]) -> str | None:
 
 YES_NO_FORM = make_choice_form("answer", ("Yes", "No", "Unknown"))
 LABEL_FORM = make_choice_form("label", LABELS)
+# A text; null stands for an answer that is unknown.
+SHORT_ANSWER_FORM = ReplyForm(
+    "answer",
+    {"type": "string"},
+    lambda value: "unknown" if value is None else value if isinstance(value, str) else None,
+)
+# The prompts that ask for a short answer and nothing else.
+SHORT_ANSWER_PROMPTS = frozenset(
+    {
+        *("answer", "answer_candidates"),
+        *("answer_base", "answer_base_closed", "answer_summaries", "answer_summary"),
+        *("direct", "direct_from_memory", "extract_answer"),
+        "self_ask_answer",
+    }
+)
 NUMBER_LIST_FORM = make_number_list_form("passages", format_numbers)
 # The form of the replies by the name of the prompt.
 REPLY_FORMS = {
+    **dict.fromkeys(SHORT_ANSWER_PROMPTS, SHORT_ANSWER_FORM),
     **dict.fromkeys(("answer_label", "answer_candidates_label"), LABEL_FORM),
     **dict.fromkeys(("answer_yes_no", "answer_candidates_yes_no", "extract_answer_yes_no"), YES_NO_FORM),
     **dict.fromkeys(("direct_yes_no", "direct_from_memory_yes_no"), YES_NO_FORM),

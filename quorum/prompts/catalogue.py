@@ -50,7 +50,7 @@ SENT_BY: Mapping[str, tuple[str, ...]] = {
     "self_ask": ("self_ask",),
     "self_ask_answer": ("self_ask",),
     "self_ask_final": ("self_ask",),
-    "shorten": ("any method with shorten=auto",),
+    "shorten": ("any method with shorten=auto or shorten=model",),
     "stand_alone": ("quorum chat", "any method with a history"),
     "summary": ("summary",),
     "topic": ("blendfilter",),

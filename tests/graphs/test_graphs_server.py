@@ -145,7 +145,7 @@ async def test_replies_to_the_prompt_of_concat(
         ("Passage 2 is out.\nAnswer: 1931", "1931", 0),
         ("<think>Answer: 1950</think>Passage 2 is out.\n**Answer:** 1931", "1931", 0),
         ("Passage 2 is out.\nAnswer: 1931\n\nQuestion: Who built it?\nRationale: He.\nAnswer: Bob", "1931", 0),
-        ("Passage 2 is out.\nIt was 1931.", "It was 1931", 1),
+        ("Passage 2 is out.\nIt was 1931.", "1931", 1),
         (Response("Passage 2 is out, and passage", finish_reason="length"), "Passage 2 is out, and passage", 1),
         ("", "unknown", 1),
         ("None of the passages say when.\nAnswer: Unknown", "unknown", 0),

@@ -107,7 +107,7 @@ async def test_post_fusion_asks_each_passage_and_votes() -> None:
         *FIRST_STEPS,
         make_vote_step(0, "1931"),
         make_vote_step(1, "1950"),
-        make_vote_step(2, "in 1931"),
+        make_vote_step(2, "1931"),
         ("vote", {"answer": "1931", "unknown": False, "confidence": 2 / 3, "evidence": ["p1 32-36", "p3 33-37"]}),
     ]
 

@@ -115,8 +115,9 @@ async def test_structured_off_sends_no_schema(openai_server: OpenAIServer) -> No
 
 
 async def test_free_text_prompts_and_models_in_this_process_get_no_schema(openai_server: OpenAIServer) -> None:
-    await answer("Which?", "concat", Context(model="openai:test"), given=PASSAGES)
-    assert list_schema_use(openai_server) == [False]
+    await answer("Which?", "cot", Context(model="openai:test"), given=PASSAGES)
+    await answer("Which?", "concat", Context(model="openai:test", answer_type="long"), given=PASSAGES)
+    assert list_schema_use(openai_server) == [False, False]
     # The default model is the embedded one, which runs in this process.
     result = await answer("Is the tower in Oslo?", "concat", Context(answer_type="yes_no"), given=PASSAGES)
     assert result["usage"]["answer_yes_no"]["calls"] == 1
@@ -246,3 +247,13 @@ async def test_a_call_is_repeated_without_its_schema_if_another_call_was_refused
     may_refuse_slow_request.set()
     assert (await slow_call)["answer"] == "SUPPORTS"
     assert list_schema_use(openai_server) == [True, True, False, False]
+
+
+async def test_a_server_that_ignores_the_schema_of_a_short_answer_is_not_warned_about(
+    openai_server: OpenAIServer, caplog: pytest.LogCaptureFixture
+) -> None:
+    openai_server.reply("1931")
+    results = [await answer(f"When? {n}", "concat", Context(model="openai:test"), given=PASSAGES) for n in range(2)]
+    assert [result["answer"] for result in results] == ["1931", "1931"]
+    assert list_schema_use(openai_server) == [True, False]
+    assert caplog.text == ""

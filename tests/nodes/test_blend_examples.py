@@ -115,11 +115,11 @@ async def test_user_examples_replace_the_built_in_examples(
 async def test_a_chain_of_thought_needs_rationales(tmp_path: Path) -> None:
     path = tmp_path / "bare.jsonl"
     path.write_text('{"question": "Who?", "answer": "Anna"}', encoding="utf-8")
-    model = ScriptedModel().on("direct", "Anna")
+    model = ScriptedModel().on("direct", "Jillian Bell")
     # `queries` leaves out the internal query, and filter_turns=1 the prompt for the question's topic. So BlendFilter's
     # first prompt is `reason`, for the external query ("ex").
     context = Context(model=model, examples=str(path), queries="q+ex", filter_turns=1)
-    assert (await answer("Who?", "direct", context, given=PASSAGES))["answer"] == "Anna"
+    assert (await answer("Who?", "direct", context, given=PASSAGES))["answer"] == "Jillian Bell"
     for method in ("cot", "blendfilter"):
         with pytest.raises(SetupError, match=r"Example 1 of .*bare\.jsonl has no rationale"):
             await answer("Who?", method, context, given=PASSAGES)

@@ -1,4 +1,4 @@
-"""An answer with too many words for a short one is counted, and one more call cuts it down to an excerpt of itself."""
+"""A wordy reply is counted, and its short answer is read by the embedded reader, or by one more call of the model."""
 
 import json
 import re
@@ -23,7 +23,7 @@ from quorum.nodes.shorten import MAX_WORDS, REASONING_PROMPTS, SHORT_ANSWER_PROM
 from quorum.prompts import BUILT_IN
 
 WORDY_REPLY = "According to the passages that were given to me, the tower was finished in the year 1931 by Ada Moreau."
-CONTEXT_WITH_SERVER = Context(model="openai:test")
+CONTEXT_WITH_SERVER = Context(model="openai:test", shorten="model")
 
 
 def is_shortening(request: Request) -> bool:
@@ -37,6 +37,64 @@ def make_wordy_model(shortened_reply: str | Response, reply: str = WORDY_REPLY) 
 
 async def ask(method: str = "concat", **settings: Any) -> Any:
     return await answer(QUESTION, method, replace(CONTEXT_WITH_SERVER, **settings), given=PASSAGES)
+
+
+async def test_the_embedded_reader_reads_a_wordy_reply_without_another_call(openai_server: OpenAIServer) -> None:
+    openai_server.reply(make_wordy_model("1929"))
+    for shorten in ("auto", "reader"):
+        result = await ask(shorten=shorten)
+        assert (result["answer"], result["answer_text"]) == ("1931", WORDY_REPLY)
+        assert {name: item["calls"] for name, item in result["usage"].items()} == {"answer": 1}
+        assert result["wordy_answers"]["answer"]["count"] == 1
+
+
+@pytest.mark.parametrize(
+    ("question", "reply", "shortened_reply"),
+    [
+        (
+            "Wann wurde der Turm fertiggestellt?",
+            "Der Turm wurde im Jahr 1931 nach langem Streik fertiggestellt.",
+            "1931",
+        ),
+        ("Are both towers in Bergen?", "Both of the towers stand in Bergen, next to the harbour.", "Yes"),
+    ],
+)
+async def test_what_the_reader_cannot_read_is_asked_of_the_model_or_stays(
+    openai_server: OpenAIServer, question: str, reply: str, shortened_reply: str
+) -> None:
+    openai_server.reply(make_wordy_model(shortened_reply, reply))
+    for shorten, expected in (("auto", shortened_reply), ("reader", reply.rstrip("."))):
+        context = replace(CONTEXT_WITH_SERVER, shorten=shorten)  # type: ignore[arg-type]
+        result = await answer(question, "concat", context, given=PASSAGES)
+        assert (result["answer"], "shorten" in result["usage"]) == (expected, shorten == "auto")
+
+
+async def test_a_server_that_takes_a_schema_gives_the_short_answer_in_a_field(openai_server: OpenAIServer) -> None:
+    openai_server.reply('{"answer": "1931"}')
+    result = await ask(shorten="auto")
+    assert (result["answer"], result["answer_text"], result["malformed"]) == ("1931", "1931", {})
+    schema = openai_server.chats()[0].body["response_format"]["json_schema"]["schema"]
+    assert schema["properties"] == {"answer": {"type": "string"}}
+    await ask(shorten="off")
+    assert "response_format" not in openai_server.chats()[1].body
+
+
+@pytest.mark.parametrize("method", ["sure", "post_fusion", "cot", "react", "self_ask", "zero_shot_cot", "base"])
+async def test_every_method_that_ends_in_a_short_answer_reads_it(openai_server: OpenAIServer, method: str) -> None:
+    sentence = "According to the passages, the Lumen Tower was finished in 1931, after a strike."
+
+    def reply(request: Request) -> str:
+        if "Action 1:" in request.text and "Finish[" in request.text:
+            return f"The passages say it.\nAction 1: Finish[{sentence}]"
+        if "follow up questions needed" in request.text.lower():
+            return f"No.\nSo the final answer is: {sentence}"
+        if "Answers:" in request.text:
+            return f"(a) {sentence} (b) 1950"
+        return f"The tower is old.\nAnswer: {sentence}" if "Rationale:" in request.text else sentence
+
+    openai_server.reply(reply)
+    result = await ask(method, shorten="reader")
+    assert result["answer"] == "1931"
 
 
 async def test_a_wordy_answer_is_shortened_by_one_more_call(openai_server: OpenAIServer) -> None:
@@ -58,7 +116,7 @@ async def test_wordy_answers_are_only_counted_if_shortening_is_off(openai_server
     assert result["wordy_answers"]["answer"]["count"] == 1
 
 
-async def test_a_short_answer_is_not_shortened(openai_server: OpenAIServer) -> None:
+async def test_a_short_phrase_is_not_shortened(openai_server: OpenAIServer) -> None:
     openai_server.reply(" ".join(["word"] * MAX_WORDS))
     result = await ask()
     assert (list(result["usage"]), result["wordy_answers"]) == (["answer"], {})
@@ -182,7 +240,7 @@ def test_prompts_for_short_answers_ask_for_the_answer_alone_or_for_few_words() -
     for name in SHORT_ANSWER_PROMPTS:
         assert re.search(r"nothing but the answer|the answer alone|nothing else|explain nothing", BUILT_IN[name]), name
     for name in REASONING_PROMPTS:
-        assert re.search(r"one to five words|at most three words", BUILT_IN[name]), name
+        assert re.search(r"one to five words|at most three words|short fact", BUILT_IN[name]), name
 
 
 def test_an_evaluation_counts_wordy_answers(openai_server: OpenAIServer, quorum: Quorum, tmp_path: Path) -> None:
@@ -194,7 +252,7 @@ def test_an_evaluation_counts_wordy_answers(openai_server: OpenAIServer, quorum:
     run = quorum("eval", tmp_path / "data.jsonl", "--methods", methods, "--model", "openai:test", "--out", folder)
     assert (run.code, "wordy answers" in run.out) == (0, True)
     rows = [json.loads(text) for text in (folder / "results.jsonl").read_text(encoding="utf-8").splitlines()]
-    assert [(row["em"], row["calls"], row["wordy_answers"]) for row in rows] == [(1.0, 2, 1), (0.0, 1, 1)]
+    assert [(row["em"], row["calls"], row["wordy_answers"]) for row in rows] == [(1.0, 1, 1), (0.0, 1, 1)]
     summary = json.loads((folder / "summary.json").read_text(encoding="utf-8"))
     assert [item["wordy_answers"] for item in summary.values()] == [1, 1]
 
@@ -214,7 +272,7 @@ async def test_an_estimate_gives_the_range_of_calls(openai_server: OpenAIServer,
     (tmp_path / "data.jsonl").write_text(json.dumps(record) + "\n", encoding="utf-8")
     dataset = read_data(tmp_path / "data.jsonl", None)
     calls = {}
-    for shorten in ("off", "auto"):
+    for shorten in ("off", "reader", "auto", "model"):
         columns = parse_columns("concat,filco", replace(CONTEXT_WITH_SERVER, shorten=shorten))  # type: ignore[arg-type]
         estimated_cost = await estimate(dataset, columns, uses_given_passages=True)
         calls[shorten] = {
@@ -222,7 +280,8 @@ async def test_an_estimate_gives_the_range_of_calls(openai_server: OpenAIServer,
             for name, method in estimated_cost.methods.items()
         }
     assert calls["off"] == {"concat": (1, 1, 1), "filco": (2, 2, 2)}
-    assert calls["auto"] == {"concat": (1, 1, 2), "filco": (2, 2, 3)}
+    assert calls["reader"] == calls["off"]  # the reader makes no call
+    assert calls["auto"] == calls["model"] == {"concat": (1, 1, 2), "filco": (2, 2, 3)}
     assert not openai_server.chats()
 
 

@@ -128,7 +128,8 @@ def estimate_column(column: Column, calls_by_question: Sequence[Sequence[Rehears
     all_calls = [call for question_calls in calls_by_question for call in question_calls]
     fewest_calls, most_calls = compute_call_bounds(column)
     calls = len(all_calls) / count
-    # The largest share of a question's calls whose replies may be too long. Each such call may be repeated once.
+    # The largest share of a question's calls after which the model may be asked for a shorter reply. These calls are
+    # bounds only: the embedded reader saves nearly all of them.
     shortening_share = max(
         (
             sum(call.may_ask_for_shorter_reply for call in question_calls) / len(question_calls)

@@ -21,7 +21,7 @@ from quorum.evaluation.compare.call_bounds import compute_call_bounds
 from quorum.evaluation.compare.prices import find_model_of_prompt
 from quorum.evaluation.run.ask_question import answer_question
 from quorum.evaluation.run.columns import Column
-from quorum.nodes.shorten import wants_short_answer
+from quorum.nodes.shorten import CANDIDATE_PROMPTS, wants_short_answer
 
 # Assumed tokens of a chat model's reply: of a short answer, and of a longer reply.
 SHORT_REPLY_TOKENS, LONG_REPLY_TOKENS = 12, 160
@@ -53,7 +53,7 @@ class RehearsedCall:
     # Whether the comparison, like the rehearsal, sends this call to the embedded reader. If so, output_tokens is exact,
     # else a guess.
     is_by_embedded_reader: bool = False
-    # If a chat model's reply is wordy, the model is asked once more for a short one.
+    # A chat model is asked once more if its reply is wordy and the embedded reader cannot read the answer in it.
     may_ask_for_shorter_reply: bool = False
 
 
@@ -82,7 +82,10 @@ class CallRecorder(AsyncCallbackHandler):
         key = sha256(f"{model}\n{decoding}\n{number}\n{text}".encode("utf-8", "replace")).hexdigest()
         is_by_reader = model == "embedded"
         may_ask_for_shorter_reply = (
-            self.context.shorten == "auto" and not is_by_reader and wants_short_answer(prompt_name, self.context)
+            self.context.shorten in ("auto", "model")
+            and not is_by_reader
+            and prompt_name not in CANDIDATE_PROMPTS
+            and wants_short_answer(prompt_name, self.context)
         )
         self.open_calls[run_id] = RehearsedCall(
             prompt_name, key, is_by_embedded_reader=is_by_reader, may_ask_for_shorter_reply=may_ask_for_shorter_reply

@@ -1,0 +1,81 @@
+"""Rejects leaked answers: a model repeated them from the prompt's demonstrations and did not read the passages."""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import TypeVar, cast
+
+from quorum.algorithms.answer_measures import contains_answer
+from quorum.core.labels import is_verdict
+from quorum.core.state import Passage
+from quorum.core.text import UNKNOWN, is_unknown, normalize
+from quorum.nodes.read_replies import get_answer
+from quorum.parsing.answers import ReasonedAnswer
+from quorum.parsing.steps import Action, SelfAskStep
+
+T = TypeVar("T")
+
+DEMONSTRATION_INPUTS = ("demonstrations", "examples")  # the variables of prompts that hold demonstrations
+# The answer of a demonstration, in the forms in which prompts show it.
+SHOWN_ANSWER = re.compile(
+    r"^(?:short |final )?answer:[ \t]*(?P<line>\S.*)$"
+    r"|\bso the (?:final )?answer is:?[ \t]+(?P<conclusion>\w.*?)\.?[ \t]*$|\bfinish\[(?P<finish>[^\]\n]+)\]",
+    re.IGNORECASE | re.MULTILINE,
+)
+PLACEHOLDERS = frozenset({"answer"})  # "Finish[answer]" explains a form
+
+
+def find_demonstration_answers(template: str, inputs: Mapping[str, str | list[str]]) -> set[str]:
+    """The answers, normalised, that a prompt's own text and its demonstrations give. Verdicts are left out.
+
+    template: the prompt's text before its variables are filled in; inputs: the variables.
+
+    >>> sorted(find_demonstration_answers("Question: Who?\\nAnswer: Ida Brenn\\n\\n$passages", {}))
+    ['ida brenn']
+    """
+    texts = [template, *(text for name in DEMONSTRATION_INPUTS if isinstance(text := inputs.get(name), str))]
+    answers = {
+        answer.strip()
+        for text in texts
+        for match in SHOWN_ANSWER.finditer(text)
+        if (answer := match["line"] or match["conclusion"] or match["finish"])
+    }
+    return {
+        normalize(answer)
+        for answer in answers
+        if not (is_verdict(answer) or is_unknown(answer) or answer.startswith("$"))
+    } - PLACEHOLDERS
+
+
+def remove_leaked_answers(
+    prompt: str, values: Sequence[T], demonstration_answers: set[str], question: object, shown: Sequence[Passage]
+) -> tuple[list[T], set[int]]:
+    """(the parsed values, in which leaked answers are unknown; the indexes of the values that had one).
+
+    An answer is leaked if it equals a demonstration's, and neither the passages that the prompt shows nor the question
+    have it. Of a list of candidates, those that are leaked are removed.
+    """
+
+    def is_leaked(answer: object) -> bool:
+        if not isinstance(answer, str) or normalize(answer) not in demonstration_answers:
+            return False
+        texts = [text for passage in shown for text in (passage["text"], passage["title"])]
+        return not any(contains_answer(text, [answer]) for text in (*texts, str(question)))
+
+    checked_values, leaked_indexes = list(values), set[int]()
+    for index, value in enumerate(values):
+        if isinstance(value, list):
+            kept_candidates = [candidate for candidate in value if not is_leaked(candidate)]
+            if len(kept_candidates) < len(value):
+                checked_values[index] = cast(T, kept_candidates)
+                leaked_indexes.add(index)
+        elif is_leaked(get_answer(prompt, value)):
+            checked_values[index] = forget_answer(value)
+            leaked_indexes.add(index)
+    return checked_values, leaked_indexes
+
+
+def forget_answer(value: T) -> T:
+    """The parsed value with an unknown answer."""
+    is_part = isinstance(value, ReasonedAnswer | Action | SelfAskStep)
+    return cast(T, replace(value, answer=UNKNOWN) if is_part else UNKNOWN)  # type: ignore[type-var]
