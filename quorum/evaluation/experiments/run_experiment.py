@@ -137,8 +137,8 @@ def apply_paper_settings(
     changes += describe_missing_search(experiment, context, searching=is_searching(options))
     if options.methods:
         changes.append(f"methods {options.methods}")
-    # as in the papers: answers are compared as the model wrote them, in plain text, by SQuAD's measure, and long answers
-    # cite nothing
+    # as in the papers: answers are compared as the model wrote them, in plain text, by SQuAD's measure, and long
+    # answers cite nothing
     context = replace(context, shorten="off", structured="off", citations="off", answer_measure=PUBLISHED_MEASURE)
     task = context.answer_type if "answer_type" in experiment.settings else options.task
     limit = experiment.limit if options.limit is None else options.limit
