@@ -58,18 +58,21 @@ class AnswerReader:
     """Finds the answer in the messages that a graph streams.
 
     shown_answer: the pieces of the answer returned so far, joined; visible_reply: the current reply so far,
-    without its thoughts; is_withdrawn: the pieces returned before are no part of the answer, and the next piece must
-    replace them; replies: {message id: text so far} of the newest message only.
+    without its thoughts; shows_marks: whether the answer shows the marks of cited passages; is_withdrawn: the pieces
+    returned before are no part of the answer, and the next piece must replace them; replies: {message id: text so far}
+    of the newest message only.
     """
 
-    def __init__(self, question: str) -> None:
+    def __init__(self, question: str, *, shows_marks: bool = True) -> None:
         self.question, self.shown_answer, self.visible_reply, self.is_withdrawn = question, "", "", False
+        self.shows_marks = shows_marks
         self.replies: dict[str, str] = {}
         # The length from which a growing reply is parsed again: parsing it after each piece would take quadratic time.
         self.next_length = 0
 
     def read(self, message: Any, metadata: Mapping[str, Any]) -> AnswerText | None:
         """The text that a piece of a message adds to the answer; None if it adds none yet, or belongs to no answer."""
+        from quorum.core.citation_marks import strip_marks_so_far
         from quorum.core.json_text import replace_lone_surrogates
         from quorum.core.visible_text import find_visible
         from quorum.graphs.visible_messages import BEGINS_ANEW
@@ -95,6 +98,8 @@ class AnswerReader:
             self.withdraw()
         self.visible_reply = visible_text
         answer = replace_lone_surrogates(read_partial_answer(prompt, visible_text, self.question))
+        if not self.shows_marks:
+            answer = strip_marks_so_far(answer)
         return self.show(answer) if answer.startswith(self.shown_answer) else None
 
     def show(self, answer: str) -> AnswerText | None:
@@ -158,6 +163,7 @@ async def stream(
     from quorum.core.context import Context
     from quorum.core.shown_answer import get_shown_answer
     from quorum.core.state_updates import unwrap_overwrites
+    from quorum.nodes.citations import cites
 
     state: Question = {
         "question": question,
@@ -165,7 +171,8 @@ async def stream(
         "gold_answers": None if gold_answers is None else list(gold_answers),
     }
     graph: Any = find_method(method).graph if isinstance(method, str) else method
-    settings, reader, inputs = context or Context(), AnswerReader(question), cast("Any", state)
+    settings, inputs = context or Context(), cast("Any", state)
+    reader = AnswerReader(question, shows_marks=cites(settings))
     modes = ["updates", "values", *(["messages"] if is_shown_while_written(graph, settings) else [])]
     if history:
         from quorum.graphs.conversation import prepare_conversation

@@ -24,6 +24,8 @@ MARK = re.compile(
     rf"|[(（](?:see[ \t]|cf\.?[ \t])?(?P<named>{NOUN}{NUMBERS})[)）])",
     re.IGNORECASE,
 )
+# The beginning of a mark at the end of a text.
+OPEN_MARK = re.compile(r"[ \t]*[\[［【〔(（][^\[\]［］【】〔〕()（）\n]{0,120}\Z")
 RANGE = re.compile(r"(\d+)[ \t]*(?:[–—‑-]|to\b)[ \t]*[^\d,;、，&]{0,12}(\d+)|(\d+)", re.IGNORECASE)
 FEWEST_WORDS = 4  # of a part of a sentence that a mark may cite alone
 WIDEST_RANGE = 50  # numbers of one mark; no prompt numbers more passages than a window holds
@@ -88,6 +90,15 @@ def strip_marks(text: str) -> str:
         elif not following or not following.isalnum():
             kept = kept.rstrip(" \t")
     return kept + text[place:] if marks else text
+
+
+def strip_marks_so_far(text: str) -> str:
+    """As `strip_marks`, for a text that is still being written: its end is left out where it may begin a mark.
+
+    >>> strip_marks_so_far("It fell [1], then [2")
+    'It fell, then'
+    """
+    return strip_marks(OPEN_MARK.sub("", text)).rstrip()
 
 
 def blank_marks(text: str) -> str:

@@ -11,6 +11,7 @@ from quorum.core.citation_marks import (
     has_wrong_number,
     replace_numbers,
     strip_marks,
+    strip_marks_so_far,
 )
 from quorum.core.statements import find_statements
 
@@ -78,6 +79,13 @@ def test_a_text_without_its_marks_has_none(text: str) -> None:
         bare_text = strip_marks(bare_text)
     assert find_marks(bare_text) == []
     assert len(blank_marks(text)) == len(text)
+
+
+@pytest.mark.parametrize(("text", "numbers", "bare_text"), MARKED_TEXTS)
+def test_marks_are_removed_from_every_beginning_of_a_text(
+    text: str, numbers: list[tuple[int, ...]], bare_text: str
+) -> None:
+    assert all(bare_text.startswith(strip_marks_so_far(text[:end])) for end in range(len(text) + 1))
 
 
 @pytest.mark.parametrize(

@@ -168,11 +168,15 @@ async def test_an_answer_that_is_withheld_cites_nothing() -> None:
     assert (withheld_result["unknown"], withheld_result["citations"]) == (True, None)
 
 
+@pytest.mark.parametrize("citations", ["auto", "off"])
 @pytest.mark.parametrize("method", ["concat", "post_fusion", "sure"])
-async def test_a_streamed_answer_is_the_answer_that_is_not_streamed(method: str) -> None:
-    context = Context(answer_type="long")
+async def test_a_streamed_answer_is_the_answer_that_is_not_streamed(method: str, citations: Any) -> None:
+    context = Context(answer_type="long", citations=citations)
     events = [event async for event in stream(QUESTION, method, context, given=PASSAGES)]
     whole_result = await answer(QUESTION, method, context, given=PASSAGES)
-    assert "".join(event.text for event in events if isinstance(event, AnswerText)) == whole_result["answer_text"]
+    pieces = [event for event in events if isinstance(event, AnswerText)]
+    assert "".join(piece.text for piece in pieces) == whole_result["answer_text"]
+    assert not any(piece.replaces for piece in pieces)
+    assert ("[" in (whole_result["answer_text"] or "")) is (citations == "auto")
     assert isinstance(events[-1], RunFinished)
     assert events[-1].result["citations"] == whole_result["citations"]
