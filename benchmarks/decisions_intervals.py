@@ -9,13 +9,13 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
+from benchmarks.decisions_former import compute_bootstrap_interval
 from benchmarks.decisions_recorded import RecordedSet
 from benchmarks.decisions_replay import QUESTIONS_PER_DRAW
 from quorum.algorithms.abstention import Threshold, find_threshold
 from quorum.algorithms.betting import compute_interval
 from quorum.algorithms.cross_fit import compute_cross_fitted_score
 from quorum.algorithms.paired import compute_margin_p_value, compute_paired_interval, compute_superiority_p_value
-from quorum.evaluation.metrics.statistics import compute_bootstrap_interval
 
 GATE_MARGIN = 0.03  # a gate passes a change only if its loss is significantly below this
 GATE_AND_CALIBRATION_ERROR = 0.05  # the highest accepted probability that a gate or a calibration is wrong
@@ -29,7 +29,7 @@ def measure_coverage(recorded_set: RecordedSet, draws: int, questions: int, seed
     """
     table, rng = recorded_set.right_by_question, np.random.default_rng(seed)
     is_covered: dict[str, list[bool]] = {
-        "Tango (compare uses it below 100 questions)": [],
+        "Tango": [],
         "betting, anytime": [],
         "percentile bootstrap": [],
     }

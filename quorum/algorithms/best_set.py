@@ -13,7 +13,7 @@ differs (Q_ij = 0) is no evidence.
 """
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from statistics import NormalDist
 
@@ -63,7 +63,7 @@ class BaselineTest:
 
 def sum_by_unit(scores: ArrayLike, units: ArrayLike | None = None) -> Floats:
     """The sums of the rows of each unit. scores: questions by methods; units: the unit of each question, by default
-    each question is a unit of its own. Returns units by methods.
+    each question is a unit of its own. Returns units by methods, in the order in which the units appear first.
 
     >>> sum_by_unit([[1.0, 0.0], [1.0, 1.0], [0.0, 1.0]], ["a", "a", "b"]).tolist()
     [[2.0, 1.0], [0.0, 1.0]]
@@ -71,21 +71,27 @@ def sum_by_unit(scores: ArrayLike, units: ArrayLike | None = None) -> Floats:
     table = np.asarray(scores, dtype=np.float64)
     if units is None:
         return table
-    _, places = np.unique(np.asarray(units), return_inverse=True)
-    sums = np.zeros((int(places.max(initial=-1)) + 1, *table.shape[1:]))
-    np.add.at(sums, places, table)
+    place_of_unit = {unit: place for place, unit in enumerate(dict.fromkeys(np.asarray(units).tolist()))}
+    sums = np.zeros((len(place_of_unit), *table.shape[1:]))
+    np.add.at(sums, [place_of_unit[unit] for unit in np.asarray(units).tolist()], table)
     return sums
 
 
 def find_best_set(
-    scores: ArrayLike, units: ArrayLike | None = None, *, graded: bool, patterns: int = SIGN_PATTERNS, seed: int = 0
+    scores: ArrayLike,
+    units: ArrayLike | None = None,
+    *,
+    graded: bool,
+    patterns: int = SIGN_PATTERNS,
+    seed: int = 0,
+    signed_sums: Floats | None = None,
 ) -> BestSet:
     """Find the methods that may be the best.
 
     scores: questions by methods, each in an interval of length 1, or with a cost c of wrong answers divided by 1 + c.
     units: the unit of each question (see `sum_by_unit`). graded: whether a score can be other than right or wrong.
     patterns: how many patterns of signs are drawn; if there are no more patterns than that, all of them count, and the
-    p-values are exact. At least one method.
+    p-values are exact. signed_sums: what `draw_signed_sums` gives for these sums, if it is known. At least one method.
 
     >>> scores = [[1, 0, 1]] * 12 + [[0, 0, 1]] * 2 + [[1, 0, 0]]
     >>> find_best_set(scores, graded=False).members
@@ -95,7 +101,7 @@ def find_best_set(
     method_count, offset = sums.shape[1], float(graded)
     squares = compute_squares(sums)
     order, leads = order_elimination(compute_leads(sums.sum(axis=0), squares, offset))
-    signed_sums = draw_signed_sums(sums, patterns, seed)
+    signed_sums = draw_signed_sums(sums, patterns, seed) if signed_sums is None else signed_sums
     is_exact = 2 ** len(sums) <= patterns
     scales = compute_scales(squares)
     largest_leads = np.zeros(len(signed_sums))  # R: under each pattern, the largest lead among the methods inside
@@ -258,6 +264,6 @@ def estimate_units_needed(differences: ArrayLike, critical_value: float) -> int 
     return max(len(values) + 1, math.ceil(needed))
 
 
-def count_units(units: Sequence[object] | NDArray[np.int64] | None, question_count: int) -> int:
+def count_units(units: ArrayLike | None, question_count: int) -> int:
     """How many units the questions form; units: as in `sum_by_unit`."""
-    return question_count if units is None else len(set(np.asarray(units).tolist()))
+    return question_count if units is None else len(np.unique(np.asarray(units)))

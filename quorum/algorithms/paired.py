@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from quorum.algorithms import betting
 from quorum.algorithms.binomial import binomial_cdf, clopper_pearson_upper, compute_log_factorials
+from quorum.algorithms.mean_interval import compute_bounded_mean_interval
 
 # The error of the bound on the share of questions where the methods differ. It is added to the p-value.
 NUISANCE_ERROR = 0.001
@@ -144,26 +145,32 @@ def compute_superiority_p_value(differences: ArrayLike) -> float:
 def compute_paired_interval(differences: ArrayLike, *, level: float = 0.95) -> tuple[float, float]:
     """An interval for the mean difference that is valid on few questions as well.
 
-    It is Tango's interval for right or wrong answers, and the betting interval for graded answers. Without any question
-    it is (-1, 1).
+    It is Tango's interval for right or wrong answers, and Gaffke's bound for graded answers (see
+    `quorum.algorithms.mean_interval`). Without any question it is (-1, 1).
     """
     values = np.asarray(differences, dtype=np.float64)
-    if not values.size or not are_signs(values):
-        return betting.compute_interval(values, level=level)
+    if not values.size:
+        return -1.0, 1.0
+    if not are_signs(values):
+        return compute_bounded_mean_interval(values, low=-1.0, high=1.0, level=level)
     plus, minus = int((values > 0.5).sum()), int((values < -0.5).sum())
     return compute_tango_interval(plus, minus, len(values), level=level)
 
 
-def compute_tango_interval(plus: int, minus: int, n: int, *, level: float = 0.95) -> tuple[float, float]:
+def compute_tango_interval(
+    plus: int, minus: int, n: int, *, level: float = 0.95, z: float | None = None
+) -> tuple[float, float]:
     """The score interval of the difference between two methods' shares of right answers to the same n questions.
 
     plus: how many of the questions only the first method answers rightly; minus: how many only the second method. The
-    difference is the first method's share minus the second's (Tango 1998, Statistics in Medicine 17: 891-908).
+    difference is the first method's share minus the second's (Tango 1998, Statistics in Medicine 17: 891-908). z: the
+    critical value of the score statistic, in place of the one that belongs to `level`.
 
     >>> [round(end, 4) for end in compute_tango_interval(12, 2, 50)]
     [0.0611, 0.3447]
     """
-    z, observed_difference = compute_normal_quantile((1 + level) / 2), (plus - minus) / n
+    critical_value = compute_normal_quantile((1 + level) / 2) if z is None else z
+    observed_difference = (plus - minus) / n
 
     def find_end(outside: float) -> float:
         """Find, by bisection, one end of the interval. It lies between the observed difference, which is in the
@@ -172,7 +179,7 @@ def compute_tango_interval(plus: int, minus: int, n: int, *, level: float = 0.95
         inner = observed_difference
         for _ in range(60):
             middle = (inner + outside) / 2
-            if abs(float(compute_tango_statistic(plus, minus, n, middle))) <= z:
+            if abs(float(compute_tango_statistic(plus, minus, n, middle))) <= critical_value:
                 inner = middle
             else:
                 outside = middle

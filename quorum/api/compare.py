@@ -28,6 +28,7 @@ async def compare_async(
     baseline: str | None = None,
     budget: str | None = None,
     wrong_cost: float = 0.0,
+    margin: float = 0.02,
     max_cost: float | None = None,
     prices: str | Path | None = None,
     race: str | None = None,
@@ -72,6 +73,7 @@ async def compare_async(
             skip_bad=skip_bad,
             budget=read_budget(budget),
             wrong_cost=wrong_cost,
+            margin=margin,
             max_cost=max_cost,
             prices=None if prices is None else Path(prices),
             race=race,
@@ -95,6 +97,7 @@ def compare(
     baseline: str | None = None,
     budget: str | None = None,
     wrong_cost: float = 0.0,
+    margin: float = 0.02,
     max_cost: float | None = None,
     prices: str | Path | None = None,
     race: str | None = None,
@@ -111,11 +114,12 @@ def compare(
     methods: as for `evaluate`; by default five common ones. models, retrievers, k: every combination of a method, a
     model, a retriever and a k is compared. budget: the most that a method may use per question, such as "calls=3" or
     "cost=0.01"; it limits the mean of a method's calls, tokens or cost, and the 95th percentile of its seconds.
-    wrong_cost: what a wrong answer costs, where a right one is worth 1; "unknown" costs nothing. max_cost: the dollars
-    that this call may spend; prices: a file with your own prices (docs/compare.md). race: stop asking methods that
-    cannot win. "exact" drops a method that can no longer win on these questions; "questions", one that is unlikely to
-    be the best on them; "future", one that is unlikely to be the best on new questions (docs/decisions.md). engine:
-    "local", or "ray" for many processes (docs/scale.md).
+    wrong_cost: what a wrong answer costs, where a right one is worth 1; "unknown" costs nothing. margin: of the methods
+    that may be the best, the cheapest within this margin of the highest mean is recommended (0.02 is two points of
+    100). max_cost: the dollars that this call may spend; prices: a file with your own prices (docs/compare.md). race:
+    stop asking methods that cannot win. "exact" drops a method that can no longer win on these questions; "questions",
+    one that is unlikely to be the best on them; "future", one that is unlikely to be the best on new questions
+    (docs/decisions.md). engine: "local", or "ray" for many processes (docs/scale.md).
 
     Works in a script and inside a running event loop. It blocks the loop; `await compare_async(...)` does not.
 
@@ -146,6 +150,7 @@ def compare(
             baseline=baseline,
             budget=budget,
             wrong_cost=wrong_cost,
+            margin=margin,
             max_cost=max_cost,
             prices=prices,
             race=race,

@@ -45,10 +45,10 @@ class Evaluation:
     had run alone, percentiles of the seconds (`seconds_p50`, `seconds_p95`), and counts such as `errors` and
     `malformed`. rows: a row for each question and method, read from results.jsonl at each access. differences: a row
     for each method and measure, with the `difference` of its mean from the baseline's, the interval from `low` to
-    `high`, `p_holm` (p adjusted for the number of methods) and `questions_needed` (how many questions would make the
-    difference significant; None if the means are equal, if there are fewer than two questions, or if a race dropped one
-    of the two methods or has not ended). spent: the calls and tokens of this run; replies that came from the journal do
-    not count.
+    `high` (the intervals of all methods hold together), `p_holm` (p adjusted for all methods) and `questions_needed`
+    (about how many questions would show the difference; None if these do, if the means are equal, if there are fewer
+    than two questions, or if a race dropped one of the two methods or has not ended). spent: the calls and tokens of
+    this run; replies that came from the journal do not count.
 
     Print the evaluation, or leave it as the last line of a notebook's cell.
     """
@@ -85,15 +85,18 @@ class Comparison:
     """The result of `compare`, with its recommendation.
 
     best: the method with the highest mean among those within the budget; None if no method is within the budget, or if
-    a race ended at `max_cost` with more than one method left. cheapest: the cheapest method that does not differ
-    significantly from `best`; use this one. front: the methods on the Pareto front of quality and cost, the cheapest
-    first. sentences: the recommendation in words, the most important sentence first. figures: a row for each method:
-    `name`, `n` (questions), `errors`, `quality` with `low` and `high` (in 0..1; with `wrong_cost` the mean worth of an
-    answer, in -wrong_cost..1); per question `calls`, `tokens`, `cost` (dollars; None: no price) and `seconds` (95th
-    percentile); the shares `right`, `wrong` and `unknown`. estimate: a row for each method with the calls, tokens and
-    dollars expected per question. report: the path of report.html. evaluation: the whole `Evaluation`. race: a row for
-    each method of a race: `method`, `asked` (questions it was asked), `of` (questions in all), `dropped` (whether the
-    race dropped it), `mean` with `low` and `high`; empty without a race.
+    a race ended at `max_cost` with more than one method left. cheapest: the recommended method, the cheapest of those
+    that may be the best and are within `margin` of the highest mean; use this one. None without a `best`, and if
+    answering "unknown" always is recommended (`wrong_cost`). certain: whether no other method may be the best.
+    may_be_best, not_among_best: the methods that may be the best, and those that are not. front: the methods on the
+    Pareto front of quality and cost, the cheapest first. sentences: the recommendation in words, the most important
+    sentence first. figures: a row for each method: `name`, `n` (questions), `errors`, `quality` with `low` and `high`
+    (in 0..1; with `wrong_cost` the mean worth of an answer, in -wrong_cost..1); per question `calls`, `tokens`, `cost`
+    (dollars; None: no price) and `seconds` (95th percentile); the shares `right`, `wrong` and `unknown`. estimate: a
+    row for each method with the calls, tokens and dollars expected per question. report: the path of report.html.
+    evaluation: the whole `Evaluation`. race: a row for each method of a race: `method`, `asked` (questions it was
+    asked), `of` (questions in all), `dropped` (whether the race dropped it), `mean` with `low` and `high`; empty
+    without a race.
 
     Print the comparison, or leave it as the last line of a notebook's cell.
     """
@@ -107,6 +110,9 @@ class Comparison:
     report: Path
     evaluation: Evaluation
     race: list[Row] = field(default_factory=list)
+    certain: bool = False
+    may_be_best: list[str] = field(default_factory=list)
+    not_among_best: list[str] = field(default_factory=list)
 
     def __str__(self) -> str:
         return "\n".join([*self.sentences, "", str(self.evaluation), "", f"The report is {self.report}"])
@@ -151,6 +157,9 @@ def make_comparison(decision: "Decision") -> Comparison:
         report=decision.scores.folder / "report.html",
         evaluation=make_evaluation(decision.scores),
         race=[] if decision.scores.race is None else decision.scores.race.to_json()["methods"],
+        certain=recommendation.is_certain,
+        may_be_best=[] if recommendation.choice is None else recommendation.choice.may_be_best,
+        not_among_best=[] if recommendation.choice is None else recommendation.choice.not_among_best,
     )
 
 
@@ -222,7 +231,10 @@ def make_difference_tables(rows: Sequence[Row], measures: Sequence[str]) -> list
 
 def describe_differences(baseline: str, questions: int) -> str:
     """The title of a table of differences: its baseline, and the meaning of its columns."""
-    return f"Difference from {baseline} on {questions:,} questions; p by Holm; n needed: for significance"
+    return (
+        f"Difference from {baseline} on {questions:,} questions; the intervals hold together, p is corrected for all "
+        "methods; n needed: questions that would show it"
+    )
 
 
 def format_interval(value: float, low: float, high: float, sign: str = "") -> str:

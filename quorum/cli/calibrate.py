@@ -63,7 +63,7 @@ def calibrate(
         read_share(wrong_at_most, "--wrong-at-most"),
         compute_failure_probability(confidence),
     )
-    recorded_results = read_results(results, measure)
+    recorded_results = read_results(results, measure, prefer_verdicts=True)
     print_missing_answers(recorded_results)
     calibrations = calibrate_methods(recorded_results, largest_wrong_share, failure_probability, method)
     path = out or results / "calibration.json"

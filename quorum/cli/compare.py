@@ -15,6 +15,7 @@ from quorum.cli.options import (
     Judge,
     LangSmith,
     Limit,
+    Margin,
     MaxCost,
     Out,
     Prices,
@@ -86,6 +87,7 @@ def compare(
     skip_bad: SkipBad = False,
     race: Race = None,
     wrong_cost: WrongCost = 0.0,
+    margin: Margin = 0.02,
     engine: Engine = "local",
     as_json: AsJson = False,
     langsmith: LangSmith = None,
@@ -119,6 +121,7 @@ def compare(
         prices=prices,
         race=race,
         wrong_cost=wrong_cost,
+        margin=margin,
         engine=engine,
     )
     check_langsmith(None if dry_run else langsmith)

@@ -5,7 +5,7 @@ from typing import Annotated, Any, cast
 
 import typer
 
-from quorum.cli.options import AsJson, Prices, WrongCost
+from quorum.cli.options import AsJson, Margin, Prices, WrongCost
 
 
 def compose(
@@ -26,6 +26,7 @@ def compose(
         str, typer.Option("--cost", metavar="tokens|calls|dollars", help="Cost that the cascade should save.")
     ] = "tokens",
     wrong_cost: WrongCost = 0.0,
+    margin: Margin = 0.02,
     seed: Annotated[
         int,
         typer.Option(
@@ -48,16 +49,15 @@ def compose(
 ) -> None:
     """Design a cascade of the compared methods, certify it, and write it as a method of its own."""
     from quorum.cli.show import print_missing_answers
-    from quorum.evaluation.decisions.compose import (
-        Guarantee,
-        compose,
-        describe_composition,
-    )
+    from quorum.evaluation.decisions.compose import Guarantee, compose
+    from quorum.evaluation.decisions.describe_composition import describe_composition
     from quorum.evaluation.decisions.recorded_results import check_wrong_cost, compute_failure_probability, read_results
     from quorum.evaluation.decisions.write_composed import make_composed_content, write_composed
 
     failure_probability = compute_failure_probability(confidence)
-    guarantee = Guarantee(lose_at_most, failure_probability, cast(Any, cost), check_wrong_cost(wrong_cost), seed)
+    guarantee = Guarantee(
+        lose_at_most, failure_probability, cast(Any, cost), check_wrong_cost(wrong_cost), seed, margin
+    )
     recorded_results = read_results(results, measure)
     print_missing_answers(recorded_results)
     composition = compose(recorded_results, guarantee, prices)

@@ -126,7 +126,15 @@ def print_scores(scores: "Scores") -> None:
     from quorum.cli.tables import make_score_tables
 
     user_measures = scores.plan.options.measures
-    print_tables(make_score_tables(scores.summary, scores.comparisons, scores.measures, user_measures))
+    print_tables(
+        make_score_tables(
+            scores.summary,
+            scores.comparisons,
+            scores.measures,
+            user_measures,
+            wording_note=scores.wording_note,
+        )
+    )
     print_spending_and_check_failures(scores)
 
 

@@ -265,6 +265,7 @@ def print_experiment(experiment: "Experiment", outcome: "Outcome", *, as_json: b
                 scores.measures,
                 user_measures,
                 separate_table_measures=experiment.shown_measures,
+                wording_note=scores.wording_note,
             ),
             *(make_analysis_table(table["title"], table["rows"]) for table in outcome.analysis_tables),
         ]

@@ -41,8 +41,8 @@ def gate(
 ) -> None:
     """Decide whether NEW may replace BASELINE.
 
-    Exit code: 0 if the loss from BASELINE to NEW is significantly below --margin; else 1 if NEW is significantly worse;
-    else 3 (cannot tell). 2 means that the input is wrong.
+    Exit code: 0 if the loss from BASELINE to NEW is surely below --margin; else 1 if NEW is surely worse; else 3
+    (cannot tell). 2 means that the input is wrong.
     """
     from quorum.cli.show import print_missing_answers
     from quorum.evaluation.decisions.gate import EXIT_CODES, decide_gate, describe_gate

@@ -59,6 +59,15 @@ WrongCost: TypeAlias = Annotated[
         help="What a wrong answer costs, if a right one is worth 1; the answer unknown costs 0.",
     ),
 ]
+Margin: TypeAlias = Annotated[
+    float,
+    typer.Option(
+        "--margin",
+        metavar="X",
+        help="Recommend a cheaper method that may be the best if its mean is at most X below the highest: 0.02 is two "
+        "points of 100.",
+    ),
+]
 Limit: TypeAlias = Annotated[int | None, typer.Option("--limit", metavar="N", help="Only the first N questions.")]
 Concurrency: TypeAlias = Annotated[int, typer.Option("--concurrency", metavar="N", help="Questions at once.")]
 DryRun: TypeAlias = Annotated[bool, typer.Option("--dry-run", help="Print the estimate and stop.")]

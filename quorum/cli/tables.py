@@ -1,5 +1,6 @@
 """The tables of an evaluation: scores, differences between methods, passages and costs."""
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -9,8 +10,7 @@ from rich.text import Text
 
 from quorum.cli.show import make_plain_table
 from quorum.core.text import format_count
-from quorum.evaluation.compare.baseline import Comparison, Difference
-from quorum.evaluation.metrics.exact_match_gap import describe_exact_match_gap
+from quorum.evaluation.compare.differences import Comparison, Difference
 from quorum.evaluation.metrics.measure_titles import MEASURE_TITLES
 from quorum.evaluation.metrics.registry import list_used_plugin_metrics
 from quorum.evaluation.report.text import draw_bar
@@ -87,12 +87,14 @@ def make_score_tables(
     measures: Sequence[str],
     user_measures: Iterable[str] = (),
     separate_table_measures: Sequence[str] = (),
+    wording_note: str | None = None,
 ) -> list[RenderableType]:
     """The tables of `quorum eval`: scores of the answers, differences between methods, measures of passages, costs.
 
     measures: the measures by which the methods are compared. user_measures: the measures that the user gave with
     `--measure`, and MAUVE if an experiment computes it. separate_table_measures: measures that an experiment shows in a
-    separate table; the measures of passages are then left out. A metric of an installed package has a column if some
+    separate table; the measures of passages are then left out. wording_note: a note to print (see
+    `Scores.wording_note`). A metric of an installed package has a column if some
     method has a value for it.
     """
     user_columns = [TableColumn(name, name, 1, 3) for name in (*list_used_plugin_metrics(summary), *user_measures)]
@@ -101,13 +103,12 @@ def make_score_tables(
         *keep_columns_with_values(summary, OTHER_ANSWER_COLUMNS),
         *user_columns,
     ]
-    gap_note = describe_exact_match_gap(summary)
     separate_table_columns = keep_columns_with_values(
         summary, [SEPARATE_TABLE_COLUMNS[name] for name in separate_table_measures]
     )
     return [
         make_measure_table(summary, answers, counts=True),
-        *([Text(gap_note, style="yellow")] if gap_note else []),
+        *([Text(wording_note, style="yellow")] if wording_note else []),
         *(make_difference_table(comparison, measures) for comparison in comparisons),
         *([make_measure_table(summary, separate_table_columns)] if separate_table_columns else []),
         make_measure_table(
@@ -190,8 +191,8 @@ def describe_comparison(comparison: Comparison) -> str:
         for difference in differences.values()
     )
     return (
-        f"Difference from {comparison['baseline']} on {questions} that all answered{left_out_note}; p by Holm; "
-        "n needed: for significance"
+        f"Difference from {comparison['baseline']} on {questions} that all answered{left_out_note}; the intervals "
+        "hold together, p is corrected for all methods; n needed: questions that would show it"
         + (
             "; a missing p means that a race dropped one of the two methods or has not ended: that difference is over "
             "the questions that both methods were asked" * has_race
@@ -212,7 +213,7 @@ def format_difference(difference: Difference | None) -> tuple[str, str]:
 
 
 def format_questions_needed(needed: int | None) -> str:
-    """The number of questions with which a difference would be significant."""
+    """The number of questions that would show a difference."""
     return "-" if needed is None else f"{needed:,}" if needed < 1_000_000 else ">1M"
 
 
@@ -271,7 +272,7 @@ def make_analysis_table(title: str, rows: Sequence[Mapping[str, Any]]) -> Group:
 def format_value(value: Any) -> str:
     """A share (a float) in percent; a tuple is a share with the ends of its interval; counts and texts as they are."""
     if isinstance(value, tuple):
-        return format_interval(*value)
+        return f"{100 * value[0]:.1f}" if math.isnan(value[1]) else format_interval(*value)
     if isinstance(value, float):
         return f"{100 * value:.1f}"
     return "-" if value is None else f"{value:,}" if isinstance(value, int) else str(value)

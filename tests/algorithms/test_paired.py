@@ -13,6 +13,7 @@ import pytest
 
 from quorum.algorithms import betting
 from quorum.algorithms.binomial import binomial_cdf, clopper_pearson_upper, compute_log_factorials
+from quorum.algorithms.mean_interval import compute_bounded_mean_interval
 from quorum.algorithms.paired import (
     compute_margin_p_value,
     compute_margin_p_value_of_counts,
@@ -114,8 +115,8 @@ def test_tangos_interval_contains_the_true_difference_also_with_few_questions() 
     assert 0 < high < 0.15
 
 
-def test_graded_differences_have_the_betting_interval() -> None:
-    assert compute_paired_interval([0.5, 0.0, -0.25]) == betting.compute_interval([0.5, 0.0, -0.25])
+def test_graded_differences_have_gaffkes_interval() -> None:
+    assert compute_paired_interval([0.5, 0.0, -0.25]) == compute_bounded_mean_interval([0.5, 0, -0.25], low=-1, high=1)
     assert compute_paired_interval([1, 0, -1]) == compute_tango_interval(1, 1, 3)
 
 

@@ -61,7 +61,8 @@ def test_differences_follow_with_their_baseline(tmp_path: Path) -> None:
     ]
     result = make_evaluation(tmp_path, make_row("concat"), differences=differences)
     assert str(result).split("\n\n")[1].splitlines() == [
-        "Difference from concat on 1,200 questions; p by Holm; n needed: for significance",
+        "Difference from concat on 1,200 questions; the intervals hold together, p is corrected for all methods; n "
+        "needed: questions that would show it",
         "method                   EM      p  n needed",
         "sure    +10.0 [-5.0, +25.0]  0.200     2,500",
         "react        0.0 [0.0, 0.0]  <.001         -",

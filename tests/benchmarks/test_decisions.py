@@ -9,6 +9,7 @@ import pytest
 from decision_results import write_results
 
 from benchmarks.decisions import RECORDED_FOLDER
+from benchmarks.decisions_former import compute_mcnemar_p_value
 from benchmarks.decisions_recorded import read_recorded_set, write_recorded_set
 from benchmarks.decisions_replay import (
     compute_error_share_allowed_by_chance,
@@ -18,7 +19,6 @@ from benchmarks.decisions_replay import (
     simulate_recorded_set,
 )
 from benchmarks.decisions_rules import QUESTIONS_BETWEEN_LOOKS, RULES, make_mcnemar_table
-from quorum.evaluation.metrics.statistics import compute_mcnemar_p_value
 
 MAX_BYTES_OF_ALL_FILES = 2_000_000
 

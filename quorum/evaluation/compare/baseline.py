@@ -3,102 +3,91 @@
 from collections.abc import Mapping, Sequence
 
 import numpy as np
-from typing_extensions import TypedDict
 
-from quorum.algorithms.paired import compute_paired_interval
+from quorum.algorithms.best_set import ALPHA, compare_with_fixed, find_best_set
+from quorum.algorithms.paired import compute_normal_quantile
 from quorum.core.errors import SetupError
-from quorum.evaluation.metrics.registry import WORTH_MEASURE, is_binary, list_compared_measures
-from quorum.evaluation.metrics.statistics import (
-    Floats,
-    Interval,
-    adjust_p_values,
-    compute_bootstrap_interval,
-    compute_mcnemar_p_value,
-    compute_sign_flip_p_value,
-    count_questions_needed,
+from quorum.evaluation.compare.differences import (
+    DIGITS,
+    Comparison,
+    Difference,
+    ValueTable,
+    collect_values,
+    make_difference,
 )
+from quorum.evaluation.metrics.registry import WORTH_MEASURE, list_compared_measures
+from quorum.evaluation.metrics.statistics import adjust_p_values
 from quorum.evaluation.run.column_scores import ColumnScores
 from quorum.evaluation.run.race_result import RaceResult
-
-DIGITS = 6  # after the decimal point, in a `Difference`
-FEWEST_FOR_BOOTSTRAP = 100  # questions
-
-
-class Difference(TypedDict):
-    """A method's mean minus the baseline's, over the same questions, with its 95% interval.
-
-    test: "mcnemar" for a measure that is 0 or 1, "sign flip" for any other measure. But if a race dropped one of the
-    two methods, or has not ended, `test` is "race": the interval holds at every moment of the race, and p and p_holm
-    are 1. p_holm: p adjusted for the number of methods compared. questions_needed: how many questions would make the
-    difference significant with power 0.8 and alpha 0.05; null if `test` is "race", if the means are equal, or if there
-    are fewer than two questions.
-    """
-
-    difference: float
-    low: float
-    high: float
-    test: str
-    p: float
-    p_holm: float
-    questions_needed: int | None
-
-
-class Comparison(TypedDict):
-    """Methods against the baseline, over the `n` questions that all of them answered.
-
-    A method with the test "race" need not have answered these questions: it is compared over the questions that it and
-    the baseline answered. left_out: how many questions were answered by the baseline or a method without the test
-    "race", but not by all of them; methods: for each method, by name, its difference in each measure, by the measure's
-    name, over the questions that have the measure.
-    """
-
-    baseline: str
-    n: int
-    left_out: int
-    methods: dict[str, dict[str, Difference]]
 
 
 def compare_with_baseline(
     scores: Mapping[str, ColumnScores], names: Sequence[str], baseline: str, race: RaceResult | None = None
 ) -> Comparison:
-    """Compare the methods `names` with `baseline`, which is one of them.
+    """Compare the methods `names` with `baseline`, which is one of them and was named beforehand.
 
     scores: by method. race: a method has the test "race", with p = 1, if the race dropped it or the baseline, or has
     not ended. The p-values are adjusted for all methods in `names`, including those with the test "race".
     """
     untested_names = [] if race is None else [name for name in names if is_untestable(race, name, baseline)]
     tested_names = [name for name in names if name not in untested_names]  # including the baseline
-    id_sets = [set(scores[name].ids) for name in tested_names]
-    common_ids = sorted(set.intersection(*id_sets))
-    compared_names = [name for name in tested_names if name != baseline]
     differences_by_method: dict[str, dict[str, Difference]] = {name: {} for name in names if name != baseline}
     if race is not None:
         for name in untested_names:
             differences_by_method[name] = compute_race_differences(
                 scores[name], scores[baseline], race, (name, baseline)
             )
-    for measure in list_compared_measures():
-        if any(measure not in scores[name].values for name in tested_names):
-            continue
-        values = {name: scores[name].get_values(measure, common_ids) for name in tested_names}
-        is_defined = ~np.isnan(np.stack(list(values.values()))).any(axis=0)
-        if not compared_names or not is_defined.any():
-            continue
-        differences = compute_differences(
-            [values[name][is_defined] for name in compared_names],
-            values[baseline][is_defined],
-            binary=is_binary(measure),
-            untested_count=len(untested_names),
-            largest_difference=1 + scores[baseline].wrong_cost if measure == WORTH_MEASURE else 1.0,
-        )
-        for name, difference in zip(compared_names, differences, strict=True):
-            differences_by_method[name][measure] = difference
-    return Comparison(
-        baseline=baseline,
-        n=len(common_ids),
-        left_out=len(set.union(*id_sets)) - len(common_ids),
-        methods=differences_by_method,
-    )
+    common_ids, left_out_count = find_common_questions(scores, tested_names)
+    if len(tested_names) > 1:
+        for measure in list_measures_of_all(scores, tested_names):
+            table = collect_values(scores, tested_names, measure, common_ids)
+            if len(table.values):
+                for name, difference in compare_each_with_baseline(table, baseline, len(untested_names)).items():
+                    differences_by_method[name][measure] = difference
+    return Comparison(baseline=baseline, n=len(common_ids), left_out=left_out_count, methods=differences_by_method)
+
+
+def compare_with_best(
+    scores: Mapping[str, ColumnScores],
+    names: Sequence[str],
+    best: str,
+    ids: Sequence[str],
+    race: RaceResult | None = None,
+    dropped_names: Sequence[str] = (),
+) -> Comparison:
+    """Compare the methods `names` with `best`, the one of them with the highest mean, over the questions `ids`.
+
+    The p-value of a method is that of "it is one of the best". The intervals hold for all pairs of methods together,
+    because the questions themselves chose which method to compare with. dropped_names: the methods that the race
+    dropped, which have the test "race".
+    """
+    methods: dict[str, dict[str, Difference]] = {name: {} for name in names if name != best}
+    for measure in list_measures_of_all(scores, names):
+        table = collect_values(scores, names, measure, ids)
+        if len(table.values) and len(names) > 1:
+            best_set = find_best_set(table.scaled_values, table.units, graded=not table.binary)
+            for place, name in enumerate(names):
+                if name != best:
+                    p = float(best_set.p_values[place])
+                    methods[name][measure] = make_difference(
+                        table, (name, best), "best set", (p, p), best_set.pair_critical_value, best_set.critical_value
+                    )
+    if race is not None:
+        for name in dropped_names:
+            methods[name] = compute_race_differences(scores[name], scores[best], race, (name, best))
+    return Comparison(baseline=best, n=len(ids), left_out=0, methods=methods)
+
+
+def find_common_questions(scores: Mapping[str, ColumnScores], names: Sequence[str]) -> tuple[list[str], int]:
+    """The questions that all of these methods answered, and how many others some of them answered."""
+    id_sets = [set(scores[name].ids) for name in names]
+    common_ids = sorted(set.intersection(*id_sets))
+    return common_ids, len(set.union(*id_sets)) - len(common_ids)
+
+
+def list_measures_of_all(scores: Mapping[str, ColumnScores], names: Sequence[str]) -> list[str]:
+    """The measures by which methods are compared and that all of these methods have."""
+    return [name for name in list_compared_measures() if all(name in scores[method].values for method in names)]
 
 
 def is_untestable(race: RaceResult, name: str, baseline: str) -> bool:
@@ -143,64 +132,33 @@ def compute_race_differences(
     return result
 
 
-def compute_differences(
-    values_by_method: Sequence[Floats],
-    baseline_values: Floats,
-    *,
-    binary: bool,
-    untested_count: int = 0,
-    largest_difference: float = 1.0,
-) -> list[Difference]:
-    """The difference of each method from the baseline in one measure.
+def compare_each_with_baseline(table: ValueTable, baseline: str, untested_count: int) -> dict[str, Difference]:
+    """The differences of all other methods of the table from the baseline, in one measure.
 
-    values_by_method: for each method, its value on each question, in the same order as `baseline_values`. binary:
-    whether every value is 0 or 1. untested_count: the p-values are adjusted for this many further methods, each with
-    p = 1. largest_difference: the largest possible difference between the values of two answers.
+    untested_count: how many further methods a race has taken out. Which methods are left then depends on their answers,
+    so the p-values are those of the single methods, adjusted for all (Holm), and the intervals are no narrower than
+    Bonferroni's.
     """
-    p_values = [
-        compute_mcnemar_p_value(values, baseline_values)
-        if binary
-        else compute_sign_flip_p_value(values - baseline_values)
-        for values in values_by_method
-    ]
-    test = "mcnemar" if binary else "sign flip"
-    return [
-        make_difference(values - baseline_values, test, p, adjusted_p, largest_difference)
-        for values, p, adjusted_p in zip(
-            values_by_method,
-            p_values,
-            adjust_p_values([*p_values, *[1.0] * untested_count])[: len(p_values)],
-            strict=True,
+    test = compare_with_fixed(table.scaled_values, table.names.index(baseline), table.units, graded=not table.binary)
+    others = [place for place, name in enumerate(table.names) if name != baseline]
+    p_values = {place: float(test.p_values[place]) for place in others}
+    critical_value = test.critical_value
+    if untested_count:
+        adjusted = adjust_p_values([*(float(test.own_p_values[place]) for place in others), *[1.0] * untested_count])
+        p_values = {place: max(p, p_values[place]) for place, p in zip(others, adjusted, strict=False)}
+        all_count = len(others) + untested_count
+        critical_value = max(critical_value, compute_normal_quantile(1 - ALPHA / (2 * all_count)))
+    return {
+        table.names[place]: make_difference(
+            table,
+            (table.names[place], baseline),
+            "step-down",
+            (float(test.own_p_values[place]), p_values[place]),
+            critical_value,
+            critical_value,
         )
-    ]
-
-
-def compute_interval(differences: Floats, largest_difference: float = 1.0) -> Interval:
-    """The mean of the differences, and its 95% interval.
-
-    With fewer than FEWEST_FOR_BOOTSTRAP questions a bootstrap interval would be too narrow, so the interval is that of
-    `compute_paired_interval`, which is valid on few questions as well.
-    """
-    if len(differences) >= FEWEST_FOR_BOOTSTRAP:
-        return compute_bootstrap_interval(differences)
-    low, high = compute_paired_interval(differences / largest_difference)
-    return Interval(float(differences.mean()), largest_difference * low, largest_difference * high)
-
-
-def make_difference(
-    differences: Floats, test: str, p: float, p_holm: float, largest_difference: float = 1.0
-) -> Difference:
-    """The `Difference` of a method whose values differ from the baseline's by `differences`, question by question."""
-    mean, low, high = (round(number, DIGITS) for number in compute_interval(differences, largest_difference))
-    return Difference(
-        difference=mean,
-        low=low,
-        high=high,
-        test=test,
-        p=round(p, DIGITS),
-        p_holm=round(p_holm, DIGITS),
-        questions_needed=count_questions_needed(differences),
-    )
+        for place in others
+    }
 
 
 def check_baseline(groups: Sequence[Sequence[str]], baseline: str | None) -> None:

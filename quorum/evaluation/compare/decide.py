@@ -92,7 +92,9 @@ def describe_cross_fit(best_score: float, cross_fitted_score: float) -> str:
 def describe_cascade(scores: Scores) -> list[str]:
     """A list with one sentence about what `quorum compose` would save; empty if no cascade can be certified."""
     try:
-        composition = compose(read_results(scores.folder), Guarantee(wrong_cost=scores.plan.options.wrong_cost))
+        options = scores.plan.options
+        guarantee = Guarantee(wrong_cost=options.wrong_cost, margin=options.margin)
+        composition = compose(read_results(scores.folder), guarantee)
     except SetupError:
         return []
     if composition.certificate is None:
@@ -122,7 +124,9 @@ def decide(scores: Scores, spent: TotalSpent) -> Decision:
         compute_figures(name, column_scores, measure, costs[name], shared_ids, race, right_measure)
         for name, column_scores in scores_by_column.items()
     ]
-    recommendation = recommend_method(figures, scores_by_column, measure, options.budget, race, options.wrong_cost)
+    recommendation = recommend_method(
+        figures, scores_by_column, measure, options.budget, race, options.wrong_cost, options.margin
+    )
     compared_figures = [figure for figure in figures if figure.n and (race is None or not race.is_dropped(figure.name))]
     costs_within_budget = {
         figure.name: get_cost_or_zero(figure, recommendation.unit)
@@ -130,13 +134,15 @@ def decide(scores: Scores, spent: TotalSpent) -> Decision:
         if is_within_budget(figure, options.budget)
     }
     choices = (
-        choose_at_wrong_costs(scores_by_column, right_measure, costs_within_budget, shared_ids)
+        choose_at_wrong_costs(scores_by_column, right_measure, costs_within_budget, shared_ids, options.margin)
         if recommendation.best is not None and len(costs_within_budget) > 1
         else []
     )
     recommendation = replace(recommendation, choices_at_wrong_costs=tuple(choices))
-    # The first sentence is the recommendation itself.
-    recommendation.sentences[1:1] = describe_baseline(recommendation, comparisons)
+    # The first sentence is the recommendation itself, unless an open race makes none.
+    wording_notes = [note] if (note := scores.wording_note) else []
+    place = 0 if recommendation.best is None else 1
+    recommendation.sentences[place:place] = [*wording_notes, *describe_baseline(recommendation, comparisons)]
     if race is not None:
         headline = [] if race.is_finished else [describe_open_race(race, options.max_cost)]
         place = 0 if headline else 1

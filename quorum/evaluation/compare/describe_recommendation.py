@@ -2,7 +2,9 @@
 
 from collections.abc import Mapping, Sequence
 
-from quorum.evaluation.compare.baseline import Comparison, Difference
+from quorum.algorithms.paired import MOST_QUESTIONS
+from quorum.algorithms.recommend import Choice
+from quorum.evaluation.compare.differences import Comparison
 from quorum.evaluation.compare.format_figures import (
     describe_budget,
     describe_costs,
@@ -12,21 +14,23 @@ from quorum.evaluation.compare.format_figures import (
     format_points,
     join_and_shorten_names,
 )
-from quorum.evaluation.compare.recommendation import ALPHA, MethodFigures, Recommendation, get_cost_or_zero
+from quorum.evaluation.compare.recommendation import MethodFigures, Recommendation, get_cost_or_zero
+from quorum.evaluation.compare.wrong_cost import ALWAYS_UNKNOWN
 
 
 def describe_baseline(recommendation: Recommendation, comparisons: Sequence[Comparison]) -> list[str]:
-    """A list with one sentence, the best method's difference from the baseline; empty if it was not computed."""
+    """A list with one sentence, how far the recommended method is from the baseline; empty if this was not computed."""
+    name = recommendation.cheapest or recommendation.best
     for comparison in comparisons:
-        difference = comparison["methods"].get(str(recommendation.best), {}).get(recommendation.measure)
+        difference = comparison["methods"].get(str(name), {}).get(recommendation.measure)
         if difference is not None:
             interval = f"[{100 * difference['low']:+.1f}, {100 * difference['high']:+.1f}]"
             change = f"{format_points(difference['difference'])} {interval}"
-            best, baseline = recommendation.best, comparison["baseline"]
+            baseline = comparison["baseline"]
             if difference["test"] == "race":
-                return [f"{best} against {baseline}, on the questions that both answered: {change}."]
+                return [f"{name} against {baseline}, on the questions that both answered: {change}."]
             p_words = format_p(difference["p_holm"])
-            return [f"{best} against the baseline {baseline}: {change}, {p_words}."]
+            return [f"{name} against the baseline {baseline}: {change}, {p_words}."]
     return []
 
 
@@ -34,28 +38,23 @@ def describe_recommendation(
     recommendation: Recommendation,
     figures: Sequence[MethodFigures],
     within_budget: Sequence[MethodFigures],
-    differences: Mapping[str, Difference],
     *,
     dropped_methods: Sequence[str],
 ) -> list[str]:
     """The recommendation as sentences.
 
     figures: the figures of all methods; within_budget: the figures of the methods that the recommendation may choose;
-    differences: {name: difference from the best method}, only the differences that were tested on a fixed set of
-    questions; dropped_methods: the names of the methods that a race dropped.
+    dropped_methods: the names of the methods that a race dropped.
     """
     figures_by_name = {method.name: method for method in figures}
     best = figures_by_name[str(recommendation.best)]
-    is_only_method = len(within_budget) == 1 and len(differences) == 0
     sentences = [
-        describe_headline(
-            recommendation, figures_by_name, is_only_method=is_only_method, race_dropped_methods=bool(dropped_methods)
-        )
+        describe_headline(recommendation, figures_by_name, within_budget, race_dropped_methods=bool(dropped_methods))
     ]
-    sentences += describe_equals(recommendation, figures_by_name, differences)
+    sentences += describe_equals(recommendation, figures_by_name)
     if recommendation.budget and len(within_budget) == 1 and not dropped_methods:
         sentences.append("No other method keeps within the limit.")
-    sentences += describe_worse(differences)
+    sentences += describe_not_among_best(recommendation)
     # Leave out the dropped methods: `within_budget` lacks them even if they keep within the budget, and their means
     # over fewer questions cannot be compared.
     comparable_methods = [method for method in figures if method.name not in dropped_methods]
@@ -66,78 +65,127 @@ def describe_recommendation(
 def describe_headline(
     recommendation: Recommendation,
     figures_by_name: Mapping[str, MethodFigures],
+    within_budget: Sequence[MethodFigures],
     *,
-    is_only_method: bool,
     race_dropped_methods: bool,
 ) -> str:
-    """The recommended method, its score and its cost, in a sentence. The method is called best only if all other
-    methods within the budget are significantly worse.
+    """The recommended method, its score and its cost. The method is called best only if no other method within the
+    budget may be the best. If some methods are behind by their wording only, the headline says so.
     """
-    # `cheapest` is the recommended method: the cheapest of the best method and its `equal_methods`, not of all methods.
-    method = figures_by_name[str(recommendation.cheapest)]
+    choice = get_choice(recommendation)
     limit = f" within {describe_budget(recommendation.budget)}" if recommendation.budget else ""
-    if recommendation.equal_methods:
-        claim = (
-            f"Too few questions to choose; {method.name} is the cheapest of the methods that may be equally good{limit}"
-        )
-    elif is_only_method and race_dropped_methods:
-        claim = f"{method.name} won the race{limit}"
-    elif is_only_method:
-        claim = f"{method.name} is the only method{limit}"
+    if recommendation.recommends_unknown:
+        claim = describe_unknown(recommendation, limit)
+        return f"{claim}{describe_wording(recommendation)}"
+    method = figures_by_name[str(recommendation.cheapest)]
+    figures_text = (
+        f"{recommendation.measure_name} {describe_quality(method)} over {method.n:,} questions, "
+        f"for {describe_costs(method)} a question."
+    )
+    if not choice.is_certain:
+        reason = f"the cheapest of those within {100 * recommendation.margin:g} points of the highest mean"
+        claim = f"{describe_open_question(choice)} Recommended for now is {method.name}, {reason}{limit}"
+    elif len(within_budget) == 1 and len(choice.means) == 1:
+        claim = f"{method.name} {'won the race' if race_dropped_methods else 'is the only method'}{limit}"
     else:
         claim = f"{method.name} is best{limit}"
+    return f"{claim}: {figures_text}{describe_wording(recommendation)}"
+
+
+def get_choice(recommendation: Recommendation) -> Choice:
+    """What the rule of recommendation said; the recommendation must have a best method."""
+    if recommendation.choice is None:
+        raise ValueError("a recommendation without a best method has no choice to describe")
+    return recommendation.choice
+
+
+def describe_open_question(choice: Choice) -> str:
+    """'No clear winner yet: 3 of 5 methods may be the best, and about 1,200 questions would settle it.'"""
+    counts = f"{len(choice.may_be_best)} of {len(choice.means)} methods may be the best"
+    number = choice.questions_to_settle
+    if number is None:
+        outlook = "the highest means are equal so far, so that no number of questions can be named that would settle it"
+    elif number > MOST_QUESTIONS:
+        outlook = f"more than {MOST_QUESTIONS:,} questions would be needed to settle it"
+    else:
+        outlook = f"about {number:,} questions would settle it"
+    return f"No clear winner yet: {counts}, and {outlook}."
+
+
+def describe_unknown(recommendation: Recommendation, limit: str) -> str:
+    """The headline if no method is worth asking, because its wrong answers cost more than its right ones bring."""
+    choice = get_choice(recommendation)
+    opening = "" if choice.is_certain else f"{describe_open_question(choice)} "
+    verb = "is best" if choice.is_certain else "costs nothing and is recommended for now"
     return (
-        f"{claim}: {recommendation.measure_name} {describe_quality(method)} over {method.n:,} questions, "
-        f"for {describe_costs(method)} a question."
+        f"{opening}Where a wrong answer costs {recommendation.wrong_cost:g} right ones, {ALWAYS_UNKNOWN} "
+        f"{verb}{limit}: it is worth {format_percent(choice.means[ALWAYS_UNKNOWN])}, and {recommendation.best}, the "
+        f"best method, {format_percent(choice.means[str(recommendation.best)])}, over {choice.question_count:,} "
+        "questions."
     )
 
 
-def describe_equals(
-    recommendation: Recommendation, figures_by_name: Mapping[str, MethodFigures], differences: Mapping[str, Difference]
-) -> list[str]:
-    """The method with the highest mean, and the methods that do not differ significantly from it, each with the number
-    of questions that would make its difference significant. If the method with the highest mean is not the
-    cheapest of all these, a second sentence says what share of its cost the cheapest one takes.
+def describe_wording(recommendation: Recommendation) -> str:
+    """What the headline adds if methods are not among the best for exact match, but may be for `contains`."""
+    if not recommendation.by_wording:
+        return ""
+    return (
+        " This is about the wording of the answers, not their quality: if an answer need only contain an accepted one, "
+        f"{join_and_shorten_names(recommendation.by_wording)} may be the best as well."
+    )
 
-    If all other methods are significantly worse, there is only a sentence that says so.
+
+def describe_equals(recommendation: Recommendation, figures_by_name: Mapping[str, MethodFigures]) -> list[str]:
+    """The method with the highest mean, and the other methods that may be the best, each with the number of questions
+    that would show that it is not. If the method with the highest mean is not recommended, a second sentence says what
+    share of its cost the recommended one takes. Empty if only one method may be the best.
     """
-    if not recommendation.equal_methods:
-        return ["Every other method is significantly worse (p < 0.05, corrected)."] if differences else []
-    best = figures_by_name[str(recommendation.best)]
-    parts = []
-    for name in sorted(recommendation.equal_methods, key=lambda name: -figures_by_name[name].quality):
-        needed = differences[name]["questions_needed"]
-        enough = f"; about {needed:,} questions would be enough" if needed else ""
-        parts.append(f"{name} ({format_points(differences[name]['difference'])}{enough})")
-    highest_mean = f"{best.name} has the highest mean: {describe_quality(best)}, for {describe_costs(best)} a question"
-    if recommendation.cheapest == best.name:
-        highest_mean = f"{best.name} also has the highest mean"
-    sentences = [f"{highest_mean}; these questions do not distinguish it from {join_and_shorten_names(parts)}."]
-    if recommendation.cheapest != best.name:
-        cheapest = figures_by_name[str(recommendation.cheapest)]
-        share = (
-            get_cost_or_zero(cheapest, recommendation.unit) / get_cost_or_zero(best, recommendation.unit)
-            if get_cost_or_zero(best, recommendation.unit)
-            else 1.0
-        )
-        cost_name = "cost" if recommendation.unit == "cost" else "tokens"
-        sentences.append(f"{cheapest.name} takes {format_percent(share, 0)} of the {cost_name} of {best.name}.")
-    return sentences
-
-
-def describe_worse(differences: Mapping[str, Difference]) -> list[str]:
-    """A list with one sentence, the methods that are significantly worse than the best, the nearest to it first. It is
-    empty if there is none, or if all are worse: then `describe_equals` says so.
-    """
-    worse = {name: difference for name, difference in differences.items() if difference["p_holm"] < ALPHA}
-    if not worse or len(worse) == len(differences):
+    choice = get_choice(recommendation)
+    others = [name for name in choice.may_be_best if name != choice.highest]
+    if not others:
         return []
-    nearest = sorted(worse.items(), key=lambda item: -item[1]["difference"])
-    parts = [
-        f"{name} ({format_points(difference['difference'])}, {format_p(difference['p_holm'])})"
-        for name, difference in nearest
-    ]
-    return [f"Significantly worse: {join_and_shorten_names(parts)}."]
+    parts = []
+    for name in sorted(others, key=lambda name: (-choice.means[name], name)):
+        needed = choice.questions_needed[name]
+        enough = f"; about {needed:,} questions would be enough" if needed else ""
+        parts.append(f"{name} ({format_points(choice.means[name] - choice.means[choice.highest])}{enough})")
+    if choice.highest == ALWAYS_UNKNOWN:
+        highest_mean = f"{ALWAYS_UNKNOWN} has the highest mean"
+    elif recommendation.cheapest == choice.highest:
+        highest_mean = f"{choice.highest} also has the highest mean"
+    else:
+        highest = figures_by_name[choice.highest]
+        highest_mean = (
+            f"{choice.highest} has the highest mean: {describe_quality(highest)}, for {describe_costs(highest)} a "
+            "question"
+        )
+    sentences = [f"{highest_mean}; these questions do not rule out {join_and_shorten_names(parts)}."]
+    return sentences + describe_saving(recommendation, figures_by_name)
+
+
+def describe_saving(recommendation: Recommendation, figures_by_name: Mapping[str, MethodFigures]) -> list[str]:
+    """A list with one sentence, the recommended method's share of the cost of the one with the highest mean; empty if
+    they are the same method.
+    """
+    if recommendation.cheapest in (None, recommendation.best):
+        return []
+    cheapest, best = figures_by_name[str(recommendation.cheapest)], figures_by_name[str(recommendation.best)]
+    best_cost = get_cost_or_zero(best, recommendation.unit)
+    share = get_cost_or_zero(cheapest, recommendation.unit) / best_cost if best_cost else 1.0
+    cost_name = "cost" if recommendation.unit == "cost" else "tokens"
+    return [f"{cheapest.name} takes {format_percent(share, 0)} of the {cost_name} of {best.name}."]
+
+
+def describe_not_among_best(recommendation: Recommendation) -> list[str]:
+    """A list with one sentence, the methods that are not among the best, the nearest to the highest mean first; empty
+    if there is none.
+    """
+    choice = get_choice(recommendation)
+    if not choice.not_among_best:
+        return []
+    highest = choice.means[choice.highest]
+    parts = [f"{name} ({format_points(choice.means[name] - highest)})" for name in choice.not_among_best]
+    return [f"Not among the best (p < .05, corrected): {join_and_shorten_names(parts)}."]
 
 
 def describe_beyond_budget(

@@ -7,7 +7,7 @@ import numpy as np
 from quorum.evaluation.compare.recommendation import MethodFigures
 from quorum.evaluation.compare.wrong_cost import compute_shares
 from quorum.evaluation.metrics.registry import WORTH_MEASURE
-from quorum.evaluation.metrics.statistics import compute_bootstrap_interval, compute_quantile
+from quorum.evaluation.metrics.statistics import Interval, compute_quantile
 from quorum.evaluation.metrics.uncertainty import Calibration, compute_calibration
 from quorum.evaluation.run.column_scores import ColumnScores
 from quorum.evaluation.run.columns import Column
@@ -47,9 +47,8 @@ def compute_figures(
     is_dropped = race is not None and race.is_dropped(name)
     # Empty for a method that answered no question.
     ids = [id_ for id_ in (scores.ids if is_dropped else shared_ids) if scores.ids]
-    values = scores.get_values(measure, ids)
-    values = values[~np.isnan(values)]
-    mean, low, high = compute_bootstrap_interval(values) if len(values) else (0.0, 0.0, 0.0)
+    question_count = int((~np.isnan(scores.get_values(measure, ids))).sum())
+    mean, low, high = scores.compute_interval(measure, ids) or Interval(0.0, 0.0, 0.0)
     if race is not None and (is_dropped or not race.is_finished):
         low, high = find_anytime_interval(name, scores, measure, race)
     shares = compute_shares(scores, right_measure or measure, ids)
@@ -60,7 +59,7 @@ def compute_figures(
     seconds = own_seconds if len(own_seconds) else scores.get_known_values("seconds")
     return MethodFigures(
         name=name,
-        n=len(values),
+        n=question_count,
         errors=len(scores.error_messages),
         quality=mean,
         low=low,

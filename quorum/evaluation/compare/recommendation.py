@@ -2,11 +2,11 @@
 
 from dataclasses import dataclass, field
 
-from quorum.evaluation.compare.baseline import Comparison
-from quorum.evaluation.compare.wrong_cost import ChoiceAtWrongCosts, name_measure
+from quorum.algorithms.recommend import MARGIN, Choice
+from quorum.evaluation.compare.differences import Comparison
+from quorum.evaluation.compare.wrong_cost import ALWAYS_UNKNOWN, ChoiceAtWrongCosts, name_measure
 from quorum.evaluation.metrics.measure_titles import MEASURE_NAMES
 
-ALPHA = 0.05
 COST_UNIT_NAMES = {"calls": "calls", "tokens": "tokens", "cost": "dollars", "seconds": "seconds (95th percentile)"}
 
 
@@ -51,13 +51,17 @@ class Recommendation:
     measure: the deciding measure. budget: {unit: limit per question}; a unit is one of COST_UNIT_NAMES. best: of the
     methods within the budget, the one with the highest quality; None if no method that answered is within the budget,
     or if a race has not ended and more than one method is left. equal_methods: the other methods within the budget that
-    do not differ significantly from the best (p_holm >= 0.05), cheapest first; if an unfinished race leaves no best,
-    the methods within the budget that are still in the race. cheapest: the cheapest of `best` and `equal_methods`; None
-    without a best. pareto_front: the methods on the Pareto front of quality and cost, also those over the budget, from
-    the cheapest to the one with the highest quality. unit: the unit of cost for `cheapest` and `pareto_front`, "cost"
-    (dollars) or "tokens". comparison: the comparison of the methods with the best; None without a best. sentences: the
-    recommendation in words, the most important sentence first. wrong_cost: how many right answers a wrong answer costs.
-    choices_at_wrong_costs: the recommendations at other costs of a wrong answer.
+    may be the best (see `quorum.algorithms.best_set`), cheapest first; if an unfinished race leaves no best, the
+    methods within the budget that are still in the race. cheapest: the recommended method, the cheapest of those that
+    may be the best and are within `margin` of the highest quality; None without a best, or if answering "unknown"
+    always is recommended. pareto_front: the methods on the Pareto front of quality and cost, also those over the
+    budget, from the cheapest to the one with the highest quality. unit: the unit of cost for `cheapest` and
+    `pareto_front`, "cost" (dollars) or "tokens". comparison: the comparison of the methods with the best; None without
+    a best. sentences: the recommendation in words, the most important sentence first. wrong_cost: how many right
+    answers a wrong answer costs. choices_at_wrong_costs: the recommendations at other costs of a wrong answer. margin:
+    how far below the highest quality the recommended method may be. choice: what the rule of recommendation said
+    (`quorum.algorithms.recommend`); None without a best. by_wording: the methods that are not among the best for exact
+    match, but may be for `contains`.
     """
 
     measure: str
@@ -71,6 +75,19 @@ class Recommendation:
     sentences: list[str] = field(default_factory=list)
     wrong_cost: float = 0.0
     choices_at_wrong_costs: tuple[ChoiceAtWrongCosts, ...] = ()
+    margin: float = MARGIN
+    choice: Choice | None = None
+    by_wording: tuple[str, ...] = ()
+
+    @property
+    def is_certain(self) -> bool:
+        """Whether the recommended method is the only one that may be the best."""
+        return self.choice is not None and self.choice.is_certain
+
+    @property
+    def recommends_unknown(self) -> bool:
+        """Whether answering "unknown" always is recommended, because wrong answers cost more than right ones bring."""
+        return self.choice is not None and self.choice.recommended == ALWAYS_UNKNOWN
 
     @property
     def measure_name(self) -> str:

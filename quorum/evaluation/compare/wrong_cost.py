@@ -8,12 +8,13 @@ from itertools import groupby
 
 import numpy as np
 
+from quorum.algorithms.best_set import draw_signed_sums, sum_by_unit
+from quorum.algorithms.recommend import MARGIN, choose_method
 from quorum.evaluation.metrics.registry import WORTH_MEASURE, is_binary
-from quorum.evaluation.metrics.statistics import adjust_p_values, compute_mcnemar_p_value, compute_sign_flip_p_value
+from quorum.evaluation.metrics.statistics import Floats
 from quorum.evaluation.run.column_scores import ColumnScores
 
-ALPHA = 0.05
-RESAMPLES = 1_000
+ALWAYS_UNKNOWN = "answering unknown always"  # a candidate of its own where a wrong answer costs something
 # The costs of a wrong answer, in right answers, at which the recommendation is computed.
 SHOWN_COSTS = (0.0, 0.1, 0.2, 0.3, 0.5, 0.75, 1.0, 1.5, 2.0, 3.0, 5.0, 10.0)
 
@@ -35,8 +36,7 @@ class ChoiceAtWrongCosts:
     """The recommendation if a wrong answer costs as much as `lowest_cost` to `highest_cost` right answers. Both
     ends are values of SHOWN_COSTS.
 
-    best: the method with the highest mean worth; cheapest: the cheapest of `best` and the methods that are not
-    significantly worse. It is the one that is recommended.
+    best: the method with the highest mean worth; cheapest: the recommended one. Either may be ALWAYS_UNKNOWN.
     """
 
     lowest_cost: float
@@ -67,43 +67,62 @@ def name_measure(names: Mapping[str, str], measure: str, wrong_cost: float) -> s
 
 
 def choose_at_wrong_costs(
-    scores: Mapping[str, ColumnScores], measure: str, method_costs: Mapping[str, float], shared_ids: Sequence[str]
+    scores: Mapping[str, ColumnScores],
+    measure: str,
+    method_costs: Mapping[str, float],
+    shared_ids: Sequence[str],
+    margin: float = MARGIN,
 ) -> list[ChoiceAtWrongCosts]:
-    """The recommendation among these methods at each of SHOWN_COSTS, by the same tests as in `quorum compare`.
+    """The recommendation among these methods at each of SHOWN_COSTS, by the rule of `quorum compare`.
 
     Neighbouring costs with the same recommendation are merged.
 
     method_costs: the cost of each method per question; shared_ids: the questions that all of them answered.
     """
     names = list(method_costs)
-    right = np.array([scores[name].get_values(measure, shared_ids) for name in names])
-    unknown = np.array([scores[name].get_values("unknown", shared_ids) == 1 for name in names])
-    has_scores = ~np.isnan(right).any(axis=0)
-    right, wrong = right[:, has_scores], np.where(unknown, 0.0, 1 - right)[:, has_scores]
+    right = np.column_stack([scores[name].get_values(measure, shared_ids) for name in names])
+    unknown = np.column_stack([scores[name].get_values("unknown", shared_ids) == 1 for name in names])
+    has_scores = np.asarray(np.isfinite(right).all(axis=1))
+    ids = [id_ for id_, flag in zip(shared_ids, has_scores.tolist(), strict=True) if flag]
+    right, wrong = right[has_scores], np.where(unknown, 0.0, 1 - right)[has_scores]
     if not right.size:
         return []
-    costs_of_methods = np.array([method_costs[name] for name in names])
+    units = scores[names[0]].get_units(ids)
+    # Answering "unknown" always is the last candidate, where a wrong answer costs something.
+    candidates, costs = [*names, ALWAYS_UNKNOWN], [*method_costs.values(), 0.0]
+    right = np.column_stack([right, find_worth_of_always_unknown(scores, names, ids)])
+    wrong = np.column_stack([wrong, np.zeros(len(ids))])
+    signed_right, signed_wrong = np.hsplit(draw_signed_sums(sum_by_unit(np.hstack([right, wrong]), units)), 2)
 
     def choose(wrong_cost: float) -> tuple[str, str]:
-        worth = right - wrong_cost * wrong
-        best = max(
-            range(len(names)), key=lambda place: (round(float(worth[place].mean()), 6), -costs_of_methods[place])
+        count = len(candidates) if wrong_cost else len(names)
+        choice = choose_method(
+            candidates[:count],
+            (right - wrong_cost * wrong)[:, :count],
+            costs[:count],
+            units,
+            graded=bool(wrong_cost) or not is_binary(measure),
+            margin=margin,
+            largest_difference=1 + wrong_cost,
+            signed_sums=(signed_right - wrong_cost * signed_wrong)[:, :count] / (1 + wrong_cost),
         )
-        others = [place for place in range(len(names)) if place != best]
-        if not wrong_cost and is_binary(measure):
-            p_values = [compute_mcnemar_p_value(worth[place], worth[best]) for place in others]
-        else:
-            p_values = [compute_sign_flip_p_value(worth[place] - worth[best], resamples=RESAMPLES) for place in others]
-        equal_places = [place for place, p in zip(others, adjust_p_values(p_values), strict=True) if p >= ALPHA]
-        return names[best], names[min([best, *equal_places], key=lambda place: costs_of_methods[place])]
+        return choice.highest, choice.recommended
 
     return list_choices(choose)
+
+
+def find_worth_of_always_unknown(
+    scores: Mapping[str, ColumnScores], names: Sequence[str], ids: Sequence[str]
+) -> Floats:
+    """What the answer "unknown" is worth on each question: 1 where the data have no answer, else 0."""
+    unanswerable_ids = set[str]().union(*(scores[name].unanswerable_ids for name in names))
+    return np.array([float(id_ in unanswerable_ids) for id_ in ids])
 
 
 def list_choices(choose: Callable[[float], tuple[str, str]]) -> list[ChoiceAtWrongCosts]:
     """The recommendation at each of SHOWN_COSTS; neighbouring costs with the same recommendation are merged.
 
-    choose: cost of a wrong answer -> (the best method, the cheapest of those that do not differ significantly from it).
+    choose: cost of a wrong answer -> (the method with the highest mean worth, the recommended one).
 
     >>> choices = list_choices(lambda cost: ("a", "a" if cost < 1 else "b"))
     >>> [(choice.lowest_cost, choice.highest_cost, choice.cheapest) for choice in choices]

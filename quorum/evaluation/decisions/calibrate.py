@@ -3,15 +3,19 @@
 The promise holds with a given probability (see `quorum.algorithms.abstention`).
 """
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from quorum.algorithms.abstention import Threshold, count_fewest_answers, find_threshold
+from quorum.algorithms.best_set import ROUNDING_ERROR, Floats
+from quorum.algorithms.recommend import choose_method
 from quorum.core.errors import SetupError
 from quorum.core.text import format_count
+from quorum.evaluation.decisions.choose import choose_recorded_method, measure_tokens
 from quorum.evaluation.decisions.recorded_results import RecordedResults, check_method
 from quorum.evaluation.run.result_files import write_json
 
@@ -25,13 +29,15 @@ class CalibratedMethod:
 
     method: its name in the results. threshold: None if no promise is possible. questions_needed: without a threshold,
     roughly how many questions would be enough; None if more would not help. answer_count: how many answers have a
-    confidence and a score and are not "unknown".
+    confidence and a score and are not "unknown". recommended: if this method is not among the best of the results, the
+    one that is recommended there (see `quorum.algorithms.recommend`); else None.
     """
 
     method: str
     threshold: Threshold | None
     questions_needed: int | None
     answer_count: int
+    recommended: str | None = None
 
 
 def calibrate_methods(
@@ -39,7 +45,10 @@ def calibrate_methods(
 ) -> list[CalibratedMethod]:
     """Calibrate the given method or, if `method` is None, every method that states a confidence.
 
-    The method that answers the most questions at its threshold comes first; methods without a threshold come last.
+    The recommended method comes first, then those that answer the most questions at their thresholds; methods without a
+    threshold come last. Recommended is, of the methods with a threshold that may be the best of all methods, or else of
+    all with a threshold, the one that the rule of `quorum.algorithms.recommend` chooses by the right answers that are
+    not withheld.
 
     wrong_at_most: the largest share of wrong answers that is promised. error: the largest allowed probability that any
     of the promises is not kept; each method gets an equal part of it. Raises `SetupError` if the measure has more
@@ -64,7 +73,49 @@ def calibrate_methods(
     calibrated_methods = [
         calibrate_method(results, name, wrong_at_most, error_per_method) for name in methods_with_confidence
     ]
-    return sorted(calibrated_methods, key=lambda result: -(result.threshold.answered if result.threshold else 0))
+    calibrated_methods.sort(key=lambda result: -(result.threshold.answered if result.threshold else 0))
+    return put_recommended_first(results, mark_methods_behind(results, calibrated_methods))
+
+
+def mark_methods_behind(
+    results: RecordedResults, calibrated_methods: Sequence[CalibratedMethod]
+) -> list[CalibratedMethod]:
+    """The methods, each of those that are not among the best of the results with the recommended method's name."""
+    choice = choose_recorded_method(results)
+    if choice is None:
+        return list(calibrated_methods)
+    return [
+        replace(item, recommended=choice.recommended) if item.method in choice.not_among_best else item
+        for item in calibrated_methods
+    ]
+
+
+def put_recommended_first(
+    results: RecordedResults, calibrated_methods: Sequence[CalibratedMethod]
+) -> list[CalibratedMethod]:
+    """The methods in their order, but the recommended one first (see `calibrate_methods`)."""
+    candidates = [
+        item for item in calibrated_methods if item.threshold is not None and item.method in results.complete_methods
+    ]
+    preferred = [item for item in candidates if item.recommended is None] or candidates
+    if not preferred:
+        return list(calibrated_methods)
+    tokens = measure_tokens(results)
+    right = np.column_stack([find_right_answers(results, item) for item in preferred])
+    names = [item.method for item in preferred]
+    choice = choose_method(names, right, [tokens[name] for name in names], results.group_numbers, graded=False)
+    return sorted(calibrated_methods, key=lambda item: item.method != choice.recommended)
+
+
+def find_right_answers(results: RecordedResults, calibrated_method: CalibratedMethod) -> Floats:
+    """For each question, 1 if the method's answer is right and reaches the threshold, else 0."""
+    if calibrated_method.threshold is None:
+        return np.zeros(len(results.ids))
+    confidence = results.get_numbers(calibrated_method.method, "confidence")
+    score = results.get_numbers(calibrated_method.method, results.measure)
+    is_known = results.get_numbers(calibrated_method.method, "unknown") != 1
+    is_given = np.isfinite(confidence) & is_known & (confidence >= calibrated_method.threshold.value - ROUNDING_ERROR)
+    return np.where(is_given & (score == 1), 1.0, 0.0)
 
 
 def make_too_few_error(results: RecordedResults, wrong_at_most: float, error: float) -> SetupError:
@@ -115,6 +166,7 @@ def make_calibration_content(
         "answered": threshold.answered,
         "wrong": threshold.wrong,
         "questions": threshold.questions,
+        "recommended_instead": calibrated_method.recommended,
         "measure": results.measure,
         "answer_measure": results.answer_measure,
         "data": dict(results.data_and_source),
@@ -138,7 +190,17 @@ def describe_promise(calibrated_method: CalibratedMethod, wrong_at_most: float, 
         f"{calibrated_method.method}: answer where the confidence is {threshold.value:g} or more. That was "
         f"{threshold.answered} of {threshold.questions} questions ({threshold.answered / threshold.questions:.0%}), "
         f"{threshold.wrong} of them wrong. On questions like these, at most {100 * wrong_at_most:g}% of the answers "
-        f"are wrong, with confidence {confidence_level:g}."
+        f"are wrong, with confidence {confidence_level:g}.{describe_behind(calibrated_method)}"
+    )
+
+
+def describe_behind(calibrated_method: CalibratedMethod) -> str:
+    """What to add if the method is not among the best of the results."""
+    if calibrated_method.recommended is None:
+        return ""
+    return (
+        f" Not among the best of these methods (p < .05, corrected): {calibrated_method.method}; recommended is "
+        f"{calibrated_method.recommended}."
     )
 
 

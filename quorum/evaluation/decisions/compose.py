@@ -13,10 +13,13 @@ from quorum.algorithms.cascade_certificates import CascadeCertificate, certify_c
 from quorum.algorithms.cascade_design import DESIGN_DIVISOR, design_cascades, split_questions
 from quorum.algorithms.cascades import Cascade, RecordedAnswers, Stage, compute_stage_shares, replay_cascade
 from quorum.algorithms.paired import NUISANCE_ERROR, count_fewest_questions, estimate_questions_to_certify
+from quorum.algorithms.recommend import MARGIN, Choice
 from quorum.core.errors import SetupError
-from quorum.evaluation.compare.format_figures import format_dollars, format_percent
+from quorum.evaluation.compare.wrong_cost import ALWAYS_UNKNOWN
 from quorum.evaluation.decisions.answer_table import COST_UNITS, Unit, make_answer_table
+from quorum.evaluation.decisions.choose import choose_recorded_method
 from quorum.evaluation.decisions.recorded_results import RecordedResults, format_question_groups
+from quorum.evaluation.run.options import check_margin
 
 LOSE_AT_MOST, CONFIDENCE, SEED = 0.03, 0.9, 0
 
@@ -25,16 +28,18 @@ LOSE_AT_MOST, CONFIDENCE, SEED = 0.03, 0.9, 0
 class ComposeResult:
     """The result of `compose`.
 
-    cascade: the cheapest certified cascade, which may be a single method; certificate: the certificate of this cascade.
-    If no certified cascade is cheaper than the best single method, `cascade` is that method and `certificate` is None.
+    cascade: the cheapest certified cascade, which may be a single method that may be the best; certificate: the
+    certificate of this cascade. If no certified cascade is cheaper than the method with the highest mean, `cascade` is
+    the recommended single method and `certificate` is None. choice: what the rule of recommendation says of the single
+    methods (`quorum.algorithms.recommend`).
     certificates: one for each tested candidate, in the order of the tests; the tests end with the first candidate that
     fails.
 
-    best: the best single method; best_score, best_cost: its mean score and its mean cost over all questions; score,
-    cost: the same for the cascade, computed from the recorded answers; stage_shares: by method, the share of questions
-    that reach its stage. question_count: the number of all questions; certifying_count: the number of questions from
-    which the certificates are computed. questions_needed: if the first candidate failed, about how many questions in
-    all would certify it; None if it passed, or if the number is unknown.
+    best: the single method with the highest mean; best_score, best_cost: its mean score and its mean cost over all
+    questions; score, cost: the same for the cascade, computed from the recorded answers; stage_shares: by method, the
+    share of questions that reach its stage. question_count: the number of all questions; certifying_count: the number
+    of questions from which the certificates are computed. questions_needed: if the first candidate failed, about how
+    many questions in all would certify it; None if it passed, or if the number is unknown.
     """
 
     cascade: Cascade
@@ -49,6 +54,7 @@ class ComposeResult:
     question_count: int
     certifying_count: int
     questions_needed: int | None
+    choice: Choice
 
     @property
     def saved_share(self) -> float:
@@ -62,7 +68,7 @@ class Guarantee:
     broken with a probability of at most `error`.
 
     unit: the unit of cost; wrong_cost: what a wrong answer costs, if a right one is worth 1; seed: the seed of the
-    random split of the questions.
+    random split of the questions; margin: that of the recommendation of a single method.
     """
 
     lose_at_most: float = LOSE_AT_MOST
@@ -70,6 +76,7 @@ class Guarantee:
     unit: Unit = "tokens"
     wrong_cost: float = 0.0
     seed: int = SEED
+    margin: float = MARGIN
 
 
 def check_guarantee(guarantee: Guarantee) -> None:
@@ -116,11 +123,21 @@ def compose(results: RecordedResults, guarantee: Guarantee, prices: Path | None 
             f"at most {guarantee.lose_at_most:g}: at least {fewest} are needed; compare on more questions, or give a "
             "larger --lose-at-most."
         )
-    return choose_cascade(recorded_answers, guarantee)
+    costs = dict(zip(recorded_answers.methods, recorded_answers.cost.mean(axis=1).tolist(), strict=True))
+    choice = choose_recorded_method(
+        results, costs=costs, wrong_cost=guarantee.wrong_cost, margin=check_margin(guarantee.margin)
+    )
+    if choice is None:
+        raise SetupError(f"No method of {results.folder} answered a question; ask the questions again.")
+    return choose_cascade(recorded_answers, guarantee, choice)
 
 
-def choose_cascade(recorded_answers: RecordedAnswers, guarantee: Guarantee) -> ComposeResult:
-    """Design and certify a cascade from the tables of the answers; see `compose`."""
+def choose_cascade(recorded_answers: RecordedAnswers, guarantee: Guarantee, choice: Choice) -> ComposeResult:
+    """Design and certify a cascade from the tables of the answers; see `compose`.
+
+    choice: what the rule of recommendation says of the single methods. A single method that is not among the best is
+    not proposed, however cheap it is.
+    """
     design_questions, certifying_questions = split_questions(recorded_answers.question_groups, guarantee.seed)
     certifying_answers = recorded_answers.select_questions(certifying_questions)
     certificates = certify_cascades(
@@ -138,8 +155,10 @@ def choose_cascade(recorded_answers: RecordedAnswers, guarantee: Guarantee) -> C
         certificate
         for certificate in passed_certificates
         if average_cost(recorded_answers, certificate.candidate.cascade) < mean_costs[best]
+        and not is_behind(certificate.candidate.cascade, choice)
     ]
-    single_method: Cascade = (Stage(recorded_answers.methods[best], None),)
+    single_name = recorded_answers.methods[best] if choice.recommended == ALWAYS_UNKNOWN else choice.recommended
+    single_method: Cascade = (Stage(single_name, None),)
     chosen_certificate = min(
         cheaper_certificates,
         key=lambda certificate: average_cost(recorded_answers, certificate.candidate.cascade),
@@ -162,7 +181,13 @@ def choose_cascade(recorded_answers: RecordedAnswers, guarantee: Guarantee) -> C
         questions_needed=None
         if passed_certificates
         else estimate_questions_needed(recorded_answers, certifying_answers, certificates, guarantee),
+        choice=choice,
     )
+
+
+def is_behind(cascade: Cascade, choice: Choice) -> bool:
+    """Whether the cascade is a single method that is not among the best."""
+    return len(cascade) == 1 and cascade[0].method in choice.not_among_best
 
 
 def average_cost(recorded_answers: RecordedAnswers, cascade: Cascade) -> float:
@@ -200,57 +225,3 @@ def estimate_questions_needed(
     )
     group_count = len(np.unique(recorded_answers.question_groups))
     return -(-groups_needed * recorded_answers.question_count // group_count)
-
-
-def describe_composition(composition: ComposeResult, guarantee: Guarantee) -> list[str]:
-    """The result in sentences."""
-    if composition.certificate is None:
-        return describe_single_method(composition, guarantee)
-    steps = [
-        f"{stage.method} ({f'{stage.accept.describe()}; ' if stage.accept else ''}asked "
-        f"{format_percent(composition.stage_shares[stage.method], 0)} of the questions)"
-        for stage in composition.cascade
-    ]
-    change = 100 * (composition.score - composition.best_score)
-    return [
-        f"Ask {', else '.join(steps)}.",
-        f"It takes {format_cost(composition.cost, guarantee.unit)} a question, "
-        f"{format_percent(composition.saved_share, 0)} less than {composition.best} "
-        f"({format_cost(composition.best_cost, guarantee.unit)}), and its score differs from that of "
-        f"{composition.best} by {change:+.1f} points.",
-        f"On questions like these it loses at most {100 * guarantee.lose_at_most:g} points to the best single method, "
-        f"with confidence {1 - guarantee.error:g} (p = {composition.certificate.p_value:.3f} over "
-        f"{composition.certifying_count:,} questions that were not used to design it).",
-    ]
-
-
-def describe_single_method(composition: ComposeResult, guarantee: Guarantee) -> list[str]:
-    """The sentences if no certified cascade is cheaper than the best single method: they recommend that method. If no
-    cascade could be certified, they also say what would help.
-    """
-    loss = f"{100 * guarantee.lose_at_most:g} points"
-    if not composition.certificates or composition.certificates[0].is_passed:
-        return [
-            f"No certified cascade is cheaper than {composition.best}, the best single method: ask {composition.best}."
-        ]
-    advice = (
-        f"about {composition.questions_needed:,} questions would be enough"
-        if composition.questions_needed
-        else "more questions would hardly help, a larger --lose-at-most might"
-    )
-    return [
-        f"With {composition.question_count:,} questions no cascade can be certified to lose {loss} at most; {advice}.",
-        f"Ask {composition.best}, the best single method ({format_percent(composition.best_score)}, "
-        f"{format_cost(composition.best_cost, guarantee.unit)} a question).",
-    ]
-
-
-def format_cost(cost: float, unit: Unit) -> str:
-    """'612 tokens', '2.4 calls', '$0.0012'."""
-    return (
-        format_dollars(cost)
-        if unit == "dollars"
-        else f"{cost:,.0f} tokens"
-        if unit == "tokens"
-        else f"{cost:.1f} calls"
-    )

@@ -16,6 +16,7 @@ from quorum.algorithms.paired import (
 )
 from quorum.core.errors import SetupError
 from quorum.core.text import format_count
+from quorum.evaluation.decisions.choose import choose_recorded_method
 from quorum.evaluation.decisions.recorded_results import RecordedResults, check_method, format_question_groups
 from quorum.evaluation.run.config_file import list_differences
 
@@ -32,6 +33,9 @@ class Gate:
     of "the loss is at least the margin"; p_fail: the p-value of "there is no loss"; question_count: the number of
     questions; n: the number of questions if those of one document or conversation count as one; questions_needed: about
     how large n would have to be for a pass or a fail, None if that is unknown or the verdict is already one of these.
+    recommended, is_new_among_best: if the results of the new system hold other methods as well, which of them is
+    recommended there (see `quorum.algorithms.recommend`), and whether the new system may be the best of them; else
+    None.
     """
 
     verdict: Verdict
@@ -48,6 +52,8 @@ class Gate:
     p_fail: float
     questions_needed: int | None
     question_count: int
+    recommended: str | None = None
+    is_new_among_best: bool | None = None
 
     def to_json(self) -> dict[str, Any]:
         return asdict(self)
@@ -62,7 +68,7 @@ def decide_gate(
     wrong_cost: float = 0.0,
     error: float = GATE_ERROR,
 ) -> Gate:
-    """Pass if the loss is significantly below the margin, fail if there is a significant loss, else "cannot tell".
+    """Pass if the loss is surely below the margin, fail if there surely is a loss, else "cannot tell".
 
     Only one of the null hypotheses "the loss is at least the margin" and "there is no loss" can be true. So only one of
     the tests can err, and the verdict is wrong with a probability of at most `error`. If a method failed on a question,
@@ -94,6 +100,7 @@ def decide_gate(
     losses = (largest_losses + smallest_losses) / 2
     low, high = compute_paired_interval(losses)
     questions_needed = None if verdict != "cannot tell" else estimate_questions_needed(losses, margin / scale, error)
+    choice = choose_recorded_method(new, wrong_cost=wrong_cost) if len(new.complete_methods) > 1 else None
     return Gate(
         verdict=verdict,
         baseline=baseline_method,
@@ -109,6 +116,8 @@ def decide_gate(
         p_fail=round(p_fail, 6),
         questions_needed=questions_needed,
         question_count=len(baseline.ids),
+        recommended=None if choice is None else choice.recommended,
+        is_new_among_best=None if choice is None else new_method in choice.may_be_best,
     )
 
 
@@ -176,6 +185,25 @@ def align_worth(
 
 
 def describe_gate(gate: Gate) -> str:
+    """The verdict in a sentence, and what a comparison of all methods in the new results says otherwise."""
+    return f"{describe_verdict(gate)}{describe_other_methods(gate)}"
+
+
+def describe_other_methods(gate: Gate) -> str:
+    """A sentence if a new system that passes is not among the best of its results, or one that fails may be."""
+    if gate.verdict == "pass" and gate.is_new_among_best is False:
+        return (
+            f" Not among the best of its results (p < .05, corrected): {gate.new}; recommended is {gate.recommended}."
+        )
+    if gate.verdict == "fail" and gate.recommended == gate.new:
+        return (
+            f" A comparison of all methods in its results still recommends {gate.new}: a gate tests one pair that was "
+            "named beforehand."
+        )
+    return ""
+
+
+def describe_verdict(gate: Gate) -> str:
     """The verdict in a sentence."""
     change = f"{100 * -gate.loss:+.1f} points [{100 * -gate.high:+.1f}, {100 * -gate.low:+.1f}]"
     over = f"over {format_question_groups(gate.n, gate.question_count)}"

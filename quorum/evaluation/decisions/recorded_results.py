@@ -14,6 +14,7 @@ from quorum.algorithms.vote_key import vote_key
 from quorum.core.errors import SetupError
 from quorum.core.text import format_count
 from quorum.evaluation.metrics.registry import is_binary
+from quorum.evaluation.metrics.statistics import number_units
 from quorum.evaluation.run.answer_measure import check_answer_measure, read_answer_measure
 from quorum.evaluation.run.config_file import read_json_file
 from quorum.evaluation.run.dataset import describe_missing_answers
@@ -90,15 +91,20 @@ class RecordedResults:
         return tuple(method for method in self.methods if self.find_asked_questions(method).all())
 
     @cached_property
+    def is_unanswerable(self) -> Flags:
+        """For each question, whether the data have no answer to it, so that "unknown" is right."""
+        unanswerable_ids = {id_ for (_, id_), row in self.rows.items() if row.get("gold") == []}
+        return np.array([id_ in unanswerable_ids for id_ in self.ids], dtype=np.bool_)
+
+    @cached_property
     def group_numbers(self) -> NDArray[np.int64]:
         """A number for each question; questions of one document or conversation have the same number."""
         group_of_id: dict[str, str] = {}
         for (_, id_), row in self.rows.items():
             if row.get("group"):
                 group_of_id[id_] = str(row["group"])
-        number_of_key: dict[tuple[str, str], int] = {}
-        keys = [("group", group_of_id[id_]) if id_ in group_of_id else ("question", id_) for id_ in self.ids]
-        return np.array([number_of_key.setdefault(key, len(number_of_key)) for key in keys], dtype=np.int64)
+        units = number_units(self.ids, group_of_id)
+        return np.arange(len(self.ids)) if units is None else units
 
     def get_settings(self, method: str) -> Mapping[str, Any]:
         """The method and its settings, as config.json describes them."""
@@ -116,11 +122,12 @@ class RecordedResults:
         return {name: self.config.get(name) for name in ("data", "source", "task")}
 
 
-def read_results(folder: Path, measure: str | None = None) -> RecordedResults:
+def read_results(folder: Path, measure: str | None = None, *, prefer_verdicts: bool = False) -> RecordedResults:
     """The results in a folder that `quorum eval` or `quorum compare` wrote.
 
-    measure: the deciding measure; by default a judge's verdicts if there are any, else the task's measure. Raises
-    `SetupError` if the folder holds no such results, or if the measure is missing or is not always from 0 to 1.
+    measure: the deciding measure; by default that of the task, as in `quorum compare`. prefer_verdicts: decide by a
+    judge's verdicts if there are any. Raises `SetupError` if the folder holds no such results, or if the measure is
+    missing or is not always from 0 to 1.
     """
     config_file, results_file = folder / "config.json", folder / "results.jsonl"
     if not config_file.exists() or not results_file.exists():
@@ -139,8 +146,12 @@ def read_results(folder: Path, measure: str | None = None) -> RecordedResults:
     verdicts = read_verdicts(folder)
     if verdicts:
         rows = {key: {**row, "judged": verdicts.get(key)} for key, row in rows.items()}
+    tasks = {row.get("task") or "short" for row in rows.values()}
+    has_short_answers = any(row.get("str_em") is not None for row in rows.values())
     chosen_measure = measure or (
-        "judged" if verdicts else list_deciding_measures({row.get("task") or "short" for row in rows.values()})[0]
+        "judged"
+        if verdicts and prefer_verdicts
+        else list_deciding_measures(tasks, has_short_answers=has_short_answers)[0]
     )
     if all(row.get(chosen_measure) is None for row in rows.values()):
         raise SetupError(

@@ -17,7 +17,7 @@ from quorum.datasets.records import Record
 from quorum.evaluation.compare.figures import compute_mean_costs
 from quorum.evaluation.experiments.experiment import Experiment
 from quorum.evaluation.metrics.measure_titles import MEASURE_TITLES
-from quorum.evaluation.metrics.statistics import Floats, Interval, compute_bootstrap_interval
+from quorum.evaluation.metrics.statistics import Floats, Interval, compute_interval_of_known
 from quorum.evaluation.run.column_scores import ColumnScores
 from quorum.evaluation.run.columns import Column
 from quorum.evaluation.run.score import Scores
@@ -47,7 +47,9 @@ def make_best_of_runs_table(
         row: dict[str, Any] = {"method": find_shared_name(names), "n": len(ids)}
         for measure in measures:
             attempts = np.stack([scores[name].get_values(measure, ids) for name in names])
-            row[MEASURE_TITLES[measure]] = compute_interval(attempts.max(axis=0))
+            row[MEASURE_TITLES[measure]] = compute_interval_of_known(
+                attempts.max(axis=0), scores[names[0]].get_units(ids)
+            )
         rows.append(row)
     return [AnalysisTable(title=f"The best of {len(column_groups[0])} attempts at each question", rows=rows)]
 
@@ -189,10 +191,7 @@ def make_cost_table(scores: Scores, columns: Sequence[Column]) -> AnalysisTable:
         rows.append(
             {
                 "method": name,
-                **{
-                    MEASURE_TITLES[measure]: compute_interval(column_scores.get_known_values(measure))
-                    for measure in scores.measures
-                },
+                **{MEASURE_TITLES[measure]: column_scores.compute_interval(measure) for measure in scores.measures},
                 "tokens": int(tokens),
                 "dollars": None if cost is None else f"{cost * len(column_scores.ids):.4f}",
             }
@@ -226,7 +225,12 @@ def measure_coverage(scores: ColumnScores) -> dict[str, Interval | None]:
     """
     is_supported = np.array(scores.values["supported"])
     precision = np.array(scores.values["context_precision"])
-    return {"recall": compute_interval(is_supported), "precision (pos)": compute_interval(precision[is_supported == 1])}
+    return {
+        "recall": scores.compute_interval("supported"),
+        "precision (pos)": compute_interval_of_known(
+            np.where(is_supported == 1, precision, np.nan), scores.get_units(scores.ids)
+        ),
+    }
 
 
 def compute_precision_where_supported(
@@ -251,8 +255,3 @@ def find_shared_name(names: Sequence[str]) -> str:
 def compute_mean(values: Floats) -> float | None:
     known_values = values[~np.isnan(values)]
     return float(known_values.mean()) if len(known_values) else None
-
-
-def compute_interval(values: Floats) -> Interval | None:
-    known_values = values[~np.isnan(values)]
-    return compute_bootstrap_interval(known_values) if len(known_values) else None

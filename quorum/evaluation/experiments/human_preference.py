@@ -15,7 +15,7 @@ from quorum.core.errors import SetupError
 from quorum.core.private_files import open_private_text
 from quorum.evaluation.experiments.analyses import AnalysisTable
 from quorum.evaluation.experiments.preference import Pair, read_pairs
-from quorum.evaluation.metrics.statistics import compute_bootstrap_interval
+from quorum.evaluation.metrics.statistics import compute_mean_interval
 from quorum.evaluation.report.csv_files import escape_formula
 
 SHEET_FILE, KEY_FILE = "preference.csv", "preference.key.json"
@@ -116,9 +116,7 @@ def count_choices(folder: Path) -> AnalysisTable:
     rows: list[dict[str, Any]] = [
         {
             "summaries of": name,
-            "preferred": compute_bootstrap_interval([choice == wanted_choice for choice in choices])
-            if choices
-            else None,
+            "preferred": compute_mean_interval([choice == wanted_choice for choice in choices]) if choices else None,
         }
         for name, wanted_choice in names_and_choices
     ]

@@ -1,18 +1,15 @@
 """Our results next to the paper's own: a table for each measure that the paper reports."""
 
+import math
 import re
 from collections.abc import Mapping, Sequence
 from typing import Any
-
-import numpy as np
 
 from quorum.core.errors import SetupError
 from quorum.core.text import normalize
 from quorum.evaluation.experiments.analyses import AnalysisTable
 from quorum.evaluation.experiments.experiment import Experiment, PaperNumbers
 from quorum.evaluation.metrics.measure_titles import MEASURE_TITLES
-from quorum.evaluation.metrics.registry import list_metrics
-from quorum.evaluation.metrics.statistics import compute_bootstrap_interval
 from quorum.evaluation.run.column_scores import ColumnScores
 
 TABLE_TITLES = {  # measure -> its name in the title of a table, mostly the papers' own name
@@ -181,20 +178,9 @@ def describe_our_value(scores: ColumnScores, measure: str, values_over_all_answe
     if measure not in scores.values:
         value = (values_over_all_answers or {}).get(measure)
         return f"{value:.1f}" if isinstance(value, int | float) else value
-    values = np.array(scores.values[measure])
-    metric = list_metrics().get(measure)
-    # for some measures an answer without a value counts as 0, so that the mean is over all questions
-    known_values = (
-        np.nan_to_num(values)
-        if metric is not None and metric.counts_missing_as_zero and not np.isnan(values).all()
-        else values
-    )
-    known_values = known_values[~np.isnan(known_values)]
-    if not len(known_values):
+    interval = scores.compute_interval(measure)
+    if interval is None:
         return None
-    mean = float(known_values.mean())
-    return (
-        (f"{mean:,.0f}" if mean >= 100 else f"{mean:.1f}")
-        if measure in PLAIN_MEAN_MEASURES
-        else compute_bootstrap_interval(known_values)
-    )
+    if measure in PLAIN_MEAN_MEASURES or math.isnan(interval.low):
+        return f"{interval.mean:,.0f}" if interval.mean >= 100 else f"{interval.mean:.1f}"
+    return interval

@@ -14,7 +14,7 @@ from quorum.core.errors import CallError
 from quorum.core.private_files import open_private_text
 from quorum.core.text import format_count, squad_exact_match
 from quorum.evaluation.experiments.analyses import AnalysisTable
-from quorum.evaluation.metrics.statistics import compute_bootstrap_interval
+from quorum.evaluation.metrics.statistics import compute_mean_interval, number_units
 from quorum.nodes.ask import ask
 from quorum.parsing.answers import Parsed, add_malformed_flag
 from quorum.parsing.preferences import parse_preference
@@ -31,6 +31,7 @@ class Pair:
     answer: str
     first_summary: str
     second_summary: str
+    group: str | None = None  # the document or conversation that the question belongs to
 
 
 @dataclass(frozen=True)
@@ -61,7 +62,7 @@ def read_pairs(results: Path, first_method: str, second_method: str) -> Iterator
         if len(rows) == 2:
             first, second = rows[first_method], rows[second_method]
             answer = next(gold for gold in first["gold"] if squad_exact_match(first["answer"], [gold]))
-            yield Pair(id_, first["question"], answer, first["rationale"], second["rationale"])
+            yield Pair(id_, first["question"], answer, first["rationale"], second["rationale"], first.get("group"))
 
 
 async def ask_judge(pair: Pair, context: Context) -> Verdict:
@@ -137,7 +138,11 @@ def count_outcomes(names: tuple[str, str], pairs: list[Pair], verdicts: Mapping[
     It also has the mean length of each method's summaries, because judges favour longer texts.
     """
     outcomes = [verdicts[pair.id].outcome for pair in pairs]
-    scored_outcomes = [outcome for outcome in outcomes if outcome not in ("unscored", "failed")]
+    scored_pairs = [pair for pair in pairs if verdicts[pair.id].outcome not in ("unscored", "failed")]
+    scored_outcomes = [verdicts[pair.id].outcome for pair in scored_pairs]
+    units = number_units(
+        [pair.id for pair in scored_pairs], {pair.id: pair.group for pair in scored_pairs if pair.group is not None}
+    )
     rows: list[dict[str, Any]] = []
     sides = (
         ("first", names[0], [len(pair.first_summary) for pair in pairs]),
@@ -145,13 +150,13 @@ def count_outcomes(names: tuple[str, str], pairs: list[Pair], verdicts: Mapping[
     )
     for side, name, lengths in sides:
         share = (
-            compute_bootstrap_interval([outcome == side for outcome in scored_outcomes]) if scored_outcomes else None
+            compute_mean_interval([outcome == side for outcome in scored_outcomes], units) if scored_outcomes else None
         )
         rows.append({"summaries of": name, "preferred": share, "mean characters": sum(lengths) // max(1, len(lengths))})
     rows.append(
         {
             "summaries of": "neither",
-            "preferred": compute_bootstrap_interval([outcome == "tie" for outcome in scored_outcomes])
+            "preferred": compute_mean_interval([outcome == "tie" for outcome in scored_outcomes], units)
             if scored_outcomes
             else None,
         }

@@ -1,23 +1,17 @@
-"""Significance of a measured difference: intervals, tests, and the sample size that would make it significant.
+"""Means with intervals, p-values corrected for several tests, and quantiles.
 
-Intervals, tests and sample sizes are computed from arrays that hold one value per question. A resampled mean depends
-only on how often each value is drawn. So if values repeat, we draw counts of distinct values: just as exact, and far
-faster.
+Which methods may be the best is decided in `quorum.algorithms.best_set`, and differences of two methods in
+`quorum.algorithms.paired`.
 """
 
 import math
-from collections.abc import Iterator, Sequence
-from statistics import NormalDist
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from quorum.algorithms.mean_interval import compute_bounded_mean_interval
-
-RESAMPLES = 10_000
-MAX_NUMBERS_PER_DRAW = 1_000_000  # how many random numbers are drawn at once, so that they fit into memory
-COMPARED_DIGITS = 9  # decimals to which values are rounded before it is decided whether they are equal
 
 Floats = NDArray[np.float64]
 
@@ -28,29 +22,6 @@ class Interval(NamedTuple):
     mean: float
     low: float
     high: float
-
-
-def compute_bootstrap_interval(
-    values: ArrayLike, *, level: float = 0.95, resamples: int = RESAMPLES, seed: int = 0
-) -> Interval:
-    """The percentile bootstrap interval of a mean over at least one value (Efron and Tibshirani 1994, chapter 13).
-
-    For differences between two methods on the same questions, this is the paired interval.
-    """
-    distinct, counts = np.unique(np.round(np.asarray(values, dtype=np.float64), COMPARED_DIGITS), return_counts=True)
-    n, generator = int(counts.sum()), np.random.default_rng(seed)
-    if has_many_repeats(counts):
-        means = [
-            generator.multinomial(n, counts / n, rows) @ distinct / n
-            for rows in split_row_count(resamples, len(distinct))
-        ]
-    else:
-        all_values = np.repeat(distinct, counts)
-        means = [
-            all_values[generator.integers(n, size=(rows, n))].mean(axis=1) for rows in split_row_count(resamples, n)
-        ]
-    low, high = np.quantile(np.concatenate(means), [(1 - level) / 2, (1 + level) / 2])
-    return Interval(float(counts @ distinct / n), float(low), float(high))
 
 
 def compute_mean_interval(
@@ -73,69 +44,34 @@ def compute_mean_interval(
     return Interval(math.fsum(numbers) / len(numbers), *ends)
 
 
-def has_many_repeats(counts: NDArray[np.int64]) -> bool:
-    """Whether values repeat so often that it is faster to draw counts of distinct values."""
-    return 4 * len(counts) <= int(counts.sum())
+def compute_interval_of_known(
+    values: ArrayLike, groups: ArrayLike | None = None, low: float = 0.0, high: float = 1.0
+) -> Interval | None:
+    """`compute_mean_interval` over the values that are not NaN; None if there are none.
 
-
-def split_row_count(row_count: int, width: int) -> Iterator[int]:
-    """Split rows of `width` numbers into parts of at most MAX_NUMBERS_PER_DRAW numbers. Yields their row counts."""
-    rows_per_part = max(1, MAX_NUMBERS_PER_DRAW // width)
-    while row_count > 0:
-        yield min(rows_per_part, row_count)
-        row_count -= rows_per_part
-
-
-def compute_mcnemar_p_value(first_scores: ArrayLike, second_scores: ArrayLike) -> float:
-    """The exact two-sided p-value of McNemar's test: do two methods answer equally many of the same questions right?
-
-    Under the null hypothesis, each question that exactly one method answers correctly is a fair coin toss.
+    If a value lies outside [low, high], as a package's metric may, the ends are NaN: no interval is valid then.
     """
-    first_right, second_right = np.asarray(first_scores) > 0.5, np.asarray(second_scores) > 0.5
-    only_one_right = int((first_right & ~second_right).sum()), int((second_right & ~first_right).sum())
-    coins, fewer = sum(only_one_right), min(only_one_right)
-    ways, ways_of_heads = 0, 1  # ways_of_heads: the binomial coefficient (coins over heads)
-    for heads in range(fewer + 1):
-        ways += ways_of_heads
-        ways_of_heads = ways_of_heads * (coins - heads) // (heads + 1)
-    return float(min(1.0, 2 * ways / 2**coins))
+    numbers = np.asarray(values, dtype=np.float64)
+    is_known = ~np.isnan(numbers)
+    if not is_known.any():
+        return None
+    known_numbers = numbers[is_known]
+    if not ((known_numbers >= low) & (known_numbers <= high)).all():
+        return Interval(math.fsum(known_numbers) / len(known_numbers), math.nan, math.nan)
+    return compute_mean_interval(known_numbers, None if groups is None else np.asarray(groups)[is_known], low, high)
 
 
-def compute_sign_flip_p_value(differences: ArrayLike, *, resamples: int = RESAMPLES, seed: int = 0) -> float:
-    """The two-sided p-value of a paired permutation test of the mean: under the null hypothesis each difference might
-    as well have the other sign (Fisher 1935, section 21).
+def number_units(ids: Sequence[str], group_of_id: Mapping[str, str]) -> NDArray[np.int64] | None:
+    """The unit of each question: a number that the questions of one document or conversation share.
 
-    Exact if there are at most `resamples` sign patterns. Otherwise `resamples` patterns are drawn at random, and the
-    observed pattern is counted with them.
+    group_of_id: the document or conversation of each question that has one. None if each question is a unit of its own.
+
+    >>> number_units(["q1", "q2", "q3"], {"q1": "a", "q3": "a"}).tolist()
+    [0, 1, 0]
     """
-    values = np.round(np.asarray(differences, dtype=np.float64), COMPARED_DIGITS)
-    values = values[values != 0]
-    observed_sum = abs(float(values.sum())) * (1 - 1e-9)  # a sum that equals it up to rounding counts as extreme, too
-    if 2 ** len(values) <= resamples:
-        sums = sum_all_signs(values)
-        return float(np.mean(np.abs(sums) >= observed_sum))
-    # counts: how many differences have each size; a pattern gives positive_counts of them the sign plus.
-    sizes, counts = np.unique(np.abs(values), return_counts=True)
-    if not has_many_repeats(counts):
-        sizes, counts = np.abs(np.sort(values)), np.ones(len(values), dtype=np.int64)
-    generator, extreme_count = np.random.default_rng(seed), 0
-    for rows in split_row_count(resamples, len(sizes)):
-        shape = (rows, len(sizes))
-        positive_counts = (
-            generator.binomial(counts, 0.5, shape)
-            if counts.max() > 1
-            else generator.integers(2, size=shape, dtype=np.int8)
-        )
-        extreme_count += int((np.abs((2.0 * positive_counts - counts) @ sizes) >= observed_sum).sum())
-    return (extreme_count + 1) / (resamples + 1)
-
-
-def sum_all_signs(values: Floats) -> Floats:
-    """The sums of the values under each of the 2**n choices of signs."""
-    sums = np.zeros(1)
-    for value in values:
-        sums = np.concatenate([sums + value, sums - value])
-    return sums
+    keys = [("group", group_of_id[id_]) if id_ in group_of_id else ("question", id_) for id_ in ids]
+    number_of_key = {key: number for number, key in enumerate(dict.fromkeys(keys))}
+    return None if len(number_of_key) == len(ids) else np.array([number_of_key[key] for key in keys], dtype=np.int64)
 
 
 def adjust_p_values(p_values: Sequence[float]) -> list[float]:
@@ -149,20 +85,6 @@ def adjust_p_values(p_values: Sequence[float]) -> list[float]:
         largest = max(largest, min(1.0, (len(p_values) - rank) * p_values[index]))
         adjusted_p_values[index] = largest
     return adjusted_p_values
-
-
-def count_questions_needed(differences: ArrayLike, *, power: float = 0.8, alpha: float = 0.05) -> int | None:
-    """The number of questions that would make the difference between two methods significant, if the differences per
-    question keep their observed mean and variance.
-
-    The sample size of a two-sided paired z-test. None if the methods' means are equal or if there are fewer than two
-    questions.
-    """
-    values = np.asarray(differences, dtype=np.float64)
-    if len(values) < 2 or abs(mean := float(values.mean())) < 10.0**-COMPARED_DIGITS:
-        return None
-    quantiles = NormalDist().inv_cdf(1 - alpha / 2) + NormalDist().inv_cdf(power)
-    return max(2, math.ceil((quantiles * float(values.std(ddof=1)) / mean) ** 2))
 
 
 def compute_quantile(values: ArrayLike, share: float) -> float:

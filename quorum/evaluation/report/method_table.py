@@ -8,7 +8,7 @@ from quorum.evaluation.compare.format_figures import format_dollars
 from quorum.evaluation.compare.recommendation import MethodFigures
 from quorum.evaluation.metrics.measure_titles import MEASURE_TITLES
 from quorum.evaluation.metrics.registry import list_used_plugin_metrics
-from quorum.evaluation.report.text import format_p_against_best
+from quorum.evaluation.report.text import format_p_of_best
 
 if TYPE_CHECKING:
     from quorum.evaluation.compare.decide import Decision
@@ -24,9 +24,8 @@ def render_table(decision: "Decision") -> str:
     shown_titles = [title for title in rows[0] if title not in FAILURE_COUNTS or any(row[title] != "0" for row in rows)]
     head = "".join(f'<th scope="col">{title}</th>' for title in shown_titles)
     recommendation = decision.recommendation
-    label = "recommended" if recommendation.equal_methods else "best"
-    # One method gets the label: the cheapest among the best method and those that do not differ significantly from it.
-    # If every other method differs significantly, that is the best method itself, and the label is "best".
+    label = "best" if recommendation.is_certain else "recommended"
+    # One method gets the label, the recommended one. It is called best only if no other method may be the best.
     lines = "".join(
         render_table_line(
             [row[title] for title in shown_titles],
@@ -61,7 +60,7 @@ def make_table_row(decision: "Decision", method_figures: MethodFigures) -> dict[
             for name in list_used_plugin_metrics(decision.scores.summary)
         },
         **({"contains": format_share(summary.get("contains"))} if "em" in decision.scores.measures else {}),
-        "p&nbsp;against the&nbsp;best": escape(format_p_against_best(decision, method_figures.name)),
+        "p&nbsp;of being the&nbsp;best": escape(format_p_of_best(decision, method_figures.name)),
         "right": format_share(method_figures.right) if method_figures.n else "–",
         "wrong": format_share(method_figures.wrong) if method_figures.n else "–",
         "unknown": format_share(method_figures.unknown) if method_figures.n else "–",
@@ -83,6 +82,8 @@ def format_interval(summary: Mapping[str, Any], name: str) -> str:
     if summary.get(name) is None:
         return "–"
     low, high = summary[f"{name}_low"], summary[f"{name}_high"]
+    if low is None or high is None:
+        return f"{100 * summary[name]:.1f}"
     return f'{100 * summary[name]:.1f} <span class="interval-ends">{100 * low:.1f}–{100 * high:.1f}</span>'
 
 

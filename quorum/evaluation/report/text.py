@@ -3,10 +3,9 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from quorum.algorithms.best_set import ALPHA
 from quorum.core.text import format_count
 from quorum.evaluation.compare.format_figures import format_dollars, format_percent, join_and_shorten_names
-from quorum.evaluation.compare.recommendation import ALPHA
-from quorum.evaluation.metrics.exact_match_gap import describe_exact_match_gap
 from quorum.evaluation.metrics.measure_titles import MEASURE_NAMES
 from quorum.evaluation.metrics.registry import list_used_plugin_metrics
 from quorum.evaluation.run.config_file import read_json_file
@@ -50,17 +49,16 @@ def describe_not_compared(decision: "Decision") -> list[str]:
 
 def list_sentences_after_headline(decision: "Decision") -> list[str]:
     """The sentences below the headline, which is the recommendation's first sentence: the recommendation's other
-    sentences, notes if exact match hides right answers or questions have no accepted answer, and the methods that are
-    not compared.
+    sentences, a note if questions have no accepted answer, and the methods that are not compared.
     """
-    gap_note = describe_exact_match_gap(decision.scores.summary)
-    notes = [note for note in (gap_note, decision.scores.plan.dataset.missing_answers_note) if note]
+    missing_note = decision.scores.plan.dataset.missing_answers_note
+    notes = [missing_note] if missing_note else []
     return [*decision.recommendation.sentences[1:], *notes, *describe_not_compared(decision)]
 
 
-def format_p_against_best(decision: "Decision", name: str) -> str:
-    """'0.012 *': the p value (Holm) of the method's difference from the best in the deciding measure, starred if
-    significant; 'dropped' if a race dropped the method; a dash for the best itself and without a comparison.
+def format_p_of_best(decision: "Decision", name: str) -> str:
+    """'0.012 *': the p-value of "this method is one of the best", with a star if the method is not among the best;
+    'dropped' if a race dropped the method; a dash for the method with the highest mean and without a comparison.
     """
     recommendation = decision.recommendation
     difference = (
@@ -237,7 +235,7 @@ def describe_standing(standing: "Standing") -> str:
 
 
 def render_methods_table(decision: "Decision") -> Iterator[str]:
-    """A Markdown table of all methods: quality, p against the best, cost, calls, tokens, seconds and failures."""
+    """A Markdown table of all methods: quality, p-value, cost, calls, tokens, seconds and failures."""
     measure = decision.recommendation.measure_name
     is_judged, plugin_metrics = "judged" in decision.scores.measures, list_used_plugin_metrics(decision.scores.summary)
     titles = (
@@ -245,7 +243,7 @@ def render_methods_table(decision: "Decision") -> Iterator[str]:
         *(["judged, %"] if is_judged else []),
         *(escape_markdown(name) for name in plugin_metrics),
         *(["contains, %"] if "em" in decision.scores.measures else []),
-        "p against the best",
+        "p of being the best",
         "unknown, %",
         "right answer outvoted, %",
         "cost",
@@ -276,7 +274,7 @@ def render_methods_table(decision: "Decision") -> Iterator[str]:
             *([format_judged(row)] if is_judged else []),
             *("-" if (value := row.get(name)) is None else f"{value:.3f}" for name in plugin_metrics),
             *([contains] if "em" in decision.scores.measures else []),
-            escape_markdown(format_p_against_best(decision, method_figures.name)),
+            escape_markdown(format_p_of_best(decision, method_figures.name)),
             f"{100 * method_figures.unknown:.1f}" if method_figures.n else "-",
             outvoted,
             cost,

@@ -6,9 +6,16 @@ from collections.abc import Mapping, Sequence
 from typing import Any, TypedDict
 
 import numpy as np
+from numpy.typing import NDArray
 
 from quorum.evaluation.metrics.registry import WORTH_MEASURE, list_compared_measures, list_metrics
-from quorum.evaluation.metrics.statistics import Floats, compute_bootstrap_interval, compute_quantile
+from quorum.evaluation.metrics.statistics import (
+    Floats,
+    Interval,
+    compute_interval_of_known,
+    compute_quantile,
+    number_units,
+)
 
 COST_KEYS = ("calls", "input_tokens", "output_tokens")
 
@@ -95,7 +102,9 @@ class ColumnScores:
     """The measures of one column, question by question, as arrays of numbers, which take little memory.
 
     ids: the answered questions, in order of arrival; values: by measure, one number for each of `ids`, NaN if the
-    question does not have the measure; error_messages: by id, for questions whose calls failed.
+    question does not have the measure; group_of_id: the document or conversation of each question that has one;
+    unanswerable_ids: the questions to which the data have no answer, so that "unknown" is right; error_messages: by id,
+    for questions whose calls failed.
     """
 
     def __init__(self) -> None:
@@ -103,6 +112,8 @@ class ColumnScores:
         self.values = {name: array("d") for name in (*list_measure_names(), "confidence", "seconds")}
         # for each answer: whether one of its replies came from the journal or from another method's call
         self.has_reused_call: list[bool] = []
+        self.group_of_id: dict[str, str] = {}
+        self.unanswerable_ids: set[str] = set()
         self.tasks: set[str] = set()
         self.malformed = self.wordy_answers = self.temperature_refused = 0
         self.error_messages: dict[str, str] = {}
@@ -119,6 +130,10 @@ class ColumnScores:
             return
         self.error_messages.pop(row["id"], None)
         self.ids.append(row["id"])
+        if row.get("group"):
+            self.group_of_id[row["id"]] = row["group"]
+        if row.get("gold") == []:
+            self.unanswerable_ids.add(row["id"])
         self.tasks.add(row.get("task") or "short")
         self.malformed += row["malformed"] or 0
         self.wordy_answers += row.get("wordy_answers") or 0  # not in rows of an older Quorum
@@ -133,6 +148,27 @@ class ColumnScores:
         index_of_id = {id_: index for index, id_ in enumerate(self.ids)}
         values: Floats = np.array(self.values[name])
         return values[[index_of_id[id_] for id_ in ids]] if ids else np.empty(0)
+
+    def get_units(self, ids: Sequence[str]) -> NDArray[np.int64] | None:
+        """The unit of each question: a number that questions of one document or conversation share. None if each
+        question is a unit of its own.
+        """
+        return number_units(ids, self.group_of_id)
+
+    def compute_interval(self, measure: str, ids: Sequence[str] | None = None) -> Interval | None:
+        """The mean of a measure with its interval, over the questions `ids` (by default all) that have it; None if no
+        question has it.
+
+        For a metric with `counts_missing_as_zero`, the questions without a value count as 0, unless no question has
+        one.
+        """
+        chosen_ids = self.ids if ids is None else ids
+        values = self.get_values(measure, chosen_ids)
+        metric = list_metrics().get(measure)
+        if metric is not None and metric.counts_missing_as_zero and not np.isnan(values).all():
+            values = np.nan_to_num(values)
+        low = -self.wrong_cost if measure == WORTH_MEASURE else 0.0
+        return compute_interval_of_known(values, self.get_units(chosen_ids), low)
 
     def add_verdicts(self, verdicts: Mapping[str, float | None], counts: Mapping[str, float | int | None]) -> None:
         """Add a judge's verdicts on the answers, by question id: 1 right, 0 wrong, None unscored.
@@ -170,7 +206,8 @@ class ColumnScores:
     def summarize(self) -> dict[str, float | int | None]:
         """The column's entry in summary.json: means and counts, with intervals for the compared measures.
 
-        A mean is taken over the questions that have the measure, and is null if no question has it. For a metric with
+        A mean is taken over the questions that have the measure, and is null if no question has it. Its interval is
+        null, too, if a value lies outside 0..1, as a package's metric may have. For a metric with
         `counts_missing_as_zero`, the other answered questions count as 0, unless no question has the measure. Answers
         with a reused call do not count for the seconds; `answers_not_timed` is their number. The seconds are null if
         every answer has a reused call.
@@ -183,9 +220,9 @@ class ColumnScores:
                 known_values = np.nan_to_num(np.array(self.values[name]))
             summary[name] = round(math.fsum(known_values) / len(known_values), 6) if len(known_values) else None
             if name in compared_measures:
-                interval = compute_bootstrap_interval(known_values)[1:] if len(known_values) else (None, None)
-                ends = zip(("low", "high"), interval, strict=True)
-                summary |= {f"{name}_{end}": None if value is None else round(value, 6) for end, value in ends}
+                interval = self.compute_interval(name)
+                ends = zip(("low", "high"), (math.nan, math.nan) if interval is None else interval[1:], strict=True)
+                summary |= {f"{name}_{end}": None if math.isnan(value) else round(value, 6) for end, value in ends}
         seconds = self.get_seconds_without_reused_calls()
         for percentile, share in (("p50", 0.5), ("p95", 0.95)):
             summary[f"seconds_{percentile}"] = round(compute_quantile(seconds, share), 4) if len(seconds) else None

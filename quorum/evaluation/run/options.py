@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from quorum.algorithms.recommend import MARGIN
 from quorum.core.context import Context
 from quorum.core.errors import SetupError
 from quorum.core.ray_cluster import check_engine
@@ -46,6 +47,9 @@ class Options:
 
     wrong_cost: what a wrong answer costs, where a right one is worth 1; unknown costs nothing. A race uses it. Without
     a race it only changes the decision, so the answers in a folder can be compared again at another cost.
+
+    margin: how far the mean of a recommended method may be below the highest, so that a cheaper method that may be the
+    best is recommended; it changes only the decision.
 
     race: the rule by which methods that cannot win are no longer asked: "exact", "questions" or "future"
     (docs/compare.md); None: every method is asked every question.
@@ -89,6 +93,7 @@ class Options:
     prices: Path | None = None
     race: str | None = None
     wrong_cost: float = 0.0
+    margin: float = MARGIN
 
     extra_keys: Sequence[str] = ()
     extra_config: Mapping[str, Any] = field(default_factory=dict)
@@ -105,10 +110,21 @@ class Options:
             raise SetupError(
                 f"--wrong-cost {self.wrong_cost:g} does not fit; give what a wrong answer costs, from 0 on."
             )
+        check_margin(self.margin)
         if self.race is not None and self.race not in RACE_MODES:
             raise SetupError(f"--race {self.race!r} does not fit; give exact, questions or future (docs/compare.md).")
         if self.max_cost is not None and not self.max_cost >= 0:
             raise SetupError(f"--max-cost {self.max_cost} does not fit; give dollars, from 0 on.")
+
+
+def check_margin(margin: float) -> float:
+    """The margin of a recommendation, unchanged. Raises `SetupError` unless it is from 0 on and below 1."""
+    if not 0 <= margin < 1:
+        raise SetupError(
+            f"--margin {margin:g} does not fit; give how far below the highest mean a recommended method may be, from "
+            "0 on and below 1, such as 0.02 for two points of 100."
+        )
+    return margin
 
 
 def split_list(text: str | None) -> list[str]:

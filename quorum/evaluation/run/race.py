@@ -24,13 +24,13 @@ from quorum.evaluation.run.race_result import (
     RaceResult,
     Standing,
     Units,
-    compute_mean_interval,
+    compute_anytime_mean_interval,
     count_population,
     sort_standings,
     take_units,
 )
 from quorum.evaluation.run.results import Results
-from quorum.evaluation.run.tasks import list_deciding_measures
+from quorum.evaluation.run.tasks import list_deciding_measures, list_short_answers_of_parts
 
 # Beyond the settled questions, methods may be asked the questions of the race's next step, and after these
 # AHEAD_FACTOR * concurrency more.
@@ -191,7 +191,7 @@ class RunningRace:
                 unit_highs.append(float(np.mean([1.0 if score is None else score for score in unit_scores])))
         # All units except those asked units in which no question has the deciding measure.
         unit_count = len(self.units) - len(asked_units) + len(unit_lows)
-        low, high = compute_mean_interval(unit_lows, unit_highs, count_population(self.mode, unit_count))
+        low, high = compute_anytime_mean_interval(unit_lows, unit_highs, count_population(self.mode, unit_count))
         mean = round(math.fsum(scores) / len(scores), 6) if scores else None
         return Standing(name, asked_count, mean, low, high, name not in self.live_names)
 
@@ -207,9 +207,13 @@ class RunningRace:
         )
 
 
-def choose_deciding_measure(columns: Sequence[Column], tasks: Sequence[str]) -> str:
-    """The measure that decides between these columns on questions of these tasks."""
-    return list_deciding_measures({column.make_context(task).answer_type for column in columns for task in tasks})[0]
+def choose_deciding_measure(columns: Sequence[Column], tasks: Sequence[str], *, has_short_answers: bool = True) -> str:
+    """The measure that decides between these columns on questions of these tasks, as in a comparison without a race.
+
+    has_short_answers: see `list_deciding_measures`.
+    """
+    answer_types = {column.make_context(task).answer_type for column in columns for task in tasks}
+    return list_deciding_measures(answer_types, has_short_answers=has_short_answers)[0]
 
 
 def start_race(
@@ -230,7 +234,8 @@ def start_race(
     records: list[Record] = list(dataset.read_records())
     tasks = sorted({task or dataset.get_task(record) for record in records})
     units = tuple(tuple(record["id"] for record in unit) for unit in group_records(records, by_group=dataset.by_group))
-    measure = choose_deciding_measure(columns, tasks)
+    has_short_answers = any(list_short_answers_of_parts(record) for record in records)
+    measure = choose_deciding_measure(columns, tasks, has_short_answers=has_short_answers)
     names = [column.name for column in columns]
     race = RunningRace(
         names,

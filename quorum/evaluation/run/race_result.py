@@ -136,7 +136,9 @@ def count_population(mode: RaceMode, unit_count: int) -> int | None:
     return None if mode == "future" else unit_count
 
 
-def compute_mean_interval(low: Sequence[float], high: Sequence[float], population: int | None) -> tuple[float, float]:
+def compute_anytime_mean_interval(
+    low: Sequence[float], high: Sequence[float], population: int | None
+) -> tuple[float, float]:
     """The 95% interval for the mean of values in [0, 1].
 
     low, high: the bounds of each value, equal if the value is known; population: see `count_population`.

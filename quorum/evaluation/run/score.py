@@ -8,7 +8,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from quorum.evaluation.compare.baseline import Comparison, compare_within_groups
+from quorum.evaluation.compare.baseline import compare_within_groups
+from quorum.evaluation.compare.differences import Comparison
+from quorum.evaluation.metrics.exact_match_gap import describe_exact_match_gap
 from quorum.evaluation.metrics.judge import judge_answers
 from quorum.evaluation.metrics.registry import list_compared_measures
 from quorum.evaluation.metrics.user_measures import compute_user_measures
@@ -58,18 +60,22 @@ class Scores:
     def measures(self) -> tuple[str, ...]:
         """The deciding measures, the most important first: those of the tasks, then the judge's verdict."""
         tasks = {task for scores in self.scores_by_column.values() for task in scores.tasks}
-        measures = list_deciding_measures(tasks or {"short"})
-        if tasks == {"long"} and not any(
+        has_short_answers = any(
             len(column_scores.get_known_values("str_em")) for column_scores in self.scores_by_column.values()
-        ):
-            # The data state no short answers (`meta.short_answers`), so there are no values of STR-EM. ELI5 is such a
-            # set.
-            measures = ("f1", "rouge_l")
-        return (
-            (*measures, "judged")
-            if any("judged" in column_scores.values for column_scores in self.scores_by_column.values())
-            else measures
         )
+        measures = list_deciding_measures(tasks or {"short"}, has_short_answers=has_short_answers)
+        return (*measures, "judged") if self.is_judged else measures
+
+    @property
+    def is_judged(self) -> bool:
+        """Whether a model judged the answers."""
+        return any("judged" in column_scores.values for column_scores in self.scores_by_column.values())
+
+    @property
+    def wording_note(self) -> str | None:
+        """A note about methods whose answers contain an accepted one but are worded otherwise; None without any."""
+        without_shortening = {column.name for column in self.plan.columns if column.context.shorten == "off"}
+        return describe_exact_match_gap(self.summary, is_judged=self.is_judged, without_shortening=without_shortening)
 
 
 async def score(outcome: RunOutcome, progress: ProgressCallback = ignore_progress) -> Scores:

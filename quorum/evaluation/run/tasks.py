@@ -22,11 +22,17 @@ MEASURES_OF_TASK = {
 }
 
 
-def list_deciding_measures(tasks: Iterable[str]) -> tuple[str, ...]:
+def list_deciding_measures(tasks: Iterable[str], *, has_short_answers: bool = True) -> tuple[str, ...]:
     """The measures by which methods are compared on these tasks, the deciding one first.
 
     If all tasks have the same measures (accuracy for yes_no and label), the function returns these, else EM and F1.
+
+    has_short_answers: whether the data state the short answers of long ones (`meta.short_answers`). Without them, as in
+    ELI5, F1 decides the task long.
     """
+    tasks = set(tasks)
+    if tasks == {"long"} and not has_short_answers:
+        return "f1", "rouge_l"
     measures_of_tasks = {MEASURES_OF_TASK.get(task, ("em", "f1")) for task in tasks}
     return measures_of_tasks.pop() if len(measures_of_tasks) == 1 else ("em", "f1")
 

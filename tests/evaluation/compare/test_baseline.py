@@ -7,14 +7,17 @@ import numpy as np
 import pytest
 from rich.console import Console
 
+from quorum.algorithms.best_set import compare_with_fixed, compute_simultaneous_interval, find_best_set, sum_by_unit
+from quorum.algorithms.paired import compute_tango_interval
 from quorum.cli.tables import TableColumn, format_cell, format_interval, make_analysis_table, make_score_tables
 from quorum.core.errors import SetupError
-from quorum.evaluation.compare.baseline import Comparison, check_baseline, compare_with_baseline, compare_within_groups
-from quorum.evaluation.metrics.statistics import (
-    compute_bootstrap_interval,
-    compute_mcnemar_p_value,
-    compute_sign_flip_p_value,
+from quorum.evaluation.compare.baseline import (
+    check_baseline,
+    compare_with_baseline,
+    compare_with_best,
+    compare_within_groups,
 )
+from quorum.evaluation.compare.differences import Comparison, compute_difference_interval
 from quorum.evaluation.run.column_scores import ColumnScores, Row
 
 
@@ -52,24 +55,91 @@ def test_only_questions_that_all_answered_are_compared() -> None:
     assert compare_with_baseline(methods, ["a", "c"], "c")["n"] == 3
 
 
-def test_the_tests_are_mcnemar_and_sign_flip_and_p_values_are_corrected_by_holm() -> None:
+def add_groups(column_scores: ColumnScores, size: int) -> ColumnScores:
+    """Put `size` questions that follow one another into each document."""
+    column_scores.group_of_id = {id_: f"document {int(id_[1:]) // size}" for id_ in column_scores.ids}
+    return column_scores
+
+
+def collect_em(methods: dict[str, ColumnScores]) -> np.ndarray:
+    ids = sorted(next(iter(methods.values())).ids)
+    return np.column_stack([scores.get_values("em", ids) for scores in methods.values()])
+
+
+def test_a_baseline_is_compared_by_the_step_down_test_with_simultaneous_intervals() -> None:
     methods = {
         "a": make_column_scores(draw_em_values(0.3, 1)),
         "b": make_column_scores(draw_em_values(0.5, 2)),
         "c": make_column_scores(draw_em_values(0.33, 3)),
     }
     comparison = compare_with_baseline(methods, ["a", "b", "c"], "a")
-    ids = sorted(methods["a"].ids)
-    b, a = methods["b"].get_values("em", ids), methods["a"].get_values("em", ids)
+    table = collect_em(methods)
     em, f1 = comparison["methods"]["b"]["em"], comparison["methods"]["b"]["f1"]
-    assert (em["test"], f1["test"]) == ("mcnemar", "sign flip")
-    assert em["p"] == pytest.approx(compute_mcnemar_p_value(b, a), abs=1e-6)
-    assert f1["p"] == pytest.approx(compute_sign_flip_p_value(b - a), abs=1e-6)
-    assert em["p_holm"] == pytest.approx(2 * em["p"], abs=1e-5)  # the smaller of two p-values is doubled
-    assert (em["difference"], em["low"], em["high"]) == pytest.approx(compute_bootstrap_interval(b - a), abs=1e-6)
-    assert em["questions_needed"] is not None
-    # The larger of two p-values is kept as it is.
-    assert comparison["methods"]["c"]["em"]["p_holm"] == comparison["methods"]["c"]["em"]["p"]
+    assert em["test"] == f1["test"] == "step-down"
+    for difference, graded in ((em, False), (f1, True)):
+        test = compare_with_fixed(table, 0, graded=graded)
+        assert difference["p_holm"] == pytest.approx(test.p_values[1], abs=1e-6)
+        assert difference["p"] == pytest.approx(test.own_p_values[1], abs=1e-6)
+        assert difference["p"] <= difference["p_holm"] < 0.05
+        assert difference["questions_needed"] is None  # these questions are enough
+    exact, graded_test = compare_with_fixed(table, 0, graded=False), compare_with_fixed(table, 0, graded=True)
+    differences = table[:, 1] - table[:, 0]
+    wins, losses = int((differences > 0).sum()), int((differences < 0).sum())
+    assert exact.critical_value > 1.96
+    assert (em["low"], em["high"]) == pytest.approx(
+        compute_tango_interval(wins, losses, 200, z=exact.critical_value), abs=1e-6
+    )
+    assert (f1["low"], f1["high"]) == pytest.approx(
+        compute_simultaneous_interval(differences, np.ones(200), graded_test.critical_value), abs=1e-6
+    )
+    needed = comparison["methods"]["c"]["em"]["questions_needed"]
+    assert needed is not None
+    assert needed > 200
+
+
+def test_questions_of_one_document_count_once() -> None:
+    methods = {
+        "a": add_groups(make_column_scores(draw_em_values(0.35, 1)), 20),
+        "b": add_groups(make_column_scores(draw_em_values(0.5, 2)), 20),
+    }
+    table, documents = collect_em(methods), np.array([id_[1:] for id_ in sorted(methods["a"].ids)]).astype(int) // 20
+    grouped = compare_with_baseline(methods, ["a", "b"], "a")["methods"]["b"]["em"]
+    expected = compare_with_fixed(table, 0, documents, graded=False)
+    assert grouped["p_holm"] == pytest.approx(expected.p_values[1], abs=1e-6)
+    differences = table[:, 1] - table[:, 0]
+    assert (grouped["low"], grouped["high"]) == pytest.approx(
+        compute_simultaneous_interval(sum_by_unit(differences, documents), [20] * 10, expected.critical_value), abs=1e-6
+    )
+    for scores in methods.values():
+        scores.group_of_id = {}
+    alone = compare_with_baseline(methods, ["a", "b"], "a")["methods"]["b"]["em"]
+    assert alone["difference"] == grouped["difference"]
+    assert alone["p_holm"] != grouped["p_holm"]
+
+
+def test_against_the_highest_mean_the_p_value_is_that_of_being_one_of_the_best() -> None:
+    shares = {"best": 0.6, "near": 0.55, "far": 0.25}
+    methods = {name: make_column_scores(draw_em_values(share, 7)) for name, share in shares.items()}
+    ids = sorted(methods["best"].ids)
+    comparison = compare_with_best(methods, list(methods), "best", ids)
+    best_set = find_best_set(collect_em(methods), graded=False)
+    far = comparison["methods"]["far"]["em"]
+    assert (far["test"], far["p"], far["questions_needed"]) == ("best set", far["p_holm"], None)
+    assert far["p_holm"] == pytest.approx(best_set.p_values[2], abs=1e-6)
+    assert comparison["methods"]["near"]["em"]["p_holm"] == pytest.approx(best_set.p_values[1], abs=1e-6)
+    differences = collect_em(methods)[:, 2] - collect_em(methods)[:, 0]
+    assert (far["low"], far["high"]) == pytest.approx(
+        compute_tango_interval(0, int((differences < 0).sum()), 200, z=max(1.96, best_set.pair_critical_value)),
+        abs=1e-6,
+    )
+
+
+def test_the_interval_of_a_difference_never_lacks_a_width() -> None:
+    for binary in (True, False):
+        low, high = compute_difference_interval(np.zeros(50), None, 0.0, binary=binary)
+        assert low < -0.05 < 0.05 < high
+    low, high = compute_difference_interval(np.array([2.0, -1.0, 0.5] * 20), None, 2.5, binary=False, scale=3.0)
+    assert -3 <= low < 0.5 < high <= 3
 
 
 def test_a_measure_is_compared_where_it_is_defined() -> None:
@@ -111,9 +181,9 @@ def test_the_tables_fit_into_100_columns() -> None:
     summary = {name: method.summarize() for name, method in methods.items()}
     text = render_tables(make_score_tables(summary, compare_within_groups(methods, [names]), ("em", "f1")))
     lines = text.splitlines()
-    assert len(lines) == 4 + 4 + 4  # the scores, the differences (under a title), the costs
+    assert len(lines) == 4 + 5 + 4  # the scores, the differences (under a title of two lines), the costs
     assert max(len(line.rstrip()) for line in lines) <= 100
-    assert lines[4].startswith("Difference from concat on 300 questions that all answered; p by Holm")
+    assert lines[4].startswith("Difference from concat on 300 questions that all answered; the intervals hold together")
     assert "[" in lines[1]  # an interval
     assert "1,200.0" in lines[-1]
 

@@ -1,4 +1,4 @@
-"""The recommendation in words: the best method within a budget, and the methods that are not significantly worse."""
+"""The recommendation in words: the recommended method within a budget, and the methods that may be the best."""
 
 import re
 from typing import Any
@@ -41,7 +41,7 @@ def make_recommendation(
 
 def test_the_best_is_named_first_with_its_cost() -> None:
     recommendation, _ = make_recommendation(good=make_scores(0.7, 1, calls=5), poor=make_scores(0.3, 2))
-    # `cheapest` is chosen from the best method and its equals only, so "poor" does not count
+    # `cheapest` is chosen from the methods that may be the best, so "poor" does not count
     assert (
         recommendation.best,
         recommendation.equal_methods,
@@ -55,13 +55,15 @@ def test_the_best_is_named_first_with_its_cost() -> None:
     )
     assert recommendation.sentences[0].startswith("good is best: exact match 7")
     assert "over 400 questions, for 5.0 calls, 505 tokens, 2.50 s (p95) a question" in recommendation.sentences[0]
-    assert recommendation.sentences[1] == "Every other method is significantly worse (p < 0.05, corrected)."
+    assert recommendation.is_certain
+    assert recommendation.sentences[1].startswith("Not among the best (p < .05, corrected): poor (-")
+    assert recommendation.sentences[1].endswith(" points).")
 
 
-def test_methods_not_significantly_worse_are_named_with_the_questions_needed() -> None:
+def test_without_a_clear_winner_the_headline_says_so_and_how_many_questions_would_settle_it() -> None:
     recommendation, _ = make_recommendation(
-        costly=make_scores(0.55, 1, calls=5, count=60),
-        cheap=make_scores(0.5, 4, count=60),
+        costly=make_scores(0.6, 1, calls=5, count=60),
+        cheap=make_scores(0.58, 1, count=60),
         poor=make_scores(0.1, 3, count=60),
     )
     assert (recommendation.best, recommendation.equal_methods, recommendation.cheapest) == (
@@ -69,23 +71,63 @@ def test_methods_not_significantly_worse_are_named_with_the_questions_needed() -
         ["cheap"],
         "cheap",
     )
-    beginning = (
-        "Too few questions to choose; cheap is the cheapest of the methods that may be equally good: exact match "
+    assert recommendation.choice is not None
+    needed = recommendation.choice.questions_to_settle
+    assert needed is not None
+    assert not recommendation.is_certain
+    assert recommendation.sentences[0].startswith(
+        f"No clear winner yet: 2 of 3 methods may be the best, and about {needed:,} questions would settle it. "
+        "Recommended for now is cheap, the cheapest of those within 2 points of the highest mean: exact match "
     )
-    assert recommendation.sentences[0].startswith(beginning)
     assert recommendation.sentences[1].startswith("costly has the highest mean: ")
-    assert "do not distinguish it from cheap (" in recommendation.sentences[1]
-    assert "questions would be enough)" in recommendation.sentences[1]
+    assert "these questions do not rule out cheap (" in recommendation.sentences[1]
+    assert f"about {needed:,} questions would be enough)" in recommendation.sentences[1]
     assert recommendation.sentences[2] == "cheap takes 20% of the tokens of costly."
-    assert recommendation.sentences[3].startswith("Significantly worse: poor (-")
-    assert recommendation.sentences[3].endswith("points, p < 0.001).")
+    assert recommendation.sentences[3].startswith("Not among the best (p < .05, corrected): poor (-")
 
 
-def test_the_nearest_of_many_not_significantly_worse_methods_are_named() -> None:
+def test_a_cheap_method_far_below_the_highest_mean_is_not_recommended() -> None:
+    """On few questions hardly any method can be ruled out; being cheap is then no reason to recommend a poor one."""
+    methods = {"good": make_scores(0.4, 1, calls=5, count=20), "cheap": make_scores(0.2, 1, count=20)}
+    recommendation, _ = make_recommendation(**methods)
+    assert recommendation.equal_methods == ["cheap"]
+    assert recommendation.cheapest == "good"
+    assert recommendation.sentences[1].startswith("good also has the highest mean; these questions do not rule out ")
+    ids = find_shared_questions(methods)
+    figures = [compute_figures(name, scores, "em", None, ids) for name, scores in methods.items()]
+    assert recommend_method(figures, methods, "em", {}, margin=0.5).cheapest == "cheap"
+
+
+def test_questions_of_one_document_count_once_for_a_recommendation() -> None:
+    methods = {"good": make_scores(0.6, 1, count=100), "poor": make_scores(0.3, 1, count=100)}
+    assert make_recommendation(**methods)[0].is_certain
+    for scores in methods.values():
+        scores.group_of_id = {id_: f"document {int(id_[1:]) // 20}" for id_ in scores.ids}
+    recommendation, figures = make_recommendation(**methods)
+    assert recommendation.equal_methods == ["poor"]  # five documents are five observations
+    assert figures[0].high - figures[0].low > 0.4
+
+
+def test_a_difference_in_wording_is_said_in_the_headline() -> None:
+    methods = {"short": make_scores(0.6, 1), "wordy": make_scores(0.3, 1)}
+    for scores in methods.values():
+        scores.values["contains"] = methods["short"].values["em"]
+    recommendation, _ = make_recommendation(**methods)
+    assert recommendation.by_wording == ("wordy",)
+    assert recommendation.sentences[0].startswith("short is best: exact match ")
+    assert recommendation.sentences[0].endswith(
+        " This is about the wording of the answers, not their quality: if an answer need only contain an accepted one, "
+        "wordy may be the best as well."
+    )
+    methods["wordy"].values["contains"] = methods["wordy"].values["em"]
+    assert make_recommendation(**methods)[0].by_wording == ()
+
+
+def test_the_nearest_of_many_methods_that_may_be_the_best_are_named() -> None:
     shares = {f"m{number:02}": make_scores(0.5 + number / 400, 1, count=60) for number in range(12)}
     recommendation, figures = make_recommendation(**shares)
     assert len(recommendation.equal_methods) == 11
-    words = recommendation.sentences[1].partition("distinguish it from")[2]
+    words = recommendation.sentences[1].partition("do not rule out")[2]
     method_names = re.findall(r"m\d\d", words)
     quality = {figure.name: figure.quality for figure in figures}
     assert len(method_names) == 4

@@ -1,4 +1,4 @@
-"""What a comparison adds to its recommendation: the cross-fitted score, and intervals for few questions.
+"""What a comparison adds to its recommendation: the cross-fitted score, and what a race says.
 
 The cross-fitted score is that of a method which is chosen on one half of the questions and scored on the other half.
 """
@@ -7,14 +7,10 @@ import json
 from dataclasses import replace
 from pathlib import Path
 
-import numpy as np
 import pytest
 from report_folder import METHODS, make_decision
 
-from quorum.algorithms.paired import compute_tango_interval
 from quorum.evaluation.compare import decide as decide_module
-from quorum.evaluation.compare.baseline import compute_interval
-from quorum.evaluation.metrics.statistics import compute_bootstrap_interval
 from quorum.evaluation.run.race_result import RaceResult, Standing
 
 
@@ -57,11 +53,3 @@ def test_a_race_that_has_not_ended_names_the_remaining_methods_first_and_failure
     assert METHODS[0] in sentences[0]
     assert sentences[1] == "A cascade would save tokens."
     assert sentences[2].startswith("Answers that failed")
-
-
-def test_a_difference_on_fewer_than_100_questions_has_an_interval_that_is_valid_for_few() -> None:
-    few_differences = np.array([1.0] * 6 + [-1.0] * 2 + [0.0] * 40)
-    assert compute_interval(few_differences)[1:] == compute_tango_interval(6, 2, 48)
-    assert compute_interval(few_differences).mean == pytest.approx(4 / 48)
-    many_differences = np.tile(few_differences, 3)
-    assert compute_interval(many_differences) == compute_bootstrap_interval(many_differences)

@@ -11,8 +11,13 @@ from report_folder import make_decision
 from quorum.core.errors import SetupError
 from quorum.evaluation.compare.baseline import compare_with_baseline
 from quorum.evaluation.compare.figures import compute_figures, find_shared_questions
-from quorum.evaluation.compare.recommend import recommend_method
-from quorum.evaluation.compare.wrong_cost import choose_at_wrong_costs, compute_shares, describe_choices
+from quorum.evaluation.compare.recommend import convert_recommendation_to_json, recommend_method
+from quorum.evaluation.compare.wrong_cost import (
+    choose_at_wrong_costs,
+    compute_shares,
+    describe_choices,
+    find_worth_of_always_unknown,
+)
 from quorum.evaluation.metrics.registry import WORTH_MEASURE
 from quorum.evaluation.run.column_scores import ColumnScores, Row
 from quorum.evaluation.run.options import Options
@@ -46,9 +51,10 @@ def test_a_cautious_method_wins_once_wrong_answers_cost_enough() -> None:
     methods = {"bold": make_scores(60, 40, 0), "cautious": make_scores(50, 5, 45)}
     ids = find_shared_questions(methods)
     choices = choose_at_wrong_costs(methods, "em", method_costs={"bold": 1, "cautious": 1}, shared_ids=ids)
-    assert [choice.best for choice in choices] == ["bold", "cautious"]
-    assert (choices[0].lowest_cost, choices[1].highest_cost) == (0.0, 10.0)
-    assert choices[1].lowest_cost == 0.3  # the first of SHOWN_COSTS above 2/7, where 60 - 40 * cost = 50 - 5 * cost
+    assert list(dict.fromkeys(choice.best for choice in choices)) == ["bold", "cautious", "answering unknown always"]
+    assert (choices[0].lowest_cost, choices[-1].highest_cost) == (0.0, 10.0)
+    first_cautious = next(choice for choice in choices if choice.best == "cautious")
+    assert first_cautious.lowest_cost == 0.3  # the first of SHOWN_COSTS above 2/7, where 60 - 40 * c = 50 - 5 * c
     for method in methods.values():
         method.add_worth("em", 1.0)
     figures = [
@@ -68,7 +74,7 @@ def test_the_sentence_names_the_cost_at_which_the_recommendation_changes() -> No
     )
     assert words is not None
     assert "bold at 0, cautious from 0.5 on" in words
-    one_always_better = {"concat": make_scores(70, 30, 0), "base": make_scores(10, 90, 0)}
+    one_always_better = {"concat": make_scores(70, 0, 30), "base": make_scores(10, 90, 0)}
     words = describe_choices(
         choose_at_wrong_costs(
             one_always_better, "em", method_costs={"concat": 1, "base": 1}, shared_ids=one_always_better["concat"].ids
@@ -76,6 +82,34 @@ def test_the_sentence_names_the_cost_at_which_the_recommendation_changes() -> No
     )
     assert words == "The recommendation stays concat even if a wrong answer costs as much as 10 right ones."
     assert describe_choices([]) is None
+
+
+def test_answering_unknown_always_is_a_candidate_and_is_said_when_it_wins() -> None:
+    methods = {"bold": make_scores(60, 140, 0), "bolder": make_scores(70, 130, 0)}
+    ids = find_shared_questions(methods)
+    for method in methods.values():
+        method.add_worth("em", 2.0)
+    figures = [compute_figures(name, scores, WORTH_MEASURE, None, ids, None, "em") for name, scores in methods.items()]
+    recommendation = recommend_method(figures, methods, WORTH_MEASURE, budget={}, wrong_cost=2.0)
+    assert (recommendation.best, recommendation.cheapest, recommendation.recommends_unknown) == ("bolder", None, True)
+    assert recommendation.sentences[0] == (
+        "Where a wrong answer costs 2 right ones, answering unknown always is best: it is worth 0.0%, and bolder, the "
+        "best method, -95.0%, over 200 questions."
+    )
+    assert "Not among the best (p < .05, corrected): bolder (-95.0 points) and bold" in recommendation.sentences[1]
+    content = convert_recommendation_to_json(recommendation)
+    assert (content["cheapest"], content["recommended"]) == (None, "answering unknown always")
+    words = describe_choices(choose_at_wrong_costs(methods, "em", {"bold": 1, "bolder": 1}, ids))
+    assert words is not None
+    assert "answering unknown always from 0.75 on" in words
+    assert recommend_method(figures, methods, "em", budget={}).cheapest == "bolder"
+
+
+def test_where_the_data_have_no_answer_unknown_is_right() -> None:
+    methods = {"bold": make_scores(0, 100, 0), "cautious": make_scores(30, 70, 0)}
+    for scores in methods.values():
+        scores.unanswerable_ids = set(scores.ids[:40])
+    assert find_worth_of_always_unknown(methods, ["bold"], methods["bold"].ids).mean() == 0.4
 
 
 def test_on_few_questions_the_interval_of_a_difference_in_worth_stays_in_its_range() -> None:
@@ -115,7 +149,7 @@ def test_the_decision_has_shares_and_the_costs_at_which_the_recommendation_chang
     assert content["wrong_cost"] == 0
     assert content["at_wrong_costs"][0]["lowest_cost"] == 0.0
     assert content["at_wrong_costs"][-1]["highest_cost"] == 10.0
-    assert any("what a wrong answer costs" in text or "stays" in text for text in content["sentences"])
+    assert any("a wrong one costs" in text or "stays" in text for text in content["sentences"])
     for figure in decision.figures:
         assert figure.right + figure.wrong + figure.unknown == pytest.approx(1.0)
         assert figure.right == pytest.approx(figure.quality)

@@ -291,13 +291,14 @@ def test_an_experiment_runs_and_continues_from_the_command_line(
     assert code == 0
     assert max(map(len, out.splitlines())) <= 100
     assert "The best of 3 attempts at each question" in out
-    best_row = ["concat", "3", "100.0", "[100.0,", "100.0]", "100.0", "[100.0,", "100.0]"]  # n, then EM and F1
+    best_row = ["concat", "3", "100.0", "[29.2,", "100.0]", "100.0", "[29.2,", "100.0]"]  # n, then EM and F1
     assert best_row in [line.split() for line in out.splitlines()]
     assert "made 9 calls now" in err
     sampling_settings = {(request.body["temperature"], request.body.get("top_p")) for request in openai_server.chats()}
     assert sampling_settings == {(0, None), (1, 0.5), (1, None)}
     analysis = json.loads(Path("o/analysis.json").read_text())
-    assert analysis[0]["rows"] == [{"method": "concat", "n": 3, "EM": [1, 1, 1], "F1": [1, 1, 1]}]
+    interval = pytest.approx([1, 0.025 ** (1 / 3), 1])  # Clopper and Pearson's interval of three right answers of three
+    assert analysis[0]["rows"] == [{"method": "concat", "n": 3, "EM": interval, "F1": interval}]
     _, second_output, err = quorum(*command)
     assert (second_output, "made 0 calls now" in err) == (out, True)
 

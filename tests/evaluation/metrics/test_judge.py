@@ -185,7 +185,7 @@ async def test_methods_are_compared_by_the_judges_verdicts(data: Path, openai_se
     openai_server.reply(reply_by_model)
     report = await run(data, "concat,concat[k=1]")
     difference = report.comparisons[0]["methods"]["concat[k=1]"]["judged"]
-    assert (difference["difference"], difference["test"], difference["questions_needed"]) == (0, "mcnemar", None)
+    assert (difference["difference"], difference["test"], difference["questions_needed"]) == (0, "step-down", None)
 
 
 async def test_the_embedded_reader_judges_nothing(data: Path, openai_server: OpenAIServer) -> None:

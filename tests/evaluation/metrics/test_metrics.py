@@ -272,9 +272,21 @@ def test_methods_whose_answers_contain_gold_answers_but_do_not_equal_them_are_re
         "sure": {"em": 0.3, "contains": 0.4},  # a gap of 10 points is not yet reported
         "cot": {"em": None},
     }
-    message = describe_exact_match_gap(summary) or ""
+    message = describe_exact_match_gap(summary, is_judged=False, without_shortening={"concat"}) or ""
     assert message.startswith("concat: 40.0% of the answers contain a gold answer, 5.0% equal one. ")
     assert "--set shorten=auto" in message
     assert "--judge" in message
     assert "sure" not in message
-    assert describe_exact_match_gap({"concat": {"em": 0.3, "contains": 0.4}}) is None
+    assert describe_exact_match_gap({"concat": {"em": 0.3, "contains": 0.4}}, is_judged=False) is None
+
+
+def test_advice_about_wording_names_only_what_was_not_on_already() -> None:
+    summary = {"concat": {"em": 0.05, "contains": 0.4}}
+    with_judge = describe_exact_match_gap(summary, is_judged=True, without_shortening={"concat"}) or ""
+    assert with_judge.endswith(
+        "counts as wrong: run it with --set shorten=auto, which asks once more for a short answer."
+    )
+    with_shortening = describe_exact_match_gap(summary, is_judged=False, without_shortening={"sure"}) or ""
+    assert with_shortening.endswith("counts as wrong: let a model judge them with --judge MODEL.")
+    with_both = describe_exact_match_gap(summary, is_judged=True) or ""
+    assert with_both.endswith("The model answers in sentences, which exact match counts as wrong.")

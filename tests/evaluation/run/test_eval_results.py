@@ -37,11 +37,11 @@ def test_means_are_over_answered_questions_and_counts_over_all(tmp_path: Path) -
     assert {name: value for name, value in summary.items() if value is not None} == {
         "n": 3,
         "em": 0.5,
-        "em_low": 0,
-        "em_high": 1,
+        "em_low": 0.012579,  # Clopper and Pearson's interval of one right answer of two
+        "em_high": 0.987421,
         "f1": 0.75,
-        "f1_low": 0.5,
-        "f1_high": 1,
+        "f1_low": pytest.approx(0.108, abs=0.005),
+        "f1_high": pytest.approx(0.994, abs=0.005),
         "unknown": 0.5,
         "calls": 3.5,
         "input_tokens": 10,
