@@ -73,7 +73,7 @@ async def ask(
     not even one passage fits.
     """
     context = get_context(runtime)
-    json_form = find_form(prompt, inputs, context)
+    json_form = find_form(prompt, inputs, len(passages or ()), context)
     overrides = await read_prompt_overrides(context)
 
     async def send(rendered_prompt: RenderedPrompt, shown: list[Passage]) -> Sequence[Reply]:
@@ -126,14 +126,16 @@ async def ask(
     return ParsedReplies(values, texts, shown, add_counters(update, reading_counters))
 
 
-def find_form(prompt: str, inputs: Mapping[str, str | list[str]], context: Context) -> ReplyForm | None:
+def find_form(
+    prompt: str, inputs: Mapping[str, str | list[str]], passage_count: int, context: Context
+) -> ReplyForm | None:
     """The form of the prompt's replies in JSON; None if the context wants words.
 
     With shorten=off a short answer is what the model writes, as in the papers, and has no form.
     """
     if context.structured == "off" or (context.shorten == "off" and prompt in SHORT_ANSWER_PROMPTS):
         return None
-    return get_form(prompt, inputs)
+    return get_form(prompt, inputs, passage_count)
 
 
 def read_answer_text(reply: str, parsed_reply: Parsed[T], question: str, context: Context) -> str:

@@ -6,7 +6,7 @@ asks for, so that the same parser reads it. A reply in another form stays as it 
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from quorum.core.labels import LABELS
@@ -15,6 +15,7 @@ from quorum.parsing.wrapping import remove_wrapping
 
 LETTER_LABEL = re.compile(r"\(([a-z])\) ")
 NO_CHOICE = "none"
+MOST_LISTED_NUMBERS = 100  # a schema lists the numbers of at most so many passages, because servers limit such lists
 
 
 @dataclass(frozen=True)
@@ -116,11 +117,26 @@ REPLY_FORMS = {
 }
 
 
-def get_form(prompt: str, inputs: Mapping[str, Any]) -> ReplyForm | None:
-    """The form of the replies to a prompt; None if the replies are free text. inputs: the prompt's variables."""
+def limit_numbers(form: ReplyForm, count: int) -> ReplyForm:
+    """The form with the numbers 1 to `count` only: small models write numbers that no passage has."""
+    numbers = {"type": "integer", "enum": list(range(1, count + 1))}
+    return replace(form, property_schema={"type": "array", "items": numbers})
+
+
+def get_form(prompt: str, inputs: Mapping[str, Any], passage_count: int = 0) -> ReplyForm | None:
+    """The form of the replies to a prompt; None if the replies are free text.
+
+    inputs: the prompt's variables. passage_count: how many passages the prompt shows at most; 0: not known.
+
+    >>> get_form("choose", {}, passage_count=2).schema["properties"]["passages"]["items"]["enum"]
+    [1, 2]
+    """
     if prompt == "answer_choices":
         letters = list(dict.fromkeys(LETTER_LABEL.findall(str(inputs.get("choices", "")))))
         return make_choice_form(
             "choice", (*letters, NO_CHOICE), lambda choice: "Unknown" if choice == NO_CHOICE else f"({choice})"
         )
-    return REPLY_FORMS.get(prompt)
+    form = REPLY_FORMS.get(prompt)
+    if form and form.property_schema["type"] == "array" and 0 < passage_count <= MOST_LISTED_NUMBERS:
+        return limit_numbers(form, passage_count)
+    return form

@@ -9,6 +9,8 @@ from quorum.parsing.wrapping import remove_wrapping
 # In characters. A line that is longer than this and than twice the follow-up question is not the rewritten question.
 LONGEST_QUESTION = 1_000
 QUESTION_MARKS = ("?", "？", "؟")
+CLOSING_MARKS = " \t\"'”’»)]*_"
+QUOTATION = re.compile(r"\"[^\"]*\"|“[^”]*”|«[^»]*»")
 QUESTION_LABEL = re.compile(  # such as "Rewritten question:" or "**The question that stands alone**: "
     rf"{LINE_START}(?:(?:rewritten|stand-?alone|new|last"
     rf"|the)[ \t]+){{0,3}}question(?:[ \t]+that[ \t]+stands[ \t]+alone)?"
@@ -20,9 +22,12 @@ QUESTION_LABEL = re.compile(  # such as "Rewritten question:" or "**The question
 def is_answer(text: str, question: str) -> bool:
     """Whether a reply answers the question or refuses to, instead of rewriting it.
 
-    A reply without a question mark counts as an answer if the question ends with one.
+    A reply without a question mark counts as an answer if the question ends with one. A mark inside a quotation, such
+    as the question that the reply answers, does not count, except at the end.
     """
-    is_statement = question.rstrip().endswith(QUESTION_MARKS) and not any(mark in text for mark in QUESTION_MARKS)
+    own_words = QUOTATION.sub("", text)
+    is_asking = any(mark in own_words for mark in QUESTION_MARKS) or text.rstrip(CLOSING_MARKS).endswith(QUESTION_MARKS)
+    is_statement = question.rstrip().endswith(QUESTION_MARKS) and not is_asking
     return is_statement or is_unknown(text) or text.casefold() == "none"
 
 

@@ -75,7 +75,7 @@ async def test_a_reply_is_read_or_counted_as_malformed(prompt: str, context: Con
         check_parsed(replies[-1], value_type)
         return replies[-1]
 
-    has_passages = "$passages" in get_text(prompt)
+    has_passages = "passages" in Template(get_text(prompt)).get_identifiers()
     inputs = await make_inputs(prompt, context)
     outcome = await ask(
         prompt, Runtime(context=context), parse=parse, inputs=inputs, passages=PASSAGES if has_passages else None
@@ -89,6 +89,7 @@ async def test_a_reply_is_read_or_counted_as_malformed(prompt: str, context: Con
 
 
 async def list_prompts_with_schema(context: Context) -> list[str]:
+    """The prompts whose replies have a JSON schema."""
     return [prompt for prompt in sorted(REPLY_PARSERS) if get_form(prompt, await make_inputs(prompt, context))]
 
 
@@ -98,10 +99,10 @@ async def test_a_reply_by_json_schema_is_read(context: Context) -> None:
     assert len(prompts) > 10
     for prompt in prompts:
         inputs = await make_inputs(prompt, context)
-        form = get_form(prompt, inputs)
+        form = get_form(prompt, inputs, len(PASSAGES))
         assert form
         variables = {name: value if isinstance(value, str) else format_list(value) for name, value in inputs.items()}
-        if "$passages" in get_text(prompt):
+        if "passages" in Template(get_text(prompt)).get_identifiers():
             variables["passages"] = format_passages(PASSAGES)
         (reply,) = await call(
             prompt, render_prompt(prompt, None, **variables).text, context=context, schema=form.schema

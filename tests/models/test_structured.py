@@ -228,6 +228,14 @@ def test_a_json_reply_is_rewritten_in_the_words_that_the_prompt_asks_for(prompt:
     json.dumps(form.schema)  # raises if the schema cannot be sent
 
 
+def test_a_schema_lists_only_the_numbers_of_the_passages_that_the_prompt_shows() -> None:
+    for prompt, count, numbers in (("choose", 3, [1, 2, 3]), ("rank_passages", 1, [1]), ("filter_passages", 500, None)):
+        form = get_form(prompt, {}, count)
+        assert form is not None
+        (items,) = (field["items"] for field in form.schema["properties"].values())
+        assert items.get("enum") == numbers
+
+
 async def test_a_call_is_repeated_without_its_schema_if_another_call_was_refused_first(
     openai_server: OpenAIServer,
 ) -> None:

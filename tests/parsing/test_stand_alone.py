@@ -39,6 +39,7 @@ def test_the_rewritten_question_is_read(reply: str) -> None:
         "None",
         "The passages do not say.",
         "It is 330 metres tall.",
+        'The answer to the question "How tall is it?" is "330 metres".',
         "?" * 1001,
     ],
 )
@@ -51,3 +52,8 @@ def test_any_reply_gives_a_question_on_one_line(reply: str) -> None:
     parsed_question = parse_stand_alone_question(reply, FOLLOW_UP_QUESTION)
     assert parsed_question.value
     assert "\n" not in parsed_question.value
+
+
+def test_a_question_may_end_in_a_quotation() -> None:
+    question = 'Who wrote the play "Who is afraid of the wolf?"'
+    assert parse_stand_alone_question(question, "Who wrote it?") == Parsed(question)

@@ -76,6 +76,9 @@ REPLIES = [
     ("Joseph Haydn was bo", "Joseph Haydn was bo"),
     ("海頓生於羅勞。[DONE]", "海頓生於羅勞。"),
     ("{not JSON} [DONE]", "{not JSON}"),
+    (f"{BORN_SENTENCE}\n\nQuestion: Where was Haydn born?\n{BORN_SENTENCE}", BORN_SENTENCE),
+    (f"Paragraph:\n{BORN_SENTENCE}\n\n**Passages:**\n[1] Haydn", BORN_SENTENCE),
+    (f"{BORN_SENTENCE}\nHis question: who plays?", f"{BORN_SENTENCE}\nHis question: who plays?"),
 ]
 
 
