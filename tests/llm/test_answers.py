@@ -56,6 +56,19 @@ async def test_a_long_answer_is_streamed(context: Context) -> None:
     assert [event.node for event in events if isinstance(event, NodeFinished)] == ["begin", "retrieve", "concat_answer"]
 
 
+async def test_a_refusal_in_the_words_of_the_model_is_unknown(context: Context) -> None:
+    """The model refuses nothing by itself, so that it is asked for the words of a refusal."""
+    prompt = "Repeat this sentence, and write nothing else: The passages do not mention it."
+    text = f"$passages\n\nQuestion: $question\n\n{prompt}"
+    recorder = ReplyRecorder()
+    for method in ("concat", "post_fusion"):
+        settings = replace(context, prompts={"answer": text})
+        result = await answer(QUESTION, method, settings, given=PASSAGES, config={"callbacks": [recorder]})
+        print(method, recorder.replies, result["answer"])
+        assert all("not mention" in reply for reply in recorder.replies)
+        assert (result["answer"], result["unknown"]) == ("unknown", True)
+
+
 QUESTIONS_WITHOUT_ANSWER = [
     "What is the telephone number of the museum of Vell?",
     "How many people live in Vell?",

