@@ -108,7 +108,9 @@ async def test_the_task_chooses_the_prompt_and_the_measure(tmp_path: Path, opena
     ]
     assert scores.measures == ("accuracy",)
     assert scores.summary["concat"]["accuracy"] == 0.5
-    assert scores.summary["concat"]["accuracy_low"] == pytest.approx(0.0126, abs=1e-4)  # of one right in two (Clopper-Pearson)
+    assert scores.summary["concat"]["accuracy_low"] == pytest.approx(
+        0.0126, abs=1e-4
+    )  # of one right in two (Clopper-Pearson)
     assert "task" not in json.loads((scores.folder / "config.json").read_text())
 
 
