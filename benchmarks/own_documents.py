@@ -3,7 +3,8 @@
 Indexes data/own_documents, asks its questions, and prints a table and a JSON line with these measures:
 
 sentence        the share of answerable questions for which the right sentence is shown
-span            the share of answerable questions for which, in addition, the marked span is a right answer
+span            the share of answerable questions for which, in addition, what the reader reads there is right
+mark            the share of answerable questions for which, in addition, words are marked that are a right answer
 sure            the share of answerable questions whose answer is shown without the warning "not sure"
 sure and right  the share of the questions counted under "sure" for which the right sentence is shown
 nothing         the share of questions without an answer that get "unknown" or an answer with that warning
@@ -24,6 +25,7 @@ from quorum.algorithms.binomial import clopper_pearson_upper
 from quorum.api.documents import index
 from quorum.core.context import Context
 from quorum.core.text import normalize
+from quorum.evaluation.headline import make_headline
 from quorum.evaluation.support import ShownResult, add_supporting_statement_and_language_note
 from quorum.graphs import DEFAULT_METHOD, answer
 
@@ -35,9 +37,10 @@ class Outcome:
     """How one question was answered.
 
     part: "development" or "held_out"; kind: where the answer stands (prose, table, step, heading, code), or "nothing"
-    if the documents do not hold it; has_right_sentence, has_right_span: whether the sentence shown and the span marked
-    in it are right, None for a question without an answer; is_sure: whether there is an answer without a warning;
-    shown: the sentence, with its span in brackets.
+    if the documents do not hold it; has_right_sentence, has_right_span, has_right_mark: whether the sentence shown, the
+    span that the reader reads in it and the words marked in it are right, None for a question without an answer (no
+    words are marked that contradict the answer); is_sure: whether there is an answer without a warning; shown: the
+    sentence, with its span in brackets.
     """
 
     question: str
@@ -45,6 +48,7 @@ class Outcome:
     kind: str
     has_right_sentence: bool | None
     has_right_span: bool | None
+    has_right_mark: bool | None
     is_sure: bool
     shown: str
 
@@ -71,20 +75,23 @@ def judge_answer(question: dict[str, Any], result: ShownResult) -> Outcome:
     """Compare the sentence that is shown with the quote in `meta` of the question (the text that holds the answer), and
     the marked span with the accepted answers.
     """
-    support, meta = result["support"], question["meta"]
-    sentence = support["sentence"] if support else ""
-    # support["start"] and support["span"] are character offsets in the passage's text.
-    sentence_start = support["start"] if support else 0
-    span_start, span_end = (support and support["span"]) or (sentence_start, sentence_start)
-    before, after = sentence[: span_start - sentence_start], sentence[span_end - sentence_start :]
-    span = sentence[span_start - sentence_start : span_end - sentence_start]
-    is_sure = not result["unknown"] and support is not None and support["is_certain"]
-    shown = sentence if span_start == span_end else f"{before}[[{span}]]{after}"
+    headline, support, meta = make_headline(result), result["support"], question["meta"]
+    statement: Any = {} if support is None else support["closest"] or support
+    sentence, start = statement.get("sentence") or "", statement.get("start") or 0
+    # `start` and `span` are character offsets in the passage's text.
+    span_start, span_end = statement.get("span") or (start, start)
+    span = sentence[span_start - start : span_end - start]
+    is_sure = headline.is_sure and support is not None
+    before, after = sentence[: span_start - start], sentence[span_end - start :]
+    shown = f"{before}[[{span}]]{after}" if span else sentence
     if not question["answers"]:
-        return Outcome(question["question"], meta["part"], meta["kind"], None, None, is_sure, shown)
-    has_quote = normalize(meta["quote"]) in normalize(sentence)
-    is_answer = normalize(span) in [normalize(answer) for answer in question["answers"]]
-    return Outcome(question["question"], meta["part"], meta["kind"], has_quote, has_quote and is_answer, is_sure, shown)
+        return Outcome(question["question"], meta["part"], meta["kind"], None, None, None, is_sure, shown)
+    has_quote = normalize(meta["quote"]) in normalize(headline.quote or "")
+    has_span, has_mark = (
+        has_quote and normalize(words) in [normalize(answer) for answer in question["answers"]]
+        for words in (span, (headline.quote or "")[slice(*(headline.mark or (0, 0)))])
+    )
+    return Outcome(question["question"], meta["part"], meta["kind"], has_quote, has_span, has_mark, is_sure, shown)
 
 
 def summarize(outcomes: Sequence[Outcome]) -> dict[str, tuple[int, int]]:
@@ -95,6 +102,7 @@ def summarize(outcomes: Sequence[Outcome]) -> dict[str, tuple[int, int]]:
     return {
         "sentence": count_hits(item.has_right_sentence for item in answerable),
         "span": count_hits(item.has_right_span for item in answerable),
+        "mark": count_hits(item.has_right_mark for item in answerable),
         "sure": count_hits(item.is_sure for item in answerable),
         "sure and right": count_hits(item.has_right_sentence for item in sure),
         "nothing": count_hits(not item.is_sure for item in unanswerable),

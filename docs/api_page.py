@@ -49,7 +49,18 @@ GROUPS = (
     ),
     Group(
         "What an answer holds",
-        ("Result", "Passage", "Vote", "Evidence", "Citation", "Step", "Usage", "CountedReplies"),
+        (
+            "Result",
+            "ShownResult",
+            "Support",
+            "Passage",
+            "Vote",
+            "Evidence",
+            "Citation",
+            "Step",
+            "Usage",
+            "CountedReplies",
+        ),
         "Plain dicts, which JSON can hold.",
         """
         >>> import quorum

@@ -8,6 +8,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from quorum.api.answer import answer, answer_sync
     from quorum.api.compare import compare, compare_async
     from quorum.api.documents import index
     from quorum.api.evaluate import evaluate, evaluate_async
@@ -18,7 +19,8 @@ if TYPE_CHECKING:
     from quorum.core.errors import CallError, QuorumError, SetupError, TooLong
     from quorum.core.state import Citation, CountedReplies, Evidence, Passage, Result, Step, Usage, Vote
     from quorum.core.unknown import is_unknown
-    from quorum.graphs import METHODS, Method, answer, answer_sync
+    from quorum.evaluation.support import ShownResult, Support
+    from quorum.graphs import METHODS, Method
     from quorum.nodes.read_answer import AnswerReading, read_answer, read_answer_async
     from quorum.parsing.answers import Parsed
     from quorum.parsing.read_reply import read_reply
@@ -47,7 +49,9 @@ __all__ = [
     "Result",
     "RunFinished",
     "SetupError",
+    "ShownResult",
     "Step",
+    "Support",
     "TooLong",
     "Usage",
     "Vote",
@@ -69,6 +73,7 @@ __all__ = [
 ]
 
 _NAMES_BY_MODULE = {
+    "quorum.api.answer": ("answer", "answer_sync"),
     "quorum.api.compare": ("compare", "compare_async"),
     "quorum.api.documents": ("index",),
     "quorum.api.evaluate": ("evaluate", "evaluate_async"),
@@ -79,7 +84,8 @@ _NAMES_BY_MODULE = {
     "quorum.core.errors": ("CallError", "QuorumError", "SetupError", "TooLong"),
     "quorum.core.state": ("Citation", "Evidence", "CountedReplies", "Passage", "Result", "Step", "Usage", "Vote"),
     "quorum.core.unknown": ("is_unknown",),
-    "quorum.graphs": ("METHODS", "Method", "answer", "answer_sync"),
+    "quorum.evaluation.support": ("ShownResult", "Support"),
+    "quorum.graphs": ("METHODS", "Method"),
     "quorum.nodes.read_answer": ("AnswerReading", "read_answer", "read_answer_async"),
     "quorum.parsing.answers": ("Parsed",),
     "quorum.parsing.read_reply": ("read_reply",),

@@ -2,7 +2,9 @@
 
 from typing import TYPE_CHECKING, Any
 
-from quorum.graphs import DEFAULT_METHOD, Method, answer, find_method
+from quorum.api.answer import answer
+from quorum.evaluation.headline import list_sources, make_headline
+from quorum.graphs import DEFAULT_METHOD, Method, find_method
 
 if TYPE_CHECKING:
     from langchain_core.retrievers import BaseRetriever
@@ -48,7 +50,7 @@ def as_tool(
     """A method as a LangChain tool, for `langchain.agents.create_agent` and any model that calls tools.
 
     name, description: what the agent reads; the description should say what the documents hold. The tool takes
-    `question`; its content is the answer with the passages that support it, and its artifact is the whole result.
+    `question`; its content is the answer with the passages that were read, and its artifact is the whole result.
 
     Raises SetupError for an unknown method.
 
@@ -92,18 +94,13 @@ def describe_tool(method: Method, context: "Context") -> str:
 
 
 def format_answer(result: "Result") -> str:
-    """The answer, then for each passage that supports it the title and at most SNIPPET_LENGTH characters of text. The
-    passages that an answer cites have the numbers of its marks.
+    """The answer, then for each passage that was read the title and at most SNIPPET_LENGTH characters of text, first
+    those that support the answer. The passages that an answer cites have the numbers of its marks.
     """
-    from quorum.core.shown_answer import get_shown_answer, list_cited_passages
-
-    if cited := list_cited_passages(result):
-        lines = [
-            f"[{item.number}] {item.passage['title'] or item.passage['id']}: {item.passage['text'][:SNIPPET_LENGTH]}"
-            for item in cited
-        ]
-        return "\n".join([get_shown_answer(result), *lines])
-    passages = {passage["id"]: passage for passage in result.get("passages") or []}
-    cited_ids = dict.fromkeys(item["passage"] for item in result.get("evidence") or [] if item["passage"] in passages)
-    sources = [f"[{passages[id_]['title'] or id_}] {passages[id_]['text'][:SNIPPET_LENGTH]}" for id_ in cited_ids]
-    return "\n".join([get_shown_answer(result), *sources])
+    headline, (sources, _) = make_headline(result), list_sources(result)
+    said = [headline.badge_text] if headline.badge == "none" else []
+    lines = []
+    for source in sources:
+        title, text = source.passage["title"] or source.passage["id"], source.passage["text"][:SNIPPET_LENGTH]
+        lines.append(f"[{title}] {text}" if source.number is None else f"[{source.number}] {title}: {text}")
+    return "\n".join([headline.shown_text, *said, *lines])

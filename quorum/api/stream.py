@@ -160,6 +160,28 @@ async def stream(
     vote
     Tim Peters
     """
+    from quorum.api.answer import add_support
+
+    run: Any = stream_run(
+        question, method, context, given=given, gold_answers=gold_answers, history=history, config=config
+    )
+    async with aclosing(run) as events:
+        async for event in events:
+            is_last = isinstance(event, RunFinished)
+            yield RunFinished(await add_support(question, event.result, context)) if is_last else event
+
+
+async def stream_run(
+    question: str,
+    method: "str | Graph",
+    context: "Context | None",
+    *,
+    given: "Sequence[Passage] | None" = None,
+    gold_answers: Sequence[str] | None = None,
+    history: Sequence[Mapping[str, str]] = (),
+    config: "RunnableConfig | None" = None,
+) -> AsyncIterator[Event]:
+    """Like `stream`, but the result says nothing about support."""
     from quorum.core.context import Context
     from quorum.core.shown_answer import get_shown_answer
     from quorum.core.state_updates import unwrap_overwrites
@@ -209,14 +231,14 @@ async def answer_and_report(
     history: Sequence[Mapping[str, str]] = (),
     config: "RunnableConfig | None" = None,
 ) -> "Result":
-    """Answer as `answer` does, and call `on_event` with every event of `stream`.
+    """Answer as `quorum.graphs.answer` does, and call `on_event` with every event of `stream_run`.
 
     With a calibration there are no events: nothing may be shown before the confidence is known.
     """
     if context.calibration is not None:
         return await answer(question, method, context, given=given, history=history, config=config)
     result: dict[str, Any] = {}
-    run: Any = stream(question, method, context, given=given, history=history, config=config)
+    run: Any = stream_run(question, method, context, given=given, history=history, config=config)
     async with aclosing(run) as events:
         async for event in events:
             on_event(event)

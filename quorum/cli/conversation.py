@@ -8,18 +8,19 @@ from typing import TYPE_CHECKING
 
 from rich.text import Text
 
-from quorum.cli.show import format_headline, format_result, format_support, make_stdout_console
+from quorum.cli.show import format_headline, format_quote, format_result, make_stdout_console
 from quorum.cli.systems import find_method_with_systems
 from quorum.core.composed_file import is_composed_file_name
 from quorum.core.context import Context, parse_setting
+from quorum.core.conversation import UNSURE_NOTE
 from quorum.core.errors import SetupError
 from quorum.core.files import expand_home
-from quorum.core.places import describe_place
-from quorum.core.shown_answer import get_shown_answer, list_cited_passages
+from quorum.core.text import format_count
+from quorum.evaluation.headline import list_sources, make_headline
 
 if TYPE_CHECKING:
     from quorum.api.stream import Event
-    from quorum.core.state import Passage, Result
+    from quorum.core.state import Result
     from quorum.evaluation.support import ShownResult
     from quorum.graphs.catalogue import Method
 
@@ -44,7 +45,12 @@ class Exchange:
 
     @property
     def answer(self) -> str:
-        return get_shown_answer(self.result)
+        return make_headline(self.result).text
+
+    @property
+    def shown_answer(self) -> str:
+        """The answer as people see it, with a warning if it needs one."""
+        return make_headline(self.result).shown_text
 
     @property
     def understood_as(self) -> str | None:
@@ -97,17 +103,22 @@ class Conversation:
             question, self.method.name, await add_supporting_statement_and_language_note(question, result, self.context)
         )
         self.exchanges.append(exchange)
-        # If the answer has been printed already, only its line must be ended.
-        console.print("" if printer.has_answer else format_headline(exchange.result), crop=False)
+        headline = make_headline(exchange.result)
+        if not printer.has_answer:
+            console.print(format_headline(headline), crop=False)
+            if headline.answer_text is not None:
+                console.print(Text(headline.answer_text))
+        else:  # the answer has been printed while it was written
+            console.print("" if headline.is_sure else f"\n{UNSURE_NOTE}")
         for remark in (exchange.result.get("note"), exchange.result.get("search_note")):
             if remark:
                 console.print(Text(remark, style="dim"))
-        support = exchange.result.get("support")
-        if support is not None and support["certainty"] is not None:
-            has_colours = console.color_system is not None
-            console.print(*format_support(support, exchange.result["passages"], colours=has_colours), sep="\n")
-        for number, source in list_sources(exchange.result):
-            console.print(Text(f"  {number}. {source}", style="dim"))
+        if headline.quote is not None:
+            console.print(*format_quote(headline, colours=console.color_system is not None), sep="\n")
+        if headline.badge == "none":
+            console.print(Text(headline.badge_text, style="dim"))
+        for source in name_sources(exchange.result):
+            console.print(Text(f"  {source}", style="dim"))
 
     def run_command(self, line: str) -> None:
         """Run a line that begins with a slash. Raises `SetupError` for an unknown command or a bad argument."""
@@ -154,7 +165,7 @@ class Conversation:
     def print_history(self, _: str) -> None:
         """Print all questions and answers."""
         for exchange in self.exchanges:
-            print(f"> {exchange.question}\n{exchange.answer}")
+            print(f"> {exchange.question}\n{exchange.shown_answer}")
 
     def quit(self, _: str) -> None:
         self.is_over = True
@@ -194,11 +205,11 @@ class Conversation:
         parts = []
         for exchange in self.exchanges:
             understood = [f"*Understood as: {exchange.understood_as}*"] if exchange.understood_as else []
-            sources = [f"{number}. {source}" for number, source in list_sources(exchange.result)]
+            sources = name_sources(exchange.result)
             parts += [
                 f"## {exchange.question}",
                 *understood,
-                exchange.answer,
+                exchange.shown_answer,
                 *(["\n".join(sources)] if sources else []),
             ]
         return "\n\n".join(parts) + "\n"
@@ -208,11 +219,14 @@ class Conversation:
 class AnswerPrinter:
     """Prints the pieces of an answer as they arrive.
 
-    question: as the user typed it. has_answer: whether a piece of the answer has been printed.
+    The first piece waits for the second: an answer that comes in one piece is printed with the result, which says
+    whether it needs a warning. question: as the user typed it. has_answer: whether a piece of the answer has been
+    printed; first_piece: the piece that waits, or empty.
     """
 
     question: str
     has_answer: bool = False
+    first_piece: str = ""
 
     def print_event(self, event: "Event") -> None:
         """Print how a follow-up question was understood, and each piece of the answer."""
@@ -225,10 +239,13 @@ class AnswerPrinter:
             if understood != self.question:
                 make_stdout_console().print(Text(f"({understood})", style="dim"))
         elif isinstance(event, AnswerText):
-            self.has_answer = True
-            # A piece that replaces the earlier ones begins the answer anew, on a new line.
-            text = f"\n{event.text}" if event.replaces else event.text
-            make_stdout_console().print(Text(text, style="bold"), end="", soft_wrap=True)
+            if not self.has_answer and (not self.first_piece or event.replaces):
+                self.first_piece = event.text
+            elif event.text or event.replaces:
+                # A piece that replaces the earlier ones begins the answer anew, on a new line.
+                text = f"\n{event.text}" if event.replaces else self.first_piece + event.text
+                self.has_answer, self.first_piece = True, ""
+                make_stdout_console().print(Text(text, style="bold"), end="", soft_wrap=True)
 
 
 def split_setting(text: str) -> tuple[str, str]:
@@ -239,21 +256,15 @@ def split_setting(text: str) -> tuple[str, str]:
     return name, value
 
 
-def list_sources(result: "Result") -> list[tuple[int, str]]:
-    """(number, title or id, with the place) of each passage that supports the answer; equal ones are listed once.
+def name_sources(result: "Result") -> list[str]:
+    """A numbered line for each passage that was read, first those that support the answer; equal ones are listed once.
 
-    If the answer cites passages, they have the numbers of its marks.
+    The passages that an answer cites have the numbers of its marks.
     """
-    if cited := list_cited_passages(result):
-        return [(item.number, name_source(item.passage)) for item in cited]
-    passages = {passage["id"]: passage for passage in result.get("passages") or []}
-    names = [
-        name_source(passages[item["passage"]]) for item in result.get("evidence") or [] if item["passage"] in passages
-    ]
-    return list(enumerate(dict.fromkeys(names), start=1))
-
-
-def name_source(passage: "Passage") -> str:
-    """The title (or the id) of a passage, and its place."""
-    place = describe_place(passage)
-    return " ".join(f"{passage['title'] or passage['id']}{f' ({place})' if place else ''}".split())
+    sources, left_out = list_sources(result)
+    cited = [f"{source.number}. {source.name}" for source in sources if source.number is not None]
+    names = dict.fromkeys(source.name for source in sources if source.number is None)
+    if cited:
+        return [*cited, *(f"-  {name}" for name in names)]
+    more = [f"and {format_count(left_out, 'more passage')}"] if left_out else []
+    return [*(f"{number}. {name}" for number, name in enumerate(names, start=1)), *more]

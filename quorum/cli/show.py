@@ -2,7 +2,7 @@
 
 import os
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import typer
@@ -13,12 +13,12 @@ from rich.table import Table
 from rich.text import Text
 
 from quorum.cli.terminal import make_console
-from quorum.core.conversation import CLOSEST_SENTENCE_HEADING
 from quorum.core.places import describe_place, make_file_link
-from quorum.core.shown_answer import get_shown_answer, list_cited_passages
+from quorum.core.shown_answer import list_cited_passages
 from quorum.core.state import Evidence, Passage, Result
 from quorum.core.text import format_count
-from quorum.evaluation.support import ShownResult, Support, is_unsure
+from quorum.evaluation.headline import UNSURE_WORDS, Headline, list_sources, make_headline
+from quorum.evaluation.support import ShownResult
 from quorum.nodes.evidence import has_only_votes_as_evidence
 
 if TYPE_CHECKING:
@@ -46,61 +46,84 @@ def format_result(result: ShownResult, method: str, *, colours: bool, shows_scor
     """The answer on the first line; the method with its calls and tokens on the second; then the rationale, if there is
     one, the sentence that supports the answer, and the passages.
 
-    If the answer is unsure, the first line says so, and the sentence is only the one that fits the question best.
+    If the answer needs a warning, the first line says so, and the sentence is only the one that fits the question best.
     colours: mark text by colours; otherwise by double brackets. shows_scores: also show the passages' ids and scores,
     for debugging a run.
     """
-    support = result.get("support")
-    parts: list[RenderableType] = [format_headline(result), Text(" · ".join(describe_run(result, method)), style="dim")]
+    headline = make_headline(result)
+    parts: list[RenderableType] = [
+        format_headline(headline),
+        Text(" · ".join(describe_run(result, method)), style="dim"),
+    ]
+    if headline.answer_text is not None:
+        parts += [Text(), Text(headline.answer_text)]
     if result.get("rationale"):
         parts += [Text(), Text(result["rationale"] or "")]
-    passages = {passage["id"]: (rank, passage) for rank, passage in enumerate(result.get("passages") or [], start=1)}
-    if support is not None:
-        parts += [Text(), *format_support(support, result["passages"], colours=colours)]
-    cited = [Evidence(passage=c.passage["id"], start=c.start, end=c.end) for c in list_cited_passages(result)]
-    evidence, unsupported_ids = cited or result.get("evidence") or [], result.get("voters_without_evidence") or []
-    parts += [Text(), Text(choose_passages_heading(result), style="bold")]
-    if search_note := result.get("search_note"):
-        parts.append(Text(search_note))
-    for item in evidence:
-        if item["passage"] in passages:
-            rank, passage = passages[item["passage"]]
-            parts += format_passage(item, rank, passage, colours=colours, shows_scores=shows_scores)
-    if unsupported_ids:
-        parts.append(Text("Passages that voted for the answer but do not contain it:", style="bold"))
-    for id_ in unsupported_ids:
-        if id_ in passages:
-            rank, passage = passages[id_]
-            passage_name = f"{rank}. {passage['title'] or id_}"
-        else:
-            passage_name = id_
-        parts.append(Padding(Text(passage_name, style="dim"), (0, 0, 0, 3)))
+    if headline.quote is not None:
+        parts += [Text(), *format_quote(headline, colours=colours)]
+    parts += [Text(), *format_passages(result, headline, colours=colours, shows_scores=shows_scores)]
     return Group(*parts)
 
 
-def format_headline(result: ShownResult) -> Text:
-    """The answer, or "not sure: perhaps ANSWER" if its certainty is too low, or "unknown" if there is no answer."""
-    if result["unknown"]:
-        return Text("unknown", style="bold red")
-    if is_unsure(result):
-        return Text("not sure: perhaps ", style="bold yellow").append(result["answer"])
-    # The lines of a long answer are printed as they are: if they were broken, its tables and code would be, too.
-    is_long = result.get("citations") is not None
-    return Text(get_shown_answer(result), style="bold green", no_wrap=is_long, overflow="ignore" if is_long else None)
+def format_headline(headline: Headline) -> Text:
+    """The answer, or "not sure: perhaps ANSWER" if it needs a warning, or "unknown" if there is no answer."""
+    if headline.is_unknown:
+        return Text(headline.text, style="bold red")
+    if headline.is_sure:
+        # The lines of a long answer are printed as they are: if they were broken, its tables and code would be, too.
+        is_long = "\n" in headline.text
+        return Text(headline.text, style="bold green", no_wrap=is_long, overflow="ignore" if is_long else None)
+    return Text(UNSURE_WORDS, style="bold yellow").append(headline.text)
 
 
-def format_support(support: Support, passages: Sequence[Passage], *, colours: bool) -> list[RenderableType]:
-    """The sentence that supports the answer, with the answer marked, and the place of its passage in the document.
+def format_quote(headline: Headline, *, colours: bool) -> list[RenderableType]:
+    """The quoted sentence with its mark, and the place of its passage in the document.
 
-    If it is not certain that the sentence supports the answer, a heading above it says so.
+    If the sentence perhaps does not hold the answer, a heading above it says so.
     """
-    answer_start, answer_end = support["span"] or (support["start"], support["start"])
-    sentence = mark_span(
-        support["sentence"], answer_start - support["start"], answer_end - support["start"], colours=colours
-    )
-    heading = [] if support["is_certain"] else [Text(CLOSEST_SENTENCE_HEADING, style="bold")]
-    places = [format_place(passage) for passage in passages if passage["id"] == support["passage"]][:1]
+    start, end = headline.mark or (0, 0)
+    sentence = mark_span(headline.quote or "", start, end, colours=colours)
+    heading = [Text(headline.quote_heading, style="bold")] if headline.quote_heading else []
+    places = [] if headline.source is None else [format_place(headline.source)]
     return [*heading, Padding(sentence, (0, 0, 0, 3)), *(Padding(place, (0, 0, 0, 3)) for place in places)]
+
+
+def format_passages(
+    result: ShownResult, headline: Headline, *, colours: bool, shows_scores: bool
+) -> list[RenderableType]:
+    """The passages that were read: those that support the answer in full, the others by their titles."""
+    ranks = {passage["id"]: rank for rank, passage in enumerate(result.get("passages") or [], start=1)}
+    sources, left_out = list_sources(result)
+    supporting_ids = {item["passage"] for item in result.get("evidence") or []}
+    if headline.badge == "by_content" and headline.source is not None:
+        supporting_ids.add(headline.source["id"])
+    heading = choose_passages_heading(result, headline)
+    parts: list[RenderableType] = [Text(heading, style="bold")] if heading else []
+    if search_note := result.get("search_note"):
+        parts.append(Text(search_note))
+    supporting_ids |= {source.passage["id"] for source in sources if source.number is not None}
+    for source in sources:
+        passage = source.passage
+        if passage["id"] in supporting_ids:
+            evidence = Evidence(passage=passage["id"], start=source.start, end=source.end)
+            parts += format_passage(evidence, ranks[passage["id"]], passage, colours=colours, shows_scores=shows_scores)
+    unsupported_ids = [id_ for id_ in result.get("voters_without_evidence") or [] if id_ not in supporting_ids]
+    named = {source.passage["id"]: source.passage for source in sources}
+    others = [passage for id_, passage in named.items() if id_ not in {*supporting_ids, *unsupported_ids}]
+    lines = [f"{ranks[id_]}. {named[id_]['title'] or id_}" if id_ in named else id_ for id_ in unsupported_ids]
+    if lines:
+        parts.append(Text("Passages that voted for the answer but do not contain it:", style="bold"))
+        parts += [Padding(Text(line, style="dim"), (0, 0, 0, 3)) for line in lines]
+    if others:
+        parts.append(Text("Other passages read:" if supporting_ids or lines else "Passages read:", style="bold"))
+        for passage in others:
+            line = Text(f"{ranks[passage['id']]}. {passage['title'] or passage['id']}", style="dim")
+            if describe_place(passage):
+                line.append("  ").append(format_place(passage))
+            parts.append(Padding(line, (0, 0, 0, 3)))
+    if left_out:
+        parts.append(Padding(Text(f"and {format_count(left_out, 'more passage')}", style="dim"), (0, 0, 0, 3)))
+    return parts
 
 
 def mark_span(text: str, start: int, end: int, *, colours: bool) -> Text:
@@ -122,17 +145,19 @@ def format_place(passage: Passage) -> Text:
     return Text(place, style=Style(dim=True, link=make_file_link(passage) or None))
 
 
-def choose_passages_heading(result: Result) -> str:
-    """The heading above the passages: "Cited passages" if the answer cites them, "Evidence" if they contain it.
+def choose_passages_heading(result: Result, headline: Headline) -> str:
+    """The heading above the passages: "Cited passages" if the answer cites them, "Evidence" if they support it.
 
-    Otherwise the heading says that they only voted for the answer, or that no passage contains it.
+    Otherwise the heading says that they only voted for the answer, or that no passage contains it; empty if this was
+    not looked for.
     """
     if list_cited_passages(result):
         return "Cited passages"
-    evidence = result.get("evidence") or []
-    if not evidence:
-        return "No passage contains the answer." if not result["unknown"] else "No passage supports an answer."
-    return "Passages that voted for the answer" if has_only_votes_as_evidence(result) else "Evidence"
+    if headline.badge in ("none", "unknown", "unchecked"):
+        return headline.badge_text
+    if headline.badge == "votes" or (result.get("evidence") and has_only_votes_as_evidence(result)):
+        return "Passages that voted for the answer"
+    return "Evidence"
 
 
 def format_passage(

@@ -1,36 +1,36 @@
 """Finds the statement that supports an answer, for people to read: a sentence, a list item, a row, a line of code."""
 
 import re
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Literal
 
 from typing_extensions import TypedDict
 
+from quorum.algorithms.codes import find_missing_codes
 from quorum.algorithms.question_language import find_foreign_language
+from quorum.algorithms.vote_key import contains_key
 from quorum.core.context import Context
 from quorum.core.conversation import LANGUAGE_NOTE_START
-from quorum.core.state import Passage, Result
-from quorum.core.statements import find_statement
+from quorum.core.state import Evidence, Passage, Result
+from quorum.core.statements import find_statement, find_statements
 from quorum.evaluation.searched import describe_searched
-from quorum.nodes.evidence import find_span, is_unquotable
+from quorum.nodes.evidence import find_evidence, find_span, is_unquotable
+
+if TYPE_CHECKING:
+    from quorum.models.embedded.statements import Statement
+    from quorum.models.embedded.support import Findings
 
 OR_WORD = re.compile(r"\bor\b", re.IGNORECASE)  # the question "A or B?" contains its answer
 HOW_QUESTION = re.compile(r"\s*how (?:do|can|could|should|to)\b", re.IGNORECASE)
 SHELL_COMMAND = re.compile(r"[a-z$./_-][\w./$-]*(?: \S+){1,11}(?<![.!?:])")
-
-if TYPE_CHECKING:
-    from quorum.models.embedded.statements import Statement
+SupportState = Literal["stated", "by_content", "none"]
 
 
-class Support(TypedDict):
-    """The statement of a passage that is shown with an answer. If `is_certain` is false, the statement is only the one
-    that fits the question best, and perhaps does not contain the answer.
+class ShownStatement(TypedDict):
+    """A statement of a passage.
 
     passage: the passage's id; start, end: where the statement stands in the passage's text (characters [start, end));
-    sentence: the statement's text; span: [start, end] of the words in the passage's text that answer the question, or
-    null. certainty: the probability (0..1) that the statement contains the answer, by the embedded reader's
-    calibration; null with other models, and for answers that are not short. is_certain: whether the answer can be shown
-    without a warning.
+    sentence: its text; span: [start, end] of words of the statement in the passage's text, or null.
     """
 
     passage: str
@@ -38,12 +38,36 @@ class Support(TypedDict):
     end: int
     sentence: str
     span: list[int] | None
+
+
+class Support(TypedDict):
+    """What the passages say about an answer.
+
+    state: "stated" if the answer stands in a passage, in this or another form (4 July 1776, July 4, 1776); "by_content"
+    if a sentence says it in other words; "none" if no passage contains it, and for an unknown answer. passage, start,
+    end, sentence: the sentence that supports the answer, as in `ShownStatement`; null if there is none, or if the
+    answer stands only in a title. span: where the answer's words stand in this sentence, or null. score: how well the
+    sentence supports the answer (0..1; 0.5 and more for "by_content"), null if this was not measured. certainty: the
+    probability that the statement that answers the question best contains the answer, by the embedded reader's
+    calibration; null with other models, and for answers that are not short. is_certain: whether the answer can be shown
+    without a warning. closest: if the answer of the embedded reader is unknown or not certain and another statement
+    answers the question best, this statement; its span marks the words that the reader reads there.
+    """
+
+    state: SupportState
+    passage: str | None
+    start: int | None
+    end: int | None
+    sentence: str | None
+    span: list[int] | None
+    score: float | None
     certainty: float | None
     is_certain: bool
+    closest: ShownStatement | None
 
 
 class ShownResult(Result, total=False):
-    """A result as people see it: with the statement that supports the answer (`support`), a sentence about the
+    """A result as people see it: with what the passages say about the answer (`support`), a sentence about the
     question (`note`), for example that the built-in reader reads English only, and, with the answer unknown, a sentence
     that says what was searched (`search_note`). Each is null if there is nothing to show.
     """
@@ -82,52 +106,131 @@ def make_language_note(question: str, context: Context) -> str | None:
 
 
 async def find_support(question: str, result: Result, context: Context) -> Support | None:
-    """The statement to show with a result; None if no passage has one.
+    """What the passages of a result say about its answer, by the embedded reader and encoder, whatever model answered.
 
-    For a short answer of the embedded reader, this ranks the statements of all passages and takes the best; the support
-    is certain if that statement contains the answer and its certainty is high enough. For any other answer, it takes
-    the statement around the first evidence.
+    An unknown answer has no support; with the embedded reader, `closest` holds the statement that answers best. None if
+    nothing can be said: no passage was read, or the answer of a chat model stands in none as it is, and the question
+    is not English, so that the reader cannot find it in other words.
     """
-    passages = result.get("passages") or []
-    if context.model != "embedded" or context.answer_type != "short":
-        return find_evidence_statement(result)
-    if not result["unknown"] and is_unquotable(result["answer"]):
-        return None  # no statement contains such an answer, for example yes
-    from quorum.models.embedded.statements import (
-        find_certainty,
-        get_lowest_sure_certainty,
-        rank_statements,
-        repeats_question,
-    )
+    from quorum.models.embedded.support import find_support_in_passages
 
-    ranked_statements = await rank_statements(question, passages)
-    if not ranked_statements:
+    passages, is_unknown = result.get("passages") or [], result["unknown"]
+    is_embedded = context.model == "embedded"
+    if not passages and not is_unknown:
         return None
-    best, passage = ranked_statements[0], passages[ranked_statements[0].passage]
+    if not passages or (is_unknown and not is_embedded):
+        return make_support("none")
+    evidence = [] if is_unknown else find_evidence(result["answer"], passages)
+    if evidence and not is_embedded:  # no model is needed to see that the answer stands there
+        support = find_stated_answer(question, result["answer"], evidence, passages)
+        support["is_certain"] = names_codes_of_question(question, support, passages)
+        return support
+    said = "" if is_unknown else str(result.get("answer_text") or result["answer"])
+    findings = await find_support_in_passages(question, said, passages)
+    if evidence:
+        support = find_stated_answer(question, result["answer"], evidence, passages)
+    else:
+        support = make_match_support(findings, passages)
+    if is_embedded and context.answer_type == "short" and (is_unknown or not is_unquotable(result["answer"])):
+        support = judge_reading(question, result, support, findings)
+    elif not is_embedded and support["state"] == "none" and find_foreign_language(question):
+        return None
+    else:
+        support["is_certain"] = not is_unknown and (support["state"] != "none" or not is_embedded)
+    if support["is_certain"] and not names_codes_of_question(question, support, passages):
+        support["is_certain"] = False
+    return support
+
+
+def find_stated_answer(
+    question: str, answer: str, evidence: Sequence[Evidence], passages: Sequence[Passage]
+) -> Support:
+    """The statement in which a known answer stands; of several, the one with most words of the question."""
+    from quorum.models.embedded.statements import describe_headings, measure_word_shares
+
+    by_id = {passage["id"]: passage for passage in passages}
+    candidates = [
+        (by_id[item["passage"]], bounds)
+        for item in evidence
+        for bounds in find_statements(by_id[item["passage"]]["text"], may_wrap=may_wrap(by_id[item["passage"]]))
+        if holds_answer(answer, by_id[item["passage"]]["text"][slice(*bounds)])
+    ]
+    if not candidates:  # the answer stands in a title, or reaches over the end of a statement
+        return make_evidence_support(evidence, by_id)
+    texts = [f"{describe_headings(passage)}: {passage['text'][start:end]}" for passage, (start, end) in candidates]
+    shares = measure_word_shares(question, texts)
+    passage, (start, end) = candidates[max(range(len(candidates)), key=lambda index: shares[index])]
+    span = find_span(answer, passage["text"][start:end])
+    shown_span = None if span is None else (start + span[0], start + span[1])
+    return {**make_support("stated"), **make_shown_statement(passage, (start, end), shown_span)}
+
+
+def make_evidence_support(evidence: Sequence[Evidence], passages: Mapping[str, Passage]) -> Support:
+    """The support of an answer that no statement holds: the statement around its first place, or only the passage."""
+    for item in evidence:
+        passage, start, end = passages[item["passage"]], item["start"], item["end"]
+        if start is not None and end is not None:
+            bounds = find_statement(passage["text"], start, end, may_wrap=may_wrap(passage))
+            if bounds is not None:
+                return {**make_support("stated"), **make_shown_statement(passage, bounds, (start, end))}
+    return make_support("stated", passage=evidence[0]["passage"])
+
+
+def make_match_support(findings: "Findings", passages: Sequence[Passage]) -> Support:
+    """The support by the statement that says the answer in other words, if there is one."""
+    best = findings.best
+    if best is None:
+        return make_support("none")
+    statement = make_shown_statement(passages[best.passage], (best.start, best.end), None)
+    return {**make_support("by_content"), **statement, "score": round(best.score, 3)}
+
+
+def judge_reading(question: str, result: Result, support: Support, findings: "Findings") -> Support:
+    """The support of a short answer of the embedded reader, with its certainty.
+
+    The answer is certain if the statement that answers the question best contains it, and its certainty is high enough.
+    """
+    from quorum.models.embedded.statements import find_certainty, get_lowest_sure_certainty, repeats_question
+
+    if not findings.ranked:
+        return support
+    best, passage = findings.ranked[0], result["passages"][findings.ranked[0].passage]
     answer_span = None if result["unknown"] else find_answer_span(result["answer"], best, passage)
     if not OR_WORD.search(question) and repeats_question(result["answer"], question):
         answer_span = None  # only a question "A or B?" can be answered with its own words
-    certainty = find_certainty(ranked_statements, agrees=answer_span is not None)
+    certainty = find_certainty(findings.ranked, agrees=answer_span is not None)
+    support["certainty"] = round(certainty, 3)
+    bounds = (best.start, best.end)
     span = answer_span or ((best.span.start, best.span.end) if best.span else None)
     if HOW_QUESTION.match(question) and is_command(passage["text"][best.start : best.end]):
-        span = (best.start, best.end)
-    is_certain = answer_span is not None and certainty >= get_lowest_sure_certainty()
-    return make_support(passage, (best.start, best.end), span, certainty, is_certain)
+        span = bounds
+    statement = make_shown_statement(passage, bounds, span)
+    if answer_span is None:
+        return {**support, "closest": statement}
+    is_certain = certainty >= get_lowest_sure_certainty()
+    return {**support, **statement, "state": "stated", "is_certain": is_certain}
 
 
-def find_evidence_statement(result: Result) -> Support | None:
-    """The statement around the first evidence for which a statement is found; None if there is no such evidence."""
-    passages = {passage["id"]: passage for passage in result.get("passages") or []}
-    for item in result.get("evidence") or []:
-        start, end = item["start"], item["end"]
-        if start is None or end is None or item["passage"] not in passages:
-            continue
-        passage = passages[item["passage"]]
-        # Passages with places in files were unwrapped when the files were read, so no line of theirs is wrapped.
-        statement_span = find_statement(passage["text"], start, end, may_wrap=not passage.get("places"))
-        if statement_span is not None:
-            return make_support(passage, statement_span, (start, end), None, not result["unknown"])
-    return None
+def names_codes_of_question(question: str, support: Support, passages: Sequence[Passage]) -> bool:
+    """Whether the sentence, the title and the headings above it name every code in the question, such as E-4021."""
+    passage = next((passage for passage in passages if passage["id"] == support["passage"]), None)
+    if passage is None:
+        return not find_missing_codes(question, "")
+    headings = [heading for place in passage.get("places") or [] for heading in place.get("headings", [])]
+    return not find_missing_codes(question, "\n".join([support["sentence"] or "", passage["title"], *headings]))
+
+
+def holds_answer(answer: str, text: str) -> bool:
+    """Whether the answer stands in the text, in this or another form."""
+    return find_span(answer, text) is not None or contains_key(text, answer)
+
+
+def may_wrap(passage: Passage) -> bool:
+    """Whether a sentence of the passage may continue in the next line.
+
+    Passages with places in files were unwrapped when the files were read.
+    """
+    return not passage.get("places")
 
 
 def find_answer_span(answer: str, statement: "Statement", passage: Passage) -> tuple[int, int] | None:
@@ -141,28 +244,30 @@ def is_command(statement: str) -> bool:
     return SHELL_COMMAND.fullmatch(statement) is not None
 
 
-def make_support(
-    passage: Passage,
-    statement_span: tuple[int, int],
-    answer_span: tuple[int, int] | None,
-    certainty: float | None,
-    is_certain: bool,
-) -> Support:
-    """The `Support` that shows this statement. The part of `answer_span` outside the statement is cut off."""
-    start, end = statement_span
-    cut_span = None if answer_span is None else (max(start, answer_span[0]), min(end, answer_span[1]))
+def make_support(state: SupportState, *, passage: str | None = None, is_certain: bool = False) -> Support:
+    """A support without a sentence."""
     return Support(
+        state=state,
+        passage=passage,
+        start=None,
+        end=None,
+        sentence=None,
+        span=None,
+        score=None,
+        certainty=None,
+        is_certain=is_certain,
+        closest=None,
+    )
+
+
+def make_shown_statement(passage: Passage, bounds: tuple[int, int], span: tuple[int, int] | None) -> ShownStatement:
+    """A statement to show. The part of `span` outside the statement is cut off."""
+    start, end = bounds
+    cut_span = None if span is None else (max(start, span[0]), min(end, span[1]))
+    return ShownStatement(
         passage=passage["id"],
         start=start,
         end=end,
         sentence=passage["text"][start:end],
         span=[*cut_span] if cut_span is not None and cut_span[0] < cut_span[1] else None,
-        certainty=None if certainty is None else round(certainty, 3),
-        is_certain=is_certain,
     )
-
-
-def is_unsure(result: ShownResult) -> bool:
-    """Whether the embedded reader is too uncertain of the answer to show it without a warning."""
-    support = result.get("support")
-    return support is not None and not support["is_certain"] and not result["unknown"]

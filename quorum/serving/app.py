@@ -134,11 +134,15 @@ class AnswerStream(StreamingResponse):
 
 
 class EventQueue:
-    """Carries votes and pieces of the answer from a run to its stream. answer: the pieces so far, joined."""
+    """Carries votes and pieces of the answer from a run to its stream.
+
+    The first piece waits for the second: an answer that comes in one piece is sent with the result, which says whether
+    it needs a warning. answer: the pieces sent so far, joined; first_piece: the piece that waits, or empty.
+    """
 
     def __init__(self) -> None:
         self.queue: asyncio.Queue[tuple[dict[str, Any], dict[str, Any]] | None] = asyncio.Queue()
-        self.answer = ""
+        self.answer = self.first_piece = ""
 
     def add(self, event: Event) -> None:
         """Queue a piece of the answer as a delta, and the votes of a node as Quorum's own field.
@@ -146,9 +150,13 @@ class EventQueue:
         Votes of a node that also gives the answer are not queued: they come with the whole result at the end.
         """
         if isinstance(event, AnswerText):
-            text = f"\n\nCorrected answer: {event.text}" if event.replaces else event.text
-            self.answer += text
-            if text:
+            if not self.answer and (not self.first_piece or event.replaces):
+                self.first_piece = event.text
+                return
+            text = self.first_piece + (f"\n\nCorrected answer: {event.text}" if event.replaces else event.text)
+            if event.text:
+                self.first_piece = ""
+                self.answer += text
                 self.queue.put_nowait(({"content": text}, {}))
         elif isinstance(event, NodeFinished) and "answer" not in event.update:
             votes = event.update.get("votes")

@@ -16,8 +16,8 @@ from pydantic import Field
 from quorum.api.stream import Event, NodeFinished
 from quorum.core.cancellation import wait_for_task
 from quorum.core.context import Context
-from quorum.core.shown_answer import list_cited_passages
 from quorum.core.state import Passage
+from quorum.evaluation.headline import list_sources
 from quorum.graphs import DEFAULT_METHOD
 from quorum.retrievers import search
 from quorum.serving.access_control import AccessControl, App
@@ -52,7 +52,7 @@ def make_mcp(service: Service) -> Any:
         "quorum", title="Quorum", version=__version__, instructions=collections_text, log_level="WARNING"
     )
     descriptions = {
-        tools.ask: f"Answer a question from documents, with the passages that support the answer. {collections_text}",
+        tools.ask: f"Answer a question from documents, with the passages that were read. {collections_text}",
         tools.search: f"Find the passages of documents that fit a query, best first. {collections_text}",
         tools.collections: "List the collections of documents that can be asked, and what each holds.",
         tools.methods: "List the methods that can answer, with what each does and how many model calls it takes.",
@@ -117,10 +117,9 @@ class Tools:
         except Exception as error:  # noqa: BLE001  every failure is reported to the agent
             raise make_tool_error(error, context, call) from None
         result = dict(served_answer.result or {})
-        cited_ids = [cited.passage["id"] for cited in list_cited_passages(result)] if result else []
         addresses = dict.fromkeys(
-            format_passage_address(job.served_model.collection, id_)
-            for id_ in cited_ids or [item["passage"] for item in result.get("evidence") or []]
+            format_passage_address(job.served_model.collection, source.passage["id"])
+            for source in list_sources(result)[0]
         )
         text = "\n".join([served_answer.answer + served_answer.sources, *(f"[{address}]" for address in addresses)])
         return CallToolResult(content=[TextContent(type="text", text=text)], structured_content=result)

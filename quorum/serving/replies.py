@@ -8,11 +8,12 @@ from dataclasses import dataclass, field
 from secrets import token_hex
 from typing import Any
 
-from quorum.core.conversation import CLOSEST_SENTENCE_HEADING, SOURCES_HEADING, UNSURE_PREFIX
+from quorum.core.conversation import SOURCES_HEADING, UNSURE_NOTE, UNSURE_PREFIX
 from quorum.core.places import describe_place
-from quorum.core.shown_answer import get_shown_answer, list_cited_passages
 from quorum.core.state import Passage, Result, Usage
-from quorum.evaluation.support import ShownResult, is_unsure
+from quorum.core.text import format_count
+from quorum.evaluation.headline import Headline, list_sources, make_headline
+from quorum.evaluation.support import ShownResult
 
 SNIPPET_LENGTH = 90  # characters of a passage on each side of the span that supports the answer
 PUBLIC_FIELDS = ("id", "title", "text", "score")  # fields of a passage; clients do not learn where its file lies
@@ -23,46 +24,46 @@ class ServedAnswer:
     """What a client gets for a request.
 
     sources: the text that follows the answer (a note, a quote, the list of sources), or empty; result: None if the
-    request was not a question, for example if the client asked for a title of its chat.
+    request was not a question, for example if the client asked for a title of its chat; is_warned: whether the answer
+    begins with "Not sure.".
     """
 
     answer: str
     sources: str = ""
     result: Mapping[str, Any] | None = None
     usage: Mapping[str, Usage] = field(default_factory=dict)
+    is_warned: bool = False
 
 
 def make_served_answer(result: ShownResult, *, wants_sources: bool) -> ServedAnswer:
     """What a client gets for a result. If the client wants sources, an unsure answer begins with "Not sure.", and the
-    result's note, what was searched for the answer unknown, the supporting sentence and the list of sources follow.
+    result's note, what was searched for the answer unknown, the quoted sentence and the list of the passages that were
+    read follow.
     """
-    answer = get_shown_answer(result)
+    headline, public_result, usage = make_headline(result), make_public_result(result), result.get("usage") or {}
+    answer = headline.text if headline.answer_text is None else f"{headline.text}\n\n{headline.answer_text}"
     if not wants_sources:
-        return ServedAnswer(answer, "", make_public_result(result), result.get("usage") or {})
-    if is_unsure(result):
-        answer = UNSURE_PREFIX + answer
+        return ServedAnswer(answer, "", public_result, usage)
+    is_warned = not headline.is_sure and not headline.is_unknown
     # such as that the reader reads only English, and, for the answer unknown, what was searched
     remarks = "".join(f"\n\n{remark}" for remark in (result.get("note"), result.get("search_note")) if remark)
-    sources = remarks + format_quote(result) + format_sources(result)
-    return ServedAnswer(answer, sources, make_public_result(result), result.get("usage") or {})
+    said = f"\n\n{headline.badge_text}" if headline.badge == "none" else ""
+    sources = remarks + format_quote(headline) + said + format_sources(result)
+    return ServedAnswer(UNSURE_PREFIX + answer if is_warned else answer, sources, public_result, usage, is_warned)
 
 
-def format_quote(result: ShownResult) -> str:
-    """A Markdown quote of the statement that supports the answer, with the words that answer the question in bold.
+def format_quote(headline: Headline) -> str:
+    """A Markdown quote of the sentence that supports the answer, with the marked words in bold; empty without one.
 
-    If the reader is not certain, the heading "The closest sentence:" stands above the quote. Empty if no statement
-    supports the answer, with models other than the embedded reader, and for answers that are not short.
+    If the sentence perhaps does not hold the answer, a heading above the quote says so.
     """
-    support = result.get("support")
-    if support is None or support["certainty"] is None:
+    if headline.quote is None:
         return ""
-    sentence, (start, end) = support["sentence"], support["span"] or (0, 0)
-    start, end = max(0, start - support["start"]), max(0, end - support["start"])
-    marked_sentence = (
-        f"{escape_markup(sentence[:start])}**{escape_markup(sentence[start:end])}**{escape_markup(sentence[end:])}"
+    parts = (
+        f"**{escape_markup(text)}**" if is_marked else escape_markup(text) for text, is_marked in headline.split_quote()
     )
-    quote = " ".join((marked_sentence if start < end else escape_markup(sentence)).split())
-    return f"\n\n> {quote}" if support["is_certain"] else f"\n\n{CLOSEST_SENTENCE_HEADING}\n> {quote}"
+    quote = " ".join("".join(parts).split())
+    return f"\n\n{headline.quote_heading}\n> {quote}" if headline.quote_heading else f"\n\n> {quote}"
 
 
 def escape_markup(text: str) -> str:
@@ -89,19 +90,18 @@ def make_public_passage(passage: Passage) -> dict[str, Any]:
 
 
 def format_sources(result: Result) -> str:
-    """A numbered list of the passages that support the answer, each with the words around the supporting span; empty if
-    no passage supports it. If the answer cites passages, they are listed with the numbers of its marks.
+    """A numbered list of the passages that were read, first those that support the answer, each with the words around
+    the supporting span; empty if none was read. If the answer cites passages, they have the numbers of its marks.
     """
-    if cited := list_cited_passages(result):  # no list of Markdown's numbers: clients would number it from the first on
-        return SOURCES_HEADING + "\n".join(
-            f"- [{item.number}] {format_source(item.passage, item.start, item.end)}" for item in cited
-        )
-    passages = {passage["id"]: passage for passage in result.get("passages") or []}
-    line_of_source: dict[str, str] = {}
-    for item in result.get("evidence") or []:
-        if item["passage"] in passages and item["passage"] not in line_of_source:
-            line_of_source[item["passage"]] = format_source(passages[item["passage"]], item["start"], item["end"])
-    lines = [f"{number}. {source}" for number, source in enumerate(line_of_source.values(), start=1)]
+    sources, left_out = list_sources(result)
+    texts = [format_source(source.passage, source.start, source.end) for source in sources]
+    if any(source.number is not None for source in sources):
+        # No list of Markdown's numbers: clients would number it from the first on.
+        marks = ["" if source.number is None else f"[{source.number}] " for source in sources]
+        lines = [f"- {mark}{text}" for mark, text in zip(marks, texts, strict=True)]
+    else:
+        lines = [f"{number}. {text}" for number, text in enumerate(texts, start=1)]
+    lines += [f"... and {format_count(left_out, 'more passage')}"] if left_out else []
     return SOURCES_HEADING + "\n".join(lines) if lines else ""
 
 
@@ -189,6 +189,8 @@ def format_remaining_events(
     usage_field = {"usage": None} if wants_usage else {}
     if not sent_answer:
         yield format_chunk(head, {"content": served_answer.answer}, **usage_field)
+    elif served_answer.is_warned:  # what was sent while it was written cannot begin with the warning any more
+        yield format_chunk(head, {"content": f"\n\n{UNSURE_NOTE}"}, **usage_field)
     if served_answer.sources:
         yield format_chunk(head, {"content": served_answer.sources}, **usage_field)
     quorum_part = {} if served_answer.result is None else {"quorum": served_answer.result}

@@ -8,11 +8,9 @@ from typing import Any
 
 from nicegui import html, ui
 
-from quorum.core.conversation import CLOSEST_SENTENCE_HEADING
-from quorum.core.places import describe_place
-from quorum.core.shown_answer import get_shown_answer
 from quorum.core.text import format_count
-from quorum.evaluation.support import ShownResult, is_unsure
+from quorum.evaluation.headline import make_headline
+from quorum.evaluation.support import ShownResult
 from quorum.graphs import list_methods
 from quorum.ui.details import list_detail_tabs
 from quorum.ui.run import Answer, Run, count_calls_and_tokens, list_node_states, list_visited_nodes
@@ -155,11 +153,8 @@ def choose_headline(answer: Answer) -> tuple[str, str]:
     if answer.result is None:
         running_nodes = [name for name, node_state in list_node_states(answer).items() if node_state.phase == "running"]
         return (f"{', '.join(running_nodes)} …" if running_nodes else "…"), "pending"
-    if answer.result.get("unknown"):
-        return "unknown", "unknown"
-    if is_unsure(answer.result):
-        return f"not sure: perhaps {answer.result['answer']}", "unsure"
-    return get_shown_answer(answer.result), "known"
+    headline = make_headline(answer.result)
+    return headline.shown_text, "unknown" if headline.is_unknown else "known" if headline.is_sure else "unsure"
 
 
 def describe_support(result: ShownResult | None) -> tuple[str, list[tuple[str, bool]], str] | None:
@@ -168,16 +163,10 @@ def describe_support(result: ShownResult | None) -> tuple[str, list[tuple[str, b
     If no sentence is certain to support it, the sentence that fits the question best, with a heading that says so; else
     the heading is empty. None if there is no sentence to show.
     """
-    support = (result or {}).get("support")
-    passages = {passage["id"]: passage for passage in (result or {}).get("passages") or []}
-    if support is None or support["passage"] not in passages:
+    headline = None if result is None else make_headline(result)
+    if headline is None or headline.quote is None:
         return None
-    passage, sentence = passages[support["passage"]], support["sentence"]
-    start, end = support["span"] or (support["start"], support["start"])
-    start, end = start - support["start"], end - support["start"]
-    parts = [(sentence[:start], False), (sentence[start:end], True), (sentence[end:], False)]
-    heading = "" if support["is_certain"] else CLOSEST_SENTENCE_HEADING
-    return heading, [part for part in parts if part[0]], describe_place(passage) or passage["title"] or passage["id"]
+    return headline.quote_heading, headline.split_quote(), headline.place
 
 
 def describe_follow_up(answer: Answer, question: str) -> str:
@@ -195,12 +184,13 @@ def list_facts(answer: Answer) -> list[str]:
     result, (calls, tokens_in, tokens_out) = answer.result or {}, count_calls_and_tokens(answer)
     if answer.seconds is None:
         return []
+    badge_text = make_headline(result).badge_text
     confidence, certified_count = result.get("confidence"), result.get("certified")
     malformed = sum(replies["count"] for replies in (result.get("malformed") or {}).values())
     wordy_answers = sum(replies["count"] for replies in (result.get("wordy_answers") or {}).values())
     return [
         *([str(result["note"])] if result.get("note") else []),
-        *(["no passage answers the question"] if result.get("unknown") else []),
+        *([badge_text] if badge_text else []),
         *([str(result["search_note"]).removesuffix(".")] if result.get("search_note") else []),
         *([f"confidence {confidence:.2f}"] if confidence is not None else []),
         *([f"certified against {format_count(certified_count, 'replaced passage')}"] if certified_count else []),

@@ -42,18 +42,23 @@ def reply_to_prompt(request: Request) -> str:
 def test_a_follow_up_is_understood(chat: Quorum) -> None:
     run = chat("Where is the Lumen Tower?", "", "When was it finished?")
     assert (run.code, run.err) == (0, "")
-    assert run.out.splitlines() == [
+    assert [line.rstrip() for line in run.out.splitlines()] == [
         "Vell",
+        "   It stands in the harbour of [[Vell]].",
+        "   towers.txt",
         "  1. towers (towers.txt)",
         f"({STANDALONE_QUESTION})",
         "1931",
+        "   The Lumen Tower was finished in [[1931]].",
+        "   towers.txt",
         "  1. towers (towers.txt)",
     ]
 
 
 def test_the_command_new_starts_a_new_conversation(chat: Quorum, openai_server: OpenAIServer) -> None:
     run = chat("Where is the Lumen Tower?", "/new", "When was it finished?")
-    assert run.out.splitlines()[-2:] == ["unknown", "Searched: the collection towers (1 passage)."]
+    expected_end = ["unknown", "Searched: the collection towers (1 passage).", "  1. towers (towers.txt)"]
+    assert run.out.splitlines()[-3:] == expected_end
     assert len(openai_server.chats()) == 2  # one call for each question, none to rewrite the second
 
 
@@ -118,8 +123,9 @@ def test_saving_never_replaces_a_file_that_the_chat_did_not_write(chat: Quorum) 
 
 def test_history_lists_the_questions_and_quit_ends_the_chat(chat: Quorum) -> None:
     run = chat("Where is the Lumen Tower?", "/history", "/quit", "Where is the Lumen Tower?")
-    # The first two lines are the answer to the first question and its source. The last question is not asked.
-    assert run.out.splitlines()[2:] == ["> Where is the Lumen Tower?", "Vell"]
+    # The first four lines are the answer to the first question, its sentence with its place, and its source. The last
+    # question is not asked.
+    assert run.out.splitlines()[4:] == ["> Where is the Lumen Tower?", "Vell"]
 
 
 def test_help_names_every_command(chat: Quorum) -> None:

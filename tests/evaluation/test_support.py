@@ -5,7 +5,8 @@ from openai_server import OpenAIServer
 
 from quorum import Context, Passage, Result, answer
 from quorum.core.state import Evidence
-from quorum.evaluation.support import add_supporting_statement_and_language_note, find_support, is_unsure
+from quorum.evaluation.headline import make_headline
+from quorum.evaluation.support import add_supporting_statement_and_language_note, find_support
 
 HANDBOOK = [
     Passage(
@@ -44,8 +45,10 @@ async def test_a_span_over_a_line_end_is_cut_to_its_sentence() -> None:
 
 
 @pytest.mark.parametrize("result", [make_result("yes"), make_result("unknown", unknown=True)])
-async def test_without_evidence_a_chat_models_answer_has_no_support(result: Result) -> None:
-    assert await find_support("Is it open?", result, Context(model="openai:test")) is None
+async def test_an_answer_that_nothing_supports_has_no_sentence(result: Result) -> None:
+    support = await find_support("Does the garden have a fountain?", result, Context(model="openai:test"))
+    assert support is not None
+    assert (support["state"], support["sentence"], support["passage"]) == ("none", None, None)
 
 
 @pytest.mark.parametrize(
@@ -59,9 +62,10 @@ async def test_without_evidence_a_chat_models_answer_has_no_support(result: Resu
 )
 async def test_the_embedded_reader_finds_rows_and_sentences(question: str, sentence: str) -> None:
     result = await answer(question, "concat", Context(), given=HANDBOOK)
-    support = (await add_supporting_statement_and_language_note(question, result, Context()))["support"]
+    shown_result = await add_supporting_statement_and_language_note(question, result, Context())
+    support = shown_result["support"]
     assert support is not None
-    assert support["sentence"] == sentence
+    assert make_headline(shown_result).quote == sentence
     assert support["certainty"] is not None
     assert 0 <= support["certainty"] <= 1
 
@@ -71,20 +75,22 @@ async def test_a_question_without_an_answer_gets_unknown_or_an_unsure_answer() -
     supported_result = await add_supporting_statement_and_language_note(
         question, await answer(question, "concat", Context(), given=HANDBOOK), Context()
     )
-    assert supported_result["unknown"] or is_unsure(supported_result)
+    assert supported_result["unknown"] or not make_headline(supported_result).is_sure
 
 
 async def test_an_answer_outside_the_best_sentence_is_not_sure() -> None:
     question = "Who hands out new laptops?"
     supported_result = await add_supporting_statement_and_language_note(question, make_result("37.5 hours"), Context())
     assert supported_result["support"] is not None
-    assert is_unsure(supported_result)
+    assert not make_headline(supported_result).is_sure
 
 
 async def test_without_passages_or_words_in_the_question_there_is_no_support() -> None:
     unknown_result = Result(answer="unknown", unknown=True, evidence=[], passages=[])
-    assert await find_support("Who is it?", unknown_result, Context()) is None
-    assert await find_support("?", make_result("unknown", unknown=True), Context()) is None
+    for question, result in (("Who is it?", unknown_result), ("?", make_result("unknown", unknown=True))):
+        support = await find_support(question, result, Context())
+        assert support is not None
+        assert (support["state"], support["sentence"], support["closest"]) == ("none", None, None)
 
 
 async def test_the_answer_of_a_model_on_a_server_has_its_sentence(openai_server: OpenAIServer) -> None:
@@ -129,4 +135,5 @@ async def test_for_a_how_question_the_span_is_the_whole_command() -> None:
     result = Result(answer="unknown", unknown=True, evidence=[], passages=[passage])
     support = await find_support("How do I restore all files with heron back into a folder?", result, Context())
     assert support is not None
-    assert support["span"] == [support["start"], support["end"]]
+    assert support["closest"] is not None
+    assert support["closest"]["span"] == [support["closest"]["start"], support["closest"]["end"]]

@@ -184,13 +184,16 @@ def test_a_card_marks_the_answer_in_the_supporting_sentence() -> None:
 
     passage = Passage(id="p", title="Handbook", text="Hours\nThe office opens at 7:30. Ring twice.")
     support = Support(
+        state="stated",
         passage="p",
         start=6,
         end=31,
         sentence="The office opens at 7:30.",
         span=[26, 30],
+        score=None,
         certainty=0.3,
         is_certain=False,
+        closest=None,
     )
     result = ShownResult(answer="7:30", unknown=False, passages=[passage], support=support)
     assert describe_support(result) == (

@@ -21,7 +21,7 @@ def test_the_answer_comes_with_numbered_sources_and_the_whole_result(serve: Serv
     openai_server.reply("1931")
     completion = serve().ask()
     answer, sources = completion.choices[0].message.content.split("\n\nSources:\n")
-    assert answer == "1931"
+    assert answer == "1931\n\n> The Lumen Tower was finished in **1931**."
     assert sources.startswith('1. Towers (towers.jsonl, line 1): "The Lumen Tower was finished in 1931.')
     assert completion.choices[0].finish_reason == "stop"
     assert completion.quorum["answer"] == "1931"
@@ -74,7 +74,7 @@ def test_langchain_asks_and_streams(serve: Serve, openai_server: OpenAIServer) -
     openai_server.reply("1931")
     model = ChatOpenAI(model="concat", base_url=f"{serve().url}/v1", api_key=SecretStr("none"), max_retries=0)
     message = model.invoke(QUESTION)
-    assert str(message.content).startswith("1931\n\nSources:")
+    assert str(message.content).startswith("1931\n\n> The Lumen Tower was finished in **1931**.\n\nSources:")
     assert message.usage_metadata
     assert message.usage_metadata["output_tokens"] > 0
     assert "".join(str(chunk.content) for chunk in model.stream(QUESTION)) == message.content

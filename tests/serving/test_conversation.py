@@ -32,7 +32,9 @@ def ask(api: Api, **options: Any) -> Any:
 def test_a_follow_up_is_answered_as_a_question_of_its_own(serve: Serve, openai_server: OpenAIServer) -> None:
     openai_server.reply(rewrite_or_answer)
     completion = ask(serve())
-    assert completion.choices[0].message.content.startswith("1931\n\nSources:")
+    assert completion.choices[0].message.content.startswith(
+        "1931\n\n> The Lumen Tower was finished in **1931**.\n\nSources:"
+    )
     assert completion.quorum["question"] == STAND_ALONE_QUESTION
     usage = completion.quorum["usage"]
     assert usage["stand_alone"]["calls"] == 1

@@ -80,7 +80,9 @@ async def use_tools(client: Client, model: OpenAIServer) -> None:
     arguments = {"question": QUESTION, "method": "concat", "settings": {"k": 1}}
     answer = await client.call_tool("ask", arguments, progress_callback=record_step)
     assert not answer.is_error
-    assert answer.content[0].text.startswith("1931\n\nSources:\n1. Towers (towers.jsonl, line 1):")  # type: ignore[union-attr]
+    quote = "> The Lumen Tower was finished in **1931**."
+    expected_start = f"1931\n\n{quote}\n\nSources:\n1. Towers (towers.jsonl, line 1):"
+    assert answer.content[0].text.startswith(expected_start)  # type: ignore[union-attr]
     assert answer.structured_content["answer"] == "1931"
     assert steps == ["begin", "retrieve", "concat_answer"]
     [source] = (await client.read_resource(f"quorum://towers/passages/{passage['id']}")).contents

@@ -5,13 +5,13 @@ import gzip
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 from quorum.core.places import describe_place
-from quorum.core.shown_answer import get_shown_answer, list_cited_passages
-from quorum.core.state import Evidence, Result
+from quorum.core.shown_answer import list_cited_passages
+from quorum.core.state import Evidence
+from quorum.evaluation.headline import make_headline
 from quorum.evaluation.run.details import LineIndex
-from quorum.nodes.evidence import has_only_votes_as_evidence
 
 QUESTIONS_PER_CHUNK = 25  # questions packed together: opening one of them unpacks them all
 COST_KEYS = ("calls", "input_tokens", "output_tokens", "seconds")
@@ -82,26 +82,25 @@ def collect_details(
             )
             for passage in detail.get("passages") or []
         ]
+        headline = make_headline({**row, **detail})
         answers.append(
             {name: row.get(name) for name in ROW_KEYS}
             | {"scores_by_measure": collect_scores(row, None if verdicts is None else verdicts.get(method, id_))}
             | {name: detail.get(name) for name in DETAIL_KEYS}
-            | {"has_only_votes": has_only_votes_as_evidence(cast(Result, {**detail, "answer": row["answer"] or ""}))}
-            | describe_shown_answer(row, detail)
+            | {"headline": headline.shown_text, "badge": headline.badge}
+            | describe_citations(row, detail)
             | {"replies": detail.get("calls"), "passages": passage_numbers, "unknown": row.get("unknown")}
         )
     return {"answers": answers, "passages": list(passages)}
 
 
-def describe_shown_answer(row: Mapping[str, Any], detail: Mapping[str, Any]) -> dict[str, Any]:
-    """The answer as people read it, and as evidence the passages that it cites; {} if this changes nothing."""
-    if row.get("error") is not None or row.get("unknown") or detail.get("citations") is None:
-        return {}
-    result = {**row, "citations": detail["citations"], "passages": detail.get("passages")}
+def describe_citations(row: Mapping[str, Any], detail: Mapping[str, Any]) -> dict[str, Any]:
+    """As evidence the passages that the answer cites; {} if it cites none."""
     cited = [
-        Evidence(passage=item.passage["id"], start=item.start, end=item.end) for item in list_cited_passages(result)
+        Evidence(passage=item.passage["id"], start=item.start, end=item.end)
+        for item in list_cited_passages({**row, **detail, "unknown": bool(row.get("unknown"))})
     ]
-    return {"answer": get_shown_answer(result)} | ({"evidence": cited, "has_citations": True} if cited else {})
+    return {"evidence": cited, "has_citations": True} if cited else {}
 
 
 def collect_scores(row: dict[str, Any], verdict: dict[str, Any] | None) -> dict[str, float]:

@@ -9,7 +9,7 @@ their weights were chosen, and how the certainty of an answer (`find_certainty`)
 import asyncio
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from quorum.core.sentences import make_word_set
@@ -70,6 +70,18 @@ async def rank_statements(question: str, passages: Sequence[Passage]) -> list[St
 
 def rank_statements_blocking(question: str, passages: Sequence[Passage]) -> list[Statement]:
     """Like `rank_statements`, but blocking."""
+    candidates = list_statements(question, passages)[:MAX_EMBEDDED]
+    if not candidates:
+        return []
+    vectors = get_encoder().embed([question, *(text for _, text in candidates)])
+    return sort_by_closeness([statement for statement, _ in candidates], vectors[1:] @ vectors[0])
+
+
+def list_statements(question: str, passages: Sequence[Passage]) -> list[tuple[Statement, str]]:
+    """All statements of the passages, best first by span and words, each with its text and the headings above it.
+
+    Their `closeness` is 0. None if the question has no word.
+    """
     # Only a passage of a file has `places` (where it stands in the file). Its lines were unwrapped when it was read.
     bounds = [
         (n, start, end)
@@ -84,13 +96,16 @@ def rank_statements_blocking(question: str, passages: Sequence[Passage]) -> list
         (Statement(n, start, end, choose_span(spans[n], question, start, end), 0.0, share), text)
         for (n, start, end), share, text in zip(bounds, word_shares, texts, strict=True)
     ]
-    candidates = sorted(candidates, key=lambda pair: -pair[0].score)[:MAX_EMBEDDED]
-    vectors = get_encoder().embed([question, *(text for _, text in candidates)])
-    closeness = vectors[1:] @ vectors[0]
-    ranked_statements = [
-        replace(statement, closeness=float(close)) for (statement, _), close in zip(candidates, closeness, strict=True)
-    ]
-    return sorted(ranked_statements, key=lambda statement: -statement.score)
+    return sorted(candidates, key=lambda pair: -pair[0].score)
+
+
+def sort_by_closeness(statements: Sequence[Statement], closeness: Iterable[float]) -> list[Statement]:
+    """The statements with the closeness of their embeddings to the question's, best first."""
+    pairs = zip(statements, closeness, strict=True)
+    return sorted(
+        (replace(statement, closeness=float(close)) for statement, close in pairs),
+        key=lambda statement: -statement.score,
+    )
 
 
 def describe_headings(passage: Passage) -> str:

@@ -148,7 +148,7 @@
     if (answer.malformed) facts.push(answer.malformed + " malformed");
     if (answer.wordy_answers) facts.push(answer.wordy_answers + " wordy");
     if (answer.dropped) facts.push(answer.dropped + " passages dropped");
-    appendChildren(head, makeElement("span", "method", method), makeChip(methodCell), makeElement("b", "", answer.error ? "failed" : answer.unknown ? "unknown" : answer.answer), makeElement("span", "facts", facts.join(" · ")));
+    appendChildren(head, makeElement("span", "method", method), makeChip(methodCell), makeElement("b", "", answer.error ? "failed" : answer.headline), makeElement("span", "facts", facts.join(" · ")));
     appendChildren(node, head);
     if (answer.error) return appendChildren(node, makeElement("p", "text", answer.error));
     appendChildren(node, makePath(answer.steps || []), makeCandidateTable(answer), makeVoteTable(answer));
@@ -206,7 +206,7 @@
   function makePassageList(answer, passages) {
     if (!answer.passages.length) return null;
     const evidenceOf = new Map((answer.evidence || []).map((item) => [item.passage, item]));
-    const voters = new Set(answer.voters_without_evidence || []), evidenceLabel = answer.has_citations ? " cited" : answer.has_only_votes ? " that voted for it" : " with evidence";
+    const voters = new Set(answer.voters_without_evidence || []), evidenceLabel = answer.has_citations ? " cited" : answer.badge === "votes" ? " that voted for it" : " with evidence";
     const node = makeFolded(answer.passages.length + " passages" + (evidenceOf.size ? ", " + evidenceOf.size + evidenceLabel : ""));
     answer.passages.forEach((passageNumber, rank) => {
       const [id, title, text, where] = passages[passageNumber], part = makeElement("div", "passage"), evidence = evidenceOf.get(id), body = makeElement("p");

@@ -1,0 +1,87 @@
+"""Answers one question from Python, and says where the answer stands."""
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from quorum.graphs import DEFAULT_METHOD
+from quorum.graphs import answer as answer_without_support
+
+if TYPE_CHECKING:
+    from langchain_core.runnables import RunnableConfig
+
+    from quorum.core.context import Context
+    from quorum.core.state import Passage, Result
+    from quorum.evaluation.support import ShownResult
+    from quorum.graphs import Graph
+
+
+async def answer(
+    question: str,
+    method: "str | Graph" = DEFAULT_METHOD,
+    context: "Context | None" = None,
+    *,
+    given: "Sequence[Passage] | None" = None,
+    gold_answers: Sequence[str] | None = None,
+    history: Sequence[Mapping[str, str]] = (),
+    config: "RunnableConfig | None" = None,
+) -> "ShownResult":
+    """Answer one question. method: the name of a method, or a compiled graph of your own.
+
+    given: passages to answer from, best first; the store is then not searched. gold_answers: for filter_mode="silver"
+    only, never shown to the model that answers. history: the earlier messages, {"role": "user" or "assistant",
+    "content": text}. config: a config of LangGraph, with callbacks, tags or a thread.
+    With a history, one model call rewrites the question so that it stands alone, and the result has one more key,
+    `question`: the rewritten question. `support` in the result says which sentence of the passages supports the answer.
+    Raises SetupError for a mistake in input or configuration, CallError when a model call failed after its retries.
+
+    >>> import asyncio, quorum
+    >>> result = asyncio.run(quorum.answer("Who wrote the Zen of Python?"))
+    >>> result["answer"], result["support"]["state"]
+    ('Tim Peters', 'stated')
+    >>> first_question = {"role": "user", "content": "Whose company built the Eiffel Tower?"}
+    >>> first_answer = {"role": "assistant", "content": "Gustave Eiffel"}
+    >>> asyncio.run(quorum.answer("How tall is it?", history=[first_question, first_answer]))["answer"]
+    '330 metres'
+    """
+    result = await answer_without_support(
+        question, method, context, given=given, gold_answers=gold_answers, history=history, config=config
+    )
+    return await add_support(question, result, context)
+
+
+def answer_sync(
+    question: str,
+    method: "str | Graph" = DEFAULT_METHOD,
+    context: "Context | None" = None,
+    *,
+    given: "Sequence[Passage] | None" = None,
+    gold_answers: Sequence[str] | None = None,
+    history: Sequence[Mapping[str, str]] = (),
+    config: "RunnableConfig | None" = None,
+) -> "ShownResult":
+    """`answer` for synchronous code: a script, a thread, or a notebook, where an event loop is running already.
+
+    >>> import quorum
+    >>> passages = [{"id": "1", "title": "Vell", "text": "The lighthouse of Vell was built in 1874 by Ada Korn."}]
+    >>> result = quorum.answer_sync("Who built the lighthouse?", given=passages)
+    >>> result["answer"], result["evidence"]
+    ('Ada Korn', [{'passage': '1', 'start': 44, 'end': 52}])
+    >>> result["support"]["state"], result["support"]["sentence"]
+    ('stated', 'The lighthouse of Vell was built in 1874 by Ada Korn.')
+    """
+    from quorum.core.sync import run_sync
+
+    return run_sync(
+        answer(question, method, context, given=given, gold_answers=gold_answers, history=history, config=config)
+    )
+
+
+async def add_support(question: str, result: "Result", context: "Context | None") -> "ShownResult":
+    """The result with what the passages say about its answer (`support`); for a follow-up, by its rewritten form."""
+    from quorum.core.context import Context
+    from quorum.evaluation.support import find_support
+
+    if "answer" not in result:  # a graph of one's own may return none
+        return {**result, "support": None}  # type: ignore[typeddict-item]
+    support = await find_support(str(result.get("question") or question), result, context or Context())
+    return {**result, "support": support}  # type: ignore[typeddict-item]

@@ -1,0 +1,213 @@
+"""Finds the statement of a passage that supports an answer, also where the answer has other words.
+
+Each sentence of the answer is compared with the statements of the passages (sentences, list items, rows of tables). How
+well they are aligned is a sum of three signals: how close their embeddings are, how well the statement answers the
+question (`statements.Statement.score`), and the share of the sentence's words that the statement holds. The statement
+that is aligned best must then agree: it holds the sentence's numbers and names, and does not deny it
+(`quorum.algorithms.agreement`). benchmarks/support.py measures this.
+"""
+
+import asyncio
+import math
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from quorum.algorithms.agreement import Agreement, Claim, compare, is_opposed, list_content_stems, read_claim
+from quorum.core.sentences import find_sentences
+from quorum.core.state import Passage
+from quorum.models.embedded.batching import WORKER
+from quorum.models.embedded.encoder import get_encoder
+from quorum.models.embedded.statements import (
+    MAX_EMBEDDED,
+    Statement,
+    describe_headings,
+    list_statements,
+    read_spans,
+    sort_by_closeness,
+)
+
+WEIGHTS = {"closeness": 1.0, "question": 0.05, "coverage": 0.25}  # of the three signals of the alignment
+LOWEST_ALIGNMENT = 0.75  # a statement that is aligned worse supports nothing
+LOWEST_WITH_ALL_WORDS = 0.6  # the same for a statement that holds all words of the claim
+LOWEST_CLOSENESS_WITHOUT_WORDS = 0.85  # a statement that holds no word of the claim must be as close as this
+LONGEST_LABEL = 60  # characters of what stands before a colon at the beginning of a line: "Changes in 5.2.1: ..."
+SURE_SPAN = -1.0  # log-odds: a span with a higher score speaks against an answer that has other names or numbers
+PHRASE = 3  # words: a claim of at most as many is no sentence, but a name, a number or the like
+MOST_BELOW_BEST = 0.12  # a statement may support a sentence if its alignment is at most this much below the best
+STEEPNESS = 8.0  # of the curve from the alignment to the score, 0.5 at LOWEST_ALIGNMENT
+MIN_SUPPORTED_SHARE = 0.75  # of the sentences of a long answer
+MAX_BY_WORDS = 6  # for each sentence, this many statements are compared because they hold its words
+MAX_SENTENCES = 12  # only the first sentences of a long answer are compared
+DENIAL = {"coverage": 0.7, "closeness": 0.7}  # a claim is refuted by another word only if the rest agrees so well
+
+
+@dataclass(frozen=True)
+class Match:
+    """A statement that supports a sentence of the answer. score: 0..1, at least 0.5."""
+
+    passage: int
+    start: int
+    end: int
+    score: float
+
+
+@dataclass(frozen=True)
+class Findings:
+    """What the passages say about an answer.
+
+    ranked: the statements that answer the question best, best first, as `rank_statements` gives them; matches: for each
+    sentence of the answer the statement that supports it, or None; sentences without content are left out.
+    """
+
+    ranked: list[Statement]
+    matches: list[Match | None]
+
+    @property
+    def best(self) -> Match | None:
+        """The best of the matches, if enough sentences of the answer are supported; else None."""
+        found = [match for match in self.matches if match is not None]
+        if not found or len(found) < MIN_SUPPORTED_SHARE * len(self.matches):
+            return None
+        return max(found, key=lambda match: match.score)
+
+
+async def find_support_in_passages(question: str, answer: str, passages: Sequence[Passage]) -> Findings:
+    """The statements of the passages that answer the question best, and those that support the answer."""
+    loop = asyncio.get_running_loop()
+    return await loop.run_in_executor(WORKER, find_support_blocking, question, answer, passages)
+
+
+def find_support_blocking(question: str, answer: str, passages: Sequence[Passage]) -> Findings:
+    """Like `find_support_in_passages`, but blocking."""
+    statements = list_statements(question, passages)
+    if not statements:
+        return Findings([], [])
+    claims = read_claims(question, answer)
+    agreements = [[agree(claim, statement, passages) for statement, _ in statements] for claim in claims]
+    chosen = choose_candidates(len(statements), agreements)
+    texts = [question, *(f"{question} {claim.text}" for claim in claims), *(statements[index][1] for index in chosen)]
+    vectors = get_encoder().embed(texts)
+    own, others = vectors[: 1 + len(claims)], vectors[1 + len(claims) :]
+    candidates = [
+        replace(statements[index][0], closeness=float(vector @ own[0]))
+        for index, vector in zip(chosen, others, strict=True)
+    ]
+    focus = find_focus(question, answer) if claims else frozenset[str]()
+    matches = [
+        match_claim(claim, candidates, others @ vector, [agreement[index] for index in chosen], focus, passages)
+        for claim, vector, agreement in zip(claims, own[1:], agreements, strict=True)
+    ]
+    first = [statement for statement, _ in statements[:MAX_EMBEDDED]]
+    return Findings(sort_by_closeness(first, others[: len(first)] @ own[0]), matches)
+
+
+def read_claims(question: str, answer: str) -> list[Claim]:
+    """What each sentence of the answer says; a verdict counts only if nothing else follows it."""
+    text = re.sub(r"^[ \t]*(?:[-*+]|\d{1,2}[.)])[ \t]+", "", answer, flags=re.MULTILINE)
+    spans = find_sentences(text)[:MAX_SENTENCES]
+    claims = [read_claim(question, text[start:end]) for start, end in spans]
+    full = [claim for claim in claims if not claim.is_bare and (claim.words or claim.shared)]
+    return full or [claim for claim in claims if claim.words][:1]
+
+
+def agree(claim: Claim, statement: Statement, passages: Sequence[Passage]) -> Agreement:
+    """How well a statement agrees with a claim, given the headings above it and the beginning of its line.
+
+    A part of a name, such as a first name, may also stand elsewhere in the passage. A short phrase that the reader
+    reads in the statement is denied only by a negation within what it reads.
+    """
+    passage = passages[statement.passage]
+    text = passage["text"][statement.start : statement.end]
+    line_start = passage["text"].rfind("\n", 0, statement.start) + 1
+    before, headings = passage["text"][line_start : statement.start], describe_headings(passage)
+    label = before.partition(":")[0] if ":" in before[:LONGEST_LABEL] else ""
+    agreement = compare(claim, text, f"{headings} {before}", label=f"{headings} {label}")
+    missing_names = agreement.missing & claim.names
+    if missing_names and claim.names - missing_names:
+        missing = agreement.missing - (missing_names & list_content_stems(passage["text"]))
+        agreement = replace(agreement, missing=missing)
+    is_phrase = claim.verdict is None and 0 < len(claim.words) <= PHRASE and not claim.shared
+    if is_phrase and statement.span and claim.words <= list_content_stems(statement.span.text):
+        agreement = replace(agreement, opposes=is_opposed(claim, statement.span.text))
+    return agreement
+
+
+def choose_candidates(count: int, agreements: Sequence[Sequence[Agreement]]) -> list[int]:
+    """The indexes of the statements to embed: the first ones, then for each claim those that hold its words."""
+    chosen = dict.fromkeys(range(min(count, MAX_EMBEDDED)))
+    for agreement in agreements:
+        by_words = sorted(range(count), key=lambda index: -agreement[index].coverage)[:MAX_BY_WORDS]
+        chosen.update(dict.fromkeys(index for index in by_words if agreement[index].coverage > 0))
+    return list(chosen)
+
+
+def find_focus(question: str, answer: str) -> frozenset[str]:
+    """The words by which the answer answers the question: what the reader reads out of it, without the question's."""
+    spans = read_spans(question, [Passage(id="", title="", text=answer)])[0]
+    return list_content_stems(spans[0].text) - list_content_stems(question) if spans else frozenset()
+
+
+def match_claim(
+    claim: Claim,
+    candidates: Sequence[Statement],
+    closeness: "np.ndarray[tuple[int], np.dtype[np.float32]]",
+    agreements: Sequence[Agreement],
+    focus: frozenset[str],
+    passages: Sequence[Passage],
+) -> Match | None:
+    """The statement that supports the claim; None if the statements that are aligned best do not.
+
+    closeness: the cosine of the claim's and each candidate's embedding.
+    """
+    alignments = [
+        WEIGHTS["closeness"] * float(close)
+        + WEIGHTS["question"] * candidate.score
+        + WEIGHTS["coverage"] * agreement.coverage
+        for candidate, close, agreement in zip(candidates, closeness, agreements, strict=True)
+    ]
+    order = sorted(range(len(candidates)), key=lambda index: -alignments[index])
+    for index in order:
+        candidate, agreement, close = candidates[index], agreements[index], float(closeness[index])
+        lowest = LOWEST_WITH_ALL_WORDS if agreement.coverage == 1 else LOWEST_ALIGNMENT
+        if alignments[index] < alignments[order[0]] - MOST_BELOW_BEST:
+            return None
+        text = passages[candidate.passage]["text"][candidate.start : candidate.end]
+        if (
+            alignments[index] >= lowest
+            and (agreement.coverage > 0 or close >= LOWEST_CLOSENESS_WITHOUT_WORDS)
+            and supports(claim, agreement, close, is_best=index == order[0])
+            and not (focus & claim.words and lacks_focus(focus, text, agreement))
+            and not is_contradicted_by_reader(claim, candidate)
+        ):
+            score = 1 / (1 + math.exp(-STEEPNESS * (alignments[index] - lowest)))
+            return Match(candidate.passage, candidate.start, candidate.end, score)
+    return None
+
+
+def supports(claim: Claim, agreement: Agreement, closeness: float, *, is_best: bool) -> bool:
+    """Whether a statement that is aligned with the claim supports it. A bare "no" is supported by what denies the
+    question.
+    """
+    if not (claim.is_bare and claim.verdict is False):
+        return not agreement.missing and not agreement.opposes
+    says_other = agreement.coverage >= DENIAL["coverage"] and closeness >= DENIAL["closeness"] and not agreement.is_full
+    return agreement.opposes or (is_best and (bool(agreement.missing) or says_other))
+
+
+def is_contradicted_by_reader(claim: Claim, statement: Statement) -> bool:
+    """Whether the reader reads another short answer in the statement than the name or number that the claim gives."""
+    given = claim.names | claim.numbers
+    if not given or len(claim.words) > PHRASE or claim.verdict is not None:
+        return False
+    if statement.span is None or statement.span.score < SURE_SPAN:
+        return False
+    read = list_content_stems(statement.span.text) - claim.shared
+    return 0 < len(read) <= PHRASE and read.isdisjoint(claim.words)
+
+
+def lacks_focus(focus: frozenset[str], text: str, agreement: Agreement) -> bool:
+    """Whether a statement lacks the very words that answer the question, and most of the other words, too."""
+    return agreement.coverage <= 0.25 and 2 * len(focus & list_content_stems(text)) < len(focus)
