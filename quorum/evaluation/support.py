@@ -11,6 +11,7 @@ from quorum.algorithms.question_language import find_foreign_language
 from quorum.algorithms.vote_key import contains_key
 from quorum.core.context import Context
 from quorum.core.conversation import LANGUAGE_NOTE_START
+from quorum.core.shown_answer import list_cited_passages
 from quorum.core.state import Evidence, Passage, Result
 from quorum.core.statements import find_statement, find_statements
 from quorum.evaluation.searched import describe_searched
@@ -125,6 +126,8 @@ async def find_support(question: str, result: Result, context: Context) -> Suppo
         support = find_stated_answer(question, result["answer"], evidence, passages)
         support["is_certain"] = names_codes_of_question(question, support, passages)
         return support
+    if cited := find_cited_statement(result, passages):  # where a long answer cites a passage, its sentence was found
+        return {**cited, "is_certain": names_codes_of_question(question, cited, passages)}
     said = "" if is_unknown else str(result.get("answer_text") or result["answer"])
     findings = await find_support_in_passages(question, said, passages)
     if evidence:
@@ -140,6 +143,16 @@ async def find_support(question: str, result: Result, context: Context) -> Suppo
     if support["is_certain"] and not names_codes_of_question(question, support, passages):
         support["is_certain"] = False
     return support
+
+
+def find_cited_statement(result: Result, passages: Sequence[Passage]) -> Support | None:
+    """The support of a long answer by the first sentence that supports a cited one; None if there is none."""
+    by_id = {passage["id"]: passage for passage in passages}
+    for cited in list_cited_passages(result):
+        if cited.start is not None and cited.end is not None:
+            statement = make_shown_statement(by_id[cited.passage["id"]], (cited.start, cited.end), None)
+            return {**make_support("by_content", is_certain=True), **statement}
+    return None
 
 
 def find_stated_answer(

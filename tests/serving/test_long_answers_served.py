@@ -29,7 +29,7 @@ def test_a_long_answer_is_served_in_markdown_and_its_source_has_its_number(
     completion = serve().ask(extra_body=LONG)
     content = completion.choices[0].message.content
     answer, sources = content.split("\n\nSources:\n")
-    assert answer == LONG_ANSWER
+    assert answer == f"{LONG_ANSWER}\n\n> The Lumen Tower was finished in 1931."
     assert sources.startswith('- [1] Towers (towers.jsonl, line 1): "The Lumen Tower was finished in 1931.')
     assert "\\[map](" in sources  # a document's text is still escaped
     assert remove_served_additions(content) == LONG_ANSWER

@@ -38,7 +38,12 @@ SURE_SPAN = -1.0  # log-odds: a span with a higher score speaks against an answe
 PHRASE = 3  # words: a claim of at most as many is no sentence, but a name, a number or the like
 MOST_BELOW_BEST = 0.12  # a statement may support a sentence if its alignment is at most this much below the best
 STEEPNESS = 8.0  # of the curve from the alignment to the score, 0.5 at LOWEST_ALIGNMENT
-MIN_SUPPORTED_SHARE = 0.75  # of the sentences of a long answer
+MIN_SUPPORTED_SHARE = 0.75  # of the sentences of an answer of at most FEW_SENTENCES
+MIN_SUPPORTED_SHARE_OF_MANY = (
+    0.3  # of the sentences of a longer one: "no passage contains it" would be false of the rest
+)
+FEW_SENTENCES = 3
+NO_SENTENCES = re.compile(r"^```.*?^```|^#{1,6} [^\n]*$|^\|[^\n]*$", re.MULTILINE | re.DOTALL)  # code, headings, tables
 MAX_BY_WORDS = 6  # for each sentence, this many statements are compared because they hold its words
 MAX_SENTENCES = 12  # only the first sentences of a long answer are compared
 DENIAL = {"coverage": 0.7, "closeness": 0.7}  # a claim is refuted by another word only if the rest agrees so well
@@ -69,7 +74,9 @@ class Findings:
     def best(self) -> Match | None:
         """The best of the matches, if enough sentences of the answer are supported; else None."""
         found = [match for match in self.matches if match is not None]
-        if not found or len(found) < MIN_SUPPORTED_SHARE * len(self.matches):
+        is_short = len(self.matches) <= FEW_SENTENCES
+        share = MIN_SUPPORTED_SHARE if is_short else MIN_SUPPORTED_SHARE_OF_MANY
+        if not found or len(found) < share * len(self.matches):
             return None
         return max(found, key=lambda match: match.score)
 
@@ -106,7 +113,8 @@ def find_support_blocking(question: str, answer: str, passages: Sequence[Passage
 
 def read_claims(question: str, answer: str) -> list[Claim]:
     """What each sentence of the answer says; a verdict counts only if nothing else follows it."""
-    text = re.sub(r"^[ \t]*(?:[-*+]|\d{1,2}[.)])[ \t]+", "", answer, flags=re.MULTILINE)
+    prose = "\n\n".join(part for part in NO_SENTENCES.split(answer) if part.strip())
+    text = re.sub(r"^[ \t]*(?:[-*+]|\d{1,2}[.)])[ \t]+", "", prose or answer, flags=re.MULTILINE)
     spans = find_sentences(text)[:MAX_SENTENCES]
     claims = [read_claim(question, text[start:end]) for start, end in spans]
     full = [claim for claim in claims if not claim.is_bare and (claim.words or claim.shared)]
