@@ -126,7 +126,7 @@ def simulate(recorded_sets: Sequence[RecordedSet], repetitions: int, workers: in
         "largest_false_claims": max(item["false"] for item in equal_figures),
         "allowed_false_claims": round(allowed, 4),
         "false_claims_within_limit": all(item["false"] <= allowed for item in equal_figures),
-        "power_at_least_as_before": sum(item["power"] >= item["former_power"] - 0.005 for item in power_figures),
+        "power_at_least_as_before": sum(item["power"] >= item["former_power"] for item in power_figures),
         "of": len(power_figures),
         "least_coverage": min(covered),
         "coverage_target_met": min(covered) >= LEAST_COVERAGE,

@@ -102,9 +102,12 @@ def get_choice(recommendation: Recommendation) -> Choice:
 def describe_open_question(choice: Choice) -> str:
     """'No clear winner yet: 3 of 5 methods may be the best, and about 1,200 questions would settle it.'"""
     counts = f"{len(choice.may_be_best)} of {len(choice.means)} methods may be the best"
-    number = choice.questions_to_settle
+    number, tied_count = choice.questions_to_settle, list(choice.questions_needed.values()).count(None)
+    known_numbers = [needed for needed in choice.questions_needed.values() if needed is not None]
     if number is None:
-        outlook = "the highest means are equal so far, so that no number of questions can be named that would settle it"
+        outlook = f"{tied_count + 1} of these have the same mean so far, so that no number of questions can be named"
+        if known_numbers:
+            outlook += f" that would settle it (about {max(known_numbers):,} would rule out the others)"
     elif number > MOST_QUESTIONS:
         outlook = f"more than {MOST_QUESTIONS:,} questions would be needed to settle it"
     else:

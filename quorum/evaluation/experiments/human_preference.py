@@ -15,7 +15,7 @@ from quorum.core.errors import SetupError
 from quorum.core.private_files import open_private_text
 from quorum.evaluation.experiments.analyses import AnalysisTable
 from quorum.evaluation.experiments.preference import Pair, read_pairs
-from quorum.evaluation.metrics.statistics import compute_mean_interval
+from quorum.evaluation.metrics.statistics import compute_mean_interval, number_units
 from quorum.evaluation.report.csv_files import escape_formula
 
 SHEET_FILE, KEY_FILE = "preference.csv", "preference.key.json"
@@ -50,7 +50,8 @@ def write_sheet(folder: Path, names: tuple[str, str], seed: int = 0) -> int:
     key = {
         "methods": list(names),
         "pairs": [
-            {"id": pair.id, "is_swapped": is_swapped} for pair, is_swapped in zip(pairs, are_swapped, strict=True)
+            {"id": pair.id, "is_swapped": is_swapped} | ({} if pair.group is None else {"group": pair.group})
+            for pair, is_swapped in zip(pairs, are_swapped, strict=True)
         ],
     }
     with open_private_text(folder / KEY_FILE) as file:
@@ -71,8 +72,9 @@ def make_row(number: int, pair: Pair, is_swapped: bool) -> list[str]:
     return [str(number), *(escape_formula(text) for text in (pair.question, pair.answer, *texts)), ""]
 
 
-def read_choices(folder: Path) -> Iterator[int | None]:
-    """The choices made so far: 0 for the first method's summary, 1 for the second method's, None for a tie.
+def read_choices(folder: Path) -> Iterator[tuple[dict[str, Any], int | None]]:
+    """The choices made so far, each with its pair in the key: 0 for the first method's summary, 1 for the second
+    method's, None for a tie.
 
     Raises `SetupError` for a file that cannot be read, a line whose number is not in the key, and an unknown choice.
     """
@@ -89,7 +91,9 @@ def read_choices(folder: Path) -> Iterator[int | None]:
         yield from read_choice(row, key["pairs"], path)
 
 
-def read_choice(row: dict[str, Any], pairs: Sequence[dict[str, Any]], path: Path) -> Iterator[int | None]:
+def read_choice(
+    row: dict[str, Any], pairs: Sequence[dict[str, Any]], path: Path
+) -> Iterator[tuple[dict[str, Any], int | None]]:
     """Yields the choice of one line as in `read_choices`, or nothing if there is no choice yet. pairs: from the key."""
     choice = (row.get("choice") or "").strip().lower()
     if not choice:
@@ -105,18 +109,25 @@ def read_choice(row: dict[str, Any], pairs: Sequence[dict[str, Any]], path: Path
     place = PREFERRED_PLACE[choice]
     pair = pairs[int(number) - 1]
     is_swapped = pair["is_swapped"] if "is_swapped" in pair else pair["turned"]  # older versions wrote "turned"
-    yield place if place is None or not is_swapped else 1 - place
+    yield pair, place if place is None or not is_swapped else 1 - place
 
 
 def count_choices(folder: Path) -> AnalysisTable:
     """The shares of the choices that prefer each method's summary or neither, with intervals over the choices."""
-    choices = list(read_choices(folder))
+    pairs_and_choices = list(read_choices(folder))
+    choices = [choice for _, choice in pairs_and_choices]
+    units = number_units(
+        [pair["id"] for pair, _ in pairs_and_choices],
+        {pair["id"]: pair["group"] for pair, _ in pairs_and_choices if pair.get("group")},
+    )
     key = json.loads((folder / KEY_FILE).read_text(encoding="utf-8"))
     names_and_choices = (*((name, number) for number, name in enumerate(key["methods"])), ("neither", None))
     rows: list[dict[str, Any]] = [
         {
             "summaries of": name,
-            "preferred": compute_mean_interval([choice == wanted_choice for choice in choices]) if choices else None,
+            "preferred": compute_mean_interval([choice == wanted_choice for choice in choices], units)
+            if choices
+            else None,
         }
         for name, wanted_choice in names_and_choices
     ]

@@ -147,6 +147,18 @@ def test_of_two_equal_methods_the_cheaper_one_is_best() -> None:
     assert (recommendation.best, recommendation.equal_methods) == ("cheap", ["costly"])
     assert recommendation.sentences[1].startswith("cheap also has the highest mean; ")
     assert "costly (no difference)" in recommendation.sentences[1]
+    assert (
+        "2 of these have the same mean so far, so that no number of questions can be named. "
+        in (recommendation.sentences[0])
+    )
+    methods = {"costly": make_scores(0.5, 1, calls=5), "cheap": make_scores(0.5, 1), "third": make_scores(0.49, 1)}
+    recommendation, _ = make_recommendation(**methods)
+    assert recommendation.choice is not None
+    needed = recommendation.choice.questions_needed["third"]
+    assert (
+        f"can be named that would settle it (about {needed:,} would rule out the others). "
+        in (recommendation.sentences[0])
+    )
 
 
 def test_a_budget_limits_the_recommendation_and_says_what_is_beyond_it() -> None:
