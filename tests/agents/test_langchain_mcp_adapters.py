@@ -103,7 +103,8 @@ def test_a_langgraph_agent_lists_and_calls_the_tools_over_http(client_results: A
     assert "towers: 1 passage" in client_results["tools"]["ask"]
     assert client_results["search"] == TOWER
     assert client_results["ask"] == "1931"
-    assert client_results["ask_text"].startswith("1931\n\nSources:\n1. towers (towers.jsonl, line 1):")
+    quote = "> The Lumen Tower was finished in **1931**."
+    assert client_results["ask_text"].startswith(f"1931\n\n{quote}\n\nSources:\n1. towers (towers.jsonl, line 1):")
     assert client_results["progress"] == ["begin", "retrieve", "concat_answer"]
     # a question to the collection "private", which is not served
     assert client_results["refusal"][0] == "error"
