@@ -106,7 +106,7 @@ def describe_open_question(choice: Choice) -> str:
     known_numbers = [needed for needed in choice.questions_needed.values() if needed is not None]
     if number is None:
         outlook = f"{tied_count + 1} of these have the same mean so far, so that no number of questions can be named"
-        if known_numbers:
+        if known_numbers and max(known_numbers) <= MOST_QUESTIONS:
             outlook += f" that would settle it (about {max(known_numbers):,} would rule out the others)"
     elif number > MOST_QUESTIONS:
         outlook = f"more than {MOST_QUESTIONS:,} questions would be needed to settle it"
