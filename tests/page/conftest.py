@@ -8,6 +8,8 @@ import pytest
 from report_folder import make_report
 
 sys.path.insert(0, str(Path(__file__).parent))
+if sys.modules.get("nicegui", "absent") is None:
+    del sys.modules["nicegui"]  # tests/conftest.py hides it from all other tests
 
 from browser import Page, find_chromium, open_browser
 from page_server import ServedPage, serve_page
