@@ -10,7 +10,12 @@ from quorum.core.errors import TooLong
 from quorum.core.labels import is_unknown_for_type
 from quorum.core.state import State, Vote
 from quorum.core.text import UNKNOWN, is_unknown
-from quorum.nodes.answer_types import choose_prompt, get_answer_converter
+from quorum.nodes.answer_types import (
+    choose_prompt,
+    get_answer_converter,
+    note_brief_answer_type,
+    resolve_answer_type,
+)
 from quorum.nodes.ask import ask
 from quorum.nodes.citations import add_citations, number_as_in_result
 from quorum.nodes.evidence import find_evidence
@@ -51,14 +56,14 @@ async def passage_answer(state: State, runtime: Runtime[Context]) -> State:
     except TooLong:
         unknown_vote = Vote(rank=rank, passage=passages[0]["id"], answer=UNKNOWN, answer_text=None, unknown=True)
         return {"votes": [unknown_vote] * samples, "dropped": 1}
-    answer_type, passage_id = get_context(runtime).answer_type, passages[0]["id"]
+    context, passage_id = resolve_answer_type(get_context(runtime), question), passages[0]["id"]
     votes = [
         Vote(
             rank=rank,
             passage=passage_id,
             answer=answer,
-            answer_text=number_as_in_result(text, rank, get_context(runtime)),
-            unknown=is_unknown_for_type(answer, answer_type),
+            answer_text=number_as_in_result(text, rank, context),
+            unknown=is_unknown_for_type(answer, context.answer_type),
         )
         for answer, text in zip(replies.values, replies.texts, strict=True)
     ]
@@ -92,13 +97,14 @@ async def answer_from_all(
         passages=state["passages"],
         n=samples,
     )
-    unknown_flags = [is_unknown_for_type(answer, get_context(runtime).answer_type) for answer in replies.values]
+    context = resolve_answer_type(get_context(runtime), question)
+    unknown_flags = [is_unknown_for_type(answer, context.answer_type) for answer in replies.values]
     chosen_index, share = find_most_frequent(replies.values, unknown_flags)
     return {
         **make_answer(replies.values[chosen_index], unknown_flags[chosen_index], text=replies.texts[chosen_index]),
         "confidence": share if samples > 1 else None,
         "evidence": find_evidence(replies.values[chosen_index], replies.shown),
-        **add_citations(replies.texts[chosen_index], replies.shown, get_context(runtime)),
+        **add_citations(replies.texts[chosen_index], replies.shown, context),
         "passages": replies.shown,
         **replies.state_update,
     }
@@ -109,7 +115,8 @@ async def answer_with_reasoning(prompt: str, state: State, runtime: Runtime[Cont
 
     Raises a SetupError unless the answer type is short or yes_no.
     """
-    question, convert_answer = state["question"], get_answer_converter(prompt, runtime)
+    question = state["question"]
+    convert_answer = get_answer_converter(prompt, question, runtime)
     replies = await ask(
         prompt,
         runtime,
@@ -121,6 +128,7 @@ async def answer_with_reasoning(prompt: str, state: State, runtime: Runtime[Cont
     answer = convert_answer(parsed_reply.answer)
     return {
         **make_answer(answer, text=replies.texts[0]),
+        **note_brief_answer_type(prompt, question, runtime),
         "rationale": parsed_reply.rationale,
         "evidence": find_evidence(answer, replies.shown),
         "passages": replies.shown,

@@ -9,7 +9,7 @@ from quorum.core.lettered_lists import format_lettered_list
 from quorum.core.state import State
 from quorum.core.text import is_unknown
 from quorum.nodes.answer import make_answer
-from quorum.nodes.answer_types import get_answer_converter
+from quorum.nodes.answer_types import get_answer_converter, note_brief_answer_type
 from quorum.nodes.ask import ask
 from quorum.nodes.evidence import find_evidence
 from quorum.parsing.answers import parse_short_answer
@@ -18,7 +18,7 @@ from quorum.parsing.choices import parse_choice
 
 async def answer_from_summaries(state: State, runtime: Runtime[Context]) -> State:
     """question, passages, summaries (shown after the passages) -> answer, evidence, passages (those shown)."""
-    question, convert_answer = state["question"], get_answer_converter("answer_summaries", runtime)
+    question, convert_answer = state["question"], get_answer_converter("answer_summaries", state["question"], runtime)
     replies = await ask(
         "answer_summaries",
         runtime,
@@ -30,6 +30,7 @@ async def answer_from_summaries(state: State, runtime: Runtime[Context]) -> Stat
     evidence = find_evidence(answer, replies.shown)
     return {
         **make_answer(answer, text=replies.texts[0]),
+        **note_brief_answer_type("answer_summaries", question, runtime),
         "evidence": evidence,
         "passages": replies.shown,
         **replies.state_update,
@@ -38,7 +39,10 @@ async def answer_from_summaries(state: State, runtime: Runtime[Context]) -> Stat
 
 async def answer_from_choices(state: State, runtime: Runtime[Context]) -> State:
     """question, passages, candidates (shown as choices) -> answer, evidence, passages (those shown)."""
-    candidates, convert_answer = state["candidates"] or [], get_answer_converter("answer_choices", runtime)
+    candidates, convert_answer = (
+        state["candidates"] or [],
+        get_answer_converter("answer_choices", state["question"], runtime),
+    )
     replies = await ask(
         "answer_choices",
         runtime,
@@ -50,6 +54,7 @@ async def answer_from_choices(state: State, runtime: Runtime[Context]) -> State:
     evidence = find_evidence(answer, replies.shown)
     return {
         **make_answer(answer, text=replies.texts[0] if is_unknown(answer) else answer),
+        **note_brief_answer_type("answer_choices", state["question"], runtime),
         "evidence": evidence,
         "passages": replies.shown,
         **replies.state_update,
@@ -64,7 +69,7 @@ async def answer_from_summary(state: State, runtime: Runtime[Context]) -> State:
     question, (summary,), convert_answer = (
         state["question"],
         state["summaries"] or [],
-        get_answer_converter("answer_summary", runtime),
+        get_answer_converter("answer_summary", state["question"], runtime),
     )
     replies = await ask(
         "answer_summary",
@@ -77,6 +82,7 @@ async def answer_from_summary(state: State, runtime: Runtime[Context]) -> State:
     evidence = find_evidence(answer, state["passages"])
     return {
         **make_answer(answer, text=replies.texts[0]),
+        **note_brief_answer_type("answer_summary", question, runtime),
         "rationale": summary,
         "evidence": evidence,
         **replies.state_update,

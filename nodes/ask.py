@@ -15,6 +15,7 @@ from quorum.core.state import CountedReplies, Passage, State, Usage, merge_count
 from quorum.models.call import Reply, call
 from quorum.models.chat import chat_model_async
 from quorum.models.token_estimate import estimate_tokens
+from quorum.nodes.answer_types import resolve_for_prompt
 from quorum.nodes.citations import check_citations, cites
 from quorum.nodes.leaks import find_demonstration_answers, remove_leaked_answers
 from quorum.nodes.read_replies import is_cut_off, read_short_answers
@@ -72,7 +73,8 @@ async def ask(
     demonstration that no passage has is unknown, and its reply is malformed (`quorum.nodes.leaks`). Raises TooLong if
     not even one passage fits.
     """
-    context = get_context(runtime)
+    question = inputs.get("question")
+    context = resolve_for_prompt(get_context(runtime), prompt, question)
     json_form = find_form(prompt, inputs, len(passages or ()), context)
     overrides = await read_prompt_overrides(context)
 
@@ -102,7 +104,6 @@ async def ask(
     )
     replies_in_words = [json_form.write_in_words(reply.text) if json_form else reply.text for reply in replies]
     parsed_replies = [check_citations(parse(reply), context, len(shown)) for reply in replies_in_words]
-    question = inputs.get("question")
     texts = [
         read_answer_text(reply, parsed, question if isinstance(question, str) else "", context)
         for reply, parsed in zip(replies_in_words, parsed_replies, strict=True)
@@ -131,11 +132,11 @@ def find_form(
 ) -> ReplyForm | None:
     """The form of the prompt's replies in JSON; None if the context wants words.
 
-    With shorten=off a short answer is what the model writes, as in the papers, and has no form.
+    With shorten=off a short answer is what the model writes, as in the papers, and has no form; yes or no is one word.
     """
     if context.structured == "off" or (context.shorten == "off" and prompt in SHORT_ANSWER_PROMPTS):
         return None
-    return get_form(prompt, inputs, passage_count)
+    return get_form(prompt, inputs, passage_count, is_plain=context.shorten == "off")
 
 
 def read_answer_text(reply: str, parsed_reply: Parsed[T], question: str, context: Context) -> str:
@@ -181,7 +182,7 @@ async def read_prompt_overrides(context: Context) -> Mapping[str, str]:
     overrides = context.prompts
     if isinstance(overrides, str):
         overrides = dict(await asyncio.to_thread(load_overrides, overrides))
-    return choose_texts(overrides, cites=cites(context))
+    return choose_texts(overrides, cites=cites(context), is_plain=context.shorten == "off")
 
 
 async def find_window(context: Context, model: str | BaseChatModel) -> int:

@@ -12,7 +12,7 @@ from quorum.core.state import State
 from quorum.core.text import UNKNOWN, is_unknown
 from quorum.models.systems import SYSTEM_CALL_NAME, read_system
 from quorum.nodes.answer import make_answer
-from quorum.nodes.answer_types import choose_prompt
+from quorum.nodes.answer_types import choose_prompt, resolve_answer_type
 from quorum.nodes.ask import read_answer_text
 from quorum.nodes.citations import add_citations
 from quorum.nodes.evidence import find_evidence
@@ -42,7 +42,8 @@ def make_system_node(name: str, spec: str) -> tuple[Callable[[State, Runtime[Con
 
     async def ask_system(state: State, runtime: Runtime[Context]) -> State:
         """question, given_passages -> answer, passages, evidence, usage; in a rehearsal only answer."""
-        context, question = get_context(runtime), state["question"]
+        question = state["question"]
+        context = resolve_answer_type(get_context(runtime), question)
         if IS_REHEARSAL.get():
             return make_answer(UNKNOWN, unknown=True)
         # Without the journal: the system may have changed since it gave an earlier reply.

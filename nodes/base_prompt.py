@@ -13,7 +13,7 @@ from quorum.core.context import Context, get_context
 from quorum.core.state import Passage, State
 from quorum.core.text import is_unknown
 from quorum.nodes.answer import answer_with_reasoning, make_answer
-from quorum.nodes.answer_types import get_answer_converter
+from quorum.nodes.answer_types import get_answer_converter, note_brief_answer_type
 from quorum.nodes.ask import ask
 from quorum.nodes.evidence import find_evidence
 from quorum.nodes.example_pairs import format_example_pairs
@@ -42,7 +42,7 @@ async def answer_briefly(prompt: str, state: State, runtime: Runtime[Context], p
     question, samples, convert_answer = (
         state["question"],
         get_context(runtime).samples,
-        get_answer_converter(prompt, runtime),
+        get_answer_converter(prompt, state["question"], runtime),
     )
     replies = await ask(
         prompt,
@@ -56,6 +56,7 @@ async def answer_briefly(prompt: str, state: State, runtime: Runtime[Context], p
     chosen_index, share = find_most_frequent(answers, [is_unknown(answer) for answer in answers])
     return {
         **make_answer(answers[chosen_index], text=replies.texts[chosen_index]),
+        **note_brief_answer_type(prompt, question, runtime),
         "confidence": share if samples > 1 else None,
         "evidence": find_evidence(answers[chosen_index], replies.shown),
         "passages": replies.shown,

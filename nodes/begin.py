@@ -11,6 +11,7 @@ from quorum.core.json_text import replace_lone_surrogates
 from quorum.core.state import State
 from quorum.datasets.records import parse_passage
 from quorum.models.tracing import describe_run_in_traces
+from quorum.nodes.answer_types import get_answer_type
 
 
 async def begin(state: State, runtime: Runtime[Context]) -> State:
@@ -28,7 +29,13 @@ async def begin(state: State, runtime: Runtime[Context]) -> State:
     given_passages = given_passages and [
         parse_passage(item, f"Given passage {i}") for i, item in enumerate(given_passages, start=1)
     ]
-    reset = {**make_empty_state(), "given_passages": given_passages, "given_gold_answers": state.get("gold_answers")}
+    answer_type = get_answer_type(get_context(runtime), state["question"])
+    reset = {
+        **make_empty_state(),
+        "answer_type": answer_type,
+        "given_passages": given_passages,
+        "given_gold_answers": state.get("gold_answers"),
+    }
     return cast(State, reset)  # the type checker does not know Overwrite, which replaces a value
 
 
@@ -56,6 +63,7 @@ def make_empty_state() -> dict[str, Any]:
         "steps": [],
         "answer": "",
         "answer_text": None,
+        "answer_type": None,
         "unknown": True,
         "confidence": None,
         "certified": None,

@@ -10,6 +10,7 @@ import quorum.prompts
 from quorum.core.context import Context, get_context
 from quorum.core.errors import SetupError
 from quorum.datasets.examples import Example, read_examples
+from quorum.nodes.answer_types import get_answer_type, get_brief_answer_type
 from quorum.prompts import format_passages
 
 DEMONSTRATIONS_FOLDER = Path(quorum.prompts.__file__).parent / "demonstrations"
@@ -20,21 +21,17 @@ BUILT_IN_DEMONSTRATIONS = {
 }
 
 
-def choose_variant(prompt: str, runtime: Runtime[Context]) -> str:
+def choose_variant(prompt: str, question: str, runtime: Runtime[Context]) -> str:
     """The name of the variant of `prompt` for the answer type: `prompt` itself for short, `prompt`_yes_no for yes_no.
 
-    Raises a SetupError for any other answer type, because few-shot prompts ask for a short fact, yes or no.
+    Few-shot prompts ask for a short fact, yes or no; for other types see `get_brief_answer_type`.
     """
-    answer_type = get_context(runtime).answer_type
-    if answer_type not in ("short", "yes_no"):
-        raise SetupError(
-            f"The prompt {prompt!r} does not serve answer_type={answer_type!r}; set answer_type to short or yes_no, or "
-            "choose another method, for example concat."
-        )
-    return prompt if answer_type == "short" else f"{prompt}_yes_no"
+    return prompt if get_brief_answer_type(prompt, question, runtime) == "short" else f"{prompt}_yes_no"
 
 
-async def format_demonstrations(runtime: Runtime[Context], *, with_reasoning: bool, with_passages: bool) -> str:
+async def format_demonstrations(
+    question: str, runtime: Runtime[Context], *, with_reasoning: bool, with_passages: bool
+) -> str:
     """The demonstrations as a prompt shows them, with or without reasoning and passages.
 
     The setting `examples` names the file with the demonstrations. Without this setting, three built-in demonstrations
@@ -46,7 +43,7 @@ async def format_demonstrations(runtime: Runtime[Context], *, with_reasoning: bo
         examples: Sequence[Example] = await asyncio.to_thread(read_examples, context.examples)
     else:
         examples = BUILT_IN_DEMONSTRATIONS[
-            "yes_no" if context.answer_type == "yes_no" else "multi_hop" if with_reasoning else "short"
+            "yes_no" if get_answer_type(context, question) == "yes_no" else "multi_hop" if with_reasoning else "short"
         ]
     if with_reasoning:
         check_rationales(examples, context.examples)

@@ -7,6 +7,7 @@ from langgraph.runtime import Runtime
 from quorum.core.context import Context
 from quorum.core.state import Passage, State
 from quorum.nodes.answer import make_answer
+from quorum.nodes.answer_types import note_brief_answer_type
 from quorum.nodes.ask import ask
 from quorum.nodes.demonstrations import choose_variant, format_demonstrations
 from quorum.nodes.evidence import find_evidence
@@ -30,8 +31,10 @@ async def answer_directly(state: State, runtime: Runtime[Context], passages: lis
     passages: what the prompt shows; None for the prompt that asks the model to answer from memory.
     """
     question = state["question"]
-    prompt = choose_variant("direct_from_memory" if passages is None else "direct", runtime)
-    demonstrations = await format_demonstrations(runtime, with_reasoning=False, with_passages=passages is not None)
+    prompt = choose_variant("direct_from_memory" if passages is None else "direct", question, runtime)
+    demonstrations = await format_demonstrations(
+        question, runtime, with_reasoning=False, with_passages=passages is not None
+    )
     parse = parse_yes_no if prompt.endswith("_yes_no") else parse_short_answer
     replies = await ask(
         prompt,
@@ -42,6 +45,7 @@ async def answer_directly(state: State, runtime: Runtime[Context], passages: lis
     )
     return {
         **make_answer(replies.values[0], text=replies.texts[0]),
+        **note_brief_answer_type("direct", question, runtime),
         "evidence": find_evidence(replies.values[0], replies.shown),
         "passages": replies.shown,
         **replies.state_update,

@@ -12,6 +12,7 @@ from quorum.core.errors import SetupError
 from quorum.core.state import Passage, State
 from quorum.models.context_filters import Mode, get_context_filter
 from quorum.models.logprobs import make_scorer
+from quorum.nodes.answer_types import get_answer_type
 from quorum.nodes.ask import ask
 from quorum.parsing.kept_sentences import parse_chosen_passages, parse_copied_sentences
 from quorum.prompts.cxmi import make_cxmi_prompt_writer
@@ -68,22 +69,22 @@ async def filter_by_answers(state: State, runtime: Runtime[Context]) -> State:
         state["question"],
         answers,
         passages,
-        choose_silver_measure(answers, context),
+        choose_silver_measure(answers, state["question"], context),
         scorer=None if context.scorer is None else await asyncio.to_thread(make_scorer, context.scorer, context),
-        make_prompt=make_cxmi_prompt_writer(context.answer_type, context.prompts),
+        make_prompt=make_cxmi_prompt_writer(get_answer_type(context, state["question"]), context.prompts),
         answer_measure=context.answer_measure,
     )
     return make_filter_update(state, shorten_passages(passages, chosen_pieces) or passages[:1])
 
 
-def choose_silver_measure(answers: Sequence[str], context: Context) -> Measure:
+def choose_silver_measure(answers: Sequence[str], question: str, context: Context) -> Measure:
     """The measure that silver_measure names, or else the best one for the answers.
 
     If the best one is CXMI and there is no scorer, LEXICAL replaces it.
     """
     if context.silver_measure is not None:
         return context.silver_measure
-    best = choose_measure(answers, context.answer_type)
+    best = choose_measure(answers, get_answer_type(context, question))
     return "lexical" if best == "cxmi" and context.scorer is None else best
 
 

@@ -14,7 +14,7 @@ from quorum.parsing.reasoning import parse_free_text
 
 async def judge_passages(state: State, runtime: Runtime[Context]) -> State:
     """question, passages, topic -> passage_judgement, passages (those in the prompt), retrieved."""
-    prompt = choose_variant("judge", runtime)
+    prompt = choose_variant("judge", state["question"], runtime)
     replies = await ask(
         prompt,
         runtime,
@@ -33,7 +33,7 @@ async def judge_passages(state: State, runtime: Runtime[Context]) -> State:
 
 async def choose_passages(state: State, runtime: Runtime[Context]) -> State:
     """question, passages, topic, passage_judgement -> passages (those that help)."""
-    prompt = choose_variant("choose", runtime)
+    prompt = choose_variant("choose", state["question"], runtime)
     replies = await ask(
         prompt,
         runtime,
@@ -49,7 +49,7 @@ async def judge_and_choose(state: State, runtime: Runtime[Context]) -> State:
     """question, passages -> passages (those that help), retrieved."""
     passages = state["passages"]
     replies = await ask(
-        choose_variant("judge_and_choose", runtime),
+        choose_variant("judge_and_choose", state["question"], runtime),
         runtime,
         parse=partial(parse_passage_ids, count=len(passages)),
         inputs={"question": state["question"]},

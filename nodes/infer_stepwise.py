@@ -8,7 +8,7 @@ from quorum.core.context import Context
 from quorum.core.errors import TooLong
 from quorum.core.state import State
 from quorum.nodes.answer import make_answer
-from quorum.nodes.answer_types import get_answer_converter
+from quorum.nodes.answer_types import get_answer_converter, note_brief_answer_type
 from quorum.nodes.ask import ask
 from quorum.nodes.evidence import find_evidence
 from quorum.parsing.statements import parse_answer_with_notes
@@ -22,7 +22,7 @@ async def infer(state: State, runtime: Runtime[Context]) -> State:
     """
     question, passages, notes = state["question"], state["passages"], state["notes"]
     finished_rounds = state["finished_rounds"]
-    convert_answer = get_answer_converter("inference", runtime)
+    convert_answer = get_answer_converter("inference", question, runtime)
     try:
         replies = await ask(
             "inference",
@@ -43,6 +43,7 @@ async def infer(state: State, runtime: Runtime[Context]) -> State:
     answer, notes = convert_answer(inference.answer), inference.rationale or notes
     return {
         **make_answer(answer, text=replies.texts[0]),
+        **note_brief_answer_type("inference", question, runtime),
         "notes": notes,
         "rationale": notes,
         "finished_rounds": finished_rounds + 1,

@@ -7,7 +7,7 @@ from langgraph.runtime import Runtime
 from quorum.core.context import Context, get_context
 from quorum.core.lettered_lists import format_lettered_list
 from quorum.core.state import State
-from quorum.nodes.answer_types import get_answer_converter
+from quorum.nodes.answer_types import note_brief_answer_type, resolve_sure_answer_type
 from quorum.nodes.ask import ask
 from quorum.nodes.example_pairs import format_example_pairs
 from quorum.parsing.candidates import parse_candidates
@@ -32,18 +32,17 @@ async def propose_candidates(state: State, runtime: Runtime[Context]) -> State:
 
 
 async def propose_short_answers(state: State, runtime: Runtime[Context]) -> State:
-    """question, passages -> candidates, passages. Raises a SetupError unless answer_type is short or yes_no."""
-    get_answer_converter("candidates", runtime)  # raises the SetupError
-    return await propose_candidates(state, runtime)
+    """question, passages -> answer_type (short or yes_no), candidates, passages."""
+    answer_type = note_brief_answer_type("candidates", state["question"], runtime)  # a SetupError for other types
+    return {**answer_type, **await propose_candidates(state, runtime)}
 
 
 async def propose_sure_candidates(state: State, runtime: Runtime[Context]) -> State:
     """question, passages -> candidates, passages. For SuRe, whose candidates are always short.
 
-    If answer_type is long, SuRe answers with the summary of the best candidate. With sure_parts=summaries it chooses no
+    If the answer is long, SuRe answers with the summary of the best candidate. With sure_parts=summaries it chooses no
     candidate, so answer_type=long raises a SetupError. Every other type except short and yes_no always raises it.
     """
-    context = get_context(runtime)
-    if context.answer_type == "long" and context.sure_parts != "summaries":
+    if resolve_sure_answer_type(get_context(runtime), state["question"]).answer_type == "long":
         return await propose_candidates(state, runtime)
     return await propose_short_answers(state, runtime)

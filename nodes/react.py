@@ -7,6 +7,7 @@ from langgraph.runtime import Runtime
 from quorum.core.context import Context
 from quorum.core.state import State, Step
 from quorum.datasets.examples import Example
+from quorum.nodes.answer_types import note_brief_answer_type
 from quorum.nodes.ask import ask
 from quorum.nodes.steps import (
     describe_answer_form,
@@ -60,15 +61,15 @@ async def take_step(
     positions = order_positions(steps)
     number = len(steps) + 1
     inputs = {
-        "demonstrations": await format_step_demonstrations(runtime, format_demonstration),
-        "kind": describe_answer_form("react", runtime),
+        "demonstrations": await format_step_demonstrations(question, runtime, format_demonstration),
+        "kind": describe_answer_form("react", question, runtime),
         "question": question,
         "step": str(number),
     }
     replies = await ask(
         prompt,
         runtime,
-        parse=lambda reply: normalize_yes_no_answer(parse_step(reply), runtime),
+        parse=lambda reply: normalize_yes_no_answer(parse_step(reply), question, runtime),
         inputs=inputs if thought is None else inputs | {"thought": thought},
         passages=[steps[step]["passages"][rank] for step, rank in positions],
         layout=lambda shown: "".join(f"{part}\n\n" for part in format_steps(steps, positions[: len(shown)])),
@@ -82,6 +83,7 @@ async def take_step(
     return {
         "steps": [*earlier_steps, new_step],
         "answer_text": replies.texts[0] or None,
+        **note_brief_answer_type("react", question, runtime),
         "query": omit_query_equal_to_question(parsed_step.query, question),
         **replies.state_update,
     }

@@ -9,6 +9,7 @@ from langgraph.runtime import Runtime
 from quorum.core.context import Context
 from quorum.core.state import State
 from quorum.nodes.answer import make_answer
+from quorum.nodes.answer_types import note_brief_answer_type
 from quorum.nodes.ask import ParsedReplies, ask
 from quorum.nodes.demonstrations import choose_variant, format_demonstrations
 from quorum.nodes.evidence import find_evidence
@@ -28,12 +29,13 @@ async def reason(state: State, runtime: Runtime[Context]) -> State:
 async def extract_answer(state: State, runtime: Runtime[Context]) -> State:
     """question, reasoning, passages -> answer, rationale, evidence."""
     question, reasoning = state["question"], state.get("reasoning") or ""
-    prompt = choose_variant("extract_answer", runtime)
+    prompt = choose_variant("extract_answer", question, runtime)
     parse = parse_yes_no if prompt.endswith("_yes_no") else parse_short_answer
     inputs = {"question": question, "reasoning": reasoning}
     replies = await ask(prompt, runtime, parse=partial(parse, question=question), inputs=inputs, passages=None)
     return {
         **make_answer(replies.values[0], text=replies.texts[0]),
+        **note_brief_answer_type("extract_answer", question, runtime),
         "rationale": parse_conclusion(reasoning, question).value.rationale or reasoning or None,
         "evidence": find_evidence(replies.values[0], state["passages"]),
         **replies.state_update,
@@ -42,13 +44,19 @@ async def extract_answer(state: State, runtime: Runtime[Context]) -> State:
 
 async def cot_answer(state: State, runtime: Runtime[Context]) -> State:
     """question, passages -> rationale, answer, evidence, passages (those in the prompt)."""
-    replies = await ask_for_reasoning(state, runtime, get_conclusion_parser(runtime))
-    return {**make_outcome(replies), "passages": replies.shown}
+    replies = await ask_for_reasoning(state, runtime, get_conclusion_parser(state["question"], runtime))
+    return {
+        **make_outcome(replies),
+        **note_brief_answer_type("reason", state["question"], runtime),
+        "passages": replies.shown,
+    }
 
 
 async def cot_from_memory(state: State, runtime: Runtime[Context]) -> State:
     """question -> rationale, answer, evidence (empty)."""
-    return make_outcome(await ask_for_reasoning(state, runtime, get_conclusion_parser(runtime), from_memory=True))
+    return make_outcome(
+        await ask_for_reasoning(state, runtime, get_conclusion_parser(state["question"], runtime), from_memory=True)
+    )
 
 
 async def ask_for_reasoning(
@@ -64,9 +72,9 @@ async def ask_for_reasoning(
     parse: a parser of (the reply, the question); call_subject: what this call is about, for traces.
     """
     question = state["question"]
-    demonstrations = await format_demonstrations(runtime, with_reasoning=True, with_passages=not from_memory)
+    demonstrations = await format_demonstrations(question, runtime, with_reasoning=True, with_passages=not from_memory)
     return await ask(
-        choose_variant("reason_from_memory" if from_memory else "reason", runtime),
+        choose_variant("reason_from_memory" if from_memory else "reason", question, runtime),
         runtime,
         parse=lambda reply: parse(reply, question),
         inputs={"question": question, "demonstrations": demonstrations},
@@ -75,9 +83,11 @@ async def ask_for_reasoning(
     )
 
 
-def get_conclusion_parser(runtime: Runtime[Context]) -> Callable[[str, str], Parsed[ReasonedAnswer]]:
-    """The parser of a chain of thought that ends in an answer of the context's answer type."""
-    return parse_yes_no_conclusion if choose_variant("reason", runtime).endswith("_yes_no") else parse_conclusion
+def get_conclusion_parser(question: str, runtime: Runtime[Context]) -> Callable[[str, str], Parsed[ReasonedAnswer]]:
+    """The parser of a chain of thought that ends in an answer of the question's type."""
+    return (
+        parse_yes_no_conclusion if choose_variant("reason", question, runtime).endswith("_yes_no") else parse_conclusion
+    )
 
 
 def make_outcome(replies: ParsedReplies[ReasonedAnswer]) -> State:

@@ -15,6 +15,7 @@ from quorum.core.composed_file import Acceptance
 from quorum.core.context import Context, get_context, get_filter_model
 from quorum.core.conversation import ConversationState
 from quorum.core.state import State
+from quorum.nodes.answer_types import get_answer_type, resolve_sure_answer_type
 from quorum.nodes.ask_stage import is_accepted
 from quorum.nodes.fan_out import list_ranks_to_ask, send_comparisons, send_passages, send_validations
 from quorum.nodes.rank_passages import find_window_start
@@ -210,7 +211,10 @@ def compare_for_rationale(state: State) -> list[Send] | Literal["select_candidat
 
 def summarize_candidates(state: State, runtime: Runtime[Context]) -> list[Send] | Literal["select_candidate"]:
     """Fan out: one summary per candidate. A single candidate needs one only if the summary will be the answer."""
-    needs_summaries = len(state["candidates"] or []) > 1 or get_context(runtime).answer_type == "long"
+    needs_summaries = (
+        len(state["candidates"] or []) > 1
+        or resolve_sure_answer_type(get_context(runtime), state["question"]).answer_type == "long"
+    )
     return summarize_each_candidate(state) if needs_summaries else "select_candidate"
 
 
@@ -270,7 +274,11 @@ def retrieve_or_write_knowledge(
     context = get_context(runtime)
     if context.queries != "in":
         return ["retrieve"]
-    return ["write_internal_knowledge", "name_topic"] if needs_topic(context) else ["write_internal_knowledge"]
+    return (
+        ["write_internal_knowledge", "name_topic"]
+        if needs_topic(context, state["question"])
+        else ["write_internal_knowledge"]
+    )
 
 
 def prepare_queries(
@@ -288,14 +296,14 @@ def prepare_queries(
         next_nodes.append("write_external_knowledge")
     if "in" in context.queries:
         next_nodes.append("write_internal_knowledge")
-    if needs_topic(context):
+    if needs_topic(context, state["question"]):
         next_nodes.append("name_topic")
     return next_nodes or ["blend_queries"]
 
 
-def needs_topic(context: Context) -> bool:
+def needs_topic(context: Context, question: str) -> bool:
     """Whether the filter's prompts show the question's topic: only in two turns, and not for yes or no."""
-    return context.filter_turns == 2 and context.answer_type != "yes_no"
+    return context.filter_turns == 2 and get_answer_type(context, question) != "yes_no"
 
 
 def search_each_query(state: State) -> list[Send]:

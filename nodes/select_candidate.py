@@ -7,6 +7,7 @@ from quorum.core.context import Context, get_context
 from quorum.core.state import State
 from quorum.core.text import UNKNOWN
 from quorum.nodes.answer import make_answer
+from quorum.nodes.answer_types import resolve_sure_answer_type
 from quorum.nodes.citations import add_citations, cites
 from quorum.nodes.evidence import find_evidence
 from quorum.parsing.yes_no import parse_yes_no
@@ -20,17 +21,17 @@ async def select_candidate(state: State, runtime: Runtime[Context]) -> State:
     single candidate, and while comparisons of candidates are missing; with `ranking=lazy` some may never be made.
     """
     candidates, summaries = state.get("candidates") or [], state.get("summaries") or []
-    answer_type = get_context(runtime).answer_type
+    context = resolve_sure_answer_type(get_context(runtime), state["question"])
     if not candidates:
         return {**make_answer(UNKNOWN), "evidence": []}
     validity = list_validity(state.get("summary_validities") or [])
     choice = choose_candidate(len(candidates), validity, state.get("preferences") or [])
     chosen_candidate, rationale = candidates[choice.best], summaries[choice.best] if summaries else None
-    answer = format_candidate(chosen_candidate, rationale, answer_type)
-    text = find_long_text(state, choice.best, get_context(runtime)) or answer
+    answer = format_candidate(chosen_candidate, rationale, context.answer_type)
+    text = find_long_text(state, choice.best, context) or answer
     return {
-        **make_answer(answer, text=text if answer_type == "long" else chosen_candidate),
-        **add_citations(text, state["passages"], get_context(runtime)),
+        **make_answer(answer, text=text if context.answer_type == "long" else chosen_candidate),
+        **add_citations(text, state["passages"], context),
         "rationale": rationale,
         "validity": validity,
         "scores": choice.scores,

@@ -8,6 +8,7 @@ from langgraph.runtime import Runtime
 from quorum.core.context import Context
 from quorum.core.state import State, Step
 from quorum.datasets.examples import Example
+from quorum.nodes.answer_types import note_brief_answer_type
 from quorum.nodes.ask import ask
 from quorum.nodes.steps import (
     collect_passages,
@@ -27,10 +28,10 @@ async def follow_up(state: State, runtime: Runtime[Context]) -> State:
     replies = await ask(
         "self_ask",
         runtime,
-        parse=lambda reply: normalize_yes_no_answer(parse_self_ask_step(reply), runtime),
+        parse=lambda reply: normalize_yes_no_answer(parse_self_ask_step(reply), question, runtime),
         inputs={
-            "demonstrations": await format_step_demonstrations(runtime, format_demonstration),
-            "kind": describe_answer_form("self_ask", runtime),
+            "demonstrations": await format_step_demonstrations(question, runtime, format_demonstration),
+            "kind": describe_answer_form("self_ask", question, runtime),
             "question": question,
             "steps": f" {format_follow_ups(steps)}" if steps else "",
         },
@@ -44,6 +45,7 @@ async def follow_up(state: State, runtime: Runtime[Context]) -> State:
     return {
         "steps": [*steps, *new_steps],
         "answer_text": replies.texts[0] or None,
+        **note_brief_answer_type("self_ask", question, runtime),
         "query": omit_query_equal_to_question(query, question),
         **replies.state_update,
     }
@@ -73,9 +75,9 @@ async def forced_answer(state: State, runtime: Runtime[Context]) -> State:
     replies = await ask(
         "self_ask_final",
         runtime,
-        parse=lambda reply: normalize_yes_no_answer(parse_final_answer(reply, question), runtime),
+        parse=lambda reply: normalize_yes_no_answer(parse_final_answer(reply, question), question, runtime),
         inputs={
-            "kind": describe_answer_form("self_ask", runtime),
+            "kind": describe_answer_form("self_ask", question, runtime),
             "question": question,
             "steps": format_follow_ups(steps) or "No.",
         },
@@ -83,7 +85,8 @@ async def forced_answer(state: State, runtime: Runtime[Context]) -> State:
     )
     shown = [] if steps else replies.shown  # the passages of earlier steps already belong to those steps
     final = Step(thought="", query=None, passages=shown, answer=replies.values[0].answer)
-    return {"steps": [*steps, final], "answer_text": replies.texts[0] or None, **replies.state_update}
+    answer_type = note_brief_answer_type("self_ask", question, runtime)
+    return {"steps": [*steps, final], "answer_text": replies.texts[0] or None, **answer_type, **replies.state_update}
 
 
 async def conclude(state: State) -> State:

@@ -9,7 +9,7 @@ from quorum.core.context import Context
 from quorum.core.state import State, VerifiedCandidate
 from quorum.core.text import UNKNOWN, is_unknown, normalize
 from quorum.nodes.answer import make_answer
-from quorum.nodes.answer_types import get_answer_converter
+from quorum.nodes.answer_types import get_answer_converter, note_brief_answer_type
 from quorum.nodes.ask import ask
 from quorum.nodes.evidence import find_evidence
 from quorum.parsing.answers import parse_reasoned_answer
@@ -24,7 +24,7 @@ async def sample_answers(state: State, runtime: Runtime[Context]) -> State:
 
     confidence: if there is only one candidate, the share of samples that gave it; otherwise null.
     """
-    question, convert_answer = state["question"], get_answer_converter("zero_shot_cot", runtime)
+    question, convert_answer = state["question"], get_answer_converter("zero_shot_cot", state["question"], runtime)
     replies = await ask(
         "zero_shot_cot",
         runtime,
@@ -46,6 +46,7 @@ async def sample_answers(state: State, runtime: Runtime[Context]) -> State:
         "candidates": [answer for answer, _, _ in distinct.values()],
         "candidate_texts": [text for _, text, _ in distinct.values()],
         "rationales": [rationale for _, _, rationale in distinct.values()],
+        **note_brief_answer_type("zero_shot_cot", question, runtime),
         "confidence": len(known_answers) / CHAINS if len(distinct) == 1 else None,
         "passages": replies.shown,
         **replies.state_update,

@@ -41,7 +41,7 @@ class ShortenedAnswer:
 
 def wants_short_answer(prompt: str, context: Context) -> bool:
     """Whether the prompt asks for a short answer, and the setting `answer_type` does, too."""
-    return context.answer_type == "short" and prompt in PROMPTS_WITH_SHORT_ANSWERS
+    return context.answer_type in ("auto", "short") and prompt in PROMPTS_WITH_SHORT_ANSWERS
 
 
 def is_wordy(answer: str) -> bool:

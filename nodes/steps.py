@@ -13,7 +13,8 @@ from quorum.core.context import Context, get_context
 from quorum.core.state import Passage, State, Step
 from quorum.datasets.examples import Example, read_examples
 from quorum.nodes.answer import make_answer
-from quorum.nodes.demonstrations import BUILT_IN_DEMONSTRATIONS, choose_variant
+from quorum.nodes.answer_types import get_answer_type, get_brief_answer_type
+from quorum.nodes.demonstrations import BUILT_IN_DEMONSTRATIONS
 from quorum.nodes.evidence import find_evidence
 from quorum.parsing.answers import Parsed
 from quorum.parsing.steps import Action, SelfAskStep
@@ -24,33 +25,39 @@ ANSWER_FORMS = {"short": "a name, a place, a date, a number, or yes or no", "yes
 ParsedStep = TypeVar("ParsedStep", Action, SelfAskStep)
 
 
-def describe_answer_form(prompt: str, runtime: Runtime[Context]) -> str:
+def describe_answer_form(prompt: str, question: str, runtime: Runtime[Context]) -> str:
     """The words with which the prompt describes its answer, such as "Yes or No" for answer_type yes_no.
 
-    prompt: the prompt's name. Raises SetupError for an answer type other than short and yes_no.
+    prompt: the prompt's name. Other types than short and yes_no: see `get_brief_answer_type`.
     """
-    return ANSWER_FORMS["short" if choose_variant(prompt, runtime) == prompt else "yes_no"]
+    return ANSWER_FORMS[get_brief_answer_type(prompt, question, runtime)]
 
 
-async def format_step_demonstrations(runtime: Runtime[Context], format_example: Callable[[Example], str]) -> str:
+async def format_step_demonstrations(
+    question: str, runtime: Runtime[Context], format_example: Callable[[Example], str]
+) -> str:
     """The user's examples that have steps, as text; if there are none, three built-in examples.
 
     format_example: returns the text of one example.
     """
     context = get_context(runtime)
     examples = await asyncio.to_thread(read_examples, context.examples) if context.examples else ()
-    demonstrations = BUILT_IN_DEMONSTRATIONS["steps_yes_no" if context.answer_type == "yes_no" else "steps"]
+    demonstrations = BUILT_IN_DEMONSTRATIONS[
+        "steps_yes_no" if get_answer_type(context, question) == "yes_no" else "steps"
+    ]
     return "\n\n".join(map(format_example, [example for example in examples if example.get("steps")] or demonstrations))
 
 
-def normalize_yes_no_answer(parsed_step: Parsed[ParsedStep], runtime: Runtime[Context]) -> Parsed[ParsedStep]:
+def normalize_yes_no_answer(
+    parsed_step: Parsed[ParsedStep], question: str, runtime: Runtime[Context]
+) -> Parsed[ParsedStep]:
     """The step, whose final answer becomes "yes", "no" or "unknown" if answer_type is yes_no.
 
     An answer without a verdict makes the step malformed. With another answer type, or without a final answer, the step
     is unchanged.
     """
     answer = parsed_step.value.answer
-    if answer is None or get_context(runtime).answer_type != "yes_no":
+    if answer is None or get_answer_type(get_context(runtime), question) != "yes_no":
         return parsed_step
     verdict = parse_yes_no(answer)
     return Parsed(replace(parsed_step.value, answer=verdict.value), parsed_step.malformed or verdict.malformed)

@@ -6,6 +6,7 @@ from quorum.core.citation_marks import strip_marks
 from quorum.core.context import Context, get_context
 from quorum.core.lettered_lists import format_lettered_list, get_letter
 from quorum.core.state import CandidateSummary, State, select_counters
+from quorum.nodes.answer_types import resolve_sure_answer_type
 from quorum.nodes.ask import ask
 from quorum.nodes.citations import cites
 from quorum.parsing.read_reply import get_reply_parser
@@ -15,7 +16,8 @@ from quorum.parsing.summaries import parse_summary
 async def summarize_candidate(state: State, runtime: Runtime[Context]) -> State:
     """question, passages, candidates, rank -> candidate_summaries (one)."""
     candidates, rank = state["candidates"] or [], state["rank"]
-    prompt = "conditional_summary" + ("_long" if cites(get_context(runtime)) else "")
+    context = resolve_sure_answer_type(get_context(runtime), state["question"])
+    prompt = "conditional_summary" + ("_long" if cites(context) else "")
     replies = await ask(
         prompt,
         runtime,
@@ -37,7 +39,7 @@ async def collect_summaries(state: State, runtime: Runtime[Context]) -> State:
     """candidate_summaries, passages -> summaries (in the candidates' order; those that may become a long answer without
     the marks of cited passages), passages (those in every prompt).
     """
-    is_long = get_context(runtime).answer_type == "long"
+    is_long = resolve_sure_answer_type(get_context(runtime), state["question"]).answer_type == "long"
     ordered_summaries = sorted(state["candidate_summaries"], key=lambda summary: summary["rank"])
     shown = state["passages"][: min(summary["shown"] for summary in ordered_summaries)]
     dropped_count = len(state["passages"]) - len(shown)

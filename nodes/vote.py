@@ -7,6 +7,7 @@ from quorum.algorithms.vote_key import vote_key
 from quorum.algorithms.votes import count_votes
 from quorum.core.context import Context, get_context
 from quorum.core.state import State
+from quorum.nodes.answer_types import resolve_answer_type
 from quorum.nodes.citations import add_citations
 from quorum.nodes.evidence import split_voters
 
@@ -17,7 +18,8 @@ async def vote(state: State, runtime: Runtime[Context]) -> State:
     The confidence is the winner's share of the votes that are not unknown. It is null if there is no winner, and if
     vote=staged, because then not every passage is asked.
     """
-    passages, votes, context = state["passages"], state.get("votes") or [], get_context(runtime)
+    passages, votes = state["passages"], state.get("votes") or []
+    context = resolve_answer_type(get_context(runtime), state["question"])
     outcome = count_votes(votes)
     # The rank of a passage that voted for the winner -> the answer in the wording of this passage.
     winning_answers = {v["rank"]: v["answer"] for v in votes if vote_key(v["answer"]) == vote_key(outcome.answer)}

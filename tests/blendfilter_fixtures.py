@@ -105,6 +105,8 @@ def shorten_update(update: dict[str, Any]) -> dict[str, Any]:
     }
     if has_same_text(update):
         shortened_update.pop("answer_text", None)
+    if shortened_update.get("answer_type") == "short":
+        del shortened_update["answer_type"]
     if "passages" in shortened_update:
         shortened_update["passages"] = join_ids(shortened_update["passages"])
     if "passages_by_query" in shortened_update:

@@ -94,7 +94,7 @@ def shorten_update(update: State) -> dict[str, Any]:
 
     `usage`, zeros and empty dictionaries are left out; so are `retrieved`, `voters_without_evidence` and
     `temperature_refused` where they say nothing (None, an empty list, False), and `answer_text` where it says the same
-    as `answer`, or null.
+    as `answer`, or null, and `answer_type` where it is short.
     """
     if "given_passages" in update:  # the update of `begin`, which sets every state key
         return {}
@@ -105,6 +105,8 @@ def shorten_update(update: State) -> dict[str, Any]:
         del shortened_update["retrieved"]  # the ids of the passages before a filter: no filter has run
     if has_same_text(update):
         shortened_update.pop("answer_text", None)
+    if shortened_update.get("answer_type") == "short":
+        del shortened_update["answer_type"]
     if "votes" in update:
         shortened_update["votes"] = [
             f"{vote['rank']} {'?' if vote['unknown'] else vote['answer']}" for vote in get_votes(update)

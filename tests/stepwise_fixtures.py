@@ -45,6 +45,8 @@ def shorten_state_update(update: State) -> dict[str, Any]:
     }
     if has_same_text(update):
         shortened_update.pop("answer_text", None)
+    if shortened_update.get("answer_type") == "short":
+        del shortened_update["answer_type"]
     if not shortened_update.get("dropped"):
         shortened_update.pop("dropped", None)
     if "steps" in update:

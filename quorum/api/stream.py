@@ -185,7 +185,6 @@ async def stream_run(
     from quorum.core.context import Context
     from quorum.core.shown_answer import get_shown_answer
     from quorum.core.state_updates import unwrap_overwrites
-    from quorum.nodes.citations import cites
 
     state: Question = {
         "question": question,
@@ -194,8 +193,9 @@ async def stream_run(
     }
     graph: Any = find_method(method).graph if isinstance(method, str) else method
     settings, inputs = context or Context(), cast("Any", state)
-    reader = AnswerReader(question, shows_marks=cites(settings))
-    modes = ["updates", "values", *(["messages"] if is_shown_while_written(graph, settings) else [])]
+    is_shown_early = is_shown_while_written(graph, settings, question, bool(history))
+    reader = AnswerReader(question, shows_marks=settings.citations == "auto")
+    modes = ["updates", "values", *(["messages"] if is_shown_early else [])]
     if history:
         from quorum.graphs.conversation import prepare_conversation
 
@@ -247,16 +247,19 @@ async def answer_and_report(
     return cast("Result", result)
 
 
-def is_shown_while_written(graph: "Graph", context: "Context") -> bool:
+def is_shown_while_written(graph: "Graph", context: "Context", question: str, may_be_rewritten: bool) -> bool:
     """Whether the answer is one long reply, which can be shown while the model writes it.
 
     False for a cascade, which may reject the answer of a stage, and for several samples, of which the most frequent
-    wins.
+    wins. may_be_rewritten: the question may be a follow-up question, whose kind is known only when it is rewritten.
     """
     from quorum.graphs.composed import get_composed_cascade
+    from quorum.nodes.answer_types import get_answer_type
 
     is_cascade = get_composed_cascade(graph) is not None
-    return context.answer_type in ("long", "dialogue") and context.samples == 1 and not is_cascade
+    answer_type = get_answer_type(context, question)
+    may_be_long = answer_type in ("long", "dialogue") or (may_be_rewritten and context.answer_type == "auto")
+    return may_be_long and context.samples == 1 and not is_cascade
 
 
 def list_result_names(graph: "Graph") -> Sequence[str]:

@@ -94,7 +94,7 @@ def compare(
     settings: Settings = None,
 ) -> None:
     """Estimate, run and compare methods on your questions; recommend one, and write a report."""
-    from quorum.cli.settings import is_stated, read_context
+    from quorum.cli.settings import find_stated_task, read_context
     from quorum.cli.upload import check_langsmith, upload_after_printing
     from quorum.evaluation.compare.compare import DEFAULT_METHODS
     from quorum.evaluation.compare.recommend import read_budget
@@ -105,7 +105,7 @@ def compare(
         data=data,
         limit=limit,
         skip_bad=skip_bad,
-        task=context.answer_type if is_stated("answer_type", settings) else None,
+        task=find_stated_task(context, settings),
         methods=methods or DEFAULT_METHODS,
         models=split_list(models),
         retrievers=split_list(retrievers),

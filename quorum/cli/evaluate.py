@@ -75,7 +75,7 @@ def evaluate(
     import asyncio
 
     from quorum.cli.progress import explain_resuming, show_progress_bar
-    from quorum.cli.settings import is_stated, read_context
+    from quorum.cli.settings import find_stated_task, read_context
     from quorum.cli.upload import check_langsmith, upload_after_printing
     from quorum.evaluation.metrics.user_measures import read_measures
     from quorum.evaluation.run.evaluate import evaluate
@@ -88,7 +88,7 @@ def evaluate(
         data=data,
         limit=limit,
         skip_bad=skip_bad,
-        task=context.answer_type if is_stated("answer_type", settings) else None,
+        task=find_stated_task(context, settings),
         methods=methods,
         context=context,
         corpus=corpus,

@@ -132,7 +132,7 @@ def experiment(
 
     from quorum.cli.evaluate import warn_about_unused_retriever
     from quorum.cli.progress import explain_resuming, show_progress_bar
-    from quorum.cli.settings import is_stated, list_stated_settings, read_context
+    from quorum.cli.settings import find_stated_task, list_stated_settings, read_context
     from quorum.cli.upload import check_langsmith, upload_after_printing
     from quorum.evaluation.experiments.experiment_options import ExperimentOptions
     from quorum.evaluation.experiments.run_experiment import run_experiment
@@ -146,7 +146,7 @@ def experiment(
         data=data or Path(),
         limit=limit,
         skip_bad=skip_bad,
-        task=context.answer_type if is_stated("answer_type", settings) else None,
+        task=find_stated_task(context, settings),
         methods=methods or "",
         context=context,
         corpus=corpus,

@@ -82,7 +82,7 @@ def silver(
     import asyncio
 
     from quorum.cli.progress import show_progress_bar
-    from quorum.cli.settings import is_stated, read_context
+    from quorum.cli.settings import find_stated_task, read_context
     from quorum.core.errors import SetupError
     from quorum.models.logprobs import make_scorer
     from quorum.training.silver import Recipe, make_silver
@@ -113,7 +113,7 @@ def silver(
         collection=collection,
         tokens=tokens,
         threshold=threshold,
-        answer_type=context.answer_type if is_stated("answer_type", settings) else None,
+        answer_type=find_stated_task(context, settings),
         answer_measure=context.answer_measure,
     )
     with show_progress_bar() as progress:

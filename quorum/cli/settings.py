@@ -33,6 +33,14 @@ def is_stated(name: str, settings: Sequence[str] | None) -> bool:
     return name in list_stated_settings(settings)
 
 
+def find_stated_task(context: Context, settings: Sequence[str] | None) -> str | None:
+    """The answer type that --set states, as the task of all questions; None if it states none, or "auto": each question
+    then has the task that the data give it.
+    """
+    is_task = is_stated("answer_type", settings) and context.answer_type != "auto"
+    return context.answer_type if is_task else None
+
+
 def list_stated_settings(settings: Sequence[str] | None) -> frozenset[str]:
     """The names of the settings that the key=value texts of --set contain, even with their default values."""
     return frozenset(item.partition("=")[0].strip() for item in settings or ())

@@ -174,9 +174,13 @@ class Context:
         describe("File of demonstrations (question, answer, rationale, passages, steps); empty: the built-in ones"),
     ] = define("examples", None)
     answer_type: Annotated[
-        Literal["short", "yes_no", "label", "dialogue", "long"],
-        describe("Kind of answer that is wanted: short, yes_no, label, dialogue or long", "short"),
-    ] = define("answer_type", "short")
+        Literal["auto", "short", "yes_no", "label", "dialogue", "long"],
+        describe(
+            "Kind of answer: as the question asks (auto: short, yes_no or long), or always short, yes_no, label, "
+            "dialogue or long",
+            "auto",
+        ),
+    ] = define("answer_type", "auto")
     answer_measure: Annotated[
         AnswerMeasure,
         describe(

@@ -15,12 +15,13 @@ from quorum.core.state import Passage, Result, State
 SPEAKER_OF_ROLE = {"user": "user", "human": "user", "assistant": "assistant", "ai": "assistant"}
 
 # What `quorum serve` adds to an answer: words before an unsure answer; then, after the answer, a note about the
-# question's language, what was searched for the answer unknown, a quotation, whether no passage contains it, and the
-# sources.
+# question's language or kind, what was searched for the answer unknown, a quotation, whether no passage contains it,
+# and the sources.
 UNSURE_PREFIX = "Not sure. Perhaps: "
 UNSURE_NOTE = "(Not sure.)"  # after an answer that was streamed while it was written
 NO_PASSAGE_CONTAINS = "No passage contains the answer."
 LANGUAGE_NOTE_START = "The question looks like "
+TYPE_NOTE_START = "The question asks for "
 SEARCHED_START = "Searched: "
 CLOSEST_SENTENCE_HEADING = "The closest sentence:"
 SOURCES_HEADING = "\n\nSources:\n"
@@ -28,7 +29,7 @@ SOURCES_HEADING = "\n\nSources:\n"
 # with a quotation.
 TEXT_AFTER_ANSWER = re.compile(
     rf"(?:\n\n{re.escape(UNSURE_NOTE)})?"
-    rf"(?:\n\n{LANGUAGE_NOTE_START}[^\n]*)?"
+    rf"(?:\n\n(?:{LANGUAGE_NOTE_START}|{TYPE_NOTE_START})[^\n]*)?"
     rf"(?:\n\n{SEARCHED_START}[^\n]*)?"
     rf"(?:\n\n{CLOSEST_SENTENCE_HEADING}\n> [^\n]*|\n\n> [^\n]*(?={SOURCES_HEADING}))?"
     rf"(?:\n\n{re.escape(NO_PASSAGE_CONTAINS)}(?={SOURCES_HEADING}|\Z))?"

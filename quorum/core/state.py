@@ -264,6 +264,7 @@ class Answer(TypedDict, total=False):
 
     answer: str
     answer_text: str | None  # the answer as the model wrote it, shown to people; null without a reply
+    answer_type: str | None  # short, yes_no, label, dialogue or long: the type as which the method answered
     unknown: bool
     confidence: float | None
     certified: int | None  # how many passages could be replaced without changing the vote (quorum.algorithms)
@@ -289,6 +290,8 @@ class Result(Answer, Counters, total=False):
     thoughts and no chain of thought (the latter is in `rationale`). The text of a vote is that of the first passage
     that voted for the winner; the text of a candidate that was chosen is the candidate. If the answer is unknown, the
     text is the reply that says so; it is null if no single reply does, and for an answer that was withheld.
+    answer_type: the type as which the method answered: with the setting answer_type=auto as the question asks, but
+    short for an explanation or steps if the method gives no long answers.
 
     citations: of a long answer or a turn of a conversation, what the marks in `answer_text` cite; empty if it has none.
 

@@ -10,11 +10,12 @@ from quorum.algorithms.codes import find_missing_codes
 from quorum.algorithms.question_language import find_foreign_language
 from quorum.algorithms.vote_key import contains_key
 from quorum.core.context import Context
-from quorum.core.conversation import LANGUAGE_NOTE_START
+from quorum.core.conversation import LANGUAGE_NOTE_START, TYPE_NOTE_START
 from quorum.core.shown_answer import list_cited_passages
 from quorum.core.state import Evidence, Passage, Result
 from quorum.core.statements import find_statement, find_statements
 from quorum.evaluation.searched import describe_searched
+from quorum.nodes.answer_types import get_answer_type
 from quorum.nodes.evidence import find_evidence, find_span, is_unquotable
 
 if TYPE_CHECKING:
@@ -90,7 +91,7 @@ async def add_supporting_statement_and_language_note(
     return {
         **result,
         "support": await find_support(question_asked, result, context),
-        "note": make_language_note(question_asked, context),
+        "note": make_language_note(question_asked, context) or make_answer_type_note(question_asked, result, context),
         "search_note": await describe_searched(result, context, given) if result["unknown"] else None,
     }
 
@@ -103,6 +104,18 @@ def make_language_note(question: str, context: Context) -> str | None:
     return (
         f"{LANGUAGE_NOTE_START}{language}, and the built-in reader reads English only; ask in English, or choose a "
         "chat model, for example --model openai:NAME."
+    )
+
+
+def make_answer_type_note(question: str, result: Result, context: Context) -> str | None:
+    """A sentence to show if the method gave a short answer to a question that asks for an explanation or for steps,
+    because it gives no longer ones; else None.
+    """
+    if result.get("answer_type") != "short" or get_answer_type(context, question) != "long":
+        return None
+    return (
+        f"{TYPE_NOTE_START}an explanation or steps, and this method answers short; for a paragraph, choose another "
+        "method, for example concat."
     )
 
 
@@ -134,7 +147,9 @@ async def find_support(question: str, result: Result, context: Context) -> Suppo
         support = find_stated_answer(question, result["answer"], evidence, passages)
     else:
         support = make_match_support(findings, passages)
-    if is_embedded and context.answer_type == "short" and (is_unknown or not is_unquotable(result["answer"])):
+    answer_type = result.get("answer_type") or get_answer_type(context, question)
+    is_reading = answer_type == "short" or (answer_type == "long" and is_unknown)
+    if is_embedded and is_reading and (is_unknown or not is_unquotable(result["answer"])):
         support = judge_reading(question, result, support, findings)
     elif not is_embedded and support["state"] == "none" and find_foreign_language(question):
         return None

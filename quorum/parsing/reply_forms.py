@@ -20,38 +20,45 @@ MOST_LISTED_NUMBERS = 100  # a schema lists the numbers of at most so many passa
 
 @dataclass(frozen=True)
 class ReplyForm:
-    """A JSON object with one property.
+    """A JSON object with one property, or with a second one for a sentence.
 
     property_name, property_schema: the property's name and its JSON schema. write: turns the property's value into the
-    words that the prompt asks for; returns None if the value is not allowed.
+    words that the prompt asks for; returns None if the value is not allowed. sentence_name: the name of a second
+    property, a sentence that follows these words; None: there is none.
     """
 
     property_name: str
     property_schema: Mapping[str, Any]
     write: Callable[[Any], str | None]
+    sentence_name: str | None = None
 
     @property
     def schema(self) -> dict[str, Any]:
         """The JSON schema of the object, in the form that OpenAI's strict mode requires."""
+        sentences = {} if self.sentence_name is None else {self.sentence_name: {"type": "string"}}
         return {
             "type": "object",
-            "properties": {self.property_name: dict(self.property_schema)},
-            "required": [self.property_name],
+            "properties": {self.property_name: dict(self.property_schema), **sentences},
+            "required": [self.property_name, *sentences],
             "additionalProperties": False,
         }
 
     def write_in_words(self, reply: str) -> str:
         """The reply in the words that the prompt asks for; unchanged if it does not have this form.
 
-        >>> get_form("answer_yes_no", {}).write_in_words('{"answer": "Yes"}')
-        'Yes'
+        >>> get_form("answer_yes_no", {}).write_in_words('{"answer": "Yes", "why": "It opens at nine."}')
+        'Yes. It opens at nine.'
         """
         text = remove_wrapping(reply).strip()
         json_object = read_object(text) if text.startswith("{") else None
         if json_object is None or self.property_name not in json_object:
             return reply
         prompt_words = self.write(json_object[self.property_name])
-        return reply if prompt_words is None else prompt_words
+        if prompt_words is None:
+            return reply
+        sentence = json_object.get(self.sentence_name) if self.sentence_name else None
+        has_sentence = isinstance(sentence, str) and sentence.strip() and prompt_words != "Unknown"
+        return f"{prompt_words}. {sentence.strip()}" if has_sentence else prompt_words
 
 
 def make_choice_form(property_name: str, choices: Sequence[str], write: Callable[[str], str] = str) -> ReplyForm:
@@ -85,6 +92,8 @@ def format_ranking(numbers: list[int]) -> str | None:
 
 
 YES_NO_FORM = make_choice_form("answer", ("Yes", "No", "Unknown"))
+EXPLAINED_YES_NO_FORM = replace(YES_NO_FORM, sentence_name="why")
+EXPLAINED_PROMPTS = ("answer_yes_no", "answer_candidates_yes_no")
 LABEL_FORM = make_choice_form("label", LABELS)
 # A text; null stands for an answer that is unknown.
 SHORT_ANSWER_FORM = ReplyForm(
@@ -106,7 +115,8 @@ NUMBER_LIST_FORM = make_number_list_form("passages", format_numbers)
 REPLY_FORMS = {
     **dict.fromkeys(SHORT_ANSWER_PROMPTS, SHORT_ANSWER_FORM),
     **dict.fromkeys(("answer_label", "answer_candidates_label"), LABEL_FORM),
-    **dict.fromkeys(("answer_yes_no", "answer_candidates_yes_no", "extract_answer_yes_no"), YES_NO_FORM),
+    **dict.fromkeys(EXPLAINED_PROMPTS, EXPLAINED_YES_NO_FORM),
+    "extract_answer_yes_no": YES_NO_FORM,
     **dict.fromkeys(("direct_yes_no", "direct_from_memory_yes_no"), YES_NO_FORM),
     **dict.fromkeys(("choose", "choose_yes_no", "filter_passages"), NUMBER_LIST_FORM),
     "rank_passages": make_number_list_form("ranking", format_ranking),
@@ -123,14 +133,19 @@ def limit_numbers(form: ReplyForm, count: int) -> ReplyForm:
     return replace(form, property_schema={"type": "array", "items": numbers})
 
 
-def get_form(prompt: str, inputs: Mapping[str, Any], passage_count: int = 0) -> ReplyForm | None:
+def get_form(
+    prompt: str, inputs: Mapping[str, Any], passage_count: int = 0, *, is_plain: bool = False
+) -> ReplyForm | None:
     """The form of the replies to a prompt; None if the replies are free text.
 
     inputs: the prompt's variables. passage_count: how many passages the prompt shows at most; 0: not known.
+    is_plain: whether yes/no prompts ask for one word, without the sentence why.
 
     >>> get_form("choose", {}, passage_count=2).schema["properties"]["passages"]["items"]["enum"]
     [1, 2]
     """
+    if is_plain and prompt in EXPLAINED_PROMPTS:
+        return YES_NO_FORM
     if prompt == "answer_choices":
         letters = list(dict.fromkeys(LETTER_LABEL.findall(str(inputs.get("choices", "")))))
         return make_choice_form(

@@ -1,4 +1,6 @@
-"""Chooses the texts of the prompts that ask the model to cite passages (`Context.citations`)."""
+"""Chooses the texts of the prompts that ask the model to cite passages (`Context.citations`), or to say why its answer
+is yes or no.
+"""
 
 from collections.abc import Mapping
 
@@ -9,13 +11,17 @@ ENDING = ".uncited"
 UNCITED_TEXTS = {name.removesuffix(ENDING): text for name, text in BUILT_IN.items() if name.endswith(ENDING)}
 
 
-def choose_texts(overrides: Overrides, *, cites: bool) -> Mapping[str, str]:
+# The prompts for yes or no, in the papers' wording: one word, without the sentence why.
+PLAIN_TEXTS = {name.removesuffix(".plain"): text for name, text in BUILT_IN.items() if name.endswith(".plain")}
+
+
+def choose_texts(overrides: Overrides, *, cites: bool, is_plain: bool = False) -> Mapping[str, str]:
     """The texts that replace the built-in ones, by the prompts' names: those of the user and, unless the answer shall
-    cite passages, those that ask for no citations. The user's win.
+    cite passages, those that ask for no citations. The user's win. is_plain: yes/no prompts ask for one word.
 
     >>> sorted(choose_texts({"answer_long": "$passages $question"}, cites=True))
     ['answer_long']
     >>> sorted(choose_texts(None, cites=False))
     ['answer_candidates_dialogue', 'answer_candidates_long', 'answer_dialogue', 'answer_long']
     """
-    return {**({} if cites else UNCITED_TEXTS), **load_overrides(overrides)}
+    return {**({} if cites else UNCITED_TEXTS), **(PLAIN_TEXTS if is_plain else {}), **load_overrides(overrides)}

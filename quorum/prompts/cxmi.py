@@ -22,7 +22,7 @@ def make_cxmi_prompt_writer(answer_type: str, overrides: Overrides = None) -> Ca
     >>> make_cxmi_prompt_writer("short")("Who?", None).endswith("Question: Who?\\nAnswer:")
     True
     """
-    texts = choose_texts(overrides, cites=False)
+    texts = choose_texts(overrides, cites=False, is_plain=True)
     typed_name = f"answer_{answer_type}"
     prompt_name = typed_name if typed_name in BUILT_IN else "answer"  # for the answer type "short"
 

@@ -37,9 +37,9 @@ EIFFEL_HISTORY = [
 # README.md and CONTRIBUTING.md ("repository"), or of a passage. Three dots: the answer contains the text before them.
 ANSWERS = {
     "After how many years are laptops replaced?": ("handbook", "four"),
+    "How do I add a retriever?": ("repository", "Add to retrievers/ a LangChain BaseRetriever..."),
     "How fast is a broken screen repaired?": ("handbook", "within three days"),
     "How high is it?": ("The tower is 80 metres high.", "80 metres"),
-    "How is a retriever added?": ("repository", "register"),
     "How many weeks of parental leave are there?": ("Parents get 14 weeks of parental leave.", "14"),
     "How soon is a damaged screen fixed?": ("handbook", "three days"),
     "How tall is it?": ("sample", "330 metres"),

@@ -235,7 +235,7 @@ def test_two_questions_on_one_thread_do_not_mix(cascade: str, openai_server: Ope
     graph.checkpointer = InMemorySaver()
     config = {"configurable": {"thread_id": "1"}}
     first = graph.invoke({"question": "Which colour?", "given": GIVEN_PASSAGES}, config, context=CONTEXT)
-    second = graph.invoke({"question": "How is it?", "given": GIVEN_PASSAGES}, config, context=CONTEXT)
+    second = graph.invoke({"question": "What is it?", "given": GIVEN_PASSAGES}, config, context=CONTEXT)
     assert (first["unknown"], second["answer"], second["usage"]["answer"]["calls"]) == (True, "old", 1)
 
 

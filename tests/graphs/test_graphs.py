@@ -34,7 +34,7 @@ METHOD_NAMES = [
 READING_METHODS = [name for name in METHOD_NAMES if name != "no_retrieval"]
 RESULT_KEYS = {
     *("answer", "answer_text", "unknown", "confidence", "rationale", "evidence", "votes", "candidates", "summaries"),
-    *("passages", "citations"),
+    *("passages", "citations", "answer_type"),
     *("voters_without_evidence", "certified", "retrieved", "validity", "scores"),
     *("usage", "malformed", "wordy_answers", "temperature_refused", "dropped", "withheld"),
 }

@@ -22,6 +22,7 @@ async def test_begin_resets_every_key_of_an_earlier_question() -> None:
         "steps": [],
         "answer": "",
         "answer_text": None,
+        "answer_type": "short",
         "unknown": True,
         "confidence": None,
         "certified": None,

@@ -36,12 +36,12 @@ def examples_file(tmp_path: Path) -> str:
 
 async def test_a_demonstration_has_the_form_of_the_prompt_that_shows_it(examples_file: str) -> None:
     runtime = make_runtime(examples=examples_file)
-    assert await format_demonstrations(runtime, with_reasoning=True, with_passages=True) == (
+    assert await format_demonstrations("Who is it?", runtime, with_reasoning=True, with_passages=True) == (
         "Passages:\n\n[1] Anna\nAnna's door is green.\n\nQuestion: Which colour is the door?\n"
         "Rationale: The house is Anna's. Her door is green. So the answer is green.\n\n"
         "Question: Who lives there?\nRationale: It is her house. So the answer is Anna."
     )
-    assert await format_demonstrations(runtime, with_reasoning=False, with_passages=False) == (
+    assert await format_demonstrations("Who is it?", runtime, with_reasoning=False, with_passages=False) == (
         "Question: Which colour is the door?\nAnswer: green\n\nQuestion: Who lives there?\nAnswer: Anna"
     )
 
@@ -73,7 +73,7 @@ async def test_the_answer_type_chooses_the_demonstrations(
     answer_type: str, with_reasoning: bool, expected_kind: str
 ) -> None:
     text = await format_demonstrations(
-        make_runtime(answer_type=answer_type), with_reasoning=with_reasoning, with_passages=True
+        "Who is it?", make_runtime(answer_type=answer_type), with_reasoning=with_reasoning, with_passages=True
     )
     questions = [example["question"] for example in BUILT_IN_DEMONSTRATIONS[expected_kind]]
     assert [line for line in text.splitlines() if line.startswith("Question: ")] == [

@@ -64,7 +64,7 @@ async def test_what_the_reader_cannot_read_is_asked_of_the_model_or_stays(
 ) -> None:
     openai_server.reply(make_wordy_model(shortened_reply, reply))
     for shorten, expected in (("auto", shortened_reply), ("reader", reply.rstrip("."))):
-        context = replace(CONTEXT_WITH_SERVER, shorten=shorten)  # type: ignore[arg-type]
+        context = replace(CONTEXT_WITH_SERVER, shorten=shorten, answer_type="short")  # type: ignore[arg-type]
         result = await answer(question, "concat", context, given=PASSAGES)
         assert (result["answer"], "shorten" in result["usage"]) == (expected, shorten == "auto")
 

@@ -136,6 +136,7 @@ async def plan_questions(
     with questions about another corpus, and an estimate above `max_cost`.
     """
     await check_writer(context)
+    context = replace(context, answer_type="short")  # a draft is kept if methods give its short answer
     file = await asyncio.to_thread(QuestionFile, out)
     context = await prepare_collection(corpus, collection, context, progress)
     passages_of_collection = await asyncio.to_thread(read_collection, context)
@@ -162,8 +163,10 @@ async def plan_questions(
 
 
 async def check_writer(context: Context) -> None:
-    """Raises SetupError if answer_type is not "short", or if the model cannot be used or cannot write questions."""
-    if context.answer_type != "short":
+    """Raises SetupError if answer_type is neither "auto" nor "short", and if the model cannot be used or cannot write
+    questions.
+    """
+    if context.answer_type not in ("auto", "short"):
         raise SetupError(
             f"Questions are written only with short answers, but answer_type={context.answer_type!r} is set; leave "
             "this setting out."

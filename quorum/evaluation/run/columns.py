@@ -65,11 +65,9 @@ class Column:
         return self.context.vote == "all" and "passage_answer" in self.graph.nodes
 
     def make_context(self, task: str) -> Context:
-        """The context with the task as its answer type, unless the column or its context sets an answer type."""
-        has_answer_type = "answer_type" in self.settings or self.context.answer_type != "short"
-        return (
-            self.context if has_answer_type or task == "short" else replace(self.context, answer_type=cast(Any, task))
-        )
+        """The context with the task as its answer type, unless the column or its context sets another than "auto"."""
+        is_auto = self.context.answer_type == "auto"
+        return replace(self.context, answer_type=cast(Any, task)) if is_auto else self.context
 
     def find_price(self, prompt: str) -> Price | None:
         """The price of the model that a prompt is sent to. If the stages of a cascade send the prompt to several

@@ -9,7 +9,7 @@ from quorum.core.labels import LABELS, NOT_ENOUGH_INFO, REFUTES, SUPPORTS
 from quorum.core.text import normalize
 from quorum.datasets.records import Record
 
-TASKS: tuple[str, ...] = get_args(get_type_hints(Context)["answer_type"])
+TASKS: tuple[str, ...] = tuple(kind for kind in get_args(get_type_hints(Context)["answer_type"]) if kind != "auto")
 YES_NO = {"yes", "no"}
 FEVER_LABELS = {"supports", "refutes", "not enough info"}
 FEWEST_CLAIMS = 20  # a file of fewer claims may lack a label by chance

@@ -50,7 +50,6 @@ REPLY_WRITERS: dict[str, Callable[[str], str]] = {
     "direct": remove_label_colons,
     "self_ask_answer": remove_label_colons,
     "self_ask_final": remove_label_colons,
-    "answer_yes_no": write_verdict,
     "direct_yes_no": write_verdict,
     "reason": lambda answer: write_conclusion(RULE_THOUGHT, answer),
     "reason_yes_no": lambda answer: write_conclusion(RULE_THOUGHT, write_verdict(answer)),

@@ -1,4 +1,4 @@
-"""The reader's replies to prompts that filter passages, and to prompts for whole sentences, yes or no, or a label."""
+"""The reader's replies to prompts that filter passages, and to prompts for a turn of a conversation or a label."""
 
 import re
 from collections.abc import Sequence
@@ -12,7 +12,6 @@ from quorum.models.embedded import FOLDER, judging
 from quorum.models.embedded.replies import UNKNOWN, Inputs, Responder, Sampler, cite, join_lines
 
 NOTHING_HELPS = "None"
-MAX_SENTENCES = 3  # of a long answer
 TURN_START = re.compile(r"^[ \t]*[^\W\d_][\w .'-]{0,30}:[ \t]+", re.MULTILINE)
 
 
@@ -76,17 +75,6 @@ async def answer_dialogue(inputs: Inputs, sampler: Sampler) -> str:
     return await choose_best_sentences(inputs, 1)
 
 
-async def answer_long(inputs: Inputs, sampler: Sampler) -> str:
-    """The sentences most likely to help, at most three."""
-    return await choose_best_sentences(inputs, MAX_SENTENCES)
-
-
-async def answer_yes_no(inputs: Inputs, sampler: Sampler) -> str:
-    """The likeliest of yes, no and Unknown."""
-    verdict = await judging.judge_yes_no(inputs["question"], inputs["passages"])
-    return max((verdict.unknown, UNKNOWN), (verdict.yes, "Yes"), (verdict.no, "No"))[1]
-
-
 async def answer_label(inputs: Inputs, sampler: Sampler) -> str:
     """Raises a SetupError: the reader was not trained to recognise refuted claims."""
     raise SetupError(
@@ -100,12 +88,8 @@ RESPONDERS: dict[str, Responder] = {
     "filter_sentences": filter_sentences,
     "filter_passages": filter_passages,
     "answer_dialogue": answer_dialogue,
-    "answer_long": answer_long,
-    "answer_yes_no": answer_yes_no,
     "answer_label": answer_label,
     # These prompts also give candidates. The reader ignores them, because it reads the passages they came from.
     "answer_candidates_dialogue": answer_dialogue,
-    "answer_candidates_long": answer_long,
-    "answer_candidates_yes_no": answer_yes_no,
     "answer_candidates_label": answer_label,
 }
