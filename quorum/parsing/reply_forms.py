@@ -57,8 +57,9 @@ class ReplyForm:
         if prompt_words is None:
             return reply
         sentence = json_object.get(self.sentence_name) if self.sentence_name else None
-        has_sentence = isinstance(sentence, str) and sentence.strip() and prompt_words != "Unknown"
-        return f"{prompt_words}. {sentence.strip()}" if has_sentence else prompt_words
+        if not isinstance(sentence, str) or not sentence.strip() or prompt_words == "Unknown":
+            return prompt_words
+        return f"{prompt_words}. {sentence.strip()}"
 
 
 def make_choice_form(property_name: str, choices: Sequence[str], write: Callable[[str], str] = str) -> ReplyForm:
