@@ -18,6 +18,7 @@ OFFLINE_SCRIPT = f"""
 import sys
 sys.path.insert(0, {str(ROOT / "tests")!r})
 import conftest  # from here on, a connection to another machine raises an error
+sys.modules.pop("nicegui")  # conftest hides the page's package
 from quorum.cli.main import main
 main()
 """
