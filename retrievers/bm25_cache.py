@@ -12,9 +12,11 @@ from pathlib import Path
 from filelock import FileLock
 
 from quorum.core.errors import SetupError
+from quorum.core.private_files import FILE_MODE, make_private_folder
 from quorum.core.state import Passage
 from quorum.retrievers.bm25 import BM25Index
 from quorum.retrievers.store import Store
+from quorum.retrievers.store_files import make_tree_private
 from quorum.retrievers.token_scores import TokenScores
 
 FORMAT_VERSION = "2"  # increase it when tokens, parameters or files change: indexes of another format are rebuilt
@@ -60,13 +62,13 @@ def load_or_build_index(store: Store, name: str, revision: str) -> tuple[str, BM
     location_hash = sha256(f"{store.location}\n{name}".encode()).hexdigest()[:8]
     folder = store.folder / "bm25" / f"{name[:80]}-{location_hash}"
     try:
-        folder.mkdir(parents=True, exist_ok=True)
+        make_private_folder(folder)
     except OSError as error:
         raise SetupError(
             f"The folder {folder} cannot be made ({error.strerror}); make the folder above it writable or give another "
             "store with --store."
         ) from None
-    with FileLock(folder / "lock"):
+    with FileLock(folder / "lock", mode=FILE_MODE):
         index = load_index(folder / f"{revision}.{FORMAT_VERSION}")
         if index is not None:
             return revision, index
@@ -100,6 +102,7 @@ def save_index(index: BM25Index, folder: Path) -> None:
         lines = [json.dumps(passage) for passage in index.passages]
         (temporary_folder / "passages.jsonl").write_text("\n".join(lines), encoding="utf-8")
         index.token_scores.save(temporary_folder / "index")
+        make_tree_private(temporary_folder)
         for path in folder.parent.iterdir():
             if path.is_dir() and path != temporary_folder:
                 shutil.rmtree(path)

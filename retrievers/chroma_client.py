@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from quorum.core.errors import SetupError
+from quorum.core.private_files import make_private_folder
 from quorum.retrievers.index_recovery import is_index_error
+from quorum.retrievers.store_files import make_locked_error
 
 if TYPE_CHECKING:
     from chromadb.api import ClientAPI
@@ -69,6 +71,8 @@ def explain_failures(store: str) -> Iterator[None]:
     except InternalError as error:
         if "disk is full" in str(error):
             raise SetupError(f"The disk of the store {store} is full; make room on it, then try again.") from error
+        if "database is locked" in str(error):
+            raise make_locked_error(store) from error
         if is_index_error(error):
             raise make_damaged_index_error(store, shorten_message(error)) from error
         raise SetupError(
@@ -111,6 +115,6 @@ def shorten_message(error: Exception) -> str:
 def make_folder(folder: Path) -> None:
     """Create the store's folder if it is missing."""
     try:
-        folder.mkdir(parents=True, exist_ok=True)
+        make_private_folder(folder)
     except OSError as error:
         raise SetupError(f"The store {folder} cannot be made ({error.strerror}); give another folder.") from None

@@ -16,11 +16,13 @@ import numpy as np
 from filelock import FileLock
 
 from quorum.core.errors import SetupError
+from quorum.core.private_files import FILE_MODE, make_private_folder
 from quorum.core.state import Passage
 from quorum.models.token_embeddings import TokenEncoder
 from quorum.retrievers.colbert import TokenIndex, Vectors
 from quorum.retrievers.passages import make_indexed_text
 from quorum.retrievers.store import Store
+from quorum.retrievers.store_files import make_tree_private
 
 FORMAT_VERSION = "1"  # increase it when the format of the files changes: indexes of another format are rebuilt
 INDEXES_IN_MEMORY = 4  # at most
@@ -53,13 +55,13 @@ def load_or_build_index(store: Store, name: str, revision: str, encoder: TokenEn
     location_hash = sha256(f"{store.location}\n{name}\n{encoder.fingerprint}".encode()).hexdigest()[:8]
     folder = store.folder / "colbert" / f"{name[:80]}-{location_hash}"
     try:
-        folder.mkdir(parents=True, exist_ok=True)
+        make_private_folder(folder)
     except OSError as error:
         raise SetupError(
             f"The folder {folder} cannot be made ({error.strerror}); make the folder above it writable or give another "
             "store with --store."
         ) from None
-    with FileLock(folder / "lock"):
+    with FileLock(folder / "lock", mode=FILE_MODE):
         index = load_index(folder / f"{revision}.{FORMAT_VERSION}")
         if index is None:
             revision, passages = store.fetch_passages(name)
@@ -131,6 +133,7 @@ def write_index(
     np.save(temporary_folder / "starts.npy", starts)
     lines = [json.dumps(passage) for passage in passages]
     (temporary_folder / "passages.jsonl").write_text("\n".join(lines), encoding="utf-8")
+    make_tree_private(temporary_folder)
 
 
 def convert_rows_to_npy(folder: Path, count: int, dimension: int) -> None:

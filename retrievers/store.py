@@ -11,10 +11,11 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from filelock import FileLock, Timeout
+from filelock import FileLock
 
 from quorum.core.errors import SetupError
 from quorum.core.files import expand_home
+from quorum.core.private_files import FILE_MODE, make_private_folder
 from quorum.core.state import Passage
 from quorum.retrievers.chroma_client import explain_failures, make_damaged_index_error, make_folder, open_chroma_client
 from quorum.retrievers.chroma_rows import Changes, list_all_collections, list_collection_names, read_rows
@@ -27,6 +28,8 @@ from quorum.retrievers.index_recovery import (
 )
 from quorum.retrievers.metadata import CollectionInfo, PassageEntry, find_maker, read_entry, read_info, read_passage
 from quorum.retrievers.passages import copy_with_score
+from quorum.retrievers.store_files import check_database_lock, copy_store, is_read_only, make_read_only_error
+from quorum.retrievers.store_locks import hold_access_lock, hold_writer_lock
 
 if TYPE_CHECKING:
     from chromadb.api import ClientAPI
@@ -36,7 +39,6 @@ DEFAULT_FOLDER = ".quorum"
 # Accuracy is more important than speed here; a query still takes only milliseconds.
 HNSW_SETTINGS = {"ef_construction": 200, "ef_search": 200, "max_neighbors": 32}
 SPACE_OF_SIMILARITY = {"cosine": "cosine", "dot": "ip"}  # our name of a similarity -> Chroma's name
-WRITER_WAIT_SECONDS = 600.0  # how long a process waits for another one that is changing the store
 
 
 def open_store(path: str | Path) -> "Store":
@@ -59,6 +61,9 @@ class Store:
         self.is_remote = "://" in path
         # The folder of the locks and caches. A store on a server keeps them in the default folder of this machine.
         self.folder = Path(DEFAULT_FOLDER).resolve() if self.is_remote else Path(path)
+        self.is_read_only = not self.is_remote and is_read_only(self.folder)
+        if self.is_read_only:
+            self.folder = copy_store(self.folder)
         self.client: ClientAPI | None = None
         self.read_revisions: dict[str, str] = {}  # collection -> its revision when this client read it
         # (collection, name of embeddings): the collection was made with these embeddings
@@ -66,7 +71,7 @@ class Store:
         self.undamaged_names: set[str] = set()  # collections whose vector index this client has found undamaged
         # `mutex` keeps out other threads of this process, `access_lock` other processes.
         self.mutex = threading.RLock()
-        self.access_lock = FileLock(self.folder / "access.lock", poll_interval=0.005)
+        self.access_lock = FileLock(self.folder / "access.lock", mode=FILE_MODE, poll_interval=0.005)
 
     @property
     def is_missing(self) -> bool:
@@ -80,12 +85,15 @@ class Store:
                 yield self.get_client()
                 return
             make_folder(self.folder)
-            with self.mutex, self.access_lock:
+            with self.mutex, hold_access_lock(self.access_lock, self.location):
+                check_database_lock(self.folder / "chroma")
                 yield self.get_client()
 
     def get_client(self) -> "ClientAPI":
         with self.mutex:
             if self.client is None:
+                if not self.is_remote:
+                    make_private_folder(self.folder / "chroma")
                 self.client = open_chroma_client(self.location if self.is_remote else str(self.folder / "chroma"))
             return self.client
 
@@ -128,22 +136,16 @@ class Store:
 
     @contextmanager
     def hold_writer_lock(self) -> Iterator[None]:
-        """Hold the writer lock: only one process of this machine at a time may change the store.
+        """Hold the writer lock: only one process of this machine at a time may change the store. Afterwards only the
+        store's owner may read its files.
 
-        Waits for another process that holds it. Raises `SetupError` after WRITER_WAIT_SECONDS.
+        Raises `SetupError` if another process holds it for ten minutes, and for a store that cannot be written.
         """
+        if self.is_read_only:
+            raise make_read_only_error(self.location)
         make_folder(self.folder)
-        lock = FileLock(self.folder / "writer.lock", poll_interval=0.05)
-        try:
-            lock.acquire(timeout=WRITER_WAIT_SECONDS)
-        except Timeout:
-            raise SetupError(
-                f"Another process is changing the store {self.location}; run this again when it is done."
-            ) from None
-        try:
+        with hold_writer_lock(self.folder, self.location):
             yield
-        finally:
-            lock.release()
 
     def list_collections(self) -> list[str]:
         """The names of the collections in alphabetical order."""

@@ -22,6 +22,9 @@ from quorum.documents.readers import find_reader
 
 TIME_LIMIT = 60.0  # seconds of processor time for one file, without SECONDS_PER_MEGABYTE
 SECONDS_PER_MEGABYTE = 5.0  # added to the limit, because large files take long without being hostile
+# Bytes of memory for one file, without MEMORY_PER_BYTE: a small file that needs gigabytes is hostile or damaged.
+MEMORY_LIMIT = 2_000_000_000
+MEMORY_PER_BYTE = 20  # bytes of memory added to the limit for each byte of the file
 # The worker is also killed if a file takes longer by the clock than BASE_WAIT seconds plus ten times the file's limit.
 BASE_WAIT = 900.0
 SIMPLE_READERS = (
@@ -37,8 +40,8 @@ WORKER_COMMAND = "from quorum.documents.read_worker import main; main()"
 class GuardedReader:
     """Reads documents in a worker process, which it starts for the first file, and again after a crash."""
 
-    def __init__(self, time_limit: float = TIME_LIMIT) -> None:
-        self.time_limit = time_limit
+    def __init__(self, time_limit: float = TIME_LIMIT, memory_limit: int = MEMORY_LIMIT) -> None:
+        self.time_limit, self.memory_limit = time_limit, memory_limit
         self.process: subprocess.Popen[bytes] | None = None
         self.owner_pid = 0
         self.lock = threading.Lock()
@@ -55,7 +58,8 @@ class GuardedReader:
             process = self.get_process()
             try:
                 assert process.stdin is not None
-                pickle.dump(Request(str(path), words, seconds), process.stdin)
+                memory = self.memory_limit + MEMORY_PER_BYTE * int(1e6 * measure_megabytes(path))
+                pickle.dump(Request(str(path), words, seconds, memory), process.stdin)
                 process.stdin.flush()
                 reply = receive_reply(process, longest_wait)
             except TimeoutError:

@@ -6,15 +6,18 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
-from quorum.core.files import open_unpacked, read_bounded_lines, read_regular
+from quorum.core.files import LARGEST_FILE, format_megabytes, open_unpacked, read_bounded_lines, read_regular
 from quorum.core.json_text import parse_json
 from quorum.core.state import Passage, Place
 from quorum.datasets.records import hash_content
 from quorum.documents.document import Document, Unreadable, join_lines, remove_unstorable
 from quorum.documents.readers import has_reader as has_reader
-from quorum.documents.readers import load_reader
+from quorum.documents.readers import is_text_file, load_reader
 from quorum.documents.readers.json_file import format_record
 
+# Bytes of a text file, and characters of the text of any document. Passages with their places, and the index, take
+# about 20 times as much memory.
+LARGEST_TEXT = 50_000_000
 PASSAGE_SUFFIXES = (".jsonl", ".ndjson", ".jsonl.gz")
 
 
@@ -30,7 +33,10 @@ def read_document(path: Path) -> Document:
     file; and if it changes while it is read.
     """
     reader = load_reader(path)
-    document = reader(read_stable_file(path), path.name)
+    limit = LARGEST_TEXT if is_text_file(path) else LARGEST_FILE
+    document = reader(read_stable_file(path, limit), path.name)
+    if sum(len(block.text) for block in document.blocks) > LARGEST_TEXT:
+        raise Unreadable(f"holds more than {LARGEST_TEXT // 1_000_000} million characters of text; split it")
     if not any(block.text.strip() for block in document.blocks):
         raise Unreadable("no text in it")
     return replace(
@@ -40,13 +46,15 @@ def read_document(path: Path) -> Document:
     )
 
 
-def read_stable_file(path: Path) -> bytes:
-    """The bytes of a file. Raises `Unreadable` if it is empty, too large or not a regular file, if the system cannot
-    read it, or if it changes while it is read.
+def read_stable_file(path: Path, limit: int = LARGEST_FILE) -> bytes:
+    """The bytes of a file. Raises `Unreadable` if it is empty, larger than `limit` bytes or not a regular file, if the
+    system cannot read it, or if it changes while it is read.
     """
     try:
         before = path.stat()
-        data = read_regular(path)
+        if before.st_size > limit:
+            raise Unreadable(f"larger than {format_megabytes(limit)}, the most that is read of a file of this type")
+        data = read_regular(path, limit)
         after = path.stat()
     except OSError as error:
         raise Unreadable(error.strerror or str(error)) from None

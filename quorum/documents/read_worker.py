@@ -8,6 +8,7 @@ import os
 import pickle
 import signal
 import sys
+from contextlib import suppress
 from pathlib import Path
 from typing import BinaryIO, NamedTuple
 
@@ -15,26 +16,33 @@ from quorum.core.state import Passage
 from quorum.documents.document import Unreadable
 from quorum.documents.pieces import read_file_passages
 
+try:
+    import resource
+except ImportError:  # Windows
+    resource = None  # type: ignore[assignment]
+
 
 class Request(NamedTuple):
-    """A file to read into passages of at most `words` words, within `seconds` of processor time."""
+    """A file to read into passages of at most `words` words, within `seconds` of processor time and `memory` bytes."""
 
     path: str
     words: int
     seconds: float
+    memory: int
 
 
 class Reply(NamedTuple):
     """The passages of a file, or why there are none.
 
     notes: (path, note for the user); reason: why the file cannot be read, "" if it was read or if `bug` is set; bug: an
-    unexpected exception of the code that reads the file.
+    unexpected exception of the code that reads the file; is_out_of_memory: the process ends after this reply.
     """
 
     passages: list[Passage]
     notes: list[tuple[str, str]]
     reason: str = ""
     bug: Exception | None = None
+    is_out_of_memory: bool = False
 
 
 def main() -> None:
@@ -52,15 +60,27 @@ def answer_requests(requests: BinaryIO, replies: BinaryIO) -> None:
         except EOFError:
             return
         set_time_limit(request.seconds)
+        set_memory_limit(request.memory)
         reply = make_reply(request)
         set_time_limit(0)
         write_reply(reply, replies)
+        if reply.is_out_of_memory:
+            return  # the next file gets a new process, with its memory unbroken
 
 
 def set_time_limit(seconds: float) -> None:
     """Let the system end this process after some seconds of processor time; 0: no limit. Does nothing on Windows."""
     if hasattr(signal, "setitimer"):
         signal.setitimer(signal.ITIMER_PROF, seconds)
+
+
+def set_memory_limit(size: int) -> None:
+    """Let this process have at most `size` bytes of memory: beyond, an allocation fails. Does nothing on Windows."""
+    if resource is not None:
+        _, hard_limit = resource.getrlimit(resource.RLIMIT_AS)
+        limit = size if hard_limit == resource.RLIM_INFINITY else min(size, hard_limit)
+        with suppress(OSError, ValueError):  # macOS refuses a limit below what the process has
+            resource.setrlimit(resource.RLIMIT_AS, (limit, hard_limit))
 
 
 def make_reply(request: Request) -> Reply:
@@ -71,7 +91,8 @@ def make_reply(request: Request) -> Reply:
     except Unreadable as reason:
         return Reply([], notes, str(reason))
     except MemoryError:
-        return Reply([], notes, "needs more memory than there is")
+        reason = f"needs more than {request.memory / 1e9:.1f} GB of memory to read"
+        return Reply([], [], reason, is_out_of_memory=True)
     except Exception as error:  # noqa: BLE001  (the process that sent the request raises it again)
         return Reply([], notes, bug=error)
 

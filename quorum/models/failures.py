@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
 from types import FrameType
 from typing import Any, Literal
+from urllib.parse import urlsplit
 
 from langchain_core.messages import AIMessage
 
@@ -116,6 +117,12 @@ def classify_error(
     is_too_long = TOO_LONG_CODE in codes or TOO_LONG.search(message)
     if "ContextOverflowError" in names or (status in (400, 413, 422, 500) and is_too_long):
         return Failure("too_long", message, status)
+    if "ReplyTooLarge" in names:
+        return Failure("refused", message)
+    if (address := next((found for cause in causes if (found := get_refused_address(cause))), "")) or (
+        status is not None and 300 <= status < 400
+    ):
+        return Failure("denied", describe_redirect(address))
     if status is not None and status >= 400:
         return classify_status(status, message, codes, causes, unix_time)
     if "SSLCertVerificationError" in names:
@@ -185,6 +192,24 @@ def get_status(error: BaseException) -> int | None:
     if isinstance(response, dict):
         candidates.append(response.get("ResponseMetadata", {}).get("HTTPStatusCode"))
     return next((int(code) for code in candidates if isinstance(code, int) and 100 <= code < 600), None)
+
+
+def get_refused_address(error: BaseException) -> str:
+    """The address of another server to which a response wanted to send the request on; "" if there is none."""
+    headers: Any = getattr(getattr(error, "response", None), "headers", None)
+    return str(headers.get("quorum-refused-redirect", "")) if hasattr(headers, "get") else ""
+
+
+def describe_redirect(address: str) -> str:
+    """What happened with a response that redirects. The address is shown without its path, which may hold secrets."""
+    try:
+        parts = urlsplit(address)
+        server = f"{parts.scheme or 'http'}://{parts.hostname}" + (f":{parts.port}" if parts.port else "")
+    except ValueError:
+        server = "an address that cannot be read"
+    if not address:
+        return "it redirects the request without saying where to"
+    return f"it redirects to another server, {server}, to which nothing was sent"
 
 
 def get_message(error: BaseException, secrets: Iterable[str] = ()) -> str:

@@ -1,4 +1,6 @@
-"""HTTP clients for OpenAI's protocol, which share their certificates: reading these takes 20 to 40 ms."""
+"""HTTP clients for OpenAI's protocol: their responses are bounded (see `quorum.models.bounded_responses`), and they
+share their certificates, whose reading takes 20 to 40 ms.
+"""
 
 from __future__ import annotations
 
@@ -23,10 +25,11 @@ def make_http_clients(timeout: float | None, loop_cache: LoopCache | None) -> di
     """
     import openai
 
+    from quorum.models.bounded_responses import make_async_bounding_hook
     from quorum.models.done_mark import watch_response
     from quorum.models.idle_connections import check_idle_connections_quickly
 
-    hooks = {"response": [watch_response]}
+    hooks = {"response": [make_async_bounding_hook(timeout), watch_response]}
     client = openai.DefaultAsyncHttpxClient(**make_options(timeout), event_hooks=hooks)
     check_idle_connections_quickly(client)
     if loop_cache is not None:
@@ -39,11 +42,16 @@ def get_sync_client(timeout: float | None) -> httpx2.Client:
     """The synchronous client: one for each timeout, shared by all models. timeout: as in `make_http_clients`."""
     import openai
 
-    return openai.DefaultHttpxClient(**make_options(timeout))
+    from quorum.models.bounded_responses import make_bounding_hook
+
+    return openai.DefaultHttpxClient(**make_options(timeout), event_hooks={"response": [make_bounding_hook(timeout)]})
 
 
 def make_options(timeout: float | None) -> dict[str, Any]:
-    return {"verify": find_ssl_context()} | ({} if timeout is None else {"timeout": timeout})
+    from quorum.models.bounded_responses import ACCEPTED_ENCODINGS
+
+    options = {"verify": find_ssl_context(), "headers": {"accept-encoding": ACCEPTED_ENCODINGS}}
+    return options | ({} if timeout is None else {"timeout": timeout})
 
 
 def find_ssl_context() -> ssl.SSLContext:

@@ -10,6 +10,7 @@ import asyncio
 import atexit
 import errno
 import json
+import logging
 import sqlite3
 import threading
 from collections.abc import Callable, Mapping, Sequence
@@ -23,8 +24,17 @@ from typing import Any, Protocol
 from quorum.core.context import Context
 from quorum.core.errors import SetupError
 from quorum.core.files import expand_home
-from quorum.models.journal_database import Record, open_database, read_records, write_records
+from quorum.models.journal_database import (
+    Record,
+    check_room,
+    open_database,
+    open_read_only,
+    read_records,
+    write_records,
+)
 from quorum.models.loops import get_loop_cache
+
+LOG = logging.getLogger("quorum")
 
 
 def make_key(identity: Mapping[str, Any], decoding: Mapping[str, Any], text: str, inputs: Any, sample: int) -> str:
@@ -83,6 +93,8 @@ class Journal:
         self.lock = threading.Lock()
         self.waiting_jobs: list[JournalJob] = []
         self.is_busy = False
+        self.is_read_only = False  # it can be read, but not written: new replies are not kept
+        self.has_failed = False  # the last write failed, perhaps because the disk is full
 
     async def get(self, key: str) -> Record | None:
         """The reply stored under a key; None if there is none."""
@@ -131,12 +143,18 @@ class Journal:
             return []
         try:
             if self.connection is None:
-                self.connection = open_database(self.path)
+                self.connection = self.open()
             records = [(job.key, job.record) for job in jobs if job.record is not None]
             if records:
-                write_records(self.connection, records)
+                if not self.is_read_only:
+                    self.has_failed = True  # until the write has succeeded
+                    write_records(self.connection, records)
+                    self.has_failed = False
                 return [(job, None, None) for job in jobs]
             records_found = read_records(self.connection, [job.key for job in jobs])
+            if None in records_found and not self.is_read_only:
+                check_room(self.path, has_failed=self.has_failed)
+                self.has_failed = False
             return [(job, record, None) for job, record in zip(jobs, records_found, strict=True)]
         except (sqlite3.Error, OSError) as error:
             failure = self.explain_disk_error(error)
@@ -145,6 +163,19 @@ class Journal:
             if len(jobs) > 1:  # one of the jobs fails: do them one by one, so that the others succeed
                 return [outcome for job in jobs for outcome in self.run_jobs([job])]
             return [(job, None, error) for job in jobs]
+
+    def open(self) -> sqlite3.Connection:
+        """The open file. One on a read-only disk, or of another user, is opened to read, with a warning."""
+        try:
+            return open_database(self.path)
+        except (sqlite3.OperationalError, OSError) as error:
+            is_denied = getattr(error, "errno", None) in (errno.EROFS, errno.EACCES, errno.EPERM)
+            if not is_denied and "readonly" not in str(error):
+                raise
+            connection = open_read_only(self.path)
+            self.is_read_only = True
+            LOG.warning("The journal %s cannot be written (%s), so new replies are not kept in it.", self.path, error)
+            return connection
 
     def explain_disk_error(self, error: Exception) -> SetupError:
         """The error for a file that cannot be read or written, with what to do next."""

@@ -3,6 +3,9 @@
 WAL mode and a busy timeout let several processes share one file.
 """
 
+import errno
+import os
+import shutil
 import sqlite3
 import time
 from collections.abc import Callable, Sequence
@@ -10,10 +13,11 @@ from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
-from quorum.core.private_files import make_private_file, make_private_folder
+from quorum.core.private_files import make_private_file, make_private_folder, open_private_bytes
 from quorum.models.token_counts import MAX_TOKENS
 
 VERSION = 1
+ROOM = 64 * 1024  # bytes that must be free on the disk before a reply is asked for
 BUSY_SECONDS = 60.0
 # prompt, version: the name of the prompt and the hash of its text. sample: the number, from 0, of this reply among the
 # replies to the same message. finish: why the model stopped. cached_tokens: the input tokens that the server's prefix
@@ -90,6 +94,35 @@ def open_database(path: str) -> sqlite3.Connection:
         connection.close()
         raise
     return connection
+
+
+def open_read_only(path: str) -> sqlite3.Connection:
+    """Open a file that cannot be written; a missing file is like an empty one. Raises OSError if it cannot be read."""
+    if Path(path).exists():
+        open(path, "rb").close()
+        address = f"{Path(path).absolute().as_uri()}?mode=ro&immutable=1"
+        return sqlite3.connect(address, uri=True, isolation_level=None, check_same_thread=False)
+    connection = sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
+    connection.executescript(f"{CREATE_REPLIES}; {CREATE_DETAILS};")
+    return connection
+
+
+def check_room(path: str, *, has_failed: bool) -> None:
+    """Raise an error, before a reply is paid for, if the disk has no room for it.
+
+    has_failed: the last write failed; then a file of ROOM bytes is written, and removed.
+    """
+    if shutil.disk_usage(Path(path).parent).free < ROOM:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), path)
+    if has_failed:
+        probe = Path(f"{path}-room")
+        try:
+            with open_private_bytes(probe, "wb") as file:
+                file.write(b"0" * ROOM)
+                file.flush()
+                os.fsync(file.fileno())
+        finally:
+            probe.unlink(missing_ok=True)
 
 
 def retry_while_locked(work: Callable[[], object]) -> None:

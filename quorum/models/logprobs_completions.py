@@ -8,6 +8,7 @@ from quorum.core.context import Context
 from quorum.core.errors import CallError, SetupError
 from quorum.models.clock import REAL_CLOCK, Clock
 from quorum.models.failures import Failure, classify_error
+from quorum.models.http_clients import make_http_clients
 from quorum.models.loops import get_loop_cache
 from quorum.models.model_spec import Spec, get_openai_access, get_openai_url, hide_login
 
@@ -81,7 +82,10 @@ class CompletionsScorer:
         import openai
 
         def make() -> Any:
-            client = openai.AsyncOpenAI(**self.access, timeout=self.context.timeout, max_retries=0)
+            http_client = make_http_clients(self.context.timeout, None)["http_async_client"]
+            client = openai.AsyncOpenAI(
+                **self.access, timeout=self.context.timeout, max_retries=0, http_client=http_client
+            )
             get_loop_cache().closers.append(client.close)
             return client
 

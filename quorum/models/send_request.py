@@ -230,8 +230,9 @@ def make_final_error(request: Request, failure: Failure) -> QuorumError:
         check = (" and ".join(variables) or "its key") if failure.status else "the base URL and its certificate"
         return SetupError(f"{request.model_label} refused the call ({describe_failure(failure)}); check {check}.")
     hint = "; check the model's name and the base URL, which mostly ends in /v1" if failure.status == 404 else ""
+    verb = "refused" if failure.status else "failed on"
     return CallError(
-        f"{request.model_label} refused the call {request.name!r}: {describe_failure(failure)}{hint}", failure.status
+        f"{request.model_label} {verb} the call {request.name!r}: {describe_failure(failure)}{hint}", failure.status
     )
 
 

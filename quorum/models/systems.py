@@ -160,6 +160,7 @@ class Assistant:
         inputs: dict[str, Any] = {"question": question, "messages": [{"role": "user", "content": question}]}
         inputs |= {} if passages is None else {"given": [dict(passage) for passage in passages]}
         client = get_client(url=self.url, api_key=find_key(self.name), timeout=context.timeout)
+        bound_client(client.http.client, context.timeout)
         try:
             async with client, asyncio.timeout(context.timeout):
                 state = await RemoteGraph(self.assistant, client=client).ainvoke(inputs)
@@ -202,6 +203,14 @@ class PythonFunction:
             raise
         except Exception as error:
             raise make_call_error(self.name, error) from error
+
+
+def bound_client(http_client: Any, timeout: float) -> None:
+    """Bound the responses of an HTTP client that a library has made (see `quorum.models.bounded_responses`)."""
+    from quorum.models.bounded_responses import ACCEPTED_ENCODINGS, make_async_bounding_hook
+
+    http_client.headers["accept-encoding"] = ACCEPTED_ENCODINGS
+    http_client.event_hooks["response"].append(make_async_bounding_hook(timeout))
 
 
 def import_function(name: str, module: str, function: str) -> Any:

@@ -16,9 +16,10 @@ from quorum.core.cancellation import end_task
 from quorum.core.context import Context
 from quorum.core.errors import QuorumError
 from quorum.graphs.catalogue import Method
-from quorum.serving.access_control import AccessControl, App, Receive, Scope, Send
+from quorum.serving.access_control import AccessControl, App, Receive, Scope, Send, name_client
 from quorum.serving.chat_request import read_body, read_chat
 from quorum.serving.errors import Refusal, explain_failure
+from quorum.serving.harmless_markdown import HarmlessText
 from quorum.serving.openapi import describe_api
 from quorum.serving.permissions import ServedModel
 from quorum.serving.replies import (
@@ -64,7 +65,11 @@ def make_app(service: Service, tokens: Sequence[str] = ()) -> App:
         return JSONResponse({"status": "ok"})
 
     async def show_metrics(request: Request) -> Response:
-        return PlainTextResponse(service.metrics.format_text(), media_type="text/plain; version=0.0.4")
+        """All counters for the owner, whose key is the first one; for any other key those of its own requests."""
+        client = request.state.client
+        is_owner = not tokens or client == name_client(tokens[0])
+        metrics = service.metrics if is_owner else service.find_metrics(client)
+        return PlainTextResponse(metrics.format_text(), media_type="text/plain; version=0.0.4")
 
     async def show_api(request: Request) -> Response:
         return JSONResponse(describe_api(service.permissions))
@@ -143,6 +148,7 @@ class EventQueue:
     def __init__(self) -> None:
         self.queue: asyncio.Queue[tuple[dict[str, Any], dict[str, Any]] | None] = asyncio.Queue()
         self.answer = self.first_piece = ""
+        self.shown_text = HarmlessText()
 
     def add(self, event: Event) -> None:
         """Queue a piece of the answer as a delta, and the votes of a node as Quorum's own field.
@@ -157,13 +163,24 @@ class EventQueue:
             if event.text:
                 self.first_piece = ""
                 self.answer += text
-                self.queue.put_nowait(({"content": text}, {}))
+                held_back = self.begin_anew() if event.replaces else ""
+                self.show(held_back + self.shown_text.add(text))
         elif isinstance(event, NodeFinished) and "answer" not in event.update:
             votes = event.update.get("votes")
             if isinstance(votes, list) and votes:
                 self.queue.put_nowait(({}, {"quorum": {"votes": votes}}))
 
+    def show(self, text: str) -> None:
+        if text:
+            self.queue.put_nowait(({"content": text}, {}))
+
+    def begin_anew(self) -> str:
+        """What was held back of the text so far. The next text has nothing to do with it."""
+        rest, self.shown_text = self.shown_text.end(), HarmlessText()
+        return rest
+
     def end(self) -> None:
+        self.show(self.begin_anew())
         self.queue.put_nowait(None)
 
     async def read(self) -> AsyncIterator[tuple[dict[str, Any] | None, dict[str, Any]]]:

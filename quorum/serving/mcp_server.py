@@ -30,6 +30,7 @@ from quorum.serving.replies import make_public_passage
 from quorum.serving.service import Service
 
 READ_ONLY = ToolAnnotations(read_only_hint=True, open_world_hint=False)
+SESSION_IDLE_SECONDS = 600.0  # after which a session without a request is closed; its client then opens another
 PASSAGE_ADDRESS = "quorum://{collection}/passages/{passage}"
 Question = Annotated[str, Field(description="The question, complete in itself")]
 Query = Annotated[str, Field(description="What to search for")]
@@ -70,7 +71,9 @@ def make_mcp_app(service: Service, tokens: Sequence[str], port: int) -> App:
     """
     # AccessControl already protects against DNS rebinding.
     security = TransportSecuritySettings(enable_dns_rebinding_protection=False)
-    app: App = make_mcp(service).streamable_http_app(transport_security=security)
+    app: App = make_mcp(service).streamable_http_app(
+        transport_security=security, session_idle_timeout=SESSION_IDLE_SECONDS
+    )
     return AccessControl(app, tokens)
 
 

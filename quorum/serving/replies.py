@@ -14,6 +14,7 @@ from quorum.core.state import Passage, Result, Usage
 from quorum.core.text import format_count
 from quorum.evaluation.headline import Headline, list_sources, make_headline
 from quorum.evaluation.support import ShownResult
+from quorum.serving.harmless_markdown import make_harmless
 
 SNIPPET_LENGTH = 90  # characters of a passage on each side of the span that supports the answer
 PUBLIC_FIELDS = ("id", "title", "text", "score")  # fields of a passage; clients do not learn where its file lies
@@ -42,6 +43,7 @@ def make_served_answer(result: ShownResult, *, wants_sources: bool) -> ServedAns
     """
     headline, public_result, usage = make_headline(result), make_public_result(result), result.get("usage") or {}
     answer = headline.text if headline.answer_text is None else f"{headline.text}\n\n{headline.answer_text}"
+    answer = make_harmless(answer)
     if not wants_sources:
         return ServedAnswer(answer, "", public_result, usage)
     is_warned = not headline.is_sure and not headline.is_unknown

@@ -62,9 +62,12 @@ def serve(
     server_socket = open_listening_socket(host, port)
     import uvicorn
 
+    from quorum.serving.patient_protocol import PatientProtocol
+
     port = int(server_socket.getsockname()[1])
     config = uvicorn.Config(
         make_server_app(server_context, options, tokens, prices, make_other_app, port),
+        http=PatientProtocol,
         log_level="warning",
         access_log=False,
         use_colors=False,  # the standard error escapes them

@@ -61,7 +61,8 @@ class Service:
 
     def __init__(self, permissions: Permissions, limits: Limits | None = None, prices: Prices | None = None) -> None:
         self.permissions, self.limits, self.prices = permissions, limits or Limits(), prices or Prices()
-        self.metrics = Metrics()
+        self.metrics = Metrics()  # of all clients
+        self.metrics_of_client: dict[str, Metrics] = {}
         self.slots = asyncio.Semaphore(MAX_RUNNING)
 
     async def accept(self, chat: ChatRequest, client: str) -> Job:
@@ -103,7 +104,7 @@ class Service:
 
     async def run_job(self, job: Job, spending: Spending, on_event: OnEvent | None) -> ServedAnswer:
         """Wait for a free slot, then make the answer."""
-        async with self.hold_slot():
+        async with self.hold_slot(job.client):
             if job.side_task_kind is not None:
                 return await self.answer_side_task(job, job.side_task_kind, spending)
             return await self.answer(job, spending, on_event)
@@ -133,20 +134,28 @@ class Service:
         if spending.reservation is not None:
             spending.reservation.close(dollars)
             dollars = None if dollars is None else max(dollars, spending.reservation.charged)
-        self.metrics.record(job.label, outcome, seconds, usage, dollars)
+        for metrics in (self.metrics, self.find_metrics(job.client)):
+            metrics.record(job.label, outcome, seconds, usage, dollars)
+
+    def find_metrics(self, client: str) -> Metrics:
+        """The counters of one client."""
+        return self.metrics_of_client.setdefault(client, Metrics())
 
     @asynccontextmanager
-    async def hold_slot(self) -> AsyncIterator[None]:
+    async def hold_slot(self, client: str = "local") -> AsyncIterator[None]:
         """Wait for one of MAX_RUNNING slots and hold it. Raises `Refusal` (503) if too many jobs wait."""
         if self.metrics.questions_in_progress >= MAX_RUNNING + MAX_WAITING:
             message = "Too many questions are waiting; ask again in a moment."
             raise Refusal(503, message, "overloaded", "server_error", headers={"retry-after": "2"})
-        self.metrics.questions_in_progress += 1
+        counters = (self.metrics, self.find_metrics(client))
+        for metrics in counters:
+            metrics.questions_in_progress += 1
         try:
             async with self.slots:
                 yield
         finally:
-            self.metrics.questions_in_progress -= 1
+            for metrics in counters:
+                metrics.questions_in_progress -= 1
 
     async def answer(self, job: Job, spending: Spending, on_event: OnEvent | None) -> ServedAnswer:
         """Answer the question with the method of the job."""

@@ -1,6 +1,10 @@
 """Keys, tokens and passwords that a server repeats are removed from messages."""
 
 import base64
+import html
+import json
+from collections.abc import Callable
+from urllib.parse import quote, quote_plus
 
 import pytest
 
@@ -57,3 +61,36 @@ def test_a_key_of_the_environment_and_one_that_is_given_are_taken_out(monkeypatc
 )
 def test_words_that_are_no_secrets_are_kept(text: str) -> None:
     assert redact_secrets(text) == text
+
+
+SECRET = 'sk/"0123<secret>+&~é'
+
+
+@pytest.mark.parametrize(
+    "encode",
+    [
+        str,
+        json.dumps,
+        lambda text: json.dumps(text, ensure_ascii=False),
+        lambda text: json.dumps(json.dumps(text)),
+        lambda text: json.dumps(text).replace("/", "\\/"),
+        html.escape,
+        quote,
+        quote_plus,
+        lambda text: quote(text, safe=""),
+        lambda text: quote(quote(text, safe=""), safe=""),
+        lambda text: text.encode().hex(),
+        lambda text: base64.b64encode(text.encode()).decode(),
+        lambda text: base64.urlsafe_b64encode(text.encode()).decode(),
+        lambda text: base64.b64encode(f"user:{text}".encode()).decode(),
+        lambda text: base64.b64encode(f"Bearer {text} and more".encode()).decode(),
+        lambda text: base64.urlsafe_b64encode(f"ab{text}!".encode()).decode(),
+    ],
+)
+def test_an_encoded_key_is_taken_out(encode: Callable[[str], str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MODEL_API_KEY", SECRET)
+    echo = encode(SECRET)
+    for redacted in (redact_secrets(f"you sent {echo}!"), redact_secrets(f"you sent {echo}!", [SECRET])):
+        assert "***" in redacted
+        assert len(redacted) < len(f"you sent {echo}!") - len(SECRET) // 2
+        assert "0123" not in redacted

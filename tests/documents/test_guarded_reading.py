@@ -3,6 +3,7 @@ is skipped, and the next files are read.
 """
 
 import os
+import sys
 import zipfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,8 +12,9 @@ import pytest
 from wordvectors import WordVectors
 
 from quorum.documents.document import Unreadable
-from quorum.documents.guarded_reading import GuardedReader, is_guarded, read_ahead
+from quorum.documents.guarded_reading import MEMORY_LIMIT, GuardedReader, is_guarded, read_ahead
 from quorum.documents.pieces import read_file_passages
+from quorum.documents.read import LARGEST_TEXT
 from quorum.retrievers.index import index_documents
 
 WORD_NAMESPACE = "http://schemas.openxmlformats.org/wordprocessingml/2006/main"
@@ -132,3 +134,22 @@ def test_only_the_files_whose_names_are_not_utf8_are_skipped(docs: Path, tmp_pat
     report = index_documents([docs], collection="docs", store=tmp_path / "store", embeddings=WordVectors())
     assert report.added == 1
     assert {reason for _, reason in report.skipped} == {"its name is not UTF-8; rename it"}
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux limits the memory of a process")
+def test_a_file_that_needs_too_much_memory_is_skipped_and_the_next_is_read(docs: Path) -> None:
+    write_slow_file(docs / "a.docx")
+    reader = GuardedReader(memory_limit=1)  # less than the process has
+    with pytest.raises(Unreadable, match=r"needs more than 0\.0 GB of memory to read|its reader crashed"):
+        reader.read(docs / "a.docx", words=100)
+    reader.memory_limit = MEMORY_LIMIT
+    assert len(reader.read(docs / "b.md", words=100)[0]) == 1
+    reader.close()
+
+
+def test_a_text_is_read_up_to_a_limit(tmp_path: Path) -> None:
+    path = tmp_path / "a.log"
+    with path.open("wb") as file:
+        file.truncate(LARGEST_TEXT + 1)
+    with pytest.raises(Unreadable, match="larger than 50 MB, the most that is read of a file of this type"):
+        list(read_file_passages(path))

@@ -273,3 +273,17 @@ def test_metrics_are_counted_by_method(serve: Serve, openai_server: OpenAIServer
 )
 def test_paths_of_the_server_are_hidden(message: str, expected: str) -> None:
     assert hide_paths(message, Context(store=".own-store")) == expected
+
+
+def test_metrics_tell_a_key_only_of_its_own_requests(serve: Serve, openai_server: OpenAIServer) -> None:
+    openai_server.reply("1931")
+    api = serve(access_tokens=KEYS)
+    api.ask(key=KEYS[1])
+    api.ask(key=KEYS[0])
+
+    def count_questions(key: str) -> int:
+        text = api.get("/metrics", authorization=f"Bearer {key}").text
+        line = next(line for line in text.splitlines() if line.startswith("quorum_questions_total"))
+        return int(line.rsplit(" ", 1)[1])
+
+    assert [count_questions(key) for key in KEYS] == [2, 1]

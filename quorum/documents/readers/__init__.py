@@ -36,6 +36,7 @@ SUFFIXES_OF_MODULE = {
         *(".clj", ".dart", ".nix", ".tex", ".xml"),
     ),
 }
+TEXT_READERS = ("plain_text", "markdown", "restructured_text", "delimited_text", "json_file", "source_code")
 # {suffix: reader}. Our readers are names of modules of this folder; those of `add_reader` are functions.
 READERS: dict[str, str | Reader] = {
     suffix: module for module, suffixes in SUFFIXES_OF_MODULE.items() for suffix in suffixes
@@ -91,6 +92,11 @@ def find_reader(suffix: str) -> str | Reader | None:
 def has_reader(path: Path) -> bool:
     """Whether there is a reader for files of this name."""
     return bool(path.suffix) and find_reader(path.suffix.lower()) is not None
+
+
+def is_text_file(path: Path) -> bool:
+    """Whether a file is read as the text that it is, without unpacking: its passages take many times its size."""
+    return find_reader(path.suffix.lower()) in TEXT_READERS if path.suffix else False
 
 
 def load_reader(path: Path) -> Reader:

@@ -1,0 +1,109 @@
+"""Attacks by a server that Quorum asks, and by a user who leaves: each returns whether Quorum held, by attempt."""
+
+import asyncio
+import os
+import random
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from hostile_server import Attack, HostileServer
+from openai_bodies import Response
+from openai_server import OpenAIServer
+
+from quorum import Context, answer
+from quorum.core.errors import QuorumError
+from quorum.models.call import call
+from quorum.models.embeddings import embeddings
+from quorum.models.systems import read_system
+
+SECRET = "the question that must not leave"
+KINDS = ("chat", "embeddings", "system", "assistant")
+PASSAGES: Any = [{"id": "1", "title": "Vell", "text": "The tower of Vell was built in 1874."}]
+
+
+@contextmanager
+def run_server(attack: Attack, target: str = "") -> Iterator[HostileServer]:
+    server = HostileServer(attack, target)
+    try:
+        yield server
+    finally:
+        server.close()
+
+
+async def ask(kind: str, server: HostileServer, timeout: float = 30.0) -> str:
+    """Send SECRET to a server. Returns the error's message; "" if there is none."""
+    os.environ.update(OPENAI_BASE_URL=server.url, OPENAI_API_KEY="none")
+    context = Context(model="openai:test", journal="off", attempts=1, timeout=timeout)
+    try:
+        if kind == "chat":
+            await call("answer", SECRET, context=context)
+        elif kind == "embeddings":
+            await asyncio.to_thread(embeddings("openai:test").embed_query, SECRET)
+        else:
+            spec = f"langgraph:{server.address}#agent" if kind == "assistant" else f"{server.url}#test"
+            await read_system("mine", spec).ask(SECRET, None, context)
+    except QuorumError as error:
+        return str(error)
+    return ""
+
+
+async def attack_by_redirects(rng: random.Random) -> list[bool]:
+    """Redirects of five statuses to another port, another host and addresses of odd forms."""
+    held = []
+    with run_server("redirect") as other:
+        port = other.address.rsplit(":", 1)[1]
+        forms = (
+            *(f"{other.url}/x", f"//127.0.0.1:{port}/v1", f"http://localhost:{port}/v1/chat", "https://e.invalid/v1"),
+            *(f"HTTP://user:pass@127.0.0.1:{port}/", "http://[", "ftp://127.0.0.1/x", f"http:\\\\127.0.0.1:{port}"),
+        )
+        for kind in KINDS:
+            for status in (301, 302, 303, 307, 308):
+                for form in forms:
+                    with run_server("redirect", form) as server:
+                        server.status = status
+                        message = await ask(kind, server)
+                    held.append(bool(message) and not other.bodies and SECRET not in message)
+    return held
+
+
+async def attack_by_endless_replies(rng: random.Random) -> list[bool]:
+    """Replies without end, packed or slow. A reply is cut at 20 MB or after the timeout."""
+    held = []
+    cases: list[tuple[str, Attack]] = [(kind, attack) for kind in KINDS[:3] for attack in ("endless", "bomb")]
+    cases += [("assistant", "endless_stream"), ("assistant", "drip"), ("chat", "drip"), ("system", "drip")]
+    for kind, attack in cases:
+        with run_server(attack) as server:
+            message = await ask(kind, server, timeout=2.0 if attack == "drip" else 60.0)
+            held.append(bool(message) and server.sent < 60_000_000)
+    return held
+
+
+async def attack_by_leaving(rng: random.Random) -> list[bool]:
+    """Cancel a question of ten calls after a random one of them. At most the calls in flight are made."""
+    held = []
+    server = OpenAIServer()
+    os.environ.update(OPENAI_BASE_URL=server.url, OPENAI_API_KEY="none")
+    context = Context(model="openai:test", journal="off", samples=10, temperature=0.7, concurrency=1)
+    try:
+        for number in range(60):
+            calls, asked = rng.randint(1, 8), len(server.chats())
+            server.reply(lambda request: Response("1874"))
+            task = asyncio.ensure_future(answer(f"When was it built, {number}?", "concat", context, given=PASSAGES))
+            await asyncio.to_thread(server.wait_for_requests, len(server.requests) + calls)
+            task.cancel()
+            await asyncio.gather(task, return_exceptions=True)
+            at_leaving = len(server.chats())
+            await asyncio.to_thread(server.wait_idle)
+            await asyncio.sleep(0.05)
+            held.append(task.cancelled() and len(server.chats()) <= at_leaving + 1 and at_leaving - asked <= calls + 1)
+    finally:
+        server.close()
+    return held
+
+
+SERVER_ATTACKS = {
+    "redirects": attack_by_redirects,
+    "endless": attack_by_endless_replies,
+    "leaving": attack_by_leaving,
+}
