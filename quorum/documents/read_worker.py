@@ -4,6 +4,7 @@ It reads pickled requests from standard input and writes pickled replies to the 
 the start. The process exits at the end of its input; the operating system kills it if a file takes too long.
 """
 
+import errno
 import os
 import pickle
 import signal
@@ -90,11 +91,17 @@ def make_reply(request: Request) -> Reply:
         return Reply(list(read_file_passages(Path(request.path), request.words, notes)), notes)
     except Unreadable as reason:
         return Reply([], notes, str(reason))
-    except MemoryError:
-        reason = f"needs more than {request.memory / 1e9:.1f} GB of memory to read"
-        return Reply([], [], reason, is_out_of_memory=True)
     except Exception as error:  # noqa: BLE001  (the process that sent the request raises it again)
+        if is_out_of_memory(error):
+            explanation = f"needs more than {request.memory / 1e9:.1f} GB of memory to read"
+            return Reply([], [], explanation, is_out_of_memory=True)
         return Reply([], notes, bug=error)
+
+
+def is_out_of_memory(error: Exception) -> bool:
+    """Whether memory was lacking, also for a library that is loaded when it is needed."""
+    is_library_unmapped = isinstance(error, ImportError) and "failed to map" in str(error)
+    return isinstance(error, MemoryError) or is_library_unmapped or getattr(error, "errno", None) == errno.ENOMEM
 
 
 def write_reply(reply: Reply, replies: BinaryIO) -> None:

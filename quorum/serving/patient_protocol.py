@@ -8,7 +8,7 @@ from uvicorn.protocols.http.auto import AutoHTTPProtocol
 REQUEST_SECONDS = 60.0  # for the head of a request; also the longest pause in its body
 
 
-class PatientProtocol(AutoHTTPProtocol):  # type: ignore[misc, valid-type]  # uvicorn chooses one of two classes
+class PatientProtocol(AutoHTTPProtocol):  # type: ignore[misc]  # uvicorn chooses one of two classes
     """uvicorn's protocol, which waits for a connection's first request, and for the rest of any request, only
     REQUEST_SECONDS. Between two requests uvicorn itself waits 5 s.
     """

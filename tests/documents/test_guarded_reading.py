@@ -137,14 +137,13 @@ def test_only_the_files_whose_names_are_not_utf8_are_skipped(docs: Path, tmp_pat
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux limits the memory of a process")
-def test_a_file_that_needs_too_much_memory_is_skipped_and_the_next_is_read(docs: Path) -> None:
+def test_a_file_that_needs_too_much_memory_is_skipped_and_the_next_is_read(reader: GuardedReader, docs: Path) -> None:
     write_slow_file(docs / "a.docx")
-    reader = GuardedReader(memory_limit=1)  # less than the process has
+    reader.memory_limit = 1  # less than the process has
     with pytest.raises(Unreadable, match=r"needs more than 0\.0 GB of memory to read|its reader crashed"):
         reader.read(docs / "a.docx", words=100)
     reader.memory_limit = MEMORY_LIMIT
     assert len(reader.read(docs / "b.md", words=100)[0]) == 1
-    reader.close()
 
 
 def test_a_text_is_read_up_to_a_limit(tmp_path: Path) -> None:
