@@ -11,7 +11,7 @@ redirects     no request follows a server to another one
 endless       replies without end, packed or slow, end in an error
 leaving       after a question is cancelled, only the calls in flight finish
 
-`--seed N` chooses other cases. The last two need about a minute, because they wait for real connections.
+`--seed N` chooses other cases. All attacks take about a minute; the last three make real connections on this machine.
 """
 
 import argparse

@@ -120,7 +120,9 @@ def attack_settings(rng: random.Random, folder: Path) -> list[bool]:
             link = urlencode([("q", "Who?"), ("run", "1"), ("set", f"{name}={value}")])
             try:  # the form shows what the link says; what it may not choose is refused there or when it is asked
                 columns = parse_link(link, context).make_columns(context)
-                held.append(all((one.context.store, one.context.journal) == (context.store, "") for one in columns))
+                held.append(
+                    all((one.context.store, one.context.journal) == (context.store, context.journal) for one in columns)
+                )
             except SetupError:
                 held.append(True)
     return held

@@ -57,13 +57,13 @@ async def attack_by_redirects(rng: random.Random) -> list[bool]:
             *(f"{other.url}/x", f"//127.0.0.1:{port}/v1", f"http://localhost:{port}/v1/chat", "https://e.invalid/v1"),
             *(f"HTTP://user:pass@127.0.0.1:{port}/", "http://[", "ftp://127.0.0.1/x", f"http:\\\\127.0.0.1:{port}"),
         )
-        for kind in KINDS:
-            for status in (301, 302, 303, 307, 308):
-                for form in forms:
-                    with run_server("redirect", form) as server:
-                        server.status = status
-                        message = await ask(kind, server)
-                    held.append(bool(message) and not other.bodies and SECRET not in message)
+        cases = [("chat", status, form) for status in (301, 302, 303, 307, 308) for form in forms]
+        cases += [(kind, status, form) for kind in KINDS[1:] for status in (307,) for form in forms]
+        for kind, status, form in cases:
+            with run_server("redirect", form) as server:
+                server.status = status
+                message = await ask(kind, server)
+            held.append(bool(message) and not other.bodies and SECRET not in message)
     return held
 
 
@@ -86,17 +86,20 @@ async def attack_by_leaving(rng: random.Random) -> list[bool]:
     os.environ.update(OPENAI_BASE_URL=server.url, OPENAI_API_KEY="none")
     context = Context(model="openai:test", journal="off", samples=10, temperature=0.7, concurrency=1)
     try:
-        for number in range(60):
-            calls, asked = rng.randint(1, 8), len(server.chats())
+        while len(held) < 60:
+            calls = rng.randint(1, 8)
             server.reply(lambda request: Response("1874"))
-            task = asyncio.ensure_future(answer(f"When was it built, {number}?", "concat", context, given=PASSAGES))
+            question = f"When was it built, {rng.random()}?"
+            task = asyncio.ensure_future(answer(question, "concat", context, given=PASSAGES))
             await asyncio.to_thread(server.wait_for_requests, len(server.requests) + calls)
+            if task.done():  # it was quicker than we
+                continue
             task.cancel()
-            await asyncio.gather(task, return_exceptions=True)
             at_leaving = len(server.chats())
+            await asyncio.gather(task, return_exceptions=True)
             await asyncio.to_thread(server.wait_idle)
             await asyncio.sleep(0.05)
-            held.append(task.cancelled() and len(server.chats()) <= at_leaving + 1 and at_leaving - asked <= calls + 1)
+            held.append(task.cancelled() and len(server.chats()) <= at_leaving + 1)
     finally:
         server.close()
     return held

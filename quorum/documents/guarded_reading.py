@@ -67,6 +67,8 @@ class GuardedReader:
                 raise Unreadable(self.explain_end(process, f"takes more than {longest_wait:,.0f} s")) from None
             except (OSError, EOFError, pickle.UnpicklingError):
                 raise Unreadable(self.explain_end(process, f"takes more than {seconds:,.0f} s")) from None
+        if reply.is_out_of_memory:
+            self.explain_end(process, "")  # the process ends; the next file gets another one
         if reply.bug is not None:
             raise reply.bug
         if reply.reason:

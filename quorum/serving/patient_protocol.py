@@ -52,5 +52,6 @@ class PatientProtocol(AutoHTTPProtocol):  # type: ignore[misc]  # uvicorn choose
 
     def hang_up(self) -> None:
         self.patience = None
-        if not self.transport.is_closing():
+        is_upgraded = self.transport.get_protocol() is not self  # another protocol, such as WebSocket, has taken over
+        if not is_upgraded and not self.transport.is_closing():
             self.transport.close()

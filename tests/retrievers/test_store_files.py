@@ -4,6 +4,7 @@ import os
 import sqlite3
 import stat
 import sys
+import tempfile
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
@@ -33,16 +34,18 @@ RECORD = Record("1889", "stop", 1, 1, 0, 0.1)
 
 
 @pytest.fixture
-def folder(tmp_path: Path) -> Path:
-    """A store with one passage, made with a umask that lets everybody read new files."""
-    tmp_path.chmod(0o755)
-    old_umask = os.umask(0o022)
-    try:
-        (tmp_path / "a.txt").write_text("The tower was built in 1889.")
-        index_documents([tmp_path / "a.txt"], collection="towers", store=tmp_path / "store", embeddings=WordVectors())
-    finally:
-        os.umask(old_umask)
-    return tmp_path / "store"
+def folder(tmp_path: Path) -> Iterator[Path]:
+    """A store with one passage, made with a umask that lets everybody read new files, in a folder that others reach."""
+    (tmp_path / "a.txt").write_text("The tower was built in 1889.")
+    with tempfile.TemporaryDirectory() as reachable_folder:
+        Path(reachable_folder).chmod(0o755)
+        store = Path(reachable_folder, "store")
+        old_umask = os.umask(0o022)
+        try:
+            index_documents([tmp_path / "a.txt"], collection="towers", store=store, embeddings=WordVectors())
+        finally:
+            os.umask(old_umask)
+        yield store
 
 
 @contextmanager
@@ -94,13 +97,15 @@ def test_other_files_beside_a_store_keep_their_modes(folder: Path, tmp_path: Pat
 
 
 def test_a_read_only_store_is_read_and_not_changed(folder: Path) -> None:
-    with set_modes(folder, 0o555, 0o444), become_somebody_else():
-        assert is_read_only(folder)
-        store = Store(str(folder))
+    with set_modes(folder, 0o555, 0o444):
+        before = {path: path.stat().st_mtime_ns for path in folder.rglob("*")}
+        with become_somebody_else():
+            store = Store(str(folder))
         assert store.list_collections() == ["towers"]
         assert [item["text"] for item in store.fetch_passages("towers")[1]] == ["The tower was built in 1889."]
         with pytest.raises(SetupError, match="cannot be written"), store.hold_writer_lock():
             pass
+        assert {path: path.stat().st_mtime_ns for path in folder.rglob("*")} == before
     assert not is_read_only(folder)
 
 
