@@ -56,7 +56,7 @@ def may(path: Path, mode: int) -> bool:
 def is_read_only(folder: Path) -> bool:
     """Whether there is a store in a folder that cannot be written. Raises `SetupError` if it cannot be read either."""
     chroma_folder = folder / "chroma"
-    if not may(folder, os.F_OK):
+    if not may(folder, os.F_OK) or not folder.is_dir():
         return False
     database = chroma_folder / DATABASE_NAME
     parts = [(folder, os.R_OK | os.X_OK), (chroma_folder, os.R_OK | os.X_OK), (database, os.R_OK)]
