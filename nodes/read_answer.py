@@ -8,13 +8,14 @@ from collections.abc import Generator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
+from quorum.algorithms.question_kind import is_yes_no_question
 from quorum.algorithms.question_language import find_foreign_language
 from quorum.core.text import UNKNOWN, is_unknown
 from quorum.core.thinking import remove_thinking
 from quorum.parsing.answer_text import find_answer_text
 from quorum.parsing.answers import find_stated_part, parse_short_answer, read_json_answer
 from quorum.parsing.plain_wording import find_conclusion, strip_wording
-from quorum.parsing.question_words import fold_word, fold_words, is_yes_no_question
+from quorum.parsing.question_words import fold_word, fold_words
 
 if TYPE_CHECKING:
     from quorum.models.embedded.reply_reading import ReadAnswer

@@ -9,13 +9,13 @@ from typing import Any
 
 from langchain_core.language_models import BaseChatModel
 
+from quorum.algorithms.question_kind import is_yes_no_question
 from quorum.core.context import Context
 from quorum.core.errors import TooLong
 from quorum.core.state import CountedReplies, Usage, merge_usage
 from quorum.core.text import is_unknown, normalize
 from quorum.models.call import Reply, call
 from quorum.parsing.answers import parse_short_answer
-from quorum.parsing.question_words import is_yes_no_question
 from quorum.parsing.reply_forms import SHORT_ANSWER_PROMPTS
 from quorum.prompts import Overrides, render_prompt
 

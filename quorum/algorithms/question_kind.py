@@ -49,9 +49,14 @@ HOW = re.compile(
     r"how(?:'d|'s)? (?:to|come|about)\b|how (?:exactly |best |else |then )?"
     r"(?:do|does|can|could|should|would|might|must|shall|will|may|is|are|am|don't|can't)\b"
 )
-HOW_NAMED = re.compile(
+# "How is it spelled?"; "How do sailors describe the wind?" asks for their words, "Why is it called the mistral?" for an
+# origin; "How to Eat, written in which year?" names a book.
+BRIEF_HOW_OR_WHY = re.compile(
     r"how (?:do|does|is|are|can|would|should)\b.*\b(?:called|spell(?:ed|t)?|say|written|pronounced?|named|abbreviated"
-    r"|known|old|far|tall|big|expensive|often|rated)\b[^,]*$"
+    r"|known|characteri[sz]ed|regarded|old|far|tall|big|expensive|often|rated)\b[^,]*$"
+    rf"|how (?:do|does) (?!{PRONOUN}\b)(?:\S+ ){{1,4}}(?:think|feel|describe|view|rate|regard|perceive)\b"
+    rf"|why {AUXILIARY} .*\b(?:called|named|nicknamed|known as) (?:the|a|an) (?!first|second|third|last|next|same)"
+    r"|how to .*, (?:\S+ ){0,2}(?:in|by|of|on) (?:which|what|whom)\b"
 )
 WHY = re.compile(r"(?:for what reason|what(?:'s| is| are| was| were) the reasons?|why)\b")
 # "What are the main differences ...", "What is the best way to ...", "What should I do ..."
@@ -81,17 +86,22 @@ TAG = re.compile(
     rf", (?:(?:{NEGATED}|{AUXILIARY}) {PRONOUN}(?: not)?|right|correct|true|no|yes|is that (?:right|correct|so))$"
 )
 OR_NOT = re.compile(r"\bor not$|\byes or no\b|\btrue or false\b")
-YES_NO = re.compile(rf"{VERB}(?!.*\b(?:what|which|whose)$)")
-# "Is it faster with A or B", "A or B first", "Is it A, or B": one of the two is the answer.
+YES_NO = re.compile(rf"{VERB}(?!.*(?:\b(?:what|which|whose)$|, name the\b))")
+# "Is it A or B?" asks for one of the two; "Is there an A or B?", "Can it read A or B?" and "Is it kept if it fails or
+# ends?" ask for yes or no.
 ALTERNATIVE = re.compile(
-    r"\b(?:first|faster|slower|more|less|higher|lower|or both|or only)\b.*\bor\b|, or [^,]+$|\bor\b.* first$"
-    r"|\bor (?:both|neither|only|is|are|was|were|do|does|did)\b"
+    r"\bor\b(?! (?:not|any|anything|anyone|others?|another|something|someone|else|more|less|fewer|later|newer|older"
+    r"|earlier|above|below|over|under|so|similar|even)\b)"
+)
+EITHER = re.compile(rf"{VERB} there\b|(?:can|could|may|might)\b|.*\b(?:any|either)\b.*\bor\b")
+SUBORDINATE = re.compile(
+    r"\b(?:if|when|whenever|unless|because|while|that|which|who|whose|where|whether|even|without)\b.*"
 )
 WHETHER = re.compile(r"(?:if|whether)\b")
 FACT = re.compile(r"(?:what|which|who|whom|whose|when|where)(?:'s)?\b|how\b")
 # "Snowboarding is a rarity in Hilo?", but not "A polygraph is also called a?"
 STATEMENT = re.compile(
-    rf"(?!{VERB})(?!.*\b(?:what|which|who|whom|whose|when|where|whence|why|how|name|this)\b)(?=.*\b{VERB})"
+    rf"(?!{VERB})(?!.*\b(?:what|which|who|whom|whose|when|where|whence|why|how|name|this|or)\b)(?=.*\b{VERB})"
     r"(?:\S+ ){2,14}(?!(?:a|an|the|in|as|of|to|for|by|with|from|on|at|number|amongst?)$)[a-z0-9'-]+"
 )
 CLAUSE = re.compile(
@@ -102,7 +112,8 @@ CLAUSE_END = re.compile(r"[,;:] (?:then )?")
 EXPLAINED = re.compile(r"(?:why|how|what)\b")
 FACT_WORD = re.compile(r"\b(?:what|which|who|whom|whose|where)\b")
 ASKING_WORD = re.compile(r"\b(?:what|which|who|whom|whose|when|where|why|how|name)\b")
-SENTENCE_BREAK = re.compile(r"(?<=[a-z]{4}[.!?]) (?=\S)|(?<=[a-z][!?]) (?=\S)")
+SENTENCE_BREAK = re.compile(r"(?<=[A-Za-z]{4}[.!?]) (?=\S)|(?<=[A-Za-z][!?]) (?=\S)")
+CAPITAL_BREAK = re.compile(r"(?<=[A-Za-z]{4}[.]) (?=\S)|(?<=[A-Za-z][!?]) (?=[^a-z(])")
 HOW_TO = re.compile(r"\b(?:how|steps|ways?|instructions?|procedure|what (?:should|can|must|do))\b", re.IGNORECASE)
 MARKS = " ?.!\"'`"
 
@@ -117,10 +128,21 @@ def find_question_kind(question: str) -> QuestionKind:
     """
     if find_foreign_language(question) is not None:
         return "short"
-    text = " ".join(question.lower().replace("’", "'").replace("*", "").split()).strip("\"'` ")
-    last_sentence = SENTENCE_BREAK.split(text.rstrip(MARKS))[-1].strip(MARKS)
+    text = " ".join(question.replace("’", "'").replace("*", "").split()).strip("\"'` ")
+    # After a capital at the beginning, a title such as "Savage!" goes on with a small letter, a new sentence does not.
+    sentence_break = CAPITAL_BREAK if text[:1].isupper() else SENTENCE_BREAK
+    last_sentence = sentence_break.split(text.rstrip(MARKS))[-1].strip(MARKS).lower()
     kind = classify(last_sentence)
     return "yes_no" if kind == "short" and text.endswith("?") and STATEMENT.fullmatch(last_sentence) else kind
+
+
+def is_yes_no_question(question: str) -> bool:
+    """Whether a question asks for yes or no. "Is it A or B?" asks for one of the two.
+
+    >>> is_yes_no_question("Is Oslo a port?"), is_yes_no_question("Is it Oslo or Bergen?")
+    (True, False)
+    """
+    return find_question_kind(question) == "yes_no"
 
 
 def asks_how(question: str) -> bool:
@@ -144,13 +166,20 @@ def classify(text: str) -> QuestionKind:
         return "long"
     if order and SHORT_ORDER.match(text[order.end() :]):
         return "short"
-    if WHY.match(text) or WHAT.match(text) or NOUN.match(text) or (HOW.match(text) and not HOW_NAMED.match(text)):
+    if BRIEF_HOW_OR_WHY.match(text):
+        return "short"
+    if WHY.match(text) or WHAT.match(text) or NOUN.match(text) or HOW.match(text):
         return "long"
     if OR_NOT.search(text) or (TAG.search(text) and not ASKING_WORD.search(text)):
         return "yes_no"
     if YES_NO.match(text):
-        return "short" if ALTERNATIVE.search(text) else "yes_no"
+        return "short" if offers_alternatives(text) else "yes_no"
     return "short" if FACT.match(text) else classify_last_clause(text)
+
+
+def offers_alternatives(text: str) -> bool:
+    """Whether a question that begins with a verb asks for one of two things that it names: "Is it A or B"."""
+    return bool(ALTERNATIVE.search(SUBORDINATE.sub("", text))) and not EITHER.match(text)
 
 
 def classify_last_clause(text: str) -> QuestionKind:

@@ -7,6 +7,7 @@ The rules look at the form of a reply only. What is still a sentence afterwards 
 import re
 from dataclasses import dataclass
 
+from quorum.algorithms.question_kind import is_yes_no_question
 from quorum.core.sentences import find_sentences
 from quorum.core.text import normalize
 from quorum.parsing.answers import clean_answer, list_lines
@@ -16,7 +17,6 @@ from quorum.parsing.question_words import (
     QUESTION_WORD,
     fold_word,
     fold_words,
-    is_yes_no_question,
     list_content_words,
 )
 

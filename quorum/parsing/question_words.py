@@ -1,4 +1,4 @@
-"""The words of a question, and whether it asks for yes or no."""
+"""The words of a question."""
 
 import re
 
@@ -12,20 +12,6 @@ FUNCTION_WORDS = make_word_set(
 )
 QUESTION_WORD = re.compile(r"\A(?:who|what|which(?:\s+\w+)?)\s+", re.IGNORECASE)
 OR_WORD = re.compile(r"\bor\b", re.IGNORECASE)  # the question "A or B?" contains its answer
-YES_NO_START = re.compile(
-    r"\W*(?:is|are|was|were|am|do|does|did|has|have|had|can|could|will|would|should|may|might|must"
-    r"|(?:is|are|was|were|do|does|did|has|have|had|ca|could|wo|would|should)n[’']t)\b",
-    re.IGNORECASE,
-)
-
-
-def is_yes_no_question(question: str) -> bool:
-    """Whether a question asks for yes or no. "Is it A or B?" asks for one of the two.
-
-    >>> is_yes_no_question("Is Oslo a port?"), is_yes_no_question("Is it Oslo or Bergen?")
-    (True, False)
-    """
-    return bool(YES_NO_START.match(question)) and not OR_WORD.search(question)
 
 
 def list_content_words(text: str) -> set[str]:

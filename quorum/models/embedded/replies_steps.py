@@ -43,7 +43,7 @@ async def find_answer_and_thought(inputs: Inputs, sampler: Sampler) -> tuple[str
     found, the thought only says whether the passages answer the question.
     """
     question, passages = inputs["question"], inputs["passages"]
-    if is_yes_no_question(inputs):
+    if wants_yes_no(inputs):
         answer_text = await choose_verdict(question, passages)
         return answer_text, f"The passages {'do not settle it' if answer_text == UNKNOWN else 'settle it'}."
     reading = (await read_passages(question, passages)).reading
@@ -53,7 +53,7 @@ async def find_answer_and_thought(inputs: Inputs, sampler: Sampler) -> tuple[str
     return remove_label_colons(answer_text), remove_label_colons(thought)
 
 
-def is_yes_no_question(inputs: Inputs) -> bool:
+def wants_yes_no(inputs: Inputs) -> bool:
     """Whether the prompt's variable `kind`, the form of the answer that it asks for, is "Yes or No"."""
     return str(inputs["kind"]) == "Yes or No"
 
@@ -72,7 +72,7 @@ async def self_ask_final(inputs: Inputs, sampler: Sampler) -> str:
     """The best span over the passages, or "Unknown" if it is not certain enough; for a yes/no question the likeliest
     of yes, no and unknown.
     """
-    if is_yes_no_question(inputs):
+    if wants_yes_no(inputs):
         return await choose_verdict(inputs["question"], inputs["passages"])
     return await answer(inputs, sampler)
 
