@@ -9,6 +9,7 @@ sure            the share of answerable questions whose answer is shown without 
 sure and right  the share of the questions counted under "sure" for which the right sentence is shown
 nothing         the share of questions without an answer that get "unknown" or an answer with that warning
 
+A question that asks for steps gets them, as people's questions do; --answer-type short measures short answers only.
 Intervals are 95% (Clopper and Pearson).
 """
 
@@ -19,7 +20,7 @@ import tempfile
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from quorum.algorithms.binomial import clopper_pearson_upper
 from quorum.api.documents import index
@@ -114,10 +115,10 @@ def count_hits(flags: Iterable[bool | None]) -> tuple[int, int]:
     return sum(hits), len(hits)
 
 
-def measure_method(method: str = DEFAULT_METHOD) -> list[Outcome]:
+def measure_method(method: str = DEFAULT_METHOD, answer_type: Literal["auto", "short"] = "auto") -> list[Outcome]:
     """Index the documents into a temporary store and ask all questions."""
     with tempfile.TemporaryDirectory() as store:
-        context = Context(store=store, collection="own")
+        context = Context(store=store, collection="own", answer_type=answer_type)
         index(FOLDER / "documents", collection="own", context=context)
         return asyncio.run(ask_all(method, context))
 
@@ -125,9 +126,10 @@ def measure_method(method: str = DEFAULT_METHOD) -> list[Outcome]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--method", default=DEFAULT_METHOD, help="the method that answers (default: %(default)s)")
+    parser.add_argument("--answer-type", choices=("auto", "short"), default="auto")
     parser.add_argument("--list", action="store_true", help="print what is shown for each question")
     options = parser.parse_args()
-    outcomes = measure_method(options.method)
+    outcomes = measure_method(options.method, options.answer_type)
     if options.list:
         for outcome in outcomes:
             judgement = {True: "right", False: "wrong", None: "nothing"}[outcome.has_right_sentence]

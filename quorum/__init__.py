@@ -19,7 +19,8 @@ if TYPE_CHECKING:
     from quorum.core.errors import CallError, QuorumError, SetupError, TooLong
     from quorum.core.state import Citation, CountedReplies, Evidence, Passage, Result, Step, Usage, Vote
     from quorum.core.unknown import is_unknown
-    from quorum.evaluation.support import ShownResult, Support
+    from quorum.evaluation.shown_support import Support
+    from quorum.evaluation.support import ShownResult
     from quorum.graphs import METHODS, Method
     from quorum.nodes.read_answer import AnswerReading, read_answer, read_answer_async
     from quorum.parsing.answers import Parsed

@@ -9,7 +9,7 @@ from quorum.core.conversation import CLOSEST_SENTENCE_HEADING, NO_PASSAGE_CONTAI
 from quorum.core.places import describe_place
 from quorum.core.shown_answer import get_shown_answer, list_cited_passages
 from quorum.core.state import Passage
-from quorum.evaluation.support import Support
+from quorum.evaluation.shown_support import Support
 from quorum.nodes.evidence import find_span, has_only_votes_as_evidence
 
 Badge = Literal["stated", "by_content", "votes", "none", "unknown", "unchecked"]

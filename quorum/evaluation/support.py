@@ -1,10 +1,7 @@
 """Finds the statement that supports an answer, for people to read: a sentence, a list item, a row, a line of code."""
 
-import re
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Literal
-
-from typing_extensions import TypedDict
+from typing import TYPE_CHECKING
 
 from quorum.algorithms.codes import find_missing_codes
 from quorum.algorithms.question_language import find_foreign_language
@@ -14,58 +11,14 @@ from quorum.core.conversation import LANGUAGE_NOTE_START, TYPE_NOTE_START
 from quorum.core.shown_answer import list_cited_passages
 from quorum.core.state import Evidence, Passage, Result
 from quorum.core.statements import find_statement, find_statements
+from quorum.evaluation.certainty import judge_embedded_answer
 from quorum.evaluation.searched import describe_searched
+from quorum.evaluation.shown_support import Support, SupportState, make_shown_statement, make_support, quotes
 from quorum.nodes.answer_types import get_answer_type
-from quorum.nodes.evidence import find_evidence, find_span, is_unquotable
+from quorum.nodes.evidence import find_evidence, find_span
 
 if TYPE_CHECKING:
-    from quorum.models.embedded.statements import Statement
     from quorum.models.embedded.support import Findings
-
-OR_WORD = re.compile(r"\bor\b", re.IGNORECASE)  # the question "A or B?" contains its answer
-HOW_QUESTION = re.compile(r"\s*how (?:do|can|could|should|to)\b", re.IGNORECASE)
-SHELL_COMMAND = re.compile(r"[a-z$./_-][\w./$-]*(?: \S+){1,11}(?<![.!?:])")
-SupportState = Literal["stated", "by_content", "none"]
-
-
-class ShownStatement(TypedDict):
-    """A statement of a passage.
-
-    passage: the passage's id; start, end: where the statement stands in the passage's text (characters [start, end));
-    sentence: its text; span: [start, end] of words of the statement in the passage's text, or null.
-    """
-
-    passage: str
-    start: int
-    end: int
-    sentence: str
-    span: list[int] | None
-
-
-class Support(TypedDict):
-    """What the passages say about an answer.
-
-    state: "stated" if the answer stands in a passage, in this or another form (4 July 1776, July 4, 1776); "by_content"
-    if a sentence says it in other words; "none" if no passage contains it, and for an unknown answer. passage, start,
-    end, sentence: the sentence that supports the answer, as in `ShownStatement`; null if there is none, or if the
-    answer stands only in a title. span: where the answer's words stand in this sentence, or null. score: how well the
-    sentence supports the answer (0..1; 0.5 and more for "by_content"), null if this was not measured. certainty: the
-    probability that the statement that answers the question best contains the answer, by the embedded reader's
-    calibration; null with other models, and for answers that are not short. is_certain: whether the answer can be shown
-    without a warning. closest: if the answer of the embedded reader is unknown or not certain and another statement
-    answers the question best, this statement; its span marks the words that the reader reads there.
-    """
-
-    state: SupportState
-    passage: str | None
-    start: int | None
-    end: int | None
-    sentence: str | None
-    span: list[int] | None
-    score: float | None
-    certainty: float | None
-    is_certain: bool
-    closest: ShownStatement | None
 
 
 class ShownResult(Result, total=False):
@@ -139,22 +92,21 @@ async def find_support(question: str, result: Result, context: Context) -> Suppo
         support = find_stated_answer(question, result["answer"], evidence, passages)
         support["is_certain"] = names_codes_of_question(question, support, passages)
         return support
-    if cited := find_cited_statement(result, passages):  # where a long answer cites a passage, its sentence was found
+    cited = find_cited_statement(result, passages)  # where a long answer cites a passage, its sentence was found
+    if cited and not is_embedded:
         return {**cited, "is_certain": names_codes_of_question(question, cited, passages)}
     said = "" if is_unknown else str(result.get("answer_text") or result["answer"])
     findings = await find_support_in_passages(question, said, passages)
     if evidence:
         support = find_stated_answer(question, result["answer"], evidence, passages)
     else:
-        support = make_match_support(findings, passages)
-    answer_type = result.get("answer_type") or get_answer_type(context, question)
-    is_reading = answer_type == "short" or (answer_type == "long" and is_unknown)
-    if is_embedded and is_reading and (is_unknown or not is_unquotable(result["answer"])):
-        support = judge_reading(question, result, support, findings)
-    elif not is_embedded and support["state"] == "none" and find_foreign_language(question):
+        support = cited or make_match_support(findings, passages)
+    if is_embedded:
+        support = judge_embedded_answer(question, result, support, findings, context)
+    elif support["state"] == "none" and find_foreign_language(question):
         return None
     else:
-        support["is_certain"] = not is_unknown and (support["state"] != "none" or not is_embedded)
+        support["is_certain"] = not is_unknown
     if support["is_certain"] and not names_codes_of_question(question, support, passages):
         support["is_certain"] = False
     return support
@@ -166,7 +118,8 @@ def find_cited_statement(result: Result, passages: Sequence[Passage]) -> Support
     for cited in list_cited_passages(result):
         if cited.start is not None and cited.end is not None:
             statement = make_shown_statement(by_id[cited.passage["id"]], (cited.start, cited.end), None)
-            return {**make_support("by_content", is_certain=True), **statement}
+            state: SupportState = "stated" if quotes(result, statement["sentence"]) else "by_content"
+            return {**make_support(state, is_certain=True), **statement}
     return None
 
 
@@ -213,32 +166,6 @@ def make_match_support(findings: "Findings", passages: Sequence[Passage]) -> Sup
     return {**make_support("by_content"), **statement, "score": round(best.score, 3)}
 
 
-def judge_reading(question: str, result: Result, support: Support, findings: "Findings") -> Support:
-    """The support of a short answer of the embedded reader, with its certainty.
-
-    The answer is certain if the statement that answers the question best contains it, and its certainty is high enough.
-    """
-    from quorum.models.embedded.statements import find_certainty, get_lowest_sure_certainty, repeats_question
-
-    if not findings.ranked:
-        return support
-    best, passage = findings.ranked[0], result["passages"][findings.ranked[0].passage]
-    answer_span = None if result["unknown"] else find_answer_span(result["answer"], best, passage)
-    if not OR_WORD.search(question) and repeats_question(result["answer"], question):
-        answer_span = None  # only a question "A or B?" can be answered with its own words
-    certainty = find_certainty(findings.ranked, agrees=answer_span is not None)
-    support["certainty"] = round(certainty, 3)
-    bounds = (best.start, best.end)
-    span = answer_span or ((best.span.start, best.span.end) if best.span else None)
-    if HOW_QUESTION.match(question) and is_command(passage["text"][best.start : best.end]):
-        span = bounds
-    statement = make_shown_statement(passage, bounds, span)
-    if answer_span is None:
-        return {**support, "closest": statement}
-    is_certain = certainty >= get_lowest_sure_certainty()
-    return {**support, **statement, "state": "stated", "is_certain": is_certain}
-
-
 def names_codes_of_question(question: str, support: Support, passages: Sequence[Passage]) -> bool:
     """Whether the sentence, the title and the headings above it name every code in the question, such as E-4021."""
     passage = next((passage for passage in passages if passage["id"] == support["passage"]), None)
@@ -259,43 +186,3 @@ def may_wrap(passage: Passage) -> bool:
     Passages with places in files were unwrapped when the files were read.
     """
     return not passage.get("places")
-
-
-def find_answer_span(answer: str, statement: "Statement", passage: Passage) -> tuple[int, int] | None:
-    """(start, end) in the passage's text of the answer inside the statement; None if the statement lacks it."""
-    span = find_span(answer, passage["text"][statement.start : statement.end])
-    return None if span is None else (statement.start + span[0], statement.start + span[1])
-
-
-def is_command(statement: str) -> bool:
-    """Whether a statement looks like a command or a line of code, which answers "How do I ...?" as a whole."""
-    return SHELL_COMMAND.fullmatch(statement) is not None
-
-
-def make_support(state: SupportState, *, passage: str | None = None, is_certain: bool = False) -> Support:
-    """A support without a sentence."""
-    return Support(
-        state=state,
-        passage=passage,
-        start=None,
-        end=None,
-        sentence=None,
-        span=None,
-        score=None,
-        certainty=None,
-        is_certain=is_certain,
-        closest=None,
-    )
-
-
-def make_shown_statement(passage: Passage, bounds: tuple[int, int], span: tuple[int, int] | None) -> ShownStatement:
-    """A statement to show. The part of `span` outside the statement is cut off."""
-    start, end = bounds
-    cut_span = None if span is None else (max(start, span[0]), min(end, span[1]))
-    return ShownStatement(
-        passage=passage["id"],
-        start=start,
-        end=end,
-        sentence=passage["text"][start:end],
-        span=[*cut_span] if cut_span is not None and cut_span[0] < cut_span[1] else None,
-    )

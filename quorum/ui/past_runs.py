@@ -16,7 +16,7 @@ from quorum.core.files import expand_home, read_regular
 from quorum.core.private_files import make_private_folder, open_private_text
 from quorum.evaluation.run.old_keys import NEW_KEYS
 from quorum.evaluation.saved_run import read_number, read_result, read_saved_run
-from quorum.evaluation.support import make_support
+from quorum.evaluation.shown_support import make_support
 from quorum.evaluation.trace import FORMAT_NAME, Step, step_to_json
 from quorum.models.tracing import copy_without_secrets, hides_passages
 from quorum.ui.query import AskRequest

@@ -179,7 +179,8 @@ def test_impossible_saved_runs_are_refused(text: str, tmp_path: Path) -> None:
 
 def test_a_card_marks_the_answer_in_the_supporting_sentence() -> None:
     from quorum.core.state import Passage
-    from quorum.evaluation.support import ShownResult, Support
+    from quorum.evaluation.shown_support import Support
+    from quorum.evaluation.support import ShownResult
     from quorum.ui.cards import describe_support
 
     passage = Passage(id="p", title="Handbook", text="Hours\nThe office opens at 7:30. Ring twice.")

@@ -8,6 +8,7 @@ decides it.
 import re
 from itertools import takewhile
 
+from quorum.algorithms.codes import find_missing_codes
 from quorum.algorithms.question_kind import asks_how
 from quorum.core.state import Passage
 from quorum.core.statements import find_statements
@@ -16,7 +17,7 @@ from quorum.models.embedded.replies import UNKNOWN, Inputs, Responder, Sampler, 
 from quorum.models.embedded.replies_blend import choose_verdict
 from quorum.models.embedded.replies_compare import answer_by_rule, write_verdict
 from quorum.models.embedded.replies_filter import choose_best_sentences, score_pieces
-from quorum.models.embedded.statements import Statement, find_certainty, rank_statements
+from quorum.models.embedded.statements import Statement, describe_headings, find_certainty, rank_statements
 
 MAX_SENTENCES = 3  # of an explanation
 # Below it, and if the filter keeps no sentence, the passages do not answer.
@@ -44,9 +45,10 @@ async def find_steps(inputs: Inputs) -> str | None:
 
 async def find_answering_statement(inputs: Inputs, lowest_certainty: float) -> Statement | None:
     """The statement of the passages that answers best; None if neither the ranking nor the filter finds that one of
-    them helps.
+    them helps. Statements that name every code of the question, such as E-4021, come before others.
     """
-    ranked_statements = await rank_statements(inputs["question"], inputs["passages"])
+    statements = await rank_statements(inputs["question"], inputs["passages"])
+    ranked_statements = sorted(statements, key=lambda item: bool(list_missing_codes(inputs, item)))
     if not ranked_statements:
         return None
     if find_certainty(ranked_statements, agrees=False) >= lowest_certainty:
@@ -54,6 +56,13 @@ async def find_answering_statement(inputs: Inputs, lowest_certainty: float) -> S
     pieces = await score_pieces(inputs["question"], inputs["passages"])
     is_helpful = max((score for score, _ in pieces), default=0.0) >= await judging.get_filter_threshold()
     return ranked_statements[0] if is_helpful else None
+
+
+def list_missing_codes(inputs: Inputs, statement: Statement) -> list[str]:
+    """The codes of the question that neither the statement nor its headings name."""
+    passage = inputs["passages"][statement.passage]
+    text = f"{describe_headings(passage)}\n{passage['text'][statement.start : statement.end]}"
+    return find_missing_codes(inputs["question"], text)
 
 
 def choose_lines(passage: Passage, statement: Statement) -> list[str]:
