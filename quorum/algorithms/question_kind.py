@@ -113,7 +113,9 @@ EXPLAINED = re.compile(r"(?:why|how|what)\b")
 FACT_WORD = re.compile(r"\b(?:what|which|who|whom|whose|where)\b")
 ASKING_WORD = re.compile(r"\b(?:what|which|who|whom|whose|when|where|why|how|name)\b")
 SENTENCE_BREAK = re.compile(r"(?<=[A-Za-z]{4}[.!?]) (?=\S)|(?<=[A-Za-z][!?]) (?=\S)")
-CAPITAL_BREAK = re.compile(r"(?<=[A-Za-z]{4}[.]) (?=\S)|(?<=[A-Za-z][!?]) (?=[^a-z(])")
+CAPITAL_BREAK = re.compile(
+    r"(?<=[A-Za-z]{4}[.]) (?=\S)|(?<=[A-Za-z][!?]) (?=(?:who|what|when|where|why|how|can|could|do|does)\b|[^a-z(])"
+)
 HOW_TO = re.compile(r"\b(?:how|steps|ways?|instructions?|procedure|what (?:should|can|must|do))\b", re.IGNORECASE)
 MARKS = " ?.!\"'`"
 

@@ -1,5 +1,6 @@
 """The headline of a result: the answer, the sentence that is quoted and the words marked in it. Every view shows it."""
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Literal, cast
@@ -30,12 +31,12 @@ class Headline:
     """What every view says about a result.
 
     text: the answer, or "unknown"; answer_text: the reply as the model wrote it, if it says more than the answer, else
-    None. is_unknown: whether there is no answer; is_sure: whether it is shown without a warning (false if unknown).
-    badge: what the passages say about the answer: it is "stated", or said "by_content"; passages voted for it
-    ("votes"); "none" contains it; "unchecked" if this was not looked for, as in an evaluation's rows. quote: the
-    sentence to show, or None; quote_heading: empty, or words above a sentence that perhaps does not hold the answer;
-    mark: (start, end) in `quote` of the words to mark, or None: they are part of the answer or hold it, except under
-    "unknown". source: the quoted passage.
+    None; a verdict at its beginning, as in "Yes. It opens at nine.", is left out. is_unknown: whether there is no
+    answer; is_sure: whether it is shown without a warning (false if unknown). badge: what the passages say about the
+    answer: it is "stated", or said "by_content"; passages voted for it ("votes"); "none" contains it; "unchecked" if
+    this was not looked for, as in an evaluation's rows. quote: the sentence to show, or None; quote_heading: empty, or
+    words above a sentence that perhaps does not hold the answer; mark: (start, end) in `quote` of the words to mark, or
+    None: they are part of the answer or hold it, except under "unknown". source: the quoted passage.
     """
 
     text: str
@@ -83,7 +84,7 @@ def make_headline(result: Mapping[str, Any]) -> Headline:
     text = get_shown_answer({**result, "answer": result.get("answer") or "", "unknown": is_unknown})
     is_long = result.get("citations") is not None  # a long answer is its own text, with its Markdown
     answer_text = "" if is_long or is_unknown else str(result.get("answer_text") or "").strip()
-    more = answer_text if answer_text and says_more(answer_text, text) else None
+    more = remove_verdict(answer_text, text) if answer_text and says_more(answer_text, text) else None
     is_sure = not is_unknown and (support is None or support["is_certain"])
     headline = Headline(
         text=text,
@@ -93,6 +94,17 @@ def make_headline(result: Mapping[str, Any]) -> Headline:
         badge=choose_badge(result, support),
     )
     return headline if support is None else add_quote(headline, support, result.get("passages") or [])
+
+
+def remove_verdict(answer_text: str, answer: str) -> str:
+    """The reply to a yes/no question without the verdict before its sentence, which stands above it.
+
+    >>> remove_verdict("Yes. It opens at nine.", "yes")
+    'It opens at nine.'
+    """
+    verdict = re.match(r"\W*(yes|no)\b[\s.,;:!*–—-]*(?=\S)", answer_text, re.IGNORECASE)
+    is_repeated = verdict is not None and verdict[1].lower() == answer
+    return answer_text[verdict.end() :] if verdict and is_repeated else answer_text
 
 
 def choose_badge(result: Mapping[str, Any], support: "Support | None") -> Badge:

@@ -17,7 +17,12 @@ from quorum.algorithms.question_kind import find_question_kind
         ("Could you name the architect?", "short"),
         ("Which is taller, A or B?", "short"),
         ("Did Oslo or Bergen host it first?", "short"),
+        ("Is the tower open or closed on Sundays?", "short"),
+        ("Should I use uv or pip?", "short"),
+        ("Will it delete my files or keep them?", "short"),
         ("How tall is it?", "short"),
+        ("How do sailors describe the wind?", "short"),
+        ("Why was the wind called the mistral?", "short"),
         ("How did he die?", "short"),
         ("How is Ghent spelled in Dutch?", "short"),
         ("In which year was it finished?", "short"),
@@ -32,6 +37,11 @@ from quorum.algorithms.question_kind import find_question_kind
         ("If it rains, is the tower closed?", "yes_no"),
         ("Doesn’t it close at nine?", "yes_no"),
         ("The tower is open on Sundays?", "yes_no"),
+        ("Are there lifts or stairs?", "yes_no"),
+        ("Can it read PDF or Word files?", "yes_no"),
+        ("Is it more than 100 m or so?", "yes_no"),
+        ("Is the file kept if the command fails or ends?", "yes_no"),
+        ("Does it matter whether I use tabs or spaces?", "yes_no"),
         ("How do I add a retriever?", "long"),
         ("how to add a retriever", "long"),
         ("Hi, could you please explain how retrievers work?", "long"),
@@ -42,11 +52,19 @@ from quorum.algorithms.question_kind import find_question_kind
         ("What should I do if the index is damaged?", "long"),
         ("List the settings of the reader.", "long"),
         ("On Windows, how do I install it?", "long"),
+        ("I deleted a file. How do I get it back?", "long"),
+        ("Why is my function called twice?", "long"),
     ],
 )
 def test_a_question_is_of_one_kind(question: str, kind: str) -> None:
     assert find_question_kind(question) == kind
     assert find_question_kind(question.lower().removesuffix("?") if kind == "long" else question.upper()) == kind
+
+
+def test_a_title_with_a_mark_inside_a_question_ends_no_sentence() -> None:
+    assert find_question_kind("Are Cherry Bell and Savage! (a film) from the same country?") == "yes_no"
+    assert find_question_kind("Are Rising and What Would He Buy? about similar topics?") == "yes_no"
+    assert find_question_kind("It fails! how do I mend it?") == "long"
 
 
 @pytest.mark.parametrize("half", ["development", "held_out"])

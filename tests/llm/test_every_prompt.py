@@ -59,7 +59,9 @@ def read(prompt: str, reply: str) -> Parsed[Any]:
 
 async def make_inputs(prompt: str, context: Context) -> dict[str, str | list[str]]:
     """The variables of a prompt, except its passages."""
-    demonstrations = await format_demonstrations(Runtime(context=context), with_reasoning=False, with_passages=False)
+    demonstrations = await format_demonstrations(
+        QUESTION, Runtime(context=context), with_reasoning=False, with_passages=False
+    )
     names = set(Template(get_text(prompt)).get_identifiers()) - {"passages"}
     return {name: (VALUES | {"demonstrations": demonstrations})[name] for name in names}
 

@@ -6,9 +6,11 @@ decides it.
 """
 
 import re
+from collections.abc import Sequence
 from itertools import takewhile
 
 from quorum.algorithms.codes import find_missing_codes
+from quorum.algorithms.filco_measures import Piece
 from quorum.algorithms.question_kind import asks_how
 from quorum.core.state import Passage
 from quorum.core.statements import find_statements
@@ -16,7 +18,7 @@ from quorum.models.embedded import judging
 from quorum.models.embedded.replies import UNKNOWN, Inputs, Responder, Sampler, cite, join_lines, remove_label_colons
 from quorum.models.embedded.replies_blend import choose_verdict
 from quorum.models.embedded.replies_compare import answer_by_rule, write_verdict
-from quorum.models.embedded.replies_filter import choose_best_sentences, score_pieces
+from quorum.models.embedded.replies_filter import choose_best_pieces, score_pieces
 from quorum.models.embedded.statements import Statement, describe_headings, find_certainty, rank_statements
 
 MAX_SENTENCES = 3  # of an explanation
@@ -31,7 +33,30 @@ async def answer_long(inputs: Inputs, sampler: Sampler) -> str:
     """The steps if the question asks how to do something, else the sentences most likely to help."""
     if asks_how(inputs["question"]) and (steps := await find_steps(inputs)):
         return steps
-    return await choose_best_sentences(inputs, MAX_SENTENCES)
+    return await explain(inputs)
+
+
+async def explain(inputs: Inputs) -> str:
+    """The sentences most likely to help, each with the number of its passage; Unknown if the filter keeps none.
+
+    Of a piece of several lines, such as rows of a table, only the line that answers best.
+    """
+    pieces = await choose_best_pieces(inputs, MAX_SENTENCES)
+    ranked_statements = await rank_statements(inputs["question"], inputs["passages"]) if pieces else []
+    sentences = [cite(find_best_line(piece, ranked_statements), piece.rank + 1) for piece in pieces]
+    return "".join(f"{text} " if ENDS_SENTENCE.search(text) else f"{text}\n" for text in sentences).rstrip() or UNKNOWN
+
+
+def find_best_line(piece: Piece, ranked_statements: Sequence[Statement]) -> str:
+    """The first of the ranked statements that lies in the piece, if the piece has several lines; else the piece."""
+    if "\n" not in piece.text.strip():
+        return piece.text
+    inside = (
+        piece.text[statement.start - piece.start : statement.end - piece.start]
+        for statement in ranked_statements
+        if statement.passage == piece.rank and piece.start <= statement.start and statement.end <= piece.end
+    )
+    return next(inside, piece.text)
 
 
 async def find_steps(inputs: Inputs) -> str | None:

@@ -59,20 +59,17 @@ async def filter_passages(inputs: Inputs, sampler: Sampler) -> str:
     return ", ".join(str(piece.rank + 1) for piece in chosen) or NOTHING_HELPS
 
 
-async def choose_best_sentences(inputs: Inputs, count: int) -> str:
-    """The sentences most likely to help, at most `count`, in reading order, each with the number of its passage;
-    Unknown if the filter keeps no sentence.
-    """
+async def choose_best_pieces(inputs: Inputs, count: int) -> list[Piece]:
+    """The sentences that the filter keeps and that are most likely to help, at most `count`, in reading order."""
     scored_sentences = await score_pieces(inputs["question"], inputs["passages"])
     threshold = await judging.get_filter_threshold()
     best = sorted((item for item in scored_sentences if item[0] >= threshold), key=lambda item: -item[0])[:count]
-    in_reading_order = sorted((sentence.rank, sentence.start, sentence.text) for _, sentence in best)
-    return " ".join(cite(text, rank + 1) for rank, _, text in in_reading_order) or UNKNOWN
+    return sorted((sentence for _, sentence in best), key=lambda sentence: (sentence.rank, sentence.start))
 
 
 async def answer_dialogue(inputs: Inputs, sampler: Sampler) -> str:
-    """The sentence most likely to help."""
-    return await choose_best_sentences(inputs, 1)
+    """The sentence most likely to help; Unknown if the filter keeps none."""
+    return " ".join(cite(piece.text, piece.rank + 1) for piece in await choose_best_pieces(inputs, 1)) or UNKNOWN
 
 
 async def answer_label(inputs: Inputs, sampler: Sampler) -> str:

@@ -77,3 +77,25 @@ async def test_a_comparison_by_rule_has_a_verdict() -> None:
     ]
     result = await answer("Are Ada Korn and Ida Brenn both Norwegian?", "concat", Context(), given=passages)
     assert (result["answer"], result["answer_type"]) == ("yes", "yes_no")
+
+
+CODES = [
+    Passage(
+        id="codes",
+        title="Errors",
+        text="Code: 401; Name: BadKey; What to do: make a new key\nCode: E402; Name: NoCredit; What to do: buy credits",
+    )
+]
+
+
+async def test_the_line_that_names_the_code_of_the_question_answers() -> None:
+    result = await answer("What should I do about the error E402?", "concat", Context(), given=CODES)
+    assert result["answer_text"] == "Code: E402; Name: NoCredit; What to do: buy credits [1]"
+
+
+async def test_of_a_table_an_explanation_quotes_the_line_that_answers() -> None:
+    rows = "\n".join(f"Setting: s{i}; Meaning: how many threads of kind {i} there are" for i in range(4))
+    text = f"{rows}\nSetting: cache; Meaning: files are kept because reading them again is slow"
+    passages = [Passage(id="settings", title="Settings", text=text)]
+    result = await answer("Why are files kept in the cache?", "concat", Context(), given=passages)
+    assert result["answer_text"] == "Setting: cache; Meaning: files are kept because reading them again is slow [1]"
