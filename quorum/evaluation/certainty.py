@@ -51,9 +51,9 @@ def judge_quotation(question: str, result: Result, support: Support, findings: "
     certainty = find_certainty(findings.ranked, agrees=has_best_span)
     statement = make_shown_statement(passage, (best.start, best.end), find_words_to_mark(question, best, passage))
     is_quoted = quotes(result, statement["sentence"])
+    shown: Support = {**support, **statement} if is_quoted else support
     return {
-        **support,
-        **(statement if is_quoted else {}),
+        **shown,
         "certainty": round(certainty, 3),
         "is_certain": is_quoted and certainty >= get_lowest_sure_certainty(),
         "closest": None if is_quoted else statement,
