@@ -112,6 +112,6 @@ async def test_a_reply_by_json_schema_is_read(context: Context) -> None:
             prompt, render_prompt(prompt, None, **variables).text, context=context, schema=form.schema
         )
         if reply.finish != "length":
-            assert set(json.loads(reply.text)) == {form.property_name}
+            assert set(json.loads(reply.text)) == set(form.schema["properties"])
             parsed_reply = read(prompt, form.write_in_words(reply.text))
             assert prompt == "rank_passages" or not parsed_reply.malformed, (prompt, reply.text)
