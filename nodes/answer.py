@@ -104,7 +104,7 @@ async def answer_from_all(
         **make_answer(replies.values[chosen_index], unknown_flags[chosen_index], text=replies.texts[chosen_index]),
         "confidence": share if samples > 1 else None,
         "evidence": find_evidence(replies.values[chosen_index], replies.shown),
-        **add_citations(replies.texts[chosen_index], replies.shown, context),
+        **await add_citations(state, replies.texts[chosen_index], replies.shown, context),
         "passages": replies.shown,
         **replies.state_update,
     }

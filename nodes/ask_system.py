@@ -56,7 +56,7 @@ def make_system_node(name: str, spec: str) -> tuple[Callable[[State, Runtime[Con
             **make_answer(answer, is_unknown_for_type(answer, context.answer_type), text=text),
             "passages": reply.passages,
             "evidence": find_evidence(answer, reply.passages),
-            **add_citations(text, reply.passages, context),
+            **await add_citations(state, text, reply.passages, context),
             "usage": {SYSTEM_CALL_NAME: reply.usage},
         }
 

@@ -1,8 +1,7 @@
 """Finds what the marks of a long answer cite: for each, the passage's sentence that supports the cited one."""
 
 from collections.abc import Sequence
-from dataclasses import replace
-from functools import lru_cache
+from dataclasses import dataclass, replace
 from typing import TypeVar
 
 from quorum.core.citation_marks import (
@@ -17,21 +16,33 @@ from quorum.core.context import Context
 from quorum.core.state import Citation, Passage, State
 from quorum.core.statements import find_statements
 from quorum.parsing.answers import Parsed
-from quorum.retrievers.bm25 import STOP_WORDS, tokenize_text
 
 T = TypeVar("T")
 
 CITING_TYPES = ("long", "dialogue")
 MOST_MARKS = 500  # of an answer; a model in a loop writes more
-LEAST_SHARE = 0.5  # of the words of a cited sentence that a sentence of the passage must have to support it
 
 
-def add_citations(text: str, passages: Sequence[Passage], context: Context) -> State:
+@dataclass(frozen=True)
+class CitedStatement:
+    """A statement of an answer whose mark, characters [start, end) of the answer, cites the passage with this number,
+    from 1.
+    """
+
+    number: int
+    statement: str
+    start: int
+    end: int
+
+
+async def add_citations(state: State, text: str, passages: Sequence[Passage], context: Context) -> State:
     """The update of `citations` for a long answer; nothing for any other answer, whose citations stay null."""
-    return {"citations": find_citations(text, passages, context)} if context.answer_type in CITING_TYPES else {}
+    if context.answer_type not in CITING_TYPES:
+        return {}
+    return {"citations": await find_citations(state["question"], text, passages, context)}
 
 
-def find_citations(text: str, passages: Sequence[Passage], context: Context) -> list[Citation]:
+async def find_citations(question: str, text: str, passages: Sequence[Passage], context: Context) -> list[Citation]:
     """The citations of a long answer, in the order of their first marks; empty if the setting `citations` is off.
 
     text: the answer as people read it; passages: those that the prompt numbered. A mark with another number cites
@@ -39,26 +50,49 @@ def find_citations(text: str, passages: Sequence[Passage], context: Context) -> 
     """
     if not cites(context):
         return []
-    sentences = find_statements(blank_marks(text), may_wrap=False)
+    cited = list_cited_statements(text, len(passages))
+    sentences = await find_supporting_sentences(question, cited, passages)
     places: dict[tuple[int, tuple[int, int] | None], list[list[int]]] = {}
-    marks = find_marks(text)[:MOST_MARKS]
-    for mark in marks:
-        span = find_cited_statement(text, mark, marks, sentences)
-        statement = "" if span is None else strip_marks(text[span[0] : span[1]])
-        for number in mark.numbers:
-            if 1 <= number <= len(passages):
-                support = find_supporting_sentence(statement, passages[number - 1])
-                places.setdefault((number, support), []).append([mark.start, mark.end])
+    for item in cited:
+        places.setdefault((item.number, sentences[item.number, item.statement]), []).append([item.start, item.end])
     return [
         Citation(
             n=number,
             at=at,
             passage=passages[number - 1]["id"],
-            start=None if support is None else support[0],
-            end=None if support is None else support[1],
+            start=None if sentence is None else sentence[0],
+            end=None if sentence is None else sentence[1],
         )
-        for (number, support), at in places.items()
+        for (number, sentence), at in places.items()
     ]
+
+
+def list_cited_statements(text: str, passage_count: int) -> list[CitedStatement]:
+    """What the marks of a text cite, in their order; a mark of several passages is listed for each."""
+    sentences = find_statements(blank_marks(text), may_wrap=False)
+    marks = find_marks(text)[:MOST_MARKS]
+    cited = []
+    for mark in marks:
+        span = find_cited_statement(text, mark, marks, sentences)
+        statement = "" if span is None else strip_marks(text[span[0] : span[1]])
+        numbers = [number for number in mark.numbers if 1 <= number <= passage_count]
+        cited += [CitedStatement(number, statement, mark.start, mark.end) for number in numbers]
+    return cited
+
+
+async def find_supporting_sentences(
+    question: str, cited: Sequence[CitedStatement], passages: Sequence[Passage]
+) -> dict[tuple[int, str], tuple[int, int] | None]:
+    """{(number of a passage, statement that cites it): (start, end) of the passage's sentence that supports it}."""
+    from quorum.models.embedded.support import find_support_of_each
+
+    sentences: dict[tuple[int, str], tuple[int, int] | None] = {}
+    for number in dict.fromkeys(item.number for item in cited):
+        statements = list(dict.fromkeys(item.statement for item in cited if item.number == number))
+        findings = await find_support_of_each(question, statements, [passages[number - 1]])
+        for statement, found in zip(statements, findings, strict=True):
+            sentences[number, statement] = None if found.best is None else (found.best.start, found.best.end)
+    return sentences
 
 
 def check_citations(parsed_reply: Parsed[T], context: Context, passage_count: int) -> Parsed[T]:
@@ -73,26 +107,6 @@ def check_citations(parsed_reply: Parsed[T], context: Context, passage_count: in
 def cites(context: Context) -> bool:
     """Whether answers cite passages: long answers and turns of a conversation do, unless the user switches it off."""
     return context.citations == "auto" and context.answer_type in CITING_TYPES
-
-
-def find_supporting_sentence(statement: str, passage: Passage) -> tuple[int, int] | None:
-    """(start, end) in the passage's text of the sentence that supports a statement; None if none does."""
-    words = {word for word in tokenize_text(statement) if word not in STOP_WORDS}
-    numbers = {word for word in words if any(character.isdigit() for character in word)}
-    best, best_share = None, LEAST_SHARE
-    for start, end, sentence_words in read_sentences(passage["text"], may_wrap=not passage.get("places")):
-        share = len(words & sentence_words) / len(words) if words and numbers <= sentence_words else 0.0
-        if share > best_share or (best is None and share == best_share):
-            best, best_share = (start, end), share
-    return best
-
-
-@lru_cache(64)
-def read_sentences(text: str, *, may_wrap: bool) -> list[tuple[int, int, set[str]]]:
-    """(start, end, the set of its words) of each sentence of a passage."""
-    return [
-        (start, end, set(tokenize_text(text[start:end]))) for start, end in find_statements(text, may_wrap=may_wrap)
-    ]
 
 
 def number_as_in_result(text: str, rank: int, context: Context) -> str:

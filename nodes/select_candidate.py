@@ -14,8 +14,8 @@ from quorum.parsing.yes_no import parse_yes_no
 
 
 async def select_candidate(state: State, runtime: Runtime[Context]) -> State:
-    """candidates, summaries, summary_validities, preferences, passages -> answer, rationale, validity, scores,
-    confidence, evidence, citations.
+    """question, candidates, summaries, summary_validities, preferences, passages -> answer, rationale, validity,
+    scores, confidence, evidence, citations.
 
     A single candidate is the answer; without candidates the answer is unknown. Scores and confidence are None for a
     single candidate, and while comparisons of candidates are missing; with `ranking=lazy` some may never be made.
@@ -31,7 +31,7 @@ async def select_candidate(state: State, runtime: Runtime[Context]) -> State:
     text = find_long_text(state, choice.best, context) or answer
     return {
         **make_answer(answer, text=text if context.answer_type == "long" else chosen_candidate),
-        **add_citations(text, state["passages"], context),
+        **await add_citations(state, text, state["passages"], context),
         "rationale": rationale,
         "validity": validity,
         "scores": choice.scores,

@@ -13,7 +13,8 @@ from quorum.nodes.evidence import split_voters
 
 
 async def vote(state: State, runtime: Runtime[Context]) -> State:
-    """votes, passages -> answer, answer_text, unknown, confidence, evidence, citations, voters_without_evidence.
+    """question, votes, passages -> answer, answer_text, unknown, confidence, evidence, citations,
+    voters_without_evidence.
 
     The confidence is the winner's share of the votes that are not unknown. It is null if there is no winner, and if
     vote=staged, because then not every passage is asked.
@@ -31,7 +32,7 @@ async def vote(state: State, runtime: Runtime[Context]) -> State:
         "unknown": outcome.unknown,
         "confidence": None if context.vote == "staged" else outcome.share,
         "evidence": evidence,
-        **add_citations(outcome.answer_text or "", passages, context),
+        **await add_citations(state, outcome.answer_text or "", passages, context),
         "voters_without_evidence": unsupported_ids,
     }
 

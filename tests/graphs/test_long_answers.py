@@ -15,7 +15,7 @@ from quorum.nodes.abstain import Calibration, suppress_unsure_answer
 from quorum.prompts import BUILT_IN
 
 REPLY = """\
-The **Lumen Tower** was finished in 1931 [1][3], two years after its builders struck in 1929 [4].
+The **Lumen Tower** was finished in 1931 [1][3], after its builders struck in 1929 [4].
 
 | mast | year |
 | --- | --- |
@@ -25,7 +25,7 @@ The **Lumen Tower** was finished in 1931 [1][3], two years after its builders st
 towers[1]
 ```"""
 LINE = (
-    "The **Lumen Tower** was finished in 1931, two years after its builders struck in 1929. | mast | year | "
+    "The **Lumen Tower** was finished in 1931, after its builders struck in 1929. | mast | year | "
     "| --- | --- | | Iron Mast | painted in 1950 | ```python towers[1]"
 )
 LONG = ("long", "dialogue")
@@ -92,10 +92,29 @@ async def test_a_number_beyond_the_passages_stays_as_text_and_counts_as_malforme
     assert result["malformed"] == {}
 
 
-async def test_a_sentence_that_the_passage_does_not_support_has_no_place_in_it() -> None:
-    reply = "The Lumen Tower was sold to a bank in 1877 [1]."
-    result = await answer(QUESTION, "concat", Context(model=script_reply(reply), answer_type="long"), given=PASSAGES)
-    assert result["citations"] == [Citation(n=1, at=[[43, 46]], passage="p1", start=None, end=None)]
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "The Lumen Tower was sold to a bank in 1877",
+        "The Lumen Tower was finished in 1913",  # all words, and another number
+        "The Lumen Tower was not finished in 1931",  # all words, and the opposite
+        "The Velm Tower was finished in 1931",  # all words, and another name
+    ],
+)
+async def test_a_sentence_that_the_passage_does_not_support_has_no_place_in_it(statement: str) -> None:
+    context = Context(model=script_reply(f"{statement} [1]."), answer_type="long")
+    result = await answer(QUESTION, "concat", context, given=PASSAGES)
+    at = [[len(statement) + 1, len(statement) + 4]]
+    assert result["citations"] == [Citation(n=1, at=at, passage="p1", start=None, end=None)]
+
+
+async def test_a_sentence_in_other_words_has_its_place_in_the_passage() -> None:
+    passage = Passage(
+        id="p1", title="Lumen Tower", text="It is a tower of steel. Construction was completed in 1931. It is closed."
+    )
+    context = Context(model=script_reply("The builders finished it in 1931 [1]."), answer_type="long")
+    (citation,) = (await answer(QUESTION, "concat", context, given=[passage]))["citations"] or []
+    assert passage["text"][citation["start"] : citation["end"]] == "Construction was completed in 1931."
 
 
 async def test_two_sentences_that_one_sentence_supports_share_a_citation() -> None:
@@ -140,7 +159,7 @@ async def test_without_citations_the_prompts_ask_for_none_and_the_answer_shows_n
     assert model.history[0].text.startswith(prompt.partition("$")[0])
     assert "square brackets" not in model.history[0].text
     assert (result["answer"], result["citations"]) == (LINE, [])
-    assert "finished in 1931, two years after its builders struck in 1929.\n\n| mast" in (result["answer_text"] or "")
+    assert "finished in 1931, after its builders struck in 1929.\n\n| mast" in (result["answer_text"] or "")
     cited_model = script_reply(answer_type=answer_type)
     await answer(QUESTION, "concat", replace(context, model=cited_model, citations="auto"), given=PASSAGES)
     assert "square brackets" in cited_model.history[0].text

@@ -83,16 +83,25 @@ class Findings:
 
 async def find_support_in_passages(question: str, answer: str, passages: Sequence[Passage]) -> Findings:
     """The statements of the passages that answer the question best, and those that support the answer."""
+    return (await find_support_of_each(question, [answer], passages))[0]
+
+
+async def find_support_of_each(question: str, answers: Sequence[str], passages: Sequence[Passage]) -> list[Findings]:
+    """As `find_support_in_passages`, for each of several answers, for example the parts of one that are cited alone.
+
+    The passages are read and embedded once for all of them.
+    """
     loop = asyncio.get_running_loop()
-    return await loop.run_in_executor(WORKER, find_support_blocking, question, answer, passages)
+    return await loop.run_in_executor(WORKER, find_support_blocking, question, answers, passages)
 
 
-def find_support_blocking(question: str, answer: str, passages: Sequence[Passage]) -> Findings:
-    """Like `find_support_in_passages`, but blocking."""
+def find_support_blocking(question: str, answers: Sequence[str], passages: Sequence[Passage]) -> list[Findings]:
+    """Like `find_support_of_each`, but blocking."""
     statements = list_statements(question, passages)
     if not statements:
-        return Findings([], [])
-    claims = read_claims(question, answer)
+        return [Findings([], []) for _ in answers]
+    claims_of_answers = [read_claims(question, answer) for answer in answers]
+    claims = [claim for claims_of_answer in claims_of_answers for claim in claims_of_answer]
     agreements = [[agree(claim, statement, passages) for statement, _ in statements] for claim in claims]
     chosen = choose_candidates(len(statements), agreements)
     texts = [question, *(f"{question} {claim.text}" for claim in claims), *(statements[index][1] for index in chosen)]
@@ -102,13 +111,20 @@ def find_support_blocking(question: str, answer: str, passages: Sequence[Passage
         replace(statements[index][0], closeness=float(vector @ own[0]))
         for index, vector in zip(chosen, others, strict=True)
     ]
-    focus = find_focus(question, answer) if claims else frozenset[str]()
-    matches = [
-        match_claim(claim, candidates, others @ vector, [agreement[index] for index in chosen], focus, passages)
-        for claim, vector, agreement in zip(claims, own[1:], agreements, strict=True)
+    focuses = [
+        focus
+        for answer, claims_of_answer in zip(answers, claims_of_answers, strict=True)
+        for focus in [find_focus(question, answer) if claims_of_answer else frozenset[str]()] * len(claims_of_answer)
     ]
+    matches = iter(
+        [
+            match_claim(claim, candidates, others @ vector, [agreement[index] for index in chosen], focus, passages)
+            for claim, vector, agreement, focus in zip(claims, own[1:], agreements, focuses, strict=True)
+        ]
+    )
     first = [statement for statement, _ in statements[:MAX_EMBEDDED]]
-    return Findings(sort_by_closeness(first, others[: len(first)] @ own[0]), matches)
+    ranked = sort_by_closeness(first, others[: len(first)] @ own[0])
+    return [Findings(ranked, [next(matches) for _ in claims_of_answer]) for claims_of_answer in claims_of_answers]
 
 
 def read_claims(question: str, answer: str) -> list[Claim]:
