@@ -113,7 +113,12 @@ async def find_support(question: str, result: Result, context: Context) -> Suppo
 
 
 def find_cited_statement(result: Result, passages: Sequence[Passage]) -> Support | None:
-    """The support of a long answer by the first sentence that supports a cited one; None if there is none."""
+    """The support of a long answer by the first sentence that supports a cited one; None if none does, or if less than
+    half of its marks cite a sentence that supports what they mark.
+    """
+    marks = [item["start"] is not None for item in result.get("citations") or [] for _ in item["at"]]
+    if 2 * marks.count(True) < len(marks):
+        return None
     by_id = {passage["id"]: passage for passage in passages}
     for cited in list_cited_passages(result):
         if cited.start is not None and cited.end is not None:

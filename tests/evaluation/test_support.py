@@ -4,7 +4,7 @@ import pytest
 from openai_server import OpenAIServer
 
 from quorum import Context, Passage, Result, answer
-from quorum.core.state import Evidence
+from quorum.core.state import Citation, Evidence
 from quorum.evaluation.headline import make_headline
 from quorum.evaluation.support import add_supporting_statement_and_language_note, find_support
 
@@ -137,3 +137,24 @@ async def test_for_a_how_question_the_span_is_the_whole_command() -> None:
     assert support is not None
     assert support["closest"] is not None
     assert support["closest"]["span"] == [support["closest"]["start"], support["closest"]["end"]]
+
+
+@pytest.mark.parametrize(("supported", "state"), [(2, "by_content"), (1, "none")])
+async def test_a_long_answer_is_supported_if_half_of_its_marks_cite_what_supports_it(
+    supported: int, state: str
+) -> None:
+    claims = ["Painters came in May", "A bridge fell", "The core is hollow"]
+    text = " ".join(f"{claim} [{n}]." for n, claim in enumerate(claims, start=1))
+    citations = [
+        Citation(
+            n=n, at=[[text.index(f"[{n}]"), text.index(f"[{n}]") + 3]], passage=passage["id"], start=start, end=end
+        )
+        for n, passage in enumerate(HANDBOOK, start=1)
+        for start, end in [(0, 10) if n <= supported else (None, None)]
+    ]
+    result = Result(
+        answer=" ".join(claims), answer_text=text, unknown=False, evidence=[], passages=HANDBOOK, citations=citations
+    )
+    support = await find_support("What happened?", result, Context(model="openai:test", answer_type="long"))
+    assert support is not None
+    assert support["state"] == state

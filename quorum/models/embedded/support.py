@@ -15,7 +15,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from quorum.algorithms.agreement import Agreement, Claim, compare, is_opposed, list_content_stems, read_claim
+from quorum.algorithms.agreement import Agreement, Claim, compare, is_in, is_opposed, list_content_stems, read_claim
+from quorum.algorithms.near_copies import find_exchanged_words, is_repeated, is_said_of_opposite
 from quorum.core.sentences import find_sentences
 from quorum.core.state import Passage
 from quorum.models.embedded.batching import WORKER
@@ -36,12 +37,11 @@ LOWEST_CLOSENESS_WITHOUT_WORDS = 0.85  # a statement that holds no word of the c
 LONGEST_LABEL = 60  # characters of what stands before a colon at the beginning of a line: "Changes in 5.2.1: ..."
 SURE_SPAN = -1.0  # log-odds: a span with a higher score speaks against an answer that has other names or numbers
 PHRASE = 3  # words: a claim of at most as many is no sentence, but a name, a number or the like
+LOWEST_OF_SYNONYMS = 0.42  # the cosine of two words' embeddings; below, they have different meanings
 MOST_BELOW_BEST = 0.12  # a statement may support a sentence if its alignment is at most this much below the best
 STEEPNESS = 8.0  # of the curve from the alignment to the score, 0.5 at LOWEST_ALIGNMENT
 MIN_SUPPORTED_SHARE = 0.75  # of the sentences of an answer of at most FEW_SENTENCES
-MIN_SUPPORTED_SHARE_OF_MANY = (
-    0.3  # of the sentences of a longer one: "no passage contains it" would be false of the rest
-)
+MIN_SUPPORTED_SHARE_OF_MANY = 0.5  # of the sentences of a longer one, among which are introductions and conclusions
 FEW_SENTENCES = 3
 NO_SENTENCES = re.compile(r"^```.*?^```|^#{1,6} [^\n]*$|^\|[^\n]*$", re.MULTILINE | re.DOTALL)  # code, headings, tables
 MAX_BY_WORDS = 6  # for each sentence, this many statements are compared because they hold its words
@@ -193,32 +193,46 @@ def match_claim(
         for candidate, close, agreement in zip(candidates, closeness, agreements, strict=True)
     ]
     order = sorted(range(len(candidates)), key=lambda index: -alignments[index])
+    texts = [passages[item.passage]["text"][item.start : item.end] for item in candidates]
     for index in order:
         candidate, agreement, close = candidates[index], agreements[index], float(closeness[index])
         lowest = LOWEST_WITH_ALL_WORDS if agreement.coverage == 1 else LOWEST_ALIGNMENT
-        if alignments[index] < alignments[order[0]] - MOST_BELOW_BEST:
-            return None
-        text = passages[candidate.passage]["text"][candidate.start : candidate.end]
-        if (
-            alignments[index] >= lowest
+        is_close = (
+            alignments[index] >= max(lowest, alignments[order[0]] - MOST_BELOW_BEST)
             and (agreement.coverage > 0 or close >= LOWEST_CLOSENESS_WITHOUT_WORDS)
-            and supports(claim, agreement, close, is_best=index == order[0])
-            and not (focus & claim.words and lacks_focus(focus, text, agreement))
+            and not (focus & claim.words and lacks_focus(focus, texts[index], agreement))
+        )
+        if (
+            (is_close or is_repeated(claim.text, texts[index]))
+            and supports(claim, agreement, close, texts[index], is_best=index == order[0])
             and not is_contradicted_by_reader(claim, candidate)
+            and not any(
+                answers_instead(claim, texts[index], other, text) for other, text in zip(candidates, texts, strict=True)
+            )
         ):
-            score = 1 / (1 + math.exp(-STEEPNESS * (alignments[index] - lowest)))
+            score = 1 / (1 + math.exp(-STEEPNESS * max(0.0, alignments[index] - lowest)))
             return Match(candidate.passage, candidate.start, candidate.end, score)
     return None
 
 
-def supports(claim: Claim, agreement: Agreement, closeness: float, *, is_best: bool) -> bool:
+def supports(claim: Claim, agreement: Agreement, closeness: float, text: str, *, is_best: bool) -> bool:
     """Whether a statement that is aligned with the claim supports it. A bare "no" is supported by what denies the
-    question.
+    question. text: the statement's.
     """
+    opposes = agreement.opposes or is_said_of_opposite(claim.text, text)
     if not (claim.is_bare and claim.verdict is False):
-        return not agreement.missing and not agreement.opposes
+        return not agreement.missing and not opposes and not has_other_word(claim, text)
     says_other = agreement.coverage >= DENIAL["coverage"] and closeness >= DENIAL["closeness"] and not agreement.is_full
-    return agreement.opposes or (is_best and (bool(agreement.missing) or says_other))
+    return opposes or (is_best and (bool(agreement.missing) or says_other or has_other_word(claim, text)))
+
+
+def has_other_word(claim: Claim, text: str) -> bool:
+    """Whether a statement repeats the claim, but has a word of another meaning in the place of one of its words."""
+    pairs = find_exchanged_words(claim.text, text)
+    if not pairs:
+        return False
+    vectors = get_encoder().embed([word for pair in pairs for word in pair])
+    return any(float(own @ other) < LOWEST_OF_SYNONYMS for own, other in zip(vectors[::2], vectors[1::2], strict=True))
 
 
 def is_contradicted_by_reader(claim: Claim, statement: Statement) -> bool:
@@ -230,6 +244,20 @@ def is_contradicted_by_reader(claim: Claim, statement: Statement) -> bool:
         return False
     read = list_content_stems(statement.span.text) - claim.shared
     return 0 < len(read) <= PHRASE and read.isdisjoint(claim.words)
+
+
+def answers_instead(claim: Claim, text: str, other: Statement, other_text: str) -> bool:
+    """Whether another statement has more of the question's words than the one with this text, and the reader reads
+    another short answer there than the name or number that is all the claim adds to the question.
+    """
+    if not 0 < len(claim.words) <= PHRASE or not claim.words <= claim.names | claim.numbers or len(claim.shared) < 2:
+        return False
+    if other.span is None or other.span.score < SURE_SPAN:
+        return False
+    said, said_there = list_content_stems(text), list_content_stems(other_text)
+    asked, asked_there = ([is_in(word, stems) for word in claim.shared].count(True) for stems in (said, said_there))
+    read = list_content_stems(other.span.text) - claim.shared
+    return asked < asked_there and 0 < len(read) <= PHRASE and claim.words.isdisjoint(said_there)
 
 
 def lacks_focus(focus: frozenset[str], text: str, agreement: Agreement) -> bool:
