@@ -14,6 +14,7 @@ sys.path[:0] = [str(ROOT / "tests"), str(ROOT / "tests" / "page")]
 from browser import Page, open_browser  # noqa: E402
 from openai_bodies import Response, make_error  # noqa: E402
 from page_server import serve_page  # noqa: E402
+from page_steps import ask_by_link  # noqa: E402
 
 import quorum  # noqa: E402
 
@@ -28,9 +29,8 @@ ALL_GRAPHS_SHOW_STATES = f"{CARDS}.every((card) => card.querySelector('[data-sta
 
 
 def open_question(page: Page, url: str, question: str, methods: str, ready: str, **settings: str) -> None:
-    """Open a link that asks a question, and wait until the graphs are drawn and the condition `ready` holds."""
-    query = urlencode({"q": question, "methods": methods, **settings, "run": "1"})
-    page.visit(f"{url}?{query}", "!!document.querySelector('.card')")
+    """Ask a question by a link, and wait until the graphs are drawn and the condition `ready` holds."""
+    ask_by_link(page, f"{url}?{urlencode({'q': question, 'methods': methods, **settings})}")
     page.wait_until(f"({ready}) && {ALL_GRAPHS_DRAWN} && {ALL_GRAPHS_SHOW_STATES}")
 
 

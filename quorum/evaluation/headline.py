@@ -10,6 +10,7 @@ from quorum.core.conversation import CLOSEST_SENTENCE_HEADING, NO_PASSAGE_CONTAI
 from quorum.core.places import describe_place
 from quorum.core.shown_answer import get_shown_answer, list_cited_passages
 from quorum.core.state import Passage
+from quorum.core.text import normalize
 from quorum.evaluation.shown_support import Support
 from quorum.nodes.evidence import find_span, has_only_votes_as_evidence
 
@@ -121,7 +122,7 @@ def choose_badge(result: Mapping[str, Any], support: "Support | None") -> Badge:
 
 def add_quote(headline: Headline, support: "Support", passages: list[Passage]) -> Headline:
     """The headline with the sentence to quote: the closest one, if the answer needs a warning and there is one; else
-    the one that supports the answer.
+    the one that supports the answer. A reply that is this sentence is not shown a second time.
     """
     statement: Any = support["closest"] if not headline.is_sure and support["closest"] else support
     source = next((passage for passage in passages if passage["id"] == statement["passage"]), None)
@@ -132,7 +133,9 @@ def add_quote(headline: Headline, support: "Support", passages: list[Passage]) -
     if mark is not None and not headline.is_unknown and not fits(quote[slice(*mark)], headline.text):
         mark = None
     heading = "" if headline.is_sure else CLOSEST_SENTENCE_HEADING
-    return replace(headline, quote=quote, quote_heading=heading, mark=mark, source=source)
+    is_repeated = headline.answer_text is not None and normalize(headline.answer_text) == normalize(quote)
+    answer_text = None if is_repeated else headline.answer_text
+    return replace(headline, answer_text=answer_text, quote=quote, quote_heading=heading, mark=mark, source=source)
 
 
 def fits(marked_words: str, answer: str) -> bool:

@@ -50,6 +50,7 @@ class Card:
                 self.phase = draw_text("span").classes("phase")
             with html.div().classes("answer-block"):
                 self.message = draw_text("p").classes("answer").props("aria-live=polite")
+                self.wording = draw_text("p").classes("wording")
                 self.support = html.div().classes("support")
                 self.understood_question = draw_text("p").classes("understood-question")
             self.facts = draw_text("p").classes("facts")
@@ -92,7 +93,8 @@ class Card:
         answer = self.answer
         text, kind = choose_headline(answer)
         self.message.text = text
-        self.message.classes(replace=f"answer {kind}" + (" long" if len(text) > LONG_ANSWER else ""))
+        self.message.classes(replace=f"answer {kind}" + (" long" if len(text) > LONG_ANSWER or "\n" in text else ""))
+        self.wording.text = (make_headline(answer.result).answer_text if answer.result else None) or ""
         self.draw_support()
         self.understood_question.text = describe_follow_up(answer, self.question)
         self.facts.text = " · ".join(list_facts(answer))

@@ -39,7 +39,7 @@ async def test_a_verdict_of_the_reader_has_a_warning_and_the_sentence_why() -> N
     result = await show("Does heron send what has changed?", MANUAL)
     headline = make_headline(result)
     assert (result["answer_type"], headline.is_sure, headline.is_unknown) == ("yes_no", False, False)
-    assert headline.answer_text == "Sends what has changed since the last push to the server."
+    assert (headline.quote, headline.answer_text) == ("Sends what has changed since the last push to the server.", None)
 
 
 async def test_a_verdict_by_rule_has_no_warning() -> None:
