@@ -19,7 +19,7 @@ from quorum.core.private_files import make_private_file
 from quorum.models.vectors import embed_texts
 
 CACHE_FILE = "embeddings.sqlite3"
-MAX_CACHE_BYTES = 4_000_000_000  # if the file holds more, the next write removes the oldest half of the vectors first
+MAX_CACHE_BYTES = 4_000_000_000
 KEYS_PER_QUERY = 500  # keys that one SQL query looks up
 LOG = logging.getLogger("quorum")
 
@@ -29,11 +29,14 @@ class CachedEmbeddings(Embeddings):
 
     create: returns the model; called for every question, for texts that are not in the cache, and for `similarity`.
     name: the name of the embeddings, which must include everything that their vectors depend on. folder: where the
-    cache is. If the cache cannot be used, every text is embedded.
+    cache is. max_bytes: if the file holds more, the next write removes the oldest half of the vectors first. If the
+    cache cannot be used, every text is embedded.
     """
 
-    def __init__(self, create: Callable[[], Embeddings], name: str, folder: Path) -> None:
-        self.create, self.name, self.file = create, name, folder / CACHE_FILE
+    def __init__(
+        self, create: Callable[[], Embeddings], name: str, folder: Path, max_bytes: int = MAX_CACHE_BYTES
+    ) -> None:
+        self.create, self.name, self.file, self.max_bytes = create, name, folder / CACHE_FILE, max_bytes
         self.is_usable = True
 
     @property
@@ -79,14 +82,14 @@ class CachedEmbeddings(Embeddings):
         return vectors
 
     def write(self, vectors: dict[bytes, NDArray[np.float32]]) -> None:
-        """Add vectors to the cache, and make room for them first if it holds more than MAX_CACHE_BYTES."""
+        """Add vectors to the cache, and make room for them first if it holds too much."""
         if not self.is_usable:
             return
         try:
             if not self.file.exists():
                 make_private_file(self.file)
             with closing(self.connect()) as database, database:
-                if count_used_bytes(database) > MAX_CACHE_BYTES:
+                if count_used_bytes(database) > self.max_bytes:
                     database.execute("DELETE FROM vectors WHERE rowid < (SELECT AVG(rowid) FROM vectors)")
                 rows = ((key, vector.astype("<f4").tobytes()) for key, vector in vectors.items())
                 database.executemany("INSERT OR REPLACE INTO vectors VALUES (?, ?)", rows)

@@ -137,9 +137,9 @@ def attack_dollars(rng: random.Random, folder: Path) -> list[bool]:
             try:
                 running.append(limits.begin("a", bound=rng.choice([0.0, 0.001, 0.02, 0.2])))
                 bound = rng.choice([0.0005, 0.01, 0.06])
-                running[-1].charge(bound)
+                charge = running[-1].charge(bound)
                 if rng.random() < 0.5:
-                    running[-1].correct(bound, bound * rng.random())
+                    running[-1].correct(charge, bound * rng.random())
             except (Refusal, QuorumError):
                 now += 1
             if running and rng.random() < 0.4:

@@ -25,6 +25,7 @@ from quorum.core.context import Context
 from quorum.core.errors import SetupError
 from quorum.core.files import expand_home
 from quorum.models.journal_database import (
+    ROOM,
     Record,
     check_room,
     open_database,
@@ -84,17 +85,20 @@ class ReplyStore(Protocol):
 
 
 class Journal:
-    """One journal file. All disk access happens on the journal's own thread."""
+    """One journal file. All disk access happens on the journal's own thread.
 
-    def __init__(self, path: str) -> None:
-        self.path = path
+    room: bytes that must be free on its disk before a model is asked for a reply.
+    """
+
+    def __init__(self, path: str, room: int = ROOM) -> None:
+        self.path, self.room = path, room
         self.thread = ThreadPoolExecutor(1, thread_name_prefix="quorum-journal")
         self.connection: sqlite3.Connection | None = None
         self.lock = threading.Lock()
         self.waiting_jobs: list[JournalJob] = []
         self.is_busy = False
         self.is_read_only = False  # it can be read, but not written: new replies are not kept
-        self.has_failed = False  # the last write failed, perhaps because the disk is full
+        self.unwritten = room  # bytes of which no write has shown yet that the disk takes them; 0: it takes them
 
     async def get(self, key: str) -> Record | None:
         """The reply stored under a key; None if there is none."""
@@ -147,14 +151,14 @@ class Journal:
             records = [(job.key, job.record) for job in jobs if job.record is not None]
             if records:
                 if not self.is_read_only:
-                    self.has_failed = True  # until the write has succeeded
+                    self.unwritten = max(self.room, sum(record.size for _, record in records))
                     write_records(self.connection, records)
-                    self.has_failed = False
+                    self.unwritten = 0
                 return [(job, None, None) for job in jobs]
             records_found = read_records(self.connection, [job.key for job in jobs])
             if None in records_found and not self.is_read_only:
-                check_room(self.path, has_failed=self.has_failed)
-                self.has_failed = False
+                check_room(self.path, max(self.room, self.unwritten), by_writing=self.unwritten > 0)
+                self.unwritten = 0
             return [(job, record, None) for job, record in zip(jobs, records_found, strict=True)]
         except (sqlite3.Error, OSError) as error:
             failure = self.explain_disk_error(error)
@@ -181,7 +185,7 @@ class Journal:
         """The error for a file that cannot be read or written, with what to do next."""
         is_full = (
             getattr(error, "sqlite_errorcode", None) == sqlite3.SQLITE_FULL
-            or getattr(error, "errno", None) == errno.ENOSPC
+            or getattr(error, "errno", None) in (errno.ENOSPC, errno.EDQUOT)
         )
         advice = "make room on the disk, then try again" if is_full else "move that file away, or run with journal=off"
         return SetupError(f"The journal {self.path} cannot be used ({error}); {advice}.")

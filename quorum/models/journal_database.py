@@ -64,6 +64,11 @@ class Record:
     reasoning: str = ""
 
     @property
+    def size(self) -> int:
+        """About how many bytes it takes in the file, and once more in the file beside it, SQLite's log."""
+        return ROOM + 2 * (len(self.text.encode()) + len(self.reasoning.encode()))
+
+    @property
     def temperature_refused(self) -> bool:
         """Whether the model refused the parameter temperature, whatever its value."""
         return "temperature" in self.left_out.split(",")
@@ -107,20 +112,18 @@ def open_read_only(path: str) -> sqlite3.Connection:
     return connection
 
 
-def check_room(path: str, *, has_failed: bool) -> None:
-    """Raise an error, before a reply is paid for, if the disk has no room for it.
+def check_room(path: str, room: int = ROOM, *, by_writing: bool) -> None:
+    """Raise OSError, before a reply is paid for, if the disk has no room for `room` bytes.
 
-    has_failed: the last write failed; then a file of ROOM bytes is written, and removed.
+    by_writing: write a file of that size, too, and remove it, because only that shows that a quota is used up.
     """
-    if shutil.disk_usage(Path(path).parent).free < ROOM:
+    if shutil.disk_usage(Path(path).parent).free < room:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), path)
-    if has_failed:
-        probe = Path(f"{path}-room")
+    if by_writing:
+        probe = Path(f"{path}-room-{os.getpid()}")
         try:
             with open_private_bytes(probe, "wb") as file:
-                file.write(b"0" * ROOM)
-                file.flush()
-                os.fsync(file.fileno())
+                file.write(b"0" * room)
         finally:
             probe.unlink(missing_ok=True)
 

@@ -85,6 +85,14 @@ class Limits:
         return bound <= spendable and spendable > 0
 
 
+@dataclass(frozen=True)
+class Charge:
+    """What a call in flight may cost. day: on whose account it stands, in days since 1970; bound: in dollars."""
+
+    day: int
+    bound: float
+
+
 @dataclass
 class Reservation:
     """What a request in progress may still spend.
@@ -98,7 +106,7 @@ class Reservation:
     remaining: float
     charged: float = 0.0
 
-    def charge(self, bound: float) -> None:
+    def charge(self, bound: float) -> Charge:
         """Charge a call before it is sent. Raises BudgetSpentError if it could cost more than is left of the day."""
         account = self.limits.find_account(self.client)
         taken = min(bound, self.remaining)
@@ -110,12 +118,16 @@ class Reservation:
                 f"the next call may cost {bound:.4g}, more than is left; ask again tomorrow (UTC)."
             )
         self.remaining -= taken
-        self.correct(0.0, bound)
+        self.charged += bound
+        account.dollars += bound
+        return Charge(account.day, bound)
 
-    def correct(self, bound: float, dollars: float) -> None:
-        """Replace the bound of a call by what it has cost."""
-        self.charged += dollars - bound
-        self.limits.find_account(self.client).dollars += dollars - bound
+    def correct(self, charge: Charge, dollars: float) -> None:
+        """Replace the bound of a call by what it has cost, on the day on which it was charged."""
+        self.charged += dollars - charge.bound
+        account = self.limits.find_account(self.client)
+        if charge.day == account.day:  # else that day is over, and the call has nothing to do with the new one
+            account.dollars += dollars - charge.bound
 
     def close(self, dollars: float | None = None) -> None:
         """Count the end of the request, and release what it did not need.
@@ -123,10 +135,12 @@ class Reservation:
         dollars: the request's cost, if it is more than what its calls have cost (replies from the journal are charged,
         too); None if it is unknown.
         """
-        self.limits.find_account(self.client).reserved -= self.remaining
+        account = self.limits.find_account(self.client)
+        account.reserved -= self.remaining
         self.remaining = 0.0
         if dollars is not None and dollars > self.charged:
-            self.correct(self.charged, dollars)
+            account.dollars += dollars - self.charged
+            self.charged = dollars
 
 
 def describe_account_holder(client: str) -> str:

@@ -10,9 +10,10 @@ REQUEST_SECONDS = 60.0  # for the head of a request; also the longest pause in i
 
 class PatientProtocol(AutoHTTPProtocol):  # type: ignore[misc]  # uvicorn chooses one of two classes
     """uvicorn's protocol, which waits for a connection's first request, and for the rest of any request, only
-    REQUEST_SECONDS. Between two requests uvicorn itself waits 5 s.
+    `request_seconds` seconds. Between two requests uvicorn itself waits 5 s.
     """
 
+    request_seconds = REQUEST_SECONDS
     patience: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: Any) -> None:
@@ -41,7 +42,7 @@ class PatientProtocol(AutoHTTPProtocol):  # type: ignore[misc]  # uvicorn choose
         """Start the clock if the client has to send something; stop it while the server works."""
         if self.cycle is None or self.cycle.response_complete or self.is_in_body():
             if self.patience is None and not self.transport.is_closing():
-                self.patience = self.loop.call_later(REQUEST_SECONDS, self.hang_up)
+                self.patience = self.loop.call_later(self.request_seconds, self.hang_up)
         else:
             self.stop_watching()
 

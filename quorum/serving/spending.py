@@ -14,7 +14,7 @@ from quorum.evaluation.run.spending import read_model_name
 from quorum.models.failures import get_status, iterate_causes
 from quorum.models.token_counts import get_cached_tokens
 from quorum.serving.cost_bounds import bound_call
-from quorum.serving.limits import Reservation
+from quorum.serving.limits import Charge, Reservation
 
 
 class Spending(AsyncCallbackHandler):
@@ -31,7 +31,7 @@ class Spending(AsyncCallbackHandler):
         self.usage: dict[str, Usage] = {}
         self.prompt_of_call: dict[UUID, str] = {}
         self.reservation, self.prices = reservation, prices or Prices()
-        self.charges: dict[UUID, tuple[str, float]] = {}  # of the calls in flight: the model and the bound in dollars
+        self.charges: dict[UUID, tuple[str, Charge]] = {}  # of the calls in flight, with their models
 
     async def on_chat_model_start(
         self,
@@ -48,8 +48,7 @@ class Spending(AsyncCallbackHandler):
         if self.reservation is not None:
             model = read_model_name(call_metadata)
             bound = bound_call(self.prices, model, "\n".join(message.text for batch in messages for message in batch))
-            self.reservation.charge(bound)
-            self.charges[run_id] = model, bound
+            self.charges[run_id] = model, self.reservation.charge(bound)
         self.prompt_of_call[run_id] = str(call_metadata.get("prompt") or "call")
 
     async def on_llm_end(self, response: LLMResult, *, run_id: UUID, **kwargs: Any) -> None:

@@ -1,11 +1,11 @@
 """`quorum ask --save-trace FILE` saves a run in a file, and `quorum trace FILE` prints it again."""
 
 import json
-import signal
 import stat
 from pathlib import Path
 
 import pytest
+from full_files import limit_file_sizes
 from method_fixtures import PASSAGES, QUESTION
 from openai_bodies import Response, make_error
 from openai_server import OpenAIServer
@@ -94,16 +94,9 @@ def test_a_full_disk_loses_the_trace_but_not_the_answer(capsys: pytest.CaptureFi
 
 def test_an_interrupted_save_keeps_the_older_trace(capsys: pytest.CaptureFixture[str]) -> None:
     """A limit of 100 bytes on the size of files stands for a disk that fills up while the trace is written."""
-    resource = pytest.importorskip("resource")
     Path("run.json").write_text("older", encoding="utf-8")
-    earlier_limits = resource.getrlimit(resource.RLIMIT_FSIZE)
-    earlier_handler = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)  # else the first write over the limit kills us
-    resource.setrlimit(resource.RLIMIT_FSIZE, (100, earlier_limits[1]))
-    try:
+    with limit_file_sizes(100):
         assert run_quorum(*ASK_COMMAND, "--method", "concat", "--save-trace", "run.json", "--json") == 1
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, earlier_limits)
-        signal.signal(signal.SIGXFSZ, earlier_handler)
     out, err = capsys.readouterr()
     assert json.loads(out)["answer"] == "unknown"
     assert "The trace was not written to run.json (File too large)" in err

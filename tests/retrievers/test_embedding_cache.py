@@ -10,7 +10,6 @@ from langchain_core.embeddings import Embeddings
 from openai_server import OpenAIServer
 
 from quorum.core.state import Passage
-from quorum.retrievers import embedding_cache
 from quorum.retrievers.embedding_cache import CACHE_FILE, CachedEmbeddings
 from quorum.retrievers.index import index_documents, index_passages
 from quorum.retrievers.store import open_store
@@ -76,12 +75,12 @@ def test_an_unfinished_write_leaves_the_cache_as_it_was(tmp_path: Path) -> None:
     }
 
 
-def test_a_cache_that_is_too_large_drops_its_oldest_vectors(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_cache_that_is_too_large_drops_its_oldest_vectors(tmp_path: Path) -> None:
     cached_embeddings = CachedEmbeddings(RecordingEmbeddings, EMBEDDING_NAME, tmp_path)
+    small_cache = CachedEmbeddings(RecordingEmbeddings, EMBEDDING_NAME, tmp_path, max_bytes=1)
     texts = [f"Gate {number} opens." for number in range(40)]
     cached_embeddings.embed_documents(texts)
-    monkeypatch.setattr(embedding_cache, "MAX_CACHE_BYTES", 1)
-    cached_embeddings.embed_documents(["The last one."])
+    small_cache.embed_documents(["The last one."])
     remaining_vectors = cached_embeddings.read([cached_embeddings.make_key(text) for text in texts])
     # The older half is dropped; the vector in the middle may belong to either half.
     assert set(remaining_vectors) == {cached_embeddings.make_key(text) for text in texts[20:]} | (

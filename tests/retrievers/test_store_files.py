@@ -12,18 +12,8 @@ from pathlib import Path
 import pytest
 from wordvectors import WordVectors
 
-from quorum import Context
 from quorum.core.errors import SetupError
-from quorum.models.call import call
-from quorum.models.journal import close_journals
-from quorum.models.journal_database import (
-    Record,
-    check_room,
-    open_database,
-    open_read_only,
-    read_records,
-    write_records,
-)
+from quorum.models.journal_database import Record, open_database, open_read_only, read_records, write_records
 from quorum.retrievers.index import index_documents
 from quorum.retrievers.store import Store
 from quorum.retrievers.store_files import check_database_lock, is_read_only
@@ -130,21 +120,3 @@ def test_a_read_only_journal_is_read(tmp_path: Path) -> None:
         assert read_records(journal, ["a", "b"]) == [RECORD, None]
     with closing(open_read_only(str(tmp_path / "missing.sqlite"))) as journal:
         assert read_records(journal, ["a"]) == [None]
-
-
-async def test_without_room_for_its_reply_a_model_is_not_asked(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, openai_server: object
-) -> None:
-    monkeypatch.setattr("quorum.models.journal_database.ROOM", 1 << 62)
-    with pytest.raises(SetupError, match="make room on the disk"):
-        await call("answer", "Which?", context=Context(model="openai:test", journal=str(tmp_path / "journal.sqlite")))
-    close_journals()
-    assert openai_server.requests == []  # type: ignore[attr-defined]
-
-
-def test_after_a_failed_write_another_one_is_tried(tmp_path: Path) -> None:
-    check_room(str(tmp_path / "journal.sqlite"), has_failed=True)
-    assert list(tmp_path.iterdir()) == []
-    (tmp_path / "journal.sqlite-room").mkdir()
-    with pytest.raises(IsADirectoryError):
-        check_room(str(tmp_path / "journal.sqlite"), has_failed=True)

@@ -8,16 +8,18 @@ import pytest
 from uvicorn.config import Config
 from uvicorn.server import ServerState
 
-from quorum.serving import patient_protocol
 from quorum.serving.patient_protocol import PatientProtocol
 
 HEAD = b"POST / HTTP/1.1\r\nhost: a\r\ncontent-length: 4\r\n\r\n"
 
 
+class HastyProtocol(PatientProtocol):
+    request_seconds = 0.01
+
+
 @pytest.mark.parametrize("sent", [b"", b"POST / HTT", HEAD, HEAD + b"12"])
-async def test_a_half_open_connection_is_closed(sent: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(patient_protocol, "REQUEST_SECONDS", 0.01)
-    async with await start_server(answer) as server:
+async def test_a_half_open_connection_is_closed(sent: bytes) -> None:
+    async with await start_server(answer, protocol_class=HastyProtocol) as server:
         reader, writer = await connect(server)
         writer.write(sent)
         with suppress(ConnectionResetError):
@@ -25,7 +27,7 @@ async def test_a_half_open_connection_is_closed(sent: bytes, monkeypatch: pytest
         writer.close()
 
 
-async def test_a_slow_answer_and_a_second_request_are_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_slow_answer_and_a_second_request_are_waited_for() -> None:
     async with await start_server(answer) as server:
         reader, writer = await connect(server)
         for _ in range(2):
@@ -58,14 +60,16 @@ async def answer(scope: Any, receive: Any, send: Any) -> None:
     await send({"type": "http.response.body", "body": b"done"})
 
 
-async def start_server(app: Any, protocols: list[PatientProtocol] | None = None) -> asyncio.Server:
+async def start_server(
+    app: Any, protocols: list[PatientProtocol] | None = None, protocol_class: type[PatientProtocol] = PatientProtocol
+) -> asyncio.Server:
     config = Config(app, log_level="critical", lifespan="off")
     config.load()
     made = PROTOCOLS if protocols is None else protocols
     PROTOCOLS.clear()
 
     def make() -> PatientProtocol:
-        protocol = PatientProtocol(config=config, server_state=ServerState(), app_state={})
+        protocol = protocol_class(config=config, server_state=ServerState(), app_state={})
         made.append(protocol)
         PROTOCOLS.append(protocol) if made is not PROTOCOLS else None
         return protocol

@@ -123,8 +123,7 @@ def test_a_request_reserves_what_it_may_cost_and_releases_what_it_did_not_need()
     with pytest.raises(Refusal, match=r"0\.6 kept for requests in progress"):
         limits.begin("a", bound=0.6)
     limits.begin("b", bound=0.6)  # another client has its own limit
-    first.charge(0.3)
-    first.correct(0.3, 0.1)
+    first.correct(first.charge(0.3), 0.1)
     first.close()
     assert limits.accounts["a"].dollars == pytest.approx(0.1)
     assert limits.accounts["a"].reserved == pytest.approx(0.0)
@@ -152,6 +151,22 @@ def test_a_day_begins_anew_but_never_comes_back() -> None:
             limits.begin("a")
     clock.now += 86_400
     limits.begin("a")
+
+
+def test_a_call_over_midnight_counts_on_the_day_on_which_it_was_sent() -> None:
+    clock = Clock()
+    clock.now -= 1  # a second before midnight
+    limits = Limits(dollars_per_day=1.0, clock=clock)
+    request = limits.begin("a", bound=0.9)
+    calls = [request.charge(0.3), request.charge(0.3)]
+    clock.now += 2
+    request.correct(calls[0], 0.1)
+    assert limits.find_account("a").dollars == 0.0  # neither less than nothing nor yesterday's dime
+    request.correct(request.charge(0.3), 0.2)
+    request.correct(calls[1], 0.3)
+    request.close()
+    account = limits.find_account("a")
+    assert (account.dollars, account.reserved, request.charged) == pytest.approx((0.2, 0.0, 0.6))
 
 
 @pytest.fixture
