@@ -164,7 +164,12 @@ def make_handler(server: OpenAIServer) -> type[BaseHTTPRequestHandler]:
             self.answer({})
 
         def do_POST(self) -> None:
-            self.answer(json.loads(self.rfile.read(int(self.headers.get("Content-Length", 0))) or b"{}"))
+            size = int(self.headers.get("Content-Length", 0))
+            body = self.rfile.read(size)
+            if len(body) < size:  # the client has gone before it had sent everything
+                self.close_connection = True
+                return
+            self.answer(json.loads(body or b"{}"))
 
         def answer(self, body: dict[str, Any]) -> None:
             request = Request(self.path, {name.lower(): value for name, value in self.headers.items()}, body)

@@ -6,6 +6,7 @@ import io
 import json
 import random
 import string
+from collections import defaultdict
 from collections.abc import Callable
 from dataclasses import fields
 from pathlib import Path
@@ -23,7 +24,7 @@ from quorum.documents.read import read_document
 from quorum.models.vectors import check_vectors
 from quorum.serving.errors import Refusal
 from quorum.serving.harmless_markdown import HarmlessText, make_harmless
-from quorum.serving.limits import Limits
+from quorum.serving.limits import Charge, Limits
 from quorum.serving.permissions import Permissions
 from quorum.ui.query import parse_link
 
@@ -129,22 +130,33 @@ def attack_settings(rng: random.Random, folder: Path) -> list[bool]:
 
 
 def attack_dollars(rng: random.Random, folder: Path) -> list[bool]:
-    """Rounds of 300 requests that begin, call and end in any order; at every step the day's limit holds."""
+    """Rounds of 300 requests that begin, call and end in any order, over some midnights. No day costs more than its
+    limit, whenever its calls end.
+    """
     held = []
     for _ in range(20):
-        limits, running, now = Limits(dollars_per_day=0.1, clock=lambda: 86_400.0 * 20_000), [], 0
+        days = [20_000.0]
+        limits = Limits(dollars_per_day=0.1, clock=lambda days=days: 86_400.0 * days[0])  # type: ignore[misc]
+        running: list[Any] = []
+        in_flight: list[tuple[Any, Charge, float]] = []
+        cost_of_day: defaultdict[int, float] = defaultdict(float)  # dollars that the server bills
         for _ in range(300):
             try:
                 running.append(limits.begin("a", bound=rng.choice([0.0, 0.001, 0.02, 0.2])))
-                bound = rng.choice([0.0005, 0.01, 0.06])
-                charge = running[-1].charge(bound)
-                if rng.random() < 0.5:
-                    running[-1].correct(charge, bound * rng.random())
+                charge = running[-1].charge(rng.choice([0.0005, 0.01, 0.06]))
+                in_flight.append((running[-1], charge, charge.bound * rng.random()))
+                cost_of_day[charge.day] += in_flight[-1][2]
             except (Refusal, QuorumError):
-                now += 1
+                pass
+            if in_flight and rng.random() < 0.5:
+                reservation, charge, dollars = in_flight.pop(rng.randrange(len(in_flight)))
+                reservation.correct(charge, dollars)
             if running and rng.random() < 0.4:
                 running.pop(rng.randrange(len(running))).close()
-            held.append(limits.find_account("a").dollars <= 0.1 + 1e-9)
+            days[0] += rng.choice([0.0] * 40 + [0.6, -0.6])
+            account = limits.find_account("a")
+            most_spent = max([account.dollars, *cost_of_day.values()])
+            held.append(min(account.dollars, account.reserved) >= -1e-9 and most_spent <= 0.1 + 1e-9)
     return held
 
 

@@ -3,8 +3,10 @@
 import asyncio
 import os
 import random
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
+from itertools import count
 from typing import Any
 
 from hostile_server import Attack, HostileServer
@@ -19,6 +21,7 @@ from quorum.models.systems import read_system
 
 SECRET = "the question that must not leave"
 KINDS = ("chat", "embeddings", "system", "assistant")
+CALLS = 10  # of the question that is left
 PASSAGES: Any = [{"id": "1", "title": "Vell", "text": "The tower of Vell was built in 1874."}]
 
 
@@ -80,29 +83,41 @@ async def attack_by_endless_replies(rng: random.Random) -> list[bool]:
 
 
 async def attack_by_leaving(rng: random.Random) -> list[bool]:
-    """Cancel a question of ten calls after a random one of them. At most the calls in flight are made."""
+    """Cancel a question of ten calls, of which one or four are in flight at a time. No other call is then made.
+
+    The server holds a random one of the calls and all after it, so the calls in flight when we leave are known.
+    """
     held = []
-    server = OpenAIServer()
-    os.environ.update(OPENAI_BASE_URL=server.url, OPENAI_API_KEY="none")
-    context = Context(model="openai:test", journal="off", samples=10, temperature=0.7, concurrency=1)
-    try:
-        while len(held) < 60:
-            calls = rng.randint(1, 8)
-            server.reply(lambda request: Response("1874"))
-            question = f"When was it built, {rng.random()}?"
-            task = asyncio.ensure_future(answer(question, "concat", context, given=PASSAGES))
-            await asyncio.to_thread(server.wait_for_requests, len(server.requests) + calls)
-            if task.done():  # it was quicker than we
-                continue
+    for _ in range(60):
+        concurrency, answered = rng.choice([1, 4]), rng.randint(0, CALLS - 1)
+        sent = min(answered + concurrency, CALLS)
+        server = OpenAIServer()
+        server.reply(hold_after(answered))
+        os.environ.update(OPENAI_BASE_URL=server.url, OPENAI_API_KEY="none")
+        context = Context(
+            model="openai:test", journal="off", samples=CALLS, temperature=0.7, concurrency=concurrency, timeout=30
+        )
+        try:
+            task = asyncio.ensure_future(answer("When was it built?", "concat", context, given=PASSAGES))
+            await asyncio.to_thread(server.wait_for_requests, sent)
+            for _ in range(rng.randint(0, 3)):
+                await asyncio.sleep(0)
             task.cancel()
-            at_leaving = len(server.chats())
             await asyncio.gather(task, return_exceptions=True)
+            server.release_held_replies()
             await asyncio.to_thread(server.wait_idle)
-            await asyncio.sleep(0.05)
-            held.append(task.cancelled() and len(server.chats()) <= at_leaving + 1)
-    finally:
-        server.close()
+            # A question that is asked now gets its turn after all that the first one still had to ask.
+            await answer("Who came?", "concat", replace(context, samples=1, temperature=0.0), given=PASSAGES)
+            held.append(task.cancelled() and len(server.chats()) == sent + 1)
+        finally:
+            server.close()
     return held
+
+
+def hold_after(answered: int) -> Callable[[Any], Response]:
+    """Reply to the first `answered` calls at once, and hold the others."""
+    numbers = count()
+    return lambda request: Response("1874", hold=next(numbers) >= answered)
 
 
 SERVER_ATTACKS = {

@@ -183,9 +183,9 @@ class Journal:
 
     def explain_disk_error(self, error: Exception) -> SetupError:
         """The error for a file that cannot be read or written, with what to do next."""
-        is_full = (
-            getattr(error, "sqlite_errorcode", None) == sqlite3.SQLITE_FULL
-            or getattr(error, "errno", None) in (errno.ENOSPC, errno.EDQUOT)
+        is_full = getattr(error, "sqlite_errorcode", None) == sqlite3.SQLITE_FULL or getattr(error, "errno", None) in (
+            errno.ENOSPC,
+            errno.EDQUOT,
         )
         advice = "make room on the disk, then try again" if is_full else "move that file away, or run with journal=off"
         return SetupError(f"The journal {self.path} cannot be used ({error}); {advice}.")
