@@ -17,6 +17,7 @@ from quorum.core.state import Passage
 from quorum.retrievers.bm25 import BM25Index
 from quorum.retrievers.store import Store
 from quorum.retrievers.store_files import make_tree_private
+from quorum.retrievers.store_locks import hold_lock
 from quorum.retrievers.token_scores import TokenScores
 
 FORMAT_VERSION = "2"  # increase it when tokens, parameters or files change: indexes of another format are rebuilt
@@ -68,7 +69,7 @@ def load_or_build_index(store: Store, name: str, revision: str) -> tuple[str, BM
             f"The folder {folder} cannot be made ({error.strerror}); make the folder above it writable or give another "
             "store with --store."
         ) from None
-    with FileLock(folder / "lock", mode=FILE_MODE):
+    with hold_lock(FileLock(folder / "lock", mode=FILE_MODE)):
         index = load_index(folder / f"{revision}.{FORMAT_VERSION}")
         if index is not None:
             return revision, index

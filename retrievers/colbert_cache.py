@@ -23,6 +23,7 @@ from quorum.retrievers.colbert import TokenIndex, Vectors
 from quorum.retrievers.passages import make_indexed_text
 from quorum.retrievers.store import Store
 from quorum.retrievers.store_files import make_tree_private
+from quorum.retrievers.store_locks import hold_lock
 
 FORMAT_VERSION = "1"  # increase it when the format of the files changes: indexes of another format are rebuilt
 INDEXES_IN_MEMORY = 4  # at most
@@ -61,7 +62,7 @@ def load_or_build_index(store: Store, name: str, revision: str, encoder: TokenEn
             f"The folder {folder} cannot be made ({error.strerror}); make the folder above it writable or give another "
             "store with --store."
         ) from None
-    with FileLock(folder / "lock", mode=FILE_MODE):
+    with hold_lock(FileLock(folder / "lock", mode=FILE_MODE)):
         index = load_index(folder / f"{revision}.{FORMAT_VERSION}")
         if index is None:
             revision, passages = store.fetch_passages(name)

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from chromadb.api.models.Collection import Collection
 
 DEFAULT_FOLDER = ".quorum"
+OPENING_LOCK = threading.Lock()  # else two threads that open a folder at once would each get a store of their own
 # Accuracy is more important than speed here; a query still takes only milliseconds.
 HNSW_SETTINGS = {"ef_construction": 200, "ef_search": 200, "max_neighbors": 32}
 SPACE_OF_SIMILARITY = {"cosine": "cosine", "dot": "ip"}  # our name of a similarity -> Chroma's name
@@ -46,7 +47,8 @@ def open_store(path: str | Path) -> "Store":
     text = str(path).strip()
     if not text:
         raise SetupError("The store's name is empty; give a folder such as .quorum, or http://host:8000.")
-    return get_cached_store(text if "://" in text else str(expand_home(text).resolve()))
+    with OPENING_LOCK:
+        return get_cached_store(text if "://" in text else str(expand_home(text).resolve()))
 
 
 class Store:

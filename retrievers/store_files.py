@@ -19,7 +19,7 @@ LOG = logging.getLogger("quorum")
 # What Quorum makes in a store's folder, which may hold other files, too.
 OWN_PARTS = ("chroma", "bm25", "colbert", "sample", "*.lock", "embeddings.sqlite3*", "journal.sqlite*", "rebuilding-*")
 DATABASE_NAME = "chroma.sqlite3"
-LOCK_SECONDS = 30.0  # how long another program may keep Chroma's database locked
+LOCK_SECONDS = 15.0  # how long another program may keep Chroma's database locked
 
 
 def make_store_private(folder: Path) -> None:
@@ -99,13 +99,16 @@ def make_read_only_error(location: str) -> SetupError:
 
 
 def check_database_lock(chroma_folder: Path, seconds: float = LOCK_SECONDS) -> None:
-    """Raise `SetupError` if another program keeps Chroma's database locked for `seconds` seconds."""
+    """Raise `SetupError` if another program keeps Chroma's database locked for `seconds` seconds, be it against readers
+    or only against writers: Chroma, which also writes to read, would wait without end.
+    """
     database = chroma_folder / DATABASE_NAME
     if not database.exists():
         return
     try:
-        with closing(sqlite3.connect(f"{database.as_uri()}?mode=ro", timeout=seconds, uri=True)) as connection:
-            connection.execute("SELECT 1 FROM sqlite_master LIMIT 1").fetchone()
+        with closing(sqlite3.connect(f"{database.as_uri()}?mode=rw", seconds, uri=True, isolation_level=None)) as check:
+            check.execute("BEGIN IMMEDIATE").close()
+            check.execute("ROLLBACK").close()
     except sqlite3.OperationalError as error:
         if "locked" in str(error):
             raise make_locked_error(str(database)) from None

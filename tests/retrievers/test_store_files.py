@@ -5,18 +5,21 @@ import sqlite3
 import stat
 import sys
 import tempfile
+import threading
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
 
 import pytest
+from filelock import FileLock
 from wordvectors import WordVectors
 
 from quorum.core.errors import SetupError
 from quorum.models.journal_database import Record, open_database, open_read_only, read_records, write_records
 from quorum.retrievers.index import index_documents
-from quorum.retrievers.store import Store
+from quorum.retrievers.store import Store, open_store
 from quorum.retrievers.store_files import check_database_lock, is_read_only
+from quorum.retrievers.store_locks import acquire
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such permissions")
 NOBODY = 65534
@@ -104,12 +107,37 @@ def test_a_store_of_another_user_is_refused_in_one_sentence(folder: Path) -> Non
         Store(str(folder))
 
 
-def test_a_locked_database_is_told(folder: Path) -> None:
+@pytest.mark.parametrize("lock", ["IMMEDIATE", "EXCLUSIVE"])
+def test_a_locked_database_is_told(lock: str, folder: Path) -> None:
     with closing(sqlite3.connect(folder / "chroma" / "chroma.sqlite3", isolation_level=None)) as other_program:
-        other_program.execute("BEGIN EXCLUSIVE")
+        other_program.execute(f"BEGIN {lock}")
         with pytest.raises(SetupError, match="Another program keeps the database"):
             check_database_lock(folder / "chroma", seconds=0.0)
     check_database_lock(folder / "chroma", seconds=0.0)
+
+
+def test_a_lock_that_another_user_has_made_is_told(folder: Path) -> None:
+    (folder / "access.lock").chmod(0o000)
+    with become_somebody_else(), pytest.raises(SetupError, match=r"access\.lock cannot be used \(Permission denied\)"):
+        acquire(FileLock(folder / "access.lock", mode=0o600))
+
+
+def test_threads_that_open_a_store_at_once_share_its_copy(folder: Path) -> None:
+    start = threading.Barrier(8)
+    stores: list[Store] = []
+
+    def open_it() -> None:
+        start.wait()
+        stores.append(open_store(folder))
+
+    threads = [threading.Thread(target=open_it) for _ in range(8)]
+    with set_modes(folder, 0o555, 0o444), become_somebody_else():
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    assert len(stores) == 8
+    assert len({id(store) for store in stores}) == 1
 
 
 def test_a_read_only_journal_is_read(tmp_path: Path) -> None:
