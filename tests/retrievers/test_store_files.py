@@ -1,6 +1,7 @@
 """Only the owner of a store may read its files; one that cannot be written is read from a copy; locks are told of."""
 
 import os
+import shutil
 import sqlite3
 import stat
 import sys
@@ -123,6 +124,7 @@ def test_a_lock_that_another_user_has_made_is_told(folder: Path) -> None:
 
 
 def test_threads_that_open_a_store_at_once_share_its_copy(folder: Path) -> None:
+    folder = shutil.copytree(folder, folder.parent / "another")  # of which this process has no store yet
     start = threading.Barrier(8)
     stores: list[Store] = []
 
