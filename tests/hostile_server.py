@@ -10,16 +10,16 @@ from typing import Any, Literal
 
 from loopback_server import LoopbackServer
 
-Attack = Literal["endless", "endless_stream", "drip", "bomb", "redirect", "headers"]
+Attack = Literal["endless", "endless_stream", "drip", "dripping_head", "bomb", "redirect", "headers"]
 STREAM_CHUNK = {"id": "c", "object": "chat.completion.chunk", "created": 0, "model": "test", "choices": []}
 
 
 class HostileServer:
     """Answers every request by one attack, until `close`.
 
-    endless: a JSON text without end; endless_stream: events without end; drip: such events, ten in a second; bomb: a
-    small gzipped body of 60 MB; redirect (with `status`): the request is to be sent again to `target`; headers: headers
-    without end.
+    endless: a JSON text without end; endless_stream: events without end; drip: such events, ten in a second;
+    dripping_head: a header that grows ten times in a second; bomb: a small gzipped body of 60 MB; redirect (with
+    `status`): the request is to be sent again to `target`; headers: headers without end.
     bodies: what was sent to it. sent: bytes of bodies that it has sent.
     """
 
@@ -90,6 +90,11 @@ def make_handler(server: HostileServer) -> type[BaseHTTPRequestHandler]:
             self.send_head("text/event-stream")
             while not server.is_closed.wait(0.1):
                 self.write(make_event("word "))
+
+        def send_dripping_head(self) -> None:
+            self.wfile.write(b"HTTP/1.1 200 OK\r\nX-More: ")
+            while not server.is_closed.wait(0.1):
+                self.wfile.write(b"a")
 
         def send_bomb(self) -> None:
             data = make_bomb()

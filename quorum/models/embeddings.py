@@ -8,7 +8,6 @@ from langchain_core.embeddings import Embeddings
 
 from quorum.core.errors import CallError, SetupError
 from quorum.models.failures import classify_error
-from quorum.models.http_clients import get_sync_client
 from quorum.models.model_spec import Spec, get_openai_access, hide_login, make_client_or_explain, read_spec
 from quorum.models.openai_embeddings import OpenAIEmbeddings
 from quorum.models.vectors import check_vectors
@@ -63,7 +62,7 @@ def get_embedded_embeddings() -> Embeddings:
 def make_embeddings_client(spec: Spec) -> Embeddings:
     """A provider's client."""
     if spec.provider == "openai":
-        return OpenAIEmbeddings(spec.name, **get_openai_access(spec), http_client=get_sync_client(timeout=None))
+        return OpenAIEmbeddings(spec.name, **get_openai_access(spec))
 
     def make() -> Embeddings:
         from langchain.embeddings import init_embeddings

@@ -4,6 +4,7 @@ share their certificates, whose reading takes 20 to 40 ms.
 
 from __future__ import annotations
 
+import asyncio
 import os
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
@@ -35,6 +36,30 @@ def make_http_clients(timeout: float | None, loop_cache: LoopCache | None) -> di
     if loop_cache is not None:
         loop_cache.closers.append(client.aclose)
     return {"http_async_client": client, "http_client": get_sync_client(timeout)}
+
+
+def make_timed_client(loop_cache: LoopCache) -> httpx2.AsyncClient:
+    """A client for requests whose whole response, head and body, must come within the request's timeout. `loop_cache`
+    closes it.
+
+    A timeout of httpx2 alone begins anew with every byte.
+    """
+    import openai
+
+    from quorum.models.bounded_responses import ReplyTimeoutError, make_async_bounding_hook
+
+    class TimedClient(openai.DefaultAsyncHttpxClient):
+        async def send(self, request: httpx2.Request, **options: Any) -> httpx2.Response:
+            seconds = request.extensions["timeout"]["read"]
+            try:
+                async with asyncio.timeout(seconds):
+                    return await super().send(request, **options)
+            except TimeoutError as error:
+                raise ReplyTimeoutError(f"it had not sent its whole reply after {seconds:,.0f} s") from error
+
+    client = TimedClient(**make_options(None), event_hooks={"response": [make_async_bounding_hook(None)]})
+    loop_cache.closers.append(client.aclose)
+    return client
 
 
 @lru_cache(8)

@@ -1,18 +1,23 @@
 """Embeddings of a server that speaks OpenAI's protocol."""
 
-from collections.abc import Iterator, Sequence
-from functools import cached_property
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from langchain_core.embeddings import Embeddings
 
 from quorum.core.errors import CallError
+from quorum.core.sync import run_sync
+from quorum.models.http_clients import make_timed_client
+from quorum.models.loops import get_loop_cache
 
 if TYPE_CHECKING:
     import openai
 
 MAX_RETRIES = 7
-TEXTS_PER_REQUEST = 1000
+TEXTS_PER_REQUEST = 200  # vectors of 4,096 numbers then stay within the bound of a response
+CONNECT_SECONDS = 5.0
+# How long a server may take for a request: a model may have to be loaded first, and works on every text.
+SECONDS_OF_REQUEST, SECONDS_OF_TEXT = 60.0, 0.5
 
 
 class OpenAIEmbeddings(Embeddings):
@@ -22,34 +27,57 @@ class OpenAIEmbeddings(Embeddings):
     `index` names: a server may reply in another order, and langchain-openai would take that order for ours.
     """
 
-    def __init__(self, name: str, base_url: str | None, api_key: str, http_client: Any) -> None:
-        self.name, self.base_url, self.api_key, self.http_client = name, base_url, api_key, http_client
+    def __init__(
+        self, name: str, base_url: str | None, api_key: str, request_seconds: float = SECONDS_OF_REQUEST
+    ) -> None:
+        self.name, self.base_url, self.api_key, self.request_seconds = name, base_url, api_key, request_seconds
 
-    @cached_property
-    def client(self) -> "openai.OpenAI":
+    def get_client(self) -> "openai.AsyncOpenAI":
+        """The client of the running event loop."""
         import openai
 
-        return openai.OpenAI(
-            base_url=self.base_url, api_key=self.api_key, http_client=self.http_client, max_retries=MAX_RETRIES
-        )
+        loop_cache = get_loop_cache()
+
+        def make() -> "openai.AsyncOpenAI":
+            return openai.AsyncOpenAI(
+                base_url=self.base_url,
+                api_key=self.api_key,
+                http_client=make_timed_client(loop_cache),
+                max_retries=MAX_RETRIES,
+            )
+
+        return loop_cache.get_or_make(("embeddings", self.base_url, self.api_key), make)
 
     def embed_documents(self, texts: list[str]) -> list[list[float]]:
-        return [vector for begin in range(0, len(texts), TEXTS_PER_REQUEST) for vector in self.request(texts, begin)]
+        return run_sync(self.aembed_documents(texts))
 
     def embed_query(self, text: str) -> list[float]:
         return self.embed_documents([text])[0]
 
-    def request(self, texts: Sequence[str], begin: int) -> Iterator[list[float]]:
-        """Yield the vectors of one request, in the order of its texts."""
-        batch = list(texts[begin : begin + TEXTS_PER_REQUEST])
+    async def aembed_documents(self, texts: list[str]) -> list[list[float]]:
+        vectors: list[list[float]] = []
+        for begin in range(0, len(texts), TEXTS_PER_REQUEST):
+            vectors += await self.request(texts[begin : begin + TEXTS_PER_REQUEST])
+        return vectors
+
+    async def aembed_query(self, text: str) -> list[float]:
+        return (await self.aembed_documents([text]))[0]
+
+    async def request(self, texts: Sequence[str]) -> list[list[float]]:
+        """The vectors of one request, in the order of its texts."""
+        import httpx2
+
         subject = f"The embeddings 'openai:{self.name}'"
+        timeout = httpx2.Timeout(self.request_seconds + SECONDS_OF_TEXT * len(texts), connect=CONNECT_SECONDS)
         try:
-            response: Any = self.client.embeddings.create(model=self.name, input=batch)
+            response: Any = await self.get_client().embeddings.create(
+                model=self.name, input=list(texts), timeout=timeout
+            )
         except (ValueError, TypeError, AttributeError) as error:  # the client cannot read the reply
             raise CallError(
                 f"{subject} failed: the server's reply holds no vectors ({error}); check the base URL."
             ) from error
-        yield from order_vectors(response, len(batch), subject)
+        return order_vectors(response, len(texts), subject)
 
 
 def order_vectors(response: Any, count: int, subject: str) -> list[list[float]]:

@@ -15,6 +15,7 @@ from quorum.models.bounded_responses import LARGEST_REPLY, PIECE, ReplyBounds, R
 from quorum.models.call import call
 from quorum.models.embeddings import embeddings
 from quorum.models.logprobs_completions import CompletionsScorer
+from quorum.models.openai_embeddings import OpenAIEmbeddings
 from quorum.models.systems import read_system
 
 SECRET = "the question that must not leave"
@@ -78,6 +79,15 @@ async def test_a_redirect_on_the_same_server_is_followed(
     monkeypatch.setenv("OPENAI_BASE_URL", openai_server.url)
     [reply] = await call("answer", "Which?", context=Context(model="openai:test", journal="off"))
     assert reply.text == "yes"
+
+
+@pytest.mark.parametrize("attack", ["drip", "dripping_head"])
+async def test_embeddings_that_drip_are_refused_in_time(attack: Attack) -> None:
+    with run_server(attack) as server:
+        model = OpenAIEmbeddings("test", server.url, "none", request_seconds=0.3)
+        with pytest.raises(ReplyTimeoutError):
+            await model.aembed_query(SECRET)
+        assert len(server.bodies) == 1  # not asked again
 
 
 async def test_a_streamed_reply_without_end_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
