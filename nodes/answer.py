@@ -4,6 +4,7 @@ from functools import partial
 
 from langgraph.runtime import Runtime
 
+from quorum.algorithms.vote_key import VOTE_KEYS
 from quorum.algorithms.votes import find_most_frequent
 from quorum.core.context import Context, get_context
 from quorum.core.errors import TooLong
@@ -99,7 +100,7 @@ async def answer_from_all(
     )
     context = resolve_answer_type(get_context(runtime), question)
     unknown_flags = [is_unknown_for_type(answer, context.answer_type) for answer in replies.values]
-    chosen_index, share = find_most_frequent(replies.values, unknown_flags)
+    chosen_index, share = find_most_frequent(replies.values, unknown_flags, VOTE_KEYS[context.answer_measure])
     return {
         **make_answer(replies.values[chosen_index], unknown_flags[chosen_index], text=replies.texts[chosen_index]),
         "confidence": share if samples > 1 else None,

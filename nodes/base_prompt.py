@@ -8,6 +8,7 @@ from functools import partial
 
 from langgraph.runtime import Runtime
 
+from quorum.algorithms.vote_key import VOTE_KEYS
 from quorum.algorithms.votes import find_most_frequent
 from quorum.core.context import Context, get_context
 from quorum.core.state import Passage, State
@@ -53,7 +54,8 @@ async def answer_briefly(prompt: str, state: State, runtime: Runtime[Context], p
         n=samples,
     )
     answers = [convert_answer(answer) for answer in replies.values]
-    chosen_index, share = find_most_frequent(answers, [is_unknown(answer) for answer in answers])
+    unknown_flags, key = [is_unknown(answer) for answer in answers], VOTE_KEYS[get_context(runtime).answer_measure]
+    chosen_index, share = find_most_frequent(answers, unknown_flags, key)
     return {
         **make_answer(answers[chosen_index], text=replies.texts[chosen_index]),
         **note_brief_answer_type(prompt, question, runtime),

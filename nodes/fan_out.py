@@ -3,6 +3,7 @@
 from langgraph.types import Send
 
 from quorum.algorithms.sure_choice import choose_next_pairs, list_pairs, list_validity
+from quorum.algorithms.vote_key import VOTE_KEYS
 from quorum.algorithms.votes import size_next_stage
 from quorum.core.context import Context
 from quorum.core.state import State
@@ -43,7 +44,8 @@ def list_ranks_to_ask(state: State, context: Context) -> list[int]:
     unasked_ranks = [rank for rank in range(len(state["passages"])) if rank not in asked_ranks]
     if context.vote != "staged":
         return unasked_ranks
-    return unasked_ranks[: size_next_stage(votes, len(unasked_ranks), context.samples)]
+    key = VOTE_KEYS[context.answer_measure]
+    return unasked_ranks[: size_next_stage(votes, len(unasked_ranks), context.samples, key)]
 
 
 def send_passages(node: str, state: State, ranks: range | list[int]) -> list[Send]:

@@ -4,6 +4,7 @@ from functools import partial
 
 from langgraph.runtime import Runtime
 
+from quorum.algorithms.vote_key import VOTE_KEYS
 from quorum.core.context import Context, get_context
 from quorum.core.lettered_lists import format_lettered_list
 from quorum.core.state import State
@@ -15,11 +16,12 @@ from quorum.parsing.candidates import parse_candidates
 
 async def propose_candidates(state: State, runtime: Runtime[Context]) -> State:
     """question, passages -> candidates (most likely first), passages (those in the prompt)."""
-    count = get_context(runtime).candidates
+    context = get_context(runtime)
+    count = context.candidates
     replies = await ask(
         "candidates",
         runtime,
-        parse=partial(parse_candidates, limit=count),
+        parse=partial(parse_candidates, limit=count, key=VOTE_KEYS[context.answer_measure]),
         inputs={
             "question": state["question"],
             "examples": await format_example_pairs(runtime),

@@ -4,8 +4,8 @@ from functools import partial
 
 from langgraph.runtime import Runtime
 
-from quorum.algorithms.vote_key import vote_key
-from quorum.core.context import Context
+from quorum.algorithms.vote_key import VOTE_KEYS
+from quorum.core.context import Context, get_context
 from quorum.core.state import State, VerifiedCandidate
 from quorum.core.text import UNKNOWN, is_unknown, normalize
 from quorum.nodes.answer import make_answer
@@ -39,9 +39,10 @@ async def sample_answers(state: State, runtime: Runtime[Context]) -> State:
         for sample, text in zip(replies.values, replies.texts, strict=True)
     ]
     known_answers = [sample for sample in answers if not is_unknown(sample[0])]
+    key = VOTE_KEYS[get_context(runtime).answer_measure]
     distinct: dict[str, tuple[str, str, str | None]] = {}
     for sample in known_answers:
-        distinct.setdefault(vote_key(sample[0]), sample)
+        distinct.setdefault(key(sample[0]), sample)
     return {
         "candidates": [answer for answer, _, _ in distinct.values()],
         "candidate_texts": [text for _, text, _ in distinct.values()],

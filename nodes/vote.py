@@ -3,7 +3,7 @@
 from langgraph.runtime import Runtime
 
 from quorum.algorithms.certificate import certify_votes
-from quorum.algorithms.vote_key import vote_key
+from quorum.algorithms.vote_key import VOTE_KEYS
 from quorum.algorithms.votes import count_votes
 from quorum.core.context import Context, get_context
 from quorum.core.state import State
@@ -21,9 +21,10 @@ async def vote(state: State, runtime: Runtime[Context]) -> State:
     """
     passages, votes = state["passages"], state.get("votes") or []
     context = resolve_answer_type(get_context(runtime), state["question"])
-    outcome = count_votes(votes)
+    key = VOTE_KEYS[context.answer_measure]
+    outcome = count_votes(votes, key)
     # The rank of a passage that voted for the winner -> the answer in the wording of this passage.
-    winning_answers = {v["rank"]: v["answer"] for v in votes if vote_key(v["answer"]) == vote_key(outcome.answer)}
+    winning_answers = {v["rank"]: v["answer"] for v in votes if key(v["answer"]) == key(outcome.answer)}
     voters = [(winning_answers[rank], passages[rank]) for rank in outcome.ranks]
     evidence, unsupported_ids = split_voters(outcome.answer, voters, context.answer_type)
     return {
@@ -46,4 +47,4 @@ async def certified_vote(state: State, runtime: Runtime[Context]) -> State:
     context, outcome = get_context(runtime), await vote(state, runtime)
     if context.vote == "staged" or context.reranker or context.context_filter or state.get("temperature_refused"):
         return outcome
-    return {**outcome, "certified": certify_votes(state.get("votes") or [])}
+    return {**outcome, "certified": certify_votes(state.get("votes") or [], VOTE_KEYS[context.answer_measure])}

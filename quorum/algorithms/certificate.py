@@ -17,18 +17,18 @@ that many passages, each of which shifts the ranks of the others and pushes the 
 from collections import Counter
 from collections.abc import Sequence
 
-from quorum.algorithms.vote_key import vote_key
+from quorum.algorithms.vote_key import VoteKey, vote_key
 from quorum.core.state import Vote
 
 
-def certify_votes(votes: Sequence[Vote]) -> int | None:
+def certify_votes(votes: Sequence[Vote], key: VoteKey = vote_key) -> int | None:
     """The greatest number m such that replacing any m passages cannot change the winner of an unweighted vote.
 
-    votes: the complete vote, the same number from each passage. Answers with the same key (`vote_key`) count as
-    one answer. The result is 0 if every vote is unknown, because one replaced passage would decide, and None without
+    votes: the complete vote, the same number from each passage. Answers with the same key count as one answer.
+    The result is 0 if every vote is unknown, because one replaced passage would decide, and None without
     votes.
     """
-    counts_by_passage = [count_answers(votes, rank) for rank in sorted({vote["rank"] for vote in votes})]
+    counts_by_passage = [count_answers(votes, rank, key) for rank in sorted({vote["rank"] for vote in votes})]
     if not counts_by_passage:
         return None
     total_counts = sum(counts_by_passage, Counter())
@@ -45,9 +45,9 @@ def certify_votes(votes: Sequence[Vote]) -> int | None:
     )
 
 
-def count_answers(votes: Sequence[Vote], rank: int) -> Counter[str | None]:
+def count_answers(votes: Sequence[Vote], rank: int, key: VoteKey) -> Counter[str | None]:
     """How many votes the passage at this rank gives to each answer; unknown votes are left out."""
-    return Counter(vote_key(vote["answer"]) for vote in votes if vote["rank"] == rank and not vote["unknown"])
+    return Counter(key(vote["answer"]) for vote in votes if vote["rank"] == rank and not vote["unknown"])
 
 
 def count_survived_replacements(

@@ -4,20 +4,21 @@ A key depends on one answer alone; the vote never compares two answers. So a pas
 merge the votes for Paris with those for Lyon, and the certificate of `quorum.algorithms.certificate` holds: a replaced
 passage changes its own votes and no others.
 
-Exact match uses SQuAD's normalisation, which does not suit a vote. It separates "J. R. R. Tolkien" from "J.R.R.
-Tolkien", "two" from "2", "4 July 1776" from "July 4, 1776", and it merges "3.5" with "35", "A. A. Milne" with "Milne".
-In doubt, a key separates answers, because a wrong merge does more harm than a missed one.
+SQuAD's normalisation, by which the papers compare answers, does not suit a vote. It separates "J. R. R. Tolkien" from
+"J.R.R. Tolkien", "two" from "2", "4 July 1776" from "July 4, 1776", and it merges "3.5" with "35", "A. A. Milne" with
+"Milne". In doubt, a key separates answers, because a wrong merge does more harm than a missed one. The experiments of
+the papers vote by SQuAD's normalisation all the same (`squad_vote_key`); the setting `answer_measure` chooses.
 """
 
 import hashlib
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 
 from quorum.algorithms.answer_dates import rewrite_dates
 from quorum.algorithms.answer_numbers import rewrite_numbers
 from quorum.algorithms.fold_characters import fold_characters
-from quorum.core.text import normalize
+from quorum.core.text import PUBLISHED_MEASURE, AnswerMeasure, normalize
 
 LONGEST_SEARCHED_TEXT = 100_000  # characters; the rest of a text is not searched for an answer
 LONGEST_ANSWER = 400  # characters; longer answers are the same only if SQuAD's normalisation makes them equal
@@ -39,7 +40,7 @@ def vote_key(answer: str) -> str:
     >>> vote_key("Paris, which is its capital") == vote_key("Paris"), vote_key("Paris, Texas") == vote_key("Paris")
     (True, False)
     """
-    return make_short_key(answer) if len(answer) <= LONGEST_ANSWER else make_long_key(answer)
+    return make_short_key(answer) if len(answer) <= LONGEST_ANSWER else squad_vote_key(answer)
 
 
 @lru_cache(maxsize=4096)  # a staged vote counts the same votes several times
@@ -88,13 +89,24 @@ def begins_with_key(words: Sequence[str], start: int, key: str) -> bool:
     return joined_words == key
 
 
-def make_long_key(answer: str) -> str:
-    """The key of a long answer, by SQuAD's normalisation; of a very long one a digest, to save memory."""
+def squad_vote_key(answer: str) -> str:
+    """The key of an answer by SQuAD's normalisation (Rajpurkar et al. 2016).
+
+    Of an answer of more than 20,000 characters it is a digest, to save memory.
+
+    >>> squad_vote_key("J. R. R. Tolkien") == squad_vote_key("J.R.R. Tolkien"), squad_vote_key("The Rhine!")
+    (False, 'rhine')
+    """
     return (
         normalize(answer) or answer.strip().lower()
         if len(answer) <= LONGEST_CACHED_TEXT
         else hashlib.sha256(answer.encode("utf-8", "replace")).hexdigest()
     )
+
+
+VoteKey = Callable[[str], str]
+# How answers are compared with accepted ones -> by which key they are compared with one another.
+VOTE_KEYS: Mapping[AnswerMeasure, VoteKey] = {"exact_match": vote_key, PUBLISHED_MEASURE: squad_vote_key}
 
 
 SOURCE_NOUN = r"(?:passages?|contexts?|texts?|documents?|sources?|articles?|search results?|information)"

@@ -184,8 +184,8 @@ class Context:
     answer_measure: Annotated[
         AnswerMeasure,
         describe(
-            "How answers are compared with accepted ones: exact_match ignores typography and tells 3.5 from 35; "
-            "squad_exact_match is SQuAD's, for published numbers (quorum experiment always uses it)",
+            "How answers are compared, with accepted ones and in votes: exact_match ignores typography and tells 3.5 "
+            "from 35; squad_exact_match is SQuAD's, for published numbers (quorum experiment always uses it)",
             "exact_match",
         ),
     ] = define("answer_measure", "exact_match")

@@ -8,7 +8,7 @@ from itertools import islice
 from string import ascii_lowercase, ascii_uppercase
 from typing import Any
 
-from quorum.algorithms.vote_key import vote_key
+from quorum.algorithms.vote_key import VoteKey, vote_key
 from quorum.core.json_text import parse_json
 from quorum.core.text import is_unknown
 from quorum.parsing.answers import Parsed, clean_answer, get_first_line, list_lines
@@ -18,8 +18,10 @@ from quorum.parsing.wrapping import remove_wrapping
 LONGEST_READ_REPLY, MAX_ITEMS = 20_000, 100
 
 
-def parse_candidates(reply: str, limit: int) -> Parsed[list[str]]:
-    """At most `limit` distinct candidates, in the reply's order. An item that says "unknown" is not a candidate.
+def parse_candidates(reply: str, limit: int, key: VoteKey = vote_key) -> Parsed[list[str]]:
+    """At most `limit` distinct candidates, in the reply's order. `key` gives the same text for candidates that are one.
+
+    An item that says "unknown" or "N/A" is not a candidate, nor is a "None" after the first item.
 
     The reply may be JSON, or a list with markers in one of these styles, tried in this order: (a) [a] a) a. a: (1) 1)
     1. 1: [1], bullets. A letter may be a capital. Any other reply is malformed: its candidates are the quoted strings
@@ -31,19 +33,22 @@ def parse_candidates(reply: str, limit: int) -> Parsed[list[str]]:
     text = remove_wrapping(reply).strip()[:LONGEST_READ_REPLY]
     items = read_json_candidates(text) or split_at_markers(text)
     if items:
-        return Parsed(find_distinct_candidates(items)[:limit])
+        return Parsed(find_distinct_candidates(items, key)[:limit])
     items = find_quoted_values(text) or [line for line in list_lines(text) if not line.endswith((":", "："))]
-    return Parsed(find_distinct_candidates(items)[:limit], malformed=True)
+    return Parsed(find_distinct_candidates(items, key)[:limit], malformed=True)
 
 
-def find_distinct_candidates(items: Iterable[str]) -> list[str]:
+def find_distinct_candidates(items: Iterable[str], key: VoteKey) -> list[str]:
     """The first MAX_ITEMS items, cleaned, without those that say "unknown" or have no letter or digit, and without
-    repetitions (items with an equal vote key).
+    repetitions (items with an equal key).
+
+    A "None" that is not the first item only fills the list, and is left out; as the first one it is an answer.
     """
     distinct: dict[str, str] = {}
-    for item in map(clean_item, islice(items, MAX_ITEMS)):
-        if any(character.isalnum() for character in item) and not is_unknown(item):
-            distinct.setdefault(vote_key(item), item)
+    for number, item in enumerate(map(clean_item, islice(items, MAX_ITEMS))):
+        fills_list = number > 0 and item.lower() == "none"
+        if any(character.isalnum() for character in item) and not is_unknown(item) and not fills_list:
+            distinct.setdefault(key(item), item)
     return list(distinct.values())
 
 

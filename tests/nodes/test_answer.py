@@ -81,12 +81,12 @@ async def test_a_malformed_reply_is_stored_and_the_parser_still_returns_an_answe
 async def test_keep_answered_drops_passages_whose_answers_are_all_unknown() -> None:
     # Each of the three passages has two votes. Only the first passage has no known answer.
     state = State(passages=PASSAGES[:3], votes=[*make_votes("?", "1931", "1950"), *make_votes("?", "?", "1931.")])
-    update = await keep_answered(state)
+    update = await keep_answered(state, make_runtime())
     assert update == {"passages": PASSAGES[1:3], "candidates": ["1931", "1950"]}
 
 
 async def test_keep_answered_keeps_all_passages_if_every_answer_is_unknown() -> None:
-    update = await keep_answered(State(passages=PASSAGES[:2], votes=make_votes("?", "?")))
+    update = await keep_answered(State(passages=PASSAGES[:2], votes=make_votes("?", "?")), make_runtime())
     assert update == {"passages": PASSAGES[:2], "candidates": []}
 
 

@@ -115,6 +115,11 @@ LIST_REPLIES = [
     ("(a) Paris (b) Unknown", ["Paris"]),
     ("(a) Unknown (b) not mentioned in the passages", []),
     ("(a) N/A (b) N/A", []),
+    ("(a) Paris (b) N/A", ["Paris"]),
+    ("(a) Paris (b) None", ["Paris"]),
+    ('["Paris", "none"]', ["Paris"]),
+    ("(a) None (b) One", ["None", "One"]),  # an answer to "How many ...?"
+    ("(a) Paris (b) None but the Brave", ["Paris", "None but the Brave"]),
 ]
 
 # Malformed replies, and the first two candidates that the parser nevertheless reads in them.
