@@ -145,15 +145,23 @@ def test_kilt_records_have_answers_and_provenance(tmp_path: Path) -> None:
 
 def test_kilts_conversations_and_long_answers_get_their_tasks(tmp_path: Path) -> None:
     """An input of several turns is a dialogue, and a long answer means the task "long". A single turn with a short
-    answer gets its task from the file's name.
+    answer gets its task from the name of the file or of its folder.
     """
     conversation = {"id": "w1", "input": "I like hockey.\nSo do I.\nWho won?", "output": [{"answer": "Orm did."}]}
     long_question = {"id": "e1", "input": "Why is the sky blue?", "output": [{"answer": "word " * 40}]}
     dialogue, long_answer = read_records(tmp_path, join_lines(conversation, long_question))
     assert dialogue["question"] == "User: I like hockey.\nAssistant: So do I.\nUser: Who won?"
     assert [item["meta"]["answer_type"] for item in (dialogue, long_answer)] == ["dialogue", "long"]
-    for name, task in (("wow-dev-kilt.jsonl", "dialogue"), ("eli5-dev-kilt.jsonl", "long"), ("nq.jsonl", None)):
+    for name, task in (
+        ("wow-dev-kilt.jsonl", "dialogue"),
+        ("eli5-dev-kilt.jsonl", "long"),
+        ("nq.jsonl", None),
+        ("wow/dev.jsonl", "dialogue"),
+        ("ELI5/kilt/dev.jsonl", "long"),
+        ("wow/nq/dev.jsonl", None),
+    ):
         path = tmp_path / name
+        path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(json.dumps({"id": "1", "input": "I like it.", "output": [{"answer": "Me too."}]}))
         (record,) = read_questions(path)
         assert record["meta"].get("answer_type") == task

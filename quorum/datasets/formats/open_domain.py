@@ -1,8 +1,8 @@
 """Converts records of Quorum's own format, of data sets that have questions but no documents, and of DPR's results:
 questions with their retrieved passages.
 
-In every converter, `where` is the record's place, "FILE, line 3", for messages. `find_kilt_type` also reads the file's
-name from it.
+In every converter, `where` is the record's place, "FILE, line 3", for messages. `find_kilt_type` also reads the names
+of the file and its folders from it.
 """
 
 import re
@@ -12,6 +12,7 @@ from typing import Any
 
 from quorum.core.json_text import parse_json
 from quorum.core.state import Passage
+from quorum.datasets.data_set_names import find_data_set_name
 from quorum.datasets.formats.convert import (
     FEVER_LABELS,
     Format,
@@ -122,16 +123,18 @@ def convert_kilt(value: dict[str, Any], where: str) -> Record:
 def find_kilt_type(input_text: str, answers: Sequence[str], where: str) -> str | None:
     """The answer type of a KILT record; None for short answers.
 
-    "label" if the answers are FEVER's labels; "dialogue" if the input has several lines or the file is named like
-    Wizard of Wikipedia's (wow-dev-kilt.jsonl); "long" if the file is named like ELI5's or the answers are paragraphs.
+    "label" if the answers are FEVER's labels; "dialogue" if the input has several lines or the file or its folder is
+    named like Wizard of Wikipedia's (wow-dev-kilt.jsonl); "long" if it is named like ELI5's or the answers are
+    paragraphs.
     """
-    file_name = PurePath(where.partition(", line")[0]).name.lower()
+    path = where.partition(", line")[0]
+    file_name, data_set = PurePath(path).name.lower(), find_data_set_name(path)
     if set(answers) <= FEVER_LABELS:
         return "label"
-    if "\n" in input_text.strip() or file_name.startswith(("wow", "wizard")):
+    if "\n" in input_text.strip() or data_set == "WoW" or file_name.startswith(("wow", "wizard")):
         return "dialogue"
     mean_words = sum(len(answer.split()) for answer in answers) / len(answers)
-    return "long" if file_name.startswith("eli5") or mean_words >= PARAGRAPH_WORDS else None
+    return "long" if data_set == "ELI5" or file_name.startswith("eli5") or mean_words >= PARAGRAPH_WORDS else None
 
 
 def mark_turns(text: str) -> str:

@@ -1,16 +1,19 @@
 """Our results next to the paper's own: a table for each measure that the paper reports."""
 
 import math
-import re
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from quorum.core.errors import SetupError
 from quorum.core.text import normalize
-from quorum.evaluation.experiments.analyses import AnalysisTable
+from quorum.datasets.data_set_names import find_data_set_name
+from quorum.evaluation.experiments.analyses import AnalysisTable, compute_precision_where_supported
 from quorum.evaluation.experiments.experiment import Experiment, PaperNumbers
 from quorum.evaluation.metrics.measure_titles import MEASURE_TITLES
 from quorum.evaluation.run.column_scores import ColumnScores
+from quorum.evaluation.run.columns import Column
+from quorum.evaluation.run.score import Scores
 
 TABLE_TITLES = {  # measure -> its name in the title of a table, mostly the papers' own name
     **MEASURE_TITLES,
@@ -35,32 +38,37 @@ TABLE_TITLES = {  # measure -> its name in the title of a table, mostly the pape
 }
 # The measures that are shown as a mean without an interval.
 PLAIN_MEAN_MEASURES = ("context_tokens", "input_tokens", "output_tokens", "calls", "mauve")
-FILE_NAME_WORDS = {  # data set -> words that identify it in a file name
-    "NQ": ("nq", "naturalquestions", "natural questions"),
-    "WebQ": ("webq", "webquestions", "web questions"),
-    "2Wiki": ("2wiki", "2wikimultihopqa", "2wikimultihop"),
-    "HotpotQA": ("hotpot", "hotpotqa"),
-    "TriviaQA": ("trivia", "triviaqa", "tqa"),
-    "SQuAD": ("squad",),
-    "StrategyQA": ("strategyqa", "strategy"),
-    "FEVER": ("fever",),
-    "ELI5": ("eli5",),
-    "WoW": ("wow", "wizard"),
-    "ASQA": ("asqa",),
-}
+# Measures that suit only some tasks. They are compared with the paper only if the evaluation of the questions has them.
+TASK_MEASURES = {"em", "f1", "accuracy", "rouge_l", "str_em"}
 MOST_PAPER_COLUMNS = 3  # how many columns with the paper's numbers a table has at most
 
 
-def find_data_set_name(file_name: str) -> str | None:
-    """The data set that a file's name contains, by its name in the papers; None if it contains none.
+def compare_with_paper(
+    experiment: Experiment, scores: Scores, columns: Sequence[Column], wanted_words: str | None
+) -> tuple[list[AnalysisTable], list[str]]:
+    """The tables that show our results next to the paper's; a phrase if the paper's numbers are for other data.
 
-    >>> find_data_set_name("natural_questions-dev.jsonl")
-    'NQ'
+    wanted_words: the words of --beside, with which the user chooses the paper's numbers.
     """
-    words = f" {' '.join(re.split('[-_. ]+', file_name.lower()))} "
-    return next(
-        (name for name, aliases in FILE_NAME_WORDS.items() if any(f" {alias} " in words for alias in aliases)), None
+    options = scores.plan.options
+    data = find_data_set_name(options.data)
+    blocks = choose_paper_numbers(experiment, data, str(options.context.model), wanted_words)
+    if options.methods:  # the user chose the methods: leave out systems that only the paper has
+        chosen_values = [{n: v for n, v in block.values.items() if n in scores.scores_by_column} for block in blocks]
+        blocks = [replace(block, values=values) for block, values in zip(blocks, chosen_values, strict=True) if values]
+    other_data = [] if wanted_words else describe_other_data(data, blocks)
+    measures = [name for name in experiment.measures if name not in TASK_MEASURES or name in scores.measures]
+    names = [column.name for column in columns]
+    tables = make_paper_tables(
+        replace(experiment, measures=tuple(measures)),
+        scores.scores_by_column,
+        names,
+        blocks,
+        # for measures without a value for each question
+        compute_precision_where_supported(experiment, scores.scores_by_column, names) or scores.summary,
+        for_other_data=bool(other_data),
     )
+    return tables, other_data
 
 
 def choose_paper_numbers(
@@ -88,12 +96,28 @@ def choose_paper_numbers(
                 f"Experiment {experiment.name} has no numbers of the paper for --beside {wanted_words!r}; {choices}."
             )
         return chosen_blocks
-    # "NQ*" in an experiment's file is a sample of NQ
-    blocks_of_data = [block for block in blocks if block.data.rstrip("*") == data]
+    blocks_of_data = [block for block in blocks if is_block_of(block, data)]
     blocks = blocks_of_data or blocks
     blocks_of_model = [block for block in blocks if model and model.rpartition(":")[2] in block.model]
     blocks_of_first_model = [block for block in blocks if block.model == blocks[0].model] if blocks else []
     return blocks_of_model or blocks_of_first_model
+
+
+def is_block_of(block: PaperNumbers, data: str | None) -> bool:
+    """Whether the block's numbers are those for the data set. "NQ*" in an experiment's file is a sample of NQ."""
+    return block.data.rstrip("*") == data
+
+
+def describe_other_data(data: str | None, blocks: Sequence[PaperNumbers]) -> list[str]:
+    """A phrase that says for which data sets the paper's shown numbers are, if they are not for `data`; else none.
+
+    data: the data set that the names of the file and its folders contain; None if they contain none.
+    """
+    shown_data = dict.fromkeys(block.data for block in blocks)
+    if not shown_data or any(is_block_of(block, data) for block in blocks):
+        return []
+    ours = f"the questions are {data}'s" if data else "no name of the data file or its folders is that of a data set"
+    return [f"{ours}, and the paper's numbers are for {', '.join(shown_data)} (--beside chooses)"]
 
 
 def make_paper_tables(
@@ -102,6 +126,8 @@ def make_paper_tables(
     column_names: Sequence[str],
     paper_numbers: Sequence[PaperNumbers],
     column_measures: Mapping[str, Mapping[str, Any]] | None = None,
+    *,
+    for_other_data: bool = False,
 ) -> list[AnalysisTable]:
     """Tables of each measure. A row is one of our columns (methods with their settings), or a system that only the
     paper reports; each row shows our value, if there is one, then the paper's numbers.
@@ -109,7 +135,8 @@ def make_paper_tables(
     If there are many blocks of the paper's numbers, a measure has several tables. A measure without any value has none.
 
     column_measures: {column: {measure: value}} of measures that are computed from all answers of a column at once, such
-    as MAUVE.
+    as MAUVE. for_other_data: whether the paper's numbers are those for other data sets than ours; the titles then say
+    so.
     """
     analysis_tables = []
     for measure in experiment.measures:
@@ -125,16 +152,17 @@ def make_paper_tables(
             continue
         for start in range(0, max(1, len(blocks)), MOST_PAPER_COLUMNS):
             rows = make_rows(our_values, measure, blocks[start : start + MOST_PAPER_COLUMNS])
-            analysis_tables.append(
-                AnalysisTable(title=make_title(experiment, measure, has_paper_numbers=bool(blocks)), rows=rows)
-            )
+            title = make_title(experiment, measure, has_paper_numbers=bool(blocks), for_other_data=for_other_data)
+            analysis_tables.append(AnalysisTable(title=title, rows=rows))
     return analysis_tables
 
 
-def make_title(experiment: Experiment, measure: str, *, has_paper_numbers: bool) -> str:
+def make_title(experiment: Experiment, measure: str, *, has_paper_numbers: bool, for_other_data: bool) -> str:
     """The table's title: what it shows, and whether the paper states numbers for this data."""
     measure_title = TABLE_TITLES.get(measure, measure)
-    paper_part = "and the paper's" if has_paper_numbers else "the paper states no numbers for this data"
+    paper_part = "the paper states no numbers for this data"
+    if has_paper_numbers:
+        paper_part = "and the paper's for other data" if for_other_data else "and the paper's"
     has_intervals = measure not in PLAIN_MEAN_MEASURES
     return f"{measure_title}: ours{' with 95% intervals' if has_intervals else ''}, {paper_part} ({experiment.source})"
 

@@ -13,7 +13,6 @@ from quorum.core.errors import SetupError
 from quorum.core.text import PUBLISHED_MEASURE
 from quorum.evaluation.experiments.analyses import (
     AnalysisTable,
-    compute_precision_where_supported,
     make_best_of_runs_table,
     make_cost_table,
     make_gold_passages_table,
@@ -35,7 +34,7 @@ from quorum.evaluation.experiments.experiment_columns import (
 from quorum.evaluation.experiments.experiment_options import ExperimentOptions
 from quorum.evaluation.experiments.human_preference import make_people_preference_tables
 from quorum.evaluation.experiments.mauve import choose_mauve_measure, describe_missing_mauve
-from quorum.evaluation.experiments.paper_numbers import choose_paper_numbers, find_data_set_name, make_paper_tables
+from quorum.evaluation.experiments.paper_numbers import choose_paper_numbers, compare_with_paper
 from quorum.evaluation.experiments.quick import make_quick_experiment
 from quorum.evaluation.run.columns import Column, list_names_by_group, parse_columns
 from quorum.evaluation.run.dataset import DataSet, hash_file, read_data
@@ -54,8 +53,6 @@ ANALYSIS_FUNCTIONS = {
     "spread_over_draws": make_spread_table,
     "support_by_passages": make_support_tables,
 }
-# Measures that suit only some tasks. They are compared with the paper only if the evaluation of the questions has them.
-TASK_MEASURES = {"em", "f1", "accuracy", "rouge_l", "str_em"}
 
 
 @dataclass(frozen=True)
@@ -110,10 +107,13 @@ async def run_experiment(
     analysis_tables += await run_analyses(experiment, scores, compared_columns, chosen_options, progress)
     if experiment.skips_excess_k and not is_searching(options):
         analysis_tables.append(make_passage_count_table(dataset.read_records(), experiment.k_values))
-    analysis_tables += await asyncio.to_thread(compare_with_paper, experiment, scores, compared_columns, chosen_options)
+    paper_tables, other_data = await asyncio.to_thread(
+        compare_with_paper, experiment, scores, compared_columns, chosen_options.paper_number_words
+    )
+    analysis_tables += paper_tables
     if analysis_tables:
         write_json(scores.folder / "analysis.json", analysis_tables)
-    return Outcome(scores, analysis_tables, [*changes, *missing_mauve])
+    return Outcome(scores, analysis_tables, [*changes, *missing_mauve, *other_data])
 
 
 def add_searched_collection(options: Options) -> Options:
@@ -147,33 +147,6 @@ def apply_paper_settings(
         experiment, options, quick_changes = make_quick_experiment(experiment, options)
         changes += quick_changes
     return experiment, options, changes
-
-
-def compare_with_paper(
-    experiment: Experiment, scores: Scores, columns: Sequence[Column], choices: ExperimentOptions
-) -> list[AnalysisTable]:
-    """The tables that show our results next to the paper's."""
-    fitting_measures = tuple(
-        measure for measure in experiment.measures if measure not in TASK_MEASURES or measure in scores.measures
-    )
-    data = find_data_set_name(scores.plan.options.data.name)
-    paper_numbers = choose_paper_numbers(
-        experiment, data, str(scores.plan.options.context.model), choices.paper_number_words
-    )
-    if scores.plan.options.methods:  # the user chose the methods: leave out systems that only the paper has
-        paper_numbers = [
-            replace(block, values={n: v for n, v in block.values.items() if n in scores.scores_by_column})
-            for block in paper_numbers
-        ]
-    names = [column.name for column in columns]
-    precision_by_column = compute_precision_where_supported(experiment, scores.scores_by_column, names)
-    return make_paper_tables(
-        replace(experiment, measures=fitting_measures),
-        scores.scores_by_column,
-        names,
-        paper_numbers,
-        column_measures=precision_by_column or scores.summary,  # for measures without a value for each question
-    )
 
 
 def make_evaluation_options(experiment: Experiment, options: Options, choices: ExperimentOptions) -> Options:

@@ -16,12 +16,14 @@ from quorum.cli.main import main
 from quorum.cli.tables import SEPARATE_TABLE_COLUMNS
 from quorum.core.context import Context
 from quorum.core.errors import SetupError
+from quorum.datasets.data_set_names import find_data_set_name
 from quorum.datasets.examples import read_examples
 from quorum.evaluation.experiments.catalogue import EXPERIMENTS, find_experiment
 from quorum.evaluation.experiments.experiment_columns import group_columns
-from quorum.evaluation.experiments.paper_numbers import find_data_set_name
+from quorum.evaluation.experiments.run_experiment import run_experiment
 from quorum.evaluation.run.dataset import read_data
 from quorum.evaluation.run.demonstrations import draw_shots
+from quorum.evaluation.run.options import Options
 from quorum.graphs import METHODS
 
 CONTEXT = Context(model="openai:test", attempts=1)
@@ -268,10 +270,55 @@ def quorum(capsys: pytest.CaptureFixture[str]) -> Callable[..., tuple[int, str, 
         ("web_questions.jsonl", "WebQ"),
         ("questions.jsonl", None),
         ("supernatural_questions.jsonl", None),
+        ("hotpotqa/dev.jsonl.gz", "HotpotQA"),
+        ("data/nq/open/test.jsonl", "NQ"),
+        ("hotpotqa/nq.jsonl", "NQ"),  # the file's name comes first, then the nearest folder
+        ("hotpotqa/2wiki/dev.jsonl", "2Wiki"),
+        ("data/dev.jsonl", None),
     ],
 )
-def test_the_file_name_says_which_of_the_papers_data_sets_is_asked(file_name: str, data_set: str | None) -> None:
+def test_the_names_of_file_and_folders_say_which_of_the_papers_data_sets_is_asked(
+    file_name: str, data_set: str | None
+) -> None:
     assert find_data_set_name(file_name) == data_set
+
+
+def test_the_home_folder_names_no_data_set(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", "/home/wizard")
+    assert find_data_set_name("/home/wizard/dev.jsonl") is None
+    assert find_data_set_name("/home/wizard/fever/dev.jsonl") == "FEVER"
+
+
+@pytest.mark.parametrize(
+    ("file", "headings", "change"),
+    [
+        ("2wiki/dev.jsonl", {"paper: 2Wiki"}, None),
+        (
+            "squad/dev.jsonl",
+            {"paper: NQ", "paper: WebQ", "paper: 2Wiki", "paper: HotpotQA"},
+            "the questions are SQuAD's, and the paper's numbers are for NQ, WebQ, 2Wiki, HotpotQA (--beside chooses)",
+        ),
+        (
+            "dev.jsonl",
+            {"paper: NQ", "paper: WebQ", "paper: 2Wiki", "paper: HotpotQA"},
+            "no name of the data file or its folders is that of a data set, and the paper's numbers are for NQ, WebQ, "
+            "2Wiki, HotpotQA (--beside chooses)",
+        ),
+    ],
+)
+async def test_numbers_of_other_data_sets_are_not_shown_without_a_word(
+    data: Path, openai_server: OpenAIServer, file: str, headings: set[str], change: str | None
+) -> None:
+    openai_server.reply(answer_or_rank)
+    path = data.parent / file
+    path.parent.mkdir(exist_ok=True)
+    data.rename(path)
+    options = Options(data=path, context=CONTEXT, methods="base", out=data.parent / "out")
+    outcome = await run_experiment(find_experiment("sure-table-1"), options)
+    assert [text for text in outcome.changes if "numbers are for" in text] == ([change] if change else [])
+    tables = [table for table in outcome.analysis_tables if table["title"].startswith("EM: ours")]
+    assert {name for table in tables for row in table["rows"] for name in row} == {"method", "ours", *headings}
+    assert ["the paper's for other data" in table["title"] for table in tables] == [bool(change)] * len(tables)
 
 
 def test_the_list_has_a_line_for_each_experiment(quorum: Callable[..., tuple[int, str, str]]) -> None:
