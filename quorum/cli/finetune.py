@@ -78,6 +78,9 @@ def train_filter(
     """Train a filter. Use it as --set context_filter=transformers:DIR. To continue an interrupted training, run the
     command again.
 
+    Needs the extra: pip install 'quorum-rag[train]' (PyTorch, transformers, peft, onnx, safetensors; about 1 GB with
+    PyTorch's CPU build, more with its GPU build). A GPU is used if there is one; --base embedded needs none.
+
     --base embedded trains a sentence filter on the embedded model; use it as --set context_filter=embedded:DIR. With
     --base embedded, no checkpoints are written, so an interrupted training begins anew; --limit N takes N questions at
     random, not the first N; and --mode, --at-once, --length, --output and --lora have no effect.

@@ -204,6 +204,11 @@ async def test_internal_knowledge_that_says_unknown_adds_nothing_to_the_query(re
     ]
 
 
+async def test_external_knowledge_that_says_unknown_adds_nothing_to_the_query() -> None:
+    state = State(question="Who?", external_knowledge="I do not know.", internal_knowledge="Somebody.")
+    assert await blend_queries(state, make_runtime()) == {"queries": ["Who?", "Who?", "Somebody.\nWho?"]}
+
+
 async def test_generated_text_comes_before_the_question() -> None:
     state = State(
         question="Who?", external_knowledge="Somebody. So the answer is Unknown.", internal_knowledge="Somebody else."

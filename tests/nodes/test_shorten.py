@@ -267,6 +267,18 @@ def test_an_experiment_of_a_paper_does_not_shorten(openai_server: OpenAIServer, 
     assert not any(map(is_shortening, openai_server.chats()))
 
 
+def test_an_experiment_of_a_paper_sends_no_schema(openai_server: OpenAIServer, quorum: Quorum, tmp_path: Path) -> None:
+    record = {"id": "q", "question": QUESTION, "answers": ["1931"], "passages": PASSAGES}
+    (tmp_path / "data.jsonl").write_text(json.dumps(record) + "\n", encoding="utf-8")
+    openai_server.reply("1931")
+    common_options = (tmp_path / "data.jsonl", "--model", "openai:test", "--methods", "concat")
+    for command, has_schema in ((("experiment", "sweep_k"), False), (("eval",), True)):
+        openai_server.requests.clear()
+        run = quorum(*command, *common_options, "--out", tmp_path / command[0])
+        assert run.code == 0, run.err
+        assert any("response_format" in request.body for request in openai_server.chats()) is has_schema
+
+
 async def test_an_estimate_gives_the_range_of_calls(openai_server: OpenAIServer, tmp_path: Path) -> None:
     record: Record = {"id": "q", "question": QUESTION, "answers": ["1931"], "passages": PASSAGES}  # type: ignore[typeddict-item]
     (tmp_path / "data.jsonl").write_text(json.dumps(record) + "\n", encoding="utf-8")

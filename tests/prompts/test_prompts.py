@@ -116,3 +116,9 @@ def test_prompts_for_short_answers_also_allow_yes_or_no(name: str) -> None:
     too, by the variable $kind.
     """
     assert "or yes or no" in BUILT_IN[name]
+
+
+@pytest.mark.parametrize("name", ["reason", "reason_yes_no"])
+def test_blendfilter_may_reason_from_what_the_model_knows(name: str) -> None:
+    assert "what you know" in BUILT_IN[name]
+    assert "Unknown" in BUILT_IN[name]

@@ -29,6 +29,8 @@ TABLE_TITLES = {  # measure -> its name in the title of a table, mostly the pape
     "supported": "Questions with a supporting passage",
     "precision_where_supported": "Unigram precision where a passage supports the answer",
     "mauve": "MAUVE",
+    "overlap_own_summary": "Overlap of a candidate and its own summary",
+    "overlap_other_summaries": "Overlap of a candidate and the other summary",
     "recall": "Recall",
     "precision": "Precision",
     "s_precision": "S-Precision",
