@@ -37,6 +37,7 @@ from pydantic import TypeAdapter
 import quorum.parsing
 from benchmarks.fuzz_inputs import REPLIES, damage_bytes, damage_value, make_document
 from benchmarks.harness import SAMPLE, judge_targets, report
+from quorum.algorithms.vote_key import vote_key
 from quorum.core.errors import SetupError
 from quorum.core.json_text import LONE_SURROGATE
 from quorum.core.text import find_sentences, is_unknown, normalize
@@ -56,6 +57,7 @@ PARSER_ARGUMENTS: dict[str, Any] = {  # what parsers take besides the reply, by 
     "answer": "Rohrau",
     "candidates": ["Rohrau", "Vienna"],
     "count": 5,
+    "key": vote_key,
     "limit": 2,
     "passages": PASSAGES,
 }
