@@ -1,7 +1,10 @@
-"""`quorum demo`: three questions and a comparison of methods over the sample collection, offline."""
+"""`quorum demo`: three questions over the sample, and a comparison of methods that recommends one, offline."""
 
+import os
+import sys
 from pathlib import Path
 from shlex import quote
+from shutil import which
 from typing import Annotated
 
 import typer
@@ -24,9 +27,9 @@ def demo(
         ),
     ] = None,
 ) -> None:
-    """Three questions with their evidence, then six methods compared, on the sample (offline)."""
+    """Three questions with their evidence, then six methods compared and one recommended, on the sample (offline)."""
     from quorum.cli.ask import ask
-    from quorum.cli.evaluate import evaluate
+    from quorum.cli.compare import compare
     from quorum.datasets.sample import find_sample_folder
     from quorum.retrievers.collection_names import SAMPLE
 
@@ -37,10 +40,22 @@ def demo(
     for method, question in QUESTION_OF_METHOD.items():
         print_command(f'quorum ask "{question}" --method {method}{store_option}')
         ask(question, method, collection=SAMPLE, store=store)
-    questions = find_sample_folder() / "questions.jsonl"
-    eval_command = f"quorum eval {quote(str(questions))} --methods {COMPARED_METHODS} --collection {SAMPLE} --k 3"
-    print_command(eval_command + store_option + out_option)
-    evaluate(questions, COMPARED_METHODS, collection=SAMPLE, k=3, store=store, out=out)
+    sample = find_sample_folder()
+    corpus, questions = sample / "corpus", sample / "questions.jsonl"
+    print_command(
+        f"quorum compare {quote(str(corpus))} {quote(str(questions))} --methods {COMPARED_METHODS} --k 3"
+        + store_option
+        + out_option
+    )
+    compare(corpus, questions, COMPARED_METHODS, k="3", store=store, out=out)
+    command = find_own_command()
+    typer.echo(f'\nNow your own documents:\n  {command} index FOLDER\n  {command} ask "..."')
+
+
+def find_own_command() -> str:
+    """How to call this command from the shell: by its name, or by its path if its folder is not among the shell's."""
+    installed = Path(sys.executable).parent / "quorum"
+    return "quorum" if which("quorum") or not installed.is_file() else quote(os.path.relpath(installed))
 
 
 def print_command(command: str) -> None:

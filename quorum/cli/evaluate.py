@@ -139,14 +139,15 @@ def print_scores(scores: "Scores") -> None:
 
 
 def print_tables(tables: "Iterable[RenderableType]") -> None:
-    """Print tables on stdout, with a blank line between them."""
+    """Print tables on stdout, with a blank line between them, and what their columns mean."""
+    from quorum.cli.column_meanings import describe_columns
     from quorum.cli.show import make_stdout_console
 
-    console = make_stdout_console()
-    for index, table in enumerate(tables):
-        if index:
-            console.print()
+    console, tables = make_stdout_console(), list(tables)
+    for table in tables:
         console.print(table)
+        console.print()
+    console.print(describe_columns(tables), style="dim")
 
 
 def describe_common_failure(scores: "Scores") -> str:

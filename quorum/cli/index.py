@@ -18,7 +18,15 @@ MAX_NAMED_FILES = 20
 
 def index(
     paths: Annotated[list[Path], typer.Argument(metavar="PATH...", help="Files and folders.", show_default=False)],
-    collection: Annotated[str, typer.Option("--collection", metavar="NAME", help="Collection to fill.")],
+    collection: Annotated[
+        str | None,
+        typer.Option(
+            "--collection",
+            metavar="NAME",
+            help="Collection to fill; if omitted, it is named after the folder or file.",
+            show_default=False,
+        ),
+    ] = None,
     words: Annotated[int, typer.Option("--words", metavar="N", help="Most words in a passage.")] = 100,
     prune: Annotated[
         bool,
@@ -61,9 +69,11 @@ def index(
     from quorum.cli.progress import show_index_progress
     from quorum.cli.settings import read_context
     from quorum.documents.find_files import FileChoice
+    from quorum.retrievers.collection_names import name_collection_after
     from quorum.retrievers.index import index_documents
 
     context = read_context(None, store=store, embeddings=embeddings)
+    collection = collection or context.collection or name_collection_after(paths)
     choice = FileChoice(tuple(include or ()), tuple(exclude or ()), gitignore=not no_gitignore, follow=follow)
     try:
         with show_index_progress() as watch:

@@ -8,9 +8,12 @@ from quorum.cli.options import AsJson
 from quorum.core.errors import SetupError
 
 NOTE_ON_CALLS = (
-    "The numbers of calls hold with --set shorten=off, as in the papers, and with shorten=reader. With shorten=auto, "
-    "one more call is made if a chat model answers in a sentence in which the built-in reader cannot read the short "
-    "answer; with shorten=model, after every such sentence."
+    "calls: the number of model calls for a question, for n samples (1 unless you set more), k passages, K candidates, "
+    "s searches, T rounds and d different answers. [condition] x: x more calls, but only if the condition holds; 1..x: "
+    "between 1 and x calls. depth: how many of them must be made one after the other. The numbers of calls hold with "
+    "--set shorten=off, as in the papers, and with shorten=reader. With shorten=auto, one more call is made if a chat "
+    "model answers in a sentence in which the built-in reader cannot read the short answer; with shorten=model, after "
+    "every such sentence."
 )
 
 
@@ -21,12 +24,7 @@ def methods(
     diagram: Annotated[bool, typer.Option("--diagram", help="Print the graph of NAME in Mermaid.")] = False,
     json: AsJson = False,
 ) -> None:
-    """List the methods, or draw the graph of one.
-
-    calls: the number of model calls for a question; depth: how many of them must be made one after the other. k is the
-    number of passages, n of samples, K of candidates, s of searches, T of rounds, d of different answers. [condition] x
-    means x more calls, but only if the condition holds; 1..x means between 1 and x calls.
-    """
+    """List the methods, or draw the graph of one."""
     from quorum.graphs import find_method, list_methods
 
     if diagram:

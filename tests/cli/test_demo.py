@@ -36,17 +36,18 @@ def test_the_demo_answers_and_compares_in_the_folder_that_is_given(
     assert run.out.count("$ quorum ask ") == 3
     assert run.out.count("Gustave Eiffel\n") == 3
     assert "[[Gustave Eiffel]]" in run.out
-    evaluation_output = run.out.partition("$ quorum eval ")[2]
+    comparison_output = run.out.partition("$ quorum compare ")[2]
     methods = {"concat", "post_fusion", "concat_pf", "pf_concat", "sure", "filco"}
-    assert {line.split()[0] for line in evaluation_output.splitlines() if line} >= methods
+    assert {line.split()[0] for line in comparison_output.splitlines() if line} >= methods
     assert sorted(path.name for path in tmp_path.iterdir()) == ["tour"]
-    assert (tmp_path / "tour" / "results" / "results.jsonl").is_file()
+    assert (tmp_path / "tour" / "results" / "report.html").is_file()
+    assert "%NM: a right answer had a vote but no majority, %" in " ".join(comparison_output.split())
 
 
 def test_the_demo_prints_the_commands_that_it_runs(quorum: Quorum, monkeypatch: pytest.MonkeyPatch) -> None:
     settings_of_commands: list[dict[str, Any]] = []
     monkeypatch.setattr("quorum.cli.ask.ask", lambda *args, **settings: settings_of_commands.append(settings))
-    monkeypatch.setattr("quorum.cli.evaluate.evaluate", lambda *args, **settings: settings_of_commands.append(settings))
+    monkeypatch.setattr("quorum.cli.compare.compare", lambda *args, **settings: settings_of_commands.append(settings))
     for folder in ("my tour", None):
         settings_of_commands.clear()
         run = quorum("demo", *([folder] if folder else []))

@@ -23,6 +23,16 @@ def docs(tmp_path: Path) -> Path:
     return folder
 
 
+def test_without_a_name_the_collection_is_named_after_the_folder(
+    docs: Path, quorum: Quorum, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert quorum("index", docs).out == "docs: 1 added; 1 passage in all.\n"
+    assert quorum("index", docs).out == "docs: 1 unchanged; 1 passage in all.\n"
+    assert quorum("index", docs / "handbook.md").out == "handbook: 1 added; 1 passage in all.\n"
+    monkeypatch.setenv("QUORUM_COLLECTION", "notes")
+    assert quorum("index", docs).out == "notes: 1 added; 1 passage in all.\n"
+
+
 def test_the_last_line_summarizes_the_indexing(docs: Path, quorum: Quorum) -> None:
     (docs / "valley.txt").write_text(FILLER_TEXT)
     (docs / "valley 2.txt").write_text(FILLER_TEXT)

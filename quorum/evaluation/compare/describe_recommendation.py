@@ -12,6 +12,7 @@ from quorum.evaluation.compare.format_figures import (
     format_p,
     format_percent,
     format_points,
+    format_signed,
     join_and_shorten_names,
 )
 from quorum.evaluation.compare.recommendation import MethodFigures, Recommendation, get_cost_or_zero
@@ -24,7 +25,7 @@ def describe_baseline(recommendation: Recommendation, comparisons: Sequence[Comp
     for comparison in comparisons:
         difference = comparison["methods"].get(str(name), {}).get(recommendation.measure)
         if difference is not None:
-            interval = f"[{100 * difference['low']:+.1f}, {100 * difference['high']:+.1f}]"
+            interval = f"[{format_signed(difference['low'])}, {format_signed(difference['high'])}]"
             change = f"{format_points(difference['difference'])} {interval}"
             baseline = comparison["baseline"]
             if difference["test"] == "race":

@@ -49,8 +49,17 @@ def format_percent(share: float, digits: int = 1) -> str:
 
 def format_points(difference: float) -> str:
     """A difference of two shares, in percentage points: '+3.0 points'; 'no difference' if it rounds to 0."""
+    return f"{format_signed(difference)} points" if round(100 * difference, 1) else "no difference"
+
+
+def format_signed(difference: float) -> str:
+    """A difference of two shares, in percentage points, with its sign; what rounds to 0 has none.
+
+    >>> format_signed(0.03), format_signed(-0.0004)
+    ('+3.0', '0.0')
+    """
     points = round(100 * difference, 1) + 0.0
-    return f"{points:+.1f} points" if points else "no difference"
+    return f"{points:+.1f}" if points else "0.0"
 
 
 def format_p(p: float) -> str:

@@ -1,6 +1,6 @@
 """Describes in words the cascade that `quorum compose` chose, or the single method."""
 
-from quorum.evaluation.compare.format_figures import format_dollars, format_percent
+from quorum.evaluation.compare.format_figures import format_dollars, format_percent, format_signed
 from quorum.evaluation.compare.wrong_cost import ALWAYS_UNKNOWN
 from quorum.evaluation.decisions.answer_table import Unit
 from quorum.evaluation.decisions.compose import ComposeResult, Guarantee
@@ -16,13 +16,13 @@ def describe_composition(composition: ComposeResult, guarantee: Guarantee) -> li
         f"{format_percent(composition.stage_shares[stage.method], 0)} of the questions)"
         for stage in composition.cascade
     ]
-    change = 100 * (composition.score - composition.best_score)
+    change = format_signed(composition.score - composition.best_score)
     return [
         f"Ask {', else '.join(steps)}.",
         f"It takes {format_cost(composition.cost, guarantee.unit)} a question, "
         f"{format_percent(composition.saved_share, 0)} less than {composition.best} "
         f"({format_cost(composition.best_cost, guarantee.unit)}), and its score differs from that of "
-        f"{composition.best} by {change:+.1f} points.",
+        f"{composition.best} by {change} points.",
         f"On questions like these it loses at most {100 * guarantee.lose_at_most:g} points to the best single method, "
         f"with confidence {1 - guarantee.error:g} (p = {composition.certificate.p_value:.3f} over "
         f"{composition.certifying_count:,} questions that were not used to design it).",

@@ -16,6 +16,7 @@ from quorum.algorithms.paired import (
 )
 from quorum.core.errors import SetupError
 from quorum.core.text import format_count
+from quorum.evaluation.compare.format_figures import format_signed
 from quorum.evaluation.decisions.choose import choose_recorded_method
 from quorum.evaluation.decisions.recorded_results import RecordedResults, check_method, format_question_groups
 from quorum.evaluation.run.config_file import list_differences
@@ -205,7 +206,7 @@ def describe_other_methods(gate: Gate) -> str:
 
 def describe_verdict(gate: Gate) -> str:
     """The verdict in a sentence."""
-    change = f"{100 * -gate.loss:+.1f} points [{100 * -gate.high:+.1f}, {100 * -gate.low:+.1f}]"
+    change = f"{format_signed(-gate.loss)} points [{format_signed(-gate.high)}, {format_signed(-gate.low)}]"
     over = f"over {format_question_groups(gate.n, gate.question_count)}"
     if gate.verdict == "pass":
         return f"Pass: {gate.new} loses less than {100 * gate.margin:g} points to {gate.baseline} ({change} {over})."

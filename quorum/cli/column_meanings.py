@@ -1,0 +1,61 @@
+"""What the columns of the printed tables mean, in a few words each; docs/measures.md says it in full."""
+
+from collections.abc import Iterable, Iterator
+
+from rich.console import Group, RenderableType
+from rich.table import Table
+
+MEANINGS = {
+    "n": "questions",
+    "EM": "exact match with an accepted answer, %",
+    "F1": "words shared with an accepted answer, %",
+    "accuracy": "right answers, %",
+    "ROUGE-L": "longest common run of words with an accepted answer, %",
+    "STR-EM": "parts of the accepted answer that the answer contains, %",
+    "judged": "right answers as a chat model judges them, %",
+    "contains": "replies that contain an accepted answer, %",
+    "%Unk": "answered unknown, %",
+    "%NM": "a right answer had a vote but no majority, %",
+    "%among votes": "a right answer had a vote, %",
+    "right, %": "answered right",
+    "wrong, %": "answered wrong",
+    "unknown, %": "not answered",
+    "worth": "right answers less the cost of wrong ones",
+    "p": "how often chance alone would show such a difference",
+    "n needed": "questions that would show it",
+    "recall": "gold passages that were read, %",
+    "prec": "gold ones among the passages read, %",
+    "S-prec": "questions with exactly the gold passages, %",
+    "context": "tokens of the passages",
+    "calls": "calls of the model for a question",
+    "tokens in": "tokens sent for a question",
+    "out": "tokens received for a question",
+    "p50 s": "seconds for a question, median",
+    "p95 s": "seconds that 95% of the questions stay below",
+    "errors": "questions that failed",
+    "malformed": "replies without the form that the prompt asks for",
+    "wordy answers": "sentences where a short answer was asked for",
+    "temperature refused": "calls whose model takes no temperature",
+    "unscored": "answers that no measure could score",
+    "judge errors": "answers that the judge could not judge",
+}
+
+
+def describe_columns(tables: Iterable[RenderableType]) -> str:
+    """The meanings of all columns of the tables, each once, in their order; columns without one are left out.
+
+    >>> describe_columns([Table("method", "EM", "%Unk")])
+    'EM: exact match with an accepted answer, %; %Unk: answered unknown, %.'
+    """
+    titles = dict.fromkeys(title for table in tables for title in list_titles(table))
+    meanings = "; ".join(f"{title}: {MEANINGS[title]}" for title in titles if title in MEANINGS)
+    return f"{meanings}." if meanings else ""
+
+
+def list_titles(table: RenderableType) -> Iterator[str]:
+    """The titles of a table's columns, also if the table stands in a group."""
+    if isinstance(table, Table):
+        yield from (str(column.header) for column in table.columns)
+    elif isinstance(table, Group):
+        for part in table.renderables:
+            yield from list_titles(part)
