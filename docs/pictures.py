@@ -37,17 +37,18 @@ def open_question(page: Page, url: str, question: str, methods: str, ready: str,
 def take_picture(page: Page, name: str) -> None:
     """Save a picture of the window in docs/pictures."""
     page.run("new Promise((done) => setTimeout(done, 400))")  # the nodes take a moment to change colour
+    page.run("document.activeElement.blur()")
     page.run("window.scrollTo(0, 0)")
     page.save_picture(ROOT / "docs" / "pictures" / f"{name}.png", is_whole_page=False)
 
 
 def take_report_picture(page: Page, folder: Path) -> None:
-    """Compare five methods on the sample with the embedded model, and save a picture of the report's first screen."""
+    """Compare three methods on the sample with the embedded model, and save a picture of the report's first screen."""
     sample = ROOT / "data" / "sample"
     quorum.compare(
         sample / "corpus",
         sample / "questions.jsonl",
-        methods="concat,post_fusion,concat_pf,pf_concat,sure",
+        methods="base,post_fusion,sure",
         out=folder,
         context=quorum.Context(store=str(folder / "store"), journal="off"),
     )
