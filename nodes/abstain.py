@@ -37,9 +37,7 @@ def read_calibration(file: str) -> Calibration:
         value = json.loads(Path(file).read_text(encoding="utf-8"))
         if value["kind"] != CALIBRATION_FILE_KIND:
             raise ValueError(value["kind"])
-        # Older versions wrote the threshold as "answer_from".
-        lowest_confidence = value["lowest_confidence"] if "lowest_confidence" in value else value["answer_from"]
-        return Calibration(file, str(value["method"]), float(lowest_confidence), dict(value["settings"]))
+        return Calibration(file, str(value["method"]), float(value["lowest_confidence"]), dict(value["settings"]))
     except OSError as error:
         raise SetupError(
             f"The calibration {file} cannot be read ({error.strerror}); write one with: quorum calibrate RESULTS."

@@ -65,7 +65,7 @@ def check_collection_exists(collection: str, store: str | Path) -> None:
 def summarize_collection(store: Store, name: str) -> CollectionSummary:
     """The summary of a collection. The call blocks."""
     info = store.fetch_info(check_collection_name(name))
-    made_for = find_maker(name, info.make_metadata())
+    made_for = find_maker(info.make_metadata())
     size = None if store.is_remote else measure_bytes(store, name)
     return CollectionSummary(
         name,

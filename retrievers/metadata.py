@@ -1,7 +1,6 @@
 """The metadata of a collection and of each of its passages."""
 
 import json
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
@@ -21,7 +20,6 @@ STORED_NAMES = {"is_being_changed": "writing", "is_rebuilding_vectors": "torn", 
 # A key in the location of a passage in a document (see PassageEntry). It is there only if the passage's text in this
 # document is not exactly the stored text; its value is then the hash of the text in the document.
 OWN_HASH_KEY = "own"
-EVALUATION_COLLECTION = re.compile(r"corpus-[0-9a-f]{8,}")  # how evaluations name their collections
 MAX_PLACES = 50  # how many places a passage lists at most
 
 
@@ -138,7 +136,7 @@ def get_location(passage: Passage) -> dict[str, Any] | None:
     return {name: value for name, value in places[0].items() if name not in ("file", "headings")}
 
 
-def find_maker(name: str, metadata: Mapping[str, Any]) -> str | None:
+def find_maker(metadata: Mapping[str, Any]) -> str | None:
     """Who made a collection with this metadata: None for a user, with Quorum; "evaluation" or "sample" for Quorum, for
     its own use; "another program" for a collection of Chroma that Quorum cannot read.
     """
@@ -148,8 +146,7 @@ def find_maker(name: str, metadata: Mapping[str, Any]) -> str | None:
         return "sample"
     if "made_for" in metadata:
         return str(metadata["made_for"])
-    # Collections of older versions have no format; only the name shows that an evaluation made one.
-    return "evaluation" if "format" not in metadata and EVALUATION_COLLECTION.fullmatch(name) else None
+    return None
 
 
 def read_info(collection: "Collection") -> CollectionInfo:

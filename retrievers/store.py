@@ -161,7 +161,7 @@ class Store:
         if self.is_missing:
             return {}
         with self.open_client() as client:
-            return {item.name: find_maker(item.name, item.metadata or {}) for item in list_all_collections(client)}
+            return {item.name: find_maker(item.metadata or {}) for item in list_all_collections(client)}
 
     def fetch_info(self, name: str) -> CollectionInfo:
         """The metadata of a collection. For an unknown one, raises a `SetupError` that lists the collections."""

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 from quorum.api.tables import Table
 from quorum.evaluation.metrics.measure_titles import MEASURE_TITLES
-from quorum.evaluation.run.old_keys import rename_old_keys
 
 if TYPE_CHECKING:
     from quorum.evaluation.compare.decide import Decision
@@ -167,7 +166,7 @@ def read_answers(path: Path) -> Iterator[Row]:
     """The lines of results.jsonl. If a question failed and was asked again, only its last line counts."""
     rows: dict[tuple[str, str], Row] = {}
     with path.open(encoding="utf-8") as file:
-        for row in map(rename_old_keys, map(json.loads, file)):
+        for row in map(json.loads, file):
             key = (row["method"], row["id"])
             if key not in rows or rows[key]["error"] is not None:
                 rows[key] = row

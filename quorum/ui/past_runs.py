@@ -14,9 +14,7 @@ from quorum.core.context import Context
 from quorum.core.errors import SetupError
 from quorum.core.files import expand_home, read_regular
 from quorum.core.private_files import make_private_folder, open_private_text
-from quorum.evaluation.run.old_keys import NEW_KEYS
 from quorum.evaluation.saved_run import read_number, read_result, read_saved_run
-from quorum.evaluation.shown_support import make_support
 from quorum.evaluation.trace import FORMAT_NAME, Step, step_to_json
 from quorum.models.tracing import copy_without_secrets, hides_passages
 from quorum.ui.query import AskRequest
@@ -115,27 +113,11 @@ def load_run(id_: str, folder: Path) -> Run:
 
 
 def read_run_file(file: Path) -> tuple[dict[str, Any], list[Step]]:
-    """The content of a run's file, in which old names of keys are replaced by today's, and the run's steps.
+    """The content of a run's file, and the run's steps.
 
-    Raises OSError or ValueError for a file that cannot be read or holds no run, and KeyError, TypeError or
-    AttributeError for a run whose "page" is missing or has another form.
+    Raises OSError or ValueError for a file that cannot be read or holds no run.
     """
-    saved_run, steps = read_saved_run(read_regular(file))
-    rename_keys(saved_run["page"], {"asked": "asked_at"})
-    for answer in saved_run["page"]["answers"]:
-        rename_keys(answer, {"graphs": "graph_count"})
-        rename_keys((answer["result"] or {}).get("support") or {}, {"sure": "is_certain"})
-        rename_keys(answer["result"] or {}, NEW_KEYS)
-        if (support := (answer["result"] or {}).get("support")) and "state" not in support:
-            answer["result"]["support"] = {**make_support("stated"), **support}
-    return saved_run, steps
-
-
-def rename_keys(saved_object: dict[str, Any], new_keys: dict[str, str]) -> None:
-    """Replace the names of keys that older versions wrote. new_keys: old name -> new name."""
-    for old, new in new_keys.items():
-        if old in saved_object:
-            saved_object[new] = saved_object.pop(old)
+    return read_saved_run(read_regular(file))
 
 
 def read_answer(saved_answer: dict[str, Any], steps: Iterator[Step]) -> Answer:

@@ -109,8 +109,7 @@ def test_a_row_holds_the_last_outcome_of_its_question(tmp_path: Path) -> None:
     lines = [
         {"method": "concat", "id": "1", "answer": None, "error": "timeout"},
         {"method": "concat", "id": "2", "answer": "Ada Korn", "error": None},
-        {"method": "concat", "id": "1", "answer": "1874", "error": None, "stored": 2},  # the old name of reused_calls
+        {"method": "concat", "id": "1", "answer": "1874", "error": None, "reused_calls": 2},
     ]
     (tmp_path / "results.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
-    last_row = {"method": "concat", "id": "1", "answer": "1874", "error": None, "reused_calls": 2}
-    assert make_evaluation(tmp_path).rows == [last_row, lines[1]]
+    assert make_evaluation(tmp_path).rows == [lines[2], lines[1]]

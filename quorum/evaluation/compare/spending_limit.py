@@ -10,7 +10,6 @@ from typing_extensions import TypedDict
 
 from quorum.evaluation.compare.prices import FREE_PRICE, Prices
 from quorum.evaluation.run.config_file import read_json_file
-from quorum.evaluation.run.old_keys import rename_old_keys
 from quorum.evaluation.run.result_files import write_json
 from quorum.evaluation.run.spending import LimitReachedError, ModelSpending, SpendingCounts
 
@@ -127,9 +126,7 @@ def read_spent(folder: Path) -> TotalSpent | None:
     path = folder / "spent.json"
     if not path.exists():
         return None
-    spent = rename_old_keys(read_json_file(path))
-    judge_part = {"judge": rename_old_keys(spent["judge"])} if "judge" in spent else {}
-    return cast(TotalSpent, spent | judge_part)
+    return cast(TotalSpent, read_json_file(path))
 
 
 def write_spent(folder: Path, spent: TotalSpent) -> None:

@@ -108,8 +108,7 @@ def read_choice(
         raise SetupError(f"{path}, line number {number}: the choice is {choice!r}; write 1, 2 or tie.")
     place = PREFERRED_PLACE[choice]
     pair = pairs[int(number) - 1]
-    is_swapped = pair["is_swapped"] if "is_swapped" in pair else pair["turned"]  # older versions wrote "turned"
-    yield pair, place if place is None or not is_swapped else 1 - place
+    yield pair, place if place is None or not pair["is_swapped"] else 1 - place
 
 
 def count_choices(folder: Path) -> AnalysisTable:

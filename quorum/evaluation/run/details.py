@@ -15,7 +15,6 @@ from typing import Any, Self, TypedDict, cast
 from quorum.core.json_text import parse_json
 from quorum.core.private_files import open_private_bytes
 from quorum.core.state import Citation, CountedReplies, Evidence, Passage, Result, Usage, Vote
-from quorum.evaluation.run.old_keys import rename_old_keys
 from quorum.evaluation.run.result_files import explain_write_errors, repair_and_read_lines
 from quorum.evaluation.watch import AnswerWatcher, Call, Step
 
@@ -137,7 +136,7 @@ class LineIndex:
         if offset is None or self.file is None:
             return None
         self.file.seek(offset)
-        return rename_old_keys(cast(dict[str, Any], parse_json(self.file.readline())))
+        return cast(dict[str, Any], parse_json(self.file.readline()))
 
     def list_by_method(self, id_: str, methods: Sequence[str]) -> Iterable[tuple[str, dict[str, Any] | None]]:
         """(method, what `get` returns for this method and the question's id) for each of the methods."""

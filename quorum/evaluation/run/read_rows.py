@@ -1,4 +1,4 @@
-"""Reads results.jsonl and judged.jsonl, which older versions of Quorum or other programs may have written.
+"""Reads results.jsonl and judged.jsonl, which other programs may have written.
 
 Every line is checked. An error names the bad line.
 """
@@ -13,7 +13,6 @@ from quorum.core.errors import SetupError
 from quorum.core.files import open_regular, read_bounded_lines
 from quorum.core.json_text import parse_json
 from quorum.evaluation.run.column_scores import Row
-from quorum.evaluation.run.old_keys import rename_old_keys
 
 LARGEST_NUMBER = 1e15  # no measure, count or time is larger
 REQUIRED_KEYS = ("method", "id")
@@ -31,7 +30,7 @@ def read_rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
 
 
 def read_objects(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
-    """(line number, object) of each line of a JSON Lines file; keys of older versions get today's names.
+    """(line number, object) of each line of a JSON Lines file.
 
     An incomplete last line, written by a killed run, is skipped.
     """
@@ -51,7 +50,7 @@ def read_objects(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
 
 
 def parse_object(line: bytes, location: str) -> dict[str, Any]:
-    """The JSON object on a line, with today's names of its keys. Raises `SetupError` if the line is no JSON object.
+    """The JSON object on a line. Raises `SetupError` if the line is no JSON object.
 
     location: the file and the line, for the error.
     """
@@ -63,7 +62,7 @@ def parse_object(line: bytes, location: str) -> dict[str, Any]:
         raise SetupError(f"{location} is not JSON ({str(error)[:60]}); remove the line.") from None
     if not isinstance(value, dict):
         raise SetupError(f"{location} is not a result; remove the line.")
-    return rename_old_keys(value)
+    return value
 
 
 def find_problem(row: dict[str, Any]) -> str:

@@ -12,7 +12,6 @@ from quorum.core.private_files import open_private_bytes
 from quorum.core.text import AnswerMeasure
 from quorum.evaluation.run.answer_measure import check_answer_measure
 from quorum.evaluation.run.column_scores import ColumnScores, Row
-from quorum.evaluation.run.old_keys import rename_old_keys
 from quorum.evaluation.run.result_files import explain_write_errors, repair_and_read_lines
 
 # {column: {measure or count: value}}; the value is None if no question has the measure
@@ -55,7 +54,7 @@ class Results:
         """Count the lines of an earlier run."""
         for number, line in enumerate(repair_and_read_lines(self.file), start=1):
             try:
-                row = cast(Row, rename_old_keys(json.loads(line)))
+                row = cast(Row, json.loads(line))
                 check_answer_measure(row, self.answer_measure, self.path)
                 self.count(row)
             except (ValueError, KeyError, TypeError, AttributeError):

@@ -18,7 +18,7 @@ from quorum.evaluation.decisions.calibrate import calibrate_methods, make_calibr
 from quorum.evaluation.decisions.recorded_results import read_results
 from quorum.graphs import answer, answer_sync
 from quorum.graphs.post_fusion import graph as post_fusion
-from quorum.nodes.abstain import CALIBRATION_FILE_KIND, Calibration, check_calibration, read_calibration
+from quorum.nodes.abstain import Calibration, check_calibration
 from quorum.nodes.describe_settings import describe_settings
 
 GIVEN_PASSAGES = [
@@ -227,11 +227,3 @@ def test_a_file_without_a_calibration_is_refused(tmp_path: Path) -> None:
         post_fusion.invoke(
             {"question": "?", "given": GIVEN_PASSAGES}, context=Context(**CONTEXT, calibration=str(file))
         )
-
-
-def test_a_calibration_file_of_an_older_version_is_read(tmp_path: Path) -> None:
-    path = tmp_path / "old.json"
-    path.write_text(
-        json.dumps({"kind": CALIBRATION_FILE_KIND, "method": "sure", "answer_from": 0.4, "settings": {}}), "utf-8"
-    )
-    assert read_calibration(str(path)).lowest_confidence == 0.4
