@@ -1,5 +1,4 @@
-"""How the embedded reader, its heads, and FILCO's filters and generators are trained.
+"""How FILCO's filters and generators are trained; only the commands `quorum filter` and `quorum generator` import it.
 
-Begin with `reader`. This package may import all others; only the commands `quorum filter` and `quorum generator`
-import it.
+The embedded reader is trained by the package `training` of a checkout, which uses parts of this one.
 """

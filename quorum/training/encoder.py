@@ -48,7 +48,7 @@ class Layer(nn.Module):
 
     If `weight_limit` is not 0, weights and activations are rounded as in the exported file: quantisation-aware training
     (Jacob et al. 2018). `attended` is the output projection of attention, `inner` and `outer` are the two layers of the
-    feed-forward network. A checkpoint of `quorum.training.reader` uses the names of these attributes.
+    feed-forward network. A checkpoint of `training.reader` uses the names of these attributes.
     """
 
     def __init__(self, hidden: int, inner: int, heads: int) -> None:
@@ -102,7 +102,7 @@ class TwoTowers(nn.Module):
 
     `base`: the layers of the sentence encoder; `updates`: what the reader adds to the lowest `low_layer_count` of them;
     `tower`: the reader's own layers above; `span`, `answerable`: the reader's heads. A checkpoint of
-    `quorum.training.reader` holds the weights of all these except `base`, under the same names.
+    `training.reader` holds the weights of all these except `base`, under the same names.
 
     `config` holds the BERT sizes: vocab_size, max_position_embeddings, type_vocab_size, hidden_size,
     intermediate_size, num_hidden_layers, num_attention_heads.

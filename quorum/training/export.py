@@ -300,7 +300,7 @@ def export_reader(
 def main(arguments: list[str] | None = None) -> None:
     parser = argparse.ArgumentParser(prog="python -m quorum.training.export", description=__doc__)
     parser.add_argument("--base", type=Path, required=True, help="folder of all-MiniLM-L6-v2")
-    parser.add_argument("--checkpoint", type=Path, required=True, help="the weights that quorum.training.reader wrote")
+    parser.add_argument("--checkpoint", type=Path, required=True, help="the weights that training.reader wrote")
     parser.add_argument(
         "--data", type=Path, required=True, help="file of examples on which to measure activation ranges"
     )

@@ -32,7 +32,7 @@ def replace_encoder(model: onnx.ModelProto, source: onnx.ModelProto) -> None:
             continue
         values, source_values = numpy_helper.to_array(item), numpy_helper.to_array(source_tensors[item.name])
         if values.shape != source_values.shape or (item.name.endswith(".weight") and (values != source_values).any()):
-            raise ValueError(f"{item.name} differs; train from the base that quorum.training.base_folder writes")
+            raise ValueError(f"{item.name} differs; train from the base that training.base_folder writes")
         item.CopyFrom(source_tensors[item.name])
 
 

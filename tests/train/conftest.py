@@ -18,9 +18,10 @@ from tokenizers.pre_tokenizers import BertPreTokenizer
 from tokenizers.processors import TemplateProcessing
 from torch import Tensor
 
-from quorum.training import export, reader
+from quorum.training import export
 from quorum.training.encoder import LINEAR_NAMES
 from quorum.training.examples import CALIBRATION_PERCENT, Example, is_held_out
+from training import reader
 
 os.environ["HF_HUB_OFFLINE"] = "1"  # never ask the hub for a missing model; huggingface_hub reads it when imported
 torch.set_num_threads(1)  # a model as small as this gains nothing from more threads
@@ -142,7 +143,7 @@ def data(tmp_path_factory: pytest.TempPathFactory, records: list[dict[str, Any]]
 
 @pytest.fixture(scope="session")
 def negatives(tmp_path_factory: pytest.TempPathFactory, records: list[dict[str, Any]]) -> Path:
-    """Five wrong passages for each question, as quorum.training.negatives writes them."""
+    """Five wrong passages for each question, as training.negatives writes them."""
     path = tmp_path_factory.mktemp("data") / "negatives.jsonl"
     with path.open("w", encoding="utf-8") as file:
         for number, record in enumerate(records):

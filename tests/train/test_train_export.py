@@ -20,9 +20,10 @@ from quorum.models.embedded import read_manifest
 from quorum.models.embedded.batching import Job, read_jobs
 from quorum.models.embedded.encoder import Encoder, Logits
 from quorum.models.embedded.reading import Calibration
-from quorum.training import calibrate, evaluate, export
+from quorum.training import export
 from quorum.training.encoder import TwoTowers, load_base, load_reader_weights
 from quorum.training.examples import EncodedExample, Example, encode_example
+from training import calibrate, evaluate
 
 
 @pytest.fixture(scope="module")

@@ -8,9 +8,9 @@ from tokenizers import Tokenizer
 
 from quorum.training.encoder import load_base
 from quorum.training.examples import EncodedExample, Example
-from quorum.training.groups import GROUP_SIZE, Groups
-from quorum.training.reader import Mixture, draw_batches, main, train_reader
 from quorum.training.reader_loss import compute_loss, pad_batch
+from training.groups import GROUP_SIZE, Groups
+from training.reader import Mixture, draw_batches, main, train_reader
 
 
 @pytest.fixture

@@ -16,7 +16,7 @@ from quorum.models.embedded import read_manifest
 from quorum.models.embedded.encoder import Encoder
 from quorum.models.embedded.heads import SentenceHead, pool_states
 from quorum.models.embedded.judging import score_sentences_blocking
-from quorum.training import export, reader, silver_questions, verdict
+from quorum.training import export
 from quorum.training.encoder import load_reader_weights
 from quorum.training.sentence_cases import IGNORED, LabelledWindow, make_labelled_windows, read_cases
 from quorum.training.sentence_filter import (
@@ -28,6 +28,7 @@ from quorum.training.sentence_filter import (
     fit_head,
     train_sentence_filter,
 )
+from training import reader, silver_questions, verdict
 
 SILVER_LINE = {
     "id": "1",

@@ -14,8 +14,8 @@ from torch import Tensor, nn
 
 from quorum.training.encoder import ADAPTER_SCALE, LINEAR_NAMES, RANK, TwoTowers, load_base, load_reader_weights
 from quorum.training.examples import EncodedExample, Example, encode_example
-from quorum.training.reader import Mixture, main, train_reader
 from quorum.training.reader_loss import compute_loss, mark_allowed_positions, pad_batch
+from training.reader import Mixture, main, train_reader
 
 Batch = tuple[Tensor, Tensor, Tensor]
 

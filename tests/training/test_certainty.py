@@ -14,9 +14,9 @@ import pytest
 
 from quorum.models.embedded import FOLDER, read_manifest
 from quorum.models.embedded.statements import SIGNALS
-from quorum.training import certainty
-from quorum.training.certainty import MeasuredCase, choose_warning_threshold, cross_validate, fit_certainty
 from quorum.training.examples import CALIBRATION_PERCENT, Example, is_held_out
+from training import certainty
+from training.certainty import MeasuredCase, choose_warning_threshold, cross_validate, fit_certainty
 
 TOWNS = ("Rohrau", "Eisenach", "Salzburg", "Bonn", "Parma", "Zwickau", "Leipzig", "Halle", "Prague", "Vienna")
 

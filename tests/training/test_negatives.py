@@ -10,7 +10,7 @@ import pytest
 from quorum.core.errors import SetupError
 from quorum.core.text import squad_contains_answer
 from quorum.training.examples import read_negatives
-from quorum.training.negatives import draw_questions, main, mine_negatives, parse_options, read_questions
+from training.negatives import draw_questions, main, mine_negatives, parse_options, read_questions
 
 LONG_TEXT = (
     " It stands beside the river, and every summer thousands of people come to look at it from the old stone quay." * 2

@@ -46,7 +46,7 @@ def name_weights(manifest: Mapping[str, Any]) -> str:
 def get_encoder_name() -> str:
     """The name of the sentence encoder, which collections store.
 
-    If a new reader.onnx has the same encoder, bit for bit, `quorum.training.calibrate` writes the old name into its
+    If a new reader.onnx has the same encoder, bit for bit, `training.calibrate` writes the old name into its
     reader.json, so that stored collections stay valid.
     """
     return str(read_manifest().get("embeddings", get_weights_hash()))

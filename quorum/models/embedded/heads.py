@@ -120,7 +120,7 @@ class VerdictHead:
         if manifest["reader"] != get_weights_hash():
             raise SetupError(
                 f"The yes/no head in {folder} was trained for the reader {manifest['reader']}, and the present reader "
-                f"is {get_weights_hash()}; train it again: python -m quorum.training.verdict."
+                f"is {get_weights_hash()}; train it again: python -m training.verdict."
             )
         self.weights = np.array(manifest["weights"], np.float32)  # (3, features + 1); the last column is the bias
         self.mean, self.spread = np.array(manifest["mean"], np.float32), np.array(manifest["spread"], np.float32)

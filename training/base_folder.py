@@ -1,6 +1,6 @@
-"""Write the sentence encoder of an exported reader as a folder: python -m quorum.training.base_folder --help.
+"""Write the sentence encoder of an exported reader as a folder: python -m training.base_folder --help.
 
-So training can continue from the shipped file alone: the folder holds what `quorum.training.reader --base` needs
+So training can continue from the shipped file alone: the folder holds what `training.reader --base` needs
 (config.json, model.safetensors, tokenizer.json). The weights in the folder are those of the exported file, which are
 rounded to int8. If they are exported again, they give the same integers.
 """
@@ -70,7 +70,7 @@ def write_base_folder(source: Path, out: Path, attention_heads: int = ATTENTION_
 
 
 def main(arguments: list[str] | None = None) -> None:
-    parser = argparse.ArgumentParser(prog="python -m quorum.training.base_folder", description=__doc__)
+    parser = argparse.ArgumentParser(prog="python -m training.base_folder", description=__doc__)
     parser.add_argument(
         "--source", type=Path, default=FOLDER, help="folder of the exported reader (default: the shipped one)"
     )

@@ -1,9 +1,9 @@
-"""Write the model card of the embedded reader: python -m quorum.training.card --help.
+"""Write the model card of the embedded reader: python -m training.card --help.
 
 The card's figures come from files. `--trained` is a JSON file that is written by hand: how the reader was trained (see
-`make_card`). `--figures` is the output of `quorum.training.evaluate`, to which the figures of the reader's two heads
+`make_card`). `--figures` is the output of `training.evaluate`, to which the figures of the reader's two heads
 are added by hand: "sentences", the result of `quorum.training.sentence_filter.train_sentence_filter`, and "verdict",
-the output of `quorum.training.verdict`. The card leaves out what `--figures` lacks.
+the output of `training.verdict`. The card leaves out what `--figures` lacks.
 """
 
 import argparse
@@ -16,7 +16,7 @@ CARD_TEMPLATE = Template(Path(__file__).with_suffix(".md").read_text(encoding="u
 
 
 def make_figure_table(figures: dict[str, Any]) -> str:
-    """A Markdown table of what `quorum.training.evaluate` measured."""
+    """A Markdown table of what `training.evaluate` measured."""
     rows = ["| what | figure |", "|---|---|"]
     if reading := figures.get("reading"):
         rows.append(
@@ -71,7 +71,7 @@ def make_card(
     weights with low-rank updates; selection: a text that says which decisions about the reader were made after a look
     at the evaluation sets; runs, heads: a description of each training run and of each head; calibration_contexts: on
     how many contexts the ranges of the activations were found; held_out_percent: the percent of the training questions
-    that the runs left out, for `quorum.training.calibrate`.
+    that the runs left out, for `training.calibrate`.
 
     reader_bytes, sentence_head_bytes: sizes of reader.onnx and sentences.onnx; window: how many tokens the reader reads
     at once.
@@ -92,7 +92,7 @@ def make_card(
 
 
 def main(arguments: list[str] | None = None) -> None:
-    parser = argparse.ArgumentParser(prog="python -m quorum.training.card", description=__doc__)
+    parser = argparse.ArgumentParser(prog="python -m training.card", description=__doc__)
     parser.add_argument("--folder", type=Path, required=True, help="where reader.onnx is; README.md is written there")
     parser.add_argument("--trained", type=Path, required=True)
     parser.add_argument("--figures", type=Path, required=True)

@@ -1,4 +1,4 @@
-"""Measures the embedded reader: python -m quorum.training.evaluate --help. Prints one JSON object.
+"""Measures the embedded reader: python -m training.evaluate --help. Prints one JSON object.
 
 It needs no torch. EM and F1 are computed on the reader's best span, even where the reader would say unknown. AUROC is
 the chance that a passage with the answer has a higher calibrated score than a passage without it.
@@ -138,7 +138,7 @@ def evaluate_embeddings(
 
 
 def main(arguments: list[str] | None = None) -> None:
-    parser = argparse.ArgumentParser(prog="python -m quorum.training.evaluate", description=__doc__)
+    parser = argparse.ArgumentParser(prog="python -m training.evaluate", description=__doc__)
     parser.add_argument("--folder", type=Path, required=True, help="where reader.onnx, reader.json and vocab.txt are")
     parser.add_argument(
         "--reading", type=Path, help="file of reading comprehension records (question, context, answers)"

@@ -1,4 +1,4 @@
-"""Calibrate the reader's confidence: python -m quorum.training.calibrate --help.
+"""Calibrate the reader's confidence: python -m training.calibrate --help.
 
 Runs the exported reader (no torch) on questions held out of training, with and without their gold passage among wrong
 passages that a search for the question found. Writes reader.json, which holds the calibration (see `Calibration` in
@@ -22,10 +22,10 @@ from quorum.models.embedded import FOLDER, get_encoder_name
 from quorum.models.embedded.batching import Job, JobResult, read_jobs
 from quorum.models.embedded.encoder import Encoder
 from quorum.models.embedded.reading import Calibration, Reading, find_spans
-from quorum.training.calibration_cases import HELD_OUT_DATA_HELP, Case, make_cases, read_wrong_passages
 from quorum.training.examples import read_examples
-from quorum.training.logistic_regression import fit_logistic_regression
 from quorum.training.shared_encoder import hash_encoder
+from training.calibration_cases import HELD_OUT_DATA_HELP, Case, make_cases, read_wrong_passages
+from training.logistic_regression import fit_logistic_regression
 
 # margin and answerable are weights: of the span's score, and of the window's answerability logit.
 UNCALIBRATED = Calibration(
@@ -206,7 +206,7 @@ def choose_candidate_bonus(
 
 
 def main(arguments: list[str] | None = None) -> None:
-    parser = argparse.ArgumentParser(prog="python -m quorum.training.calibrate", description=__doc__)
+    parser = argparse.ArgumentParser(prog="python -m training.calibrate", description=__doc__)
     parser.add_argument("--folder", type=Path, required=True, help="where reader.onnx and vocab.txt are")
     parser.add_argument("--data", type=Path, nargs="+", required=True, help=HELD_OUT_DATA_HELP)
     parser.add_argument(

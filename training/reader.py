@@ -1,4 +1,4 @@
-"""Train the embedded reader: python -m quorum.training.reader --help (extra `train`).
+"""Train the embedded reader: python -m training.reader --help (extra `train`).
 
 The model is a small frozen encoder, all-MiniLM-L6-v2, with a reader tower that starts as its copy. The tower gives span
 logits, where position 0 ([CLS]) stands for "no answer", and an answerability logit. Training writes a checkpoint every
@@ -28,8 +28,8 @@ from quorum.training.examples import (
     read_examples,
     read_negatives,
 )
-from quorum.training.groups import Batch, Groups
 from quorum.training.reader_loss import compute_loss
+from training.groups import Batch, Groups
 
 MULTI_PASSAGE_SHARE = 0.15  # share of the examples whose context is joined with that of another example
 MULTI_PASSAGE_LENGTH = 1.4  # how many times as long such an example may be as an example with one passage
@@ -177,7 +177,7 @@ def parse_weights(text: str) -> dict[str, float]:
 
 
 def make_parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="python -m quorum.training.reader", description=__doc__)
+    parser = argparse.ArgumentParser(prog="python -m training.reader", description=__doc__)
     parser.add_argument("--base", type=Path, required=True, help="folder of all-MiniLM-L6-v2")
     parser.add_argument(
         "--train",
@@ -187,7 +187,7 @@ def make_parser() -> argparse.ArgumentParser:
         help="questions with one context each (reading data), or with passages and the ids of those that answer them",
     )
     parser.add_argument(
-        "--negatives", type=Path, nargs="*", default=[], help="wrong passages, mined by quorum.training.negatives"
+        "--negatives", type=Path, nargs="*", default=[], help="wrong passages, mined by training.negatives"
     )
     parser.add_argument("--out", type=Path, required=True, help="checkpoint (.safetensors), outside the repository")
     parser.add_argument(
@@ -260,7 +260,7 @@ def main(arguments: list[str] | None = None) -> None:
     if groups and not groups.right_examples:
         parser.error(
             "--group-share needs questions with a passage that answers and one that does not, and there are none; "
-            "add --negatives with a file that quorum.training.negatives has written"
+            "add --negatives with a file that training.negatives has written"
         )
     totals = train_reader(
         model,

@@ -66,5 +66,5 @@ def make_cases(
 
 
 def read_wrong_passages(path: Path) -> dict[str, list[Passage]]:
-    """Question -> the wrong passages that `quorum.training.negatives` mined for it and wrote to the file."""
+    """Question -> the wrong passages that `training.negatives` mined for it and wrote to the file."""
     return {r["question"]: [make_passage(p["text"], p["title"]) for p in r["negatives"]] for r in read_records(path)}

@@ -1,4 +1,4 @@
-"""Makes questions with passages from reading comprehension data: python -m quorum.training.silver_questions --help.
+"""Makes questions with passages from reading comprehension data: python -m training.silver_questions --help.
 
 `quorum filter silver` makes silver data from these questions, and `quorum filter train --base embedded` trains the
 sentence filter on the silver data. Making the questions does not need torch.
@@ -17,7 +17,7 @@ def make_questions_from_reading(reading: Path, negatives: Path, sources: Sequenc
     """Turn reading comprehension data into question answering records.
 
     The passages of a record are the context, which holds the answer, and then the wrong passages that
-    quorum.training.negatives mined for the question. An example is left out if it has no answer or no wrong passages,
+    training.negatives mined for the question. An example is left out if it has no answer or no wrong passages,
     or if its source begins with none of `sources`.
     """
     negatives_by_question = {record["question"]: record["negatives"] for record in read_records(negatives)}
@@ -32,16 +32,14 @@ def make_questions_from_reading(reading: Path, negatives: Path, sources: Sequenc
 
 
 def main(arguments: list[str] | None = None) -> None:
-    parser = argparse.ArgumentParser(prog="python -m quorum.training.silver_questions", description=__doc__)
+    parser = argparse.ArgumentParser(prog="python -m training.silver_questions", description=__doc__)
     parser.add_argument(
         "--reading",
         type=Path,
         required=True,
         help="file of reading comprehension records (question, context, answers)",
     )
-    parser.add_argument(
-        "--negatives", type=Path, required=True, help="wrong passages mined by quorum.training.negatives"
-    )
+    parser.add_argument("--negatives", type=Path, required=True, help="wrong passages mined by training.negatives")
     parser.add_argument(
         "--sources",
         nargs="*",

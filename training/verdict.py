@@ -1,4 +1,4 @@
-"""Train the yes/no head of the embedded reader: python -m quorum.training.verdict --help. Needs no torch.
+"""Train the yes/no head of the embedded reader: python -m training.verdict --help. Needs no torch.
 
 The head is a multinomial logistic regression on the pooled states of the reader's last layer, with the classes yes, no
 and unknown. Every question is read with its own passages (its class is the answer, yes or no) and with the passages of
@@ -160,7 +160,7 @@ def train_head(data: Sequence[Path], out: Path, folder: Path = FOLDER) -> dict[s
 
 
 def main(arguments: list[str] | None = None) -> None:
-    parser = argparse.ArgumentParser(prog="python -m quorum.training.verdict", description=__doc__)
+    parser = argparse.ArgumentParser(prog="python -m training.verdict", description=__doc__)
     parser.add_argument(
         "--data",
         type=Path,

@@ -1,6 +1,6 @@
 """Mine hard negatives for the reader: passages that a search for the question finds, but that do not answer it.
 
-Run it: python -m quorum.training.negatives --help.
+Run it: python -m training.negatives --help.
 
 Searches the corpus for every question with Quorum's own BM25. Results that do not contain a gold answer become examples
 without an answer, because a real search returns such passages along with the right one. The passages that the data name
@@ -211,7 +211,7 @@ def parse_count(text: str) -> int:
 
 
 def parse_options(arguments: list[str] | None) -> argparse.Namespace:
-    parser = argparse.ArgumentParser(prog="python -m quorum.training.negatives", description=__doc__)
+    parser = argparse.ArgumentParser(prog="python -m training.negatives", description=__doc__)
     parser.add_argument(
         "--corpus",
         type=Path,
@@ -287,7 +287,7 @@ def main(arguments: list[str] | None = None) -> None:
     try:
         question_count, negative_count = mine_negatives(options)
     except SetupError as error:
-        print("quorum.training.negatives:", error, file=sys.stderr)
+        print("training.negatives:", error, file=sys.stderr)
         sys.exit(2)
     print(f"{options.out}: {negative_count} negatives for {question_count} questions")
 

@@ -1,4 +1,4 @@
-"""Fit the certainty of the statement shown with an answer: python -m quorum.training.certainty --help. Needs no torch.
+"""Fit the certainty of the statement shown with an answer: python -m training.certainty --help. Needs no torch.
 
 Takes questions held out of the reader's training, with and without their gold passage. Ranks the statements in their
 passages (a statement is a sentence or the like), as `quorum.models.embedded.statements` does, and fits a logistic
@@ -23,10 +23,10 @@ from quorum.models.embedded import FOLDER
 from quorum.models.embedded.batching import Job, read_jobs
 from quorum.models.embedded.reading import Calibration
 from quorum.models.embedded.statements import SIGNALS, measure_signals, rank_statements_blocking
-from quorum.training.calibration_cases import HELD_OUT_DATA_HELP, Case, make_cases, read_wrong_passages
-from quorum.training.evaluate import compute_auroc
 from quorum.training.examples import read_examples
-from quorum.training.logistic_regression import fit_logistic_regression
+from training.calibration_cases import HELD_OUT_DATA_HELP, Case, make_cases, read_wrong_passages
+from training.evaluate import compute_auroc
+from training.logistic_regression import fit_logistic_regression
 
 FOLDS = 5
 THRESHOLDS = tuple(round(0.05 * step, 2) for step in range(10, 20))  # below 0.5 a statement is more likely wrong
@@ -126,7 +126,7 @@ def fit_certainty(cases: Sequence[MeasuredCase]) -> tuple[dict[str, Any], dict[s
 
 
 def main(arguments: list[str] | None = None) -> None:
-    parser = argparse.ArgumentParser(prog="python -m quorum.training.certainty", description=__doc__)
+    parser = argparse.ArgumentParser(prog="python -m training.certainty", description=__doc__)
     parser.add_argument("--data", type=Path, nargs="+", required=True, help=HELD_OUT_DATA_HELP)
     parser.add_argument(
         "--negatives", type=Path, required=True, help="file of mined wrong passages, at least 5 for each question"
