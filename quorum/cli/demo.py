@@ -47,7 +47,7 @@ def demo(
         + store_option
         + out_option
     )
-    compare(corpus, questions, COMPARED_METHODS, k="3", store=store, out=out)
+    compare(str(corpus), questions, COMPARED_METHODS, k="3", store=store, out=out)
     command = find_own_command()
     typer.echo(f'\nNow your own documents:\n  {command} index FOLDER\n  {command} ask "..."')
 
