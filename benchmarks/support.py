@@ -1,7 +1,7 @@
-"""How well Quorum finds the sentence that supports an answer: python -m benchmarks.support [--half NAME] [--list]
+"""How well Quorum finds the sentence that supports an answer: python -m benchmarks.support [--part NAME] [--list]
 
-Judges the 160 answers in data/support (its README.md says what they are) by the statement of the passages that supports
-each, and prints a table and a JSON line for each half:
+Judges the 220 answers in data/support (its README.md says what they are) by the statement of the passages that supports
+each, and prints a table and a JSON line for each part (the two halves of the first 160, and the later ones):
 
 precision  of the answers that are said to be supported, the share for which this is right and the sentence is, too
 recall     of the supported answers, the share that are said to be supported, by the right sentence
@@ -24,7 +24,8 @@ from quorum.core.state import Passage, Place
 from quorum.models.embedded.support import find_support_in_passages
 
 FOLDER = Path(__file__).parent.parent / "data" / "support"
-HALVES = ("first", "second")
+PARTS = ("first", "second", "later")
+FILES = (("passages.jsonl", "cases.jsonl"), ("later_passages.jsonl", "later_cases.jsonl"))
 
 
 @dataclass(frozen=True)
@@ -38,10 +39,11 @@ class Case:
     quotes: list[str]
     miss: str | None
     passages: list[Passage]
+    is_later: bool = False
 
     @property
-    def half(self) -> str:
-        return HALVES[hashlib.sha256(self.id.encode()).digest()[0] % 2]
+    def part(self) -> str:
+        return "later" if self.is_later else PARTS[hashlib.sha256(self.id.encode()).digest()[0] % 2]
 
 
 @dataclass(frozen=True)
@@ -53,22 +55,27 @@ class Judged:
     is_right: bool
 
 
-def read_cases(half: str | None = None) -> list[Case]:
-    """The cases of one half, or all."""
+def read_cases(part: str | None = None) -> list[Case]:
+    """The cases of one part, or all."""
+    cases = [case for files in FILES for case in read_file(*files)]
+    return [case for case in cases if part in (None, case.part)]
+
+
+def read_file(passages_file: str, cases_file: str) -> list[Case]:
     passages: dict[str, list[Passage]] = {}
-    for item in read_lines(FOLDER / "passages.jsonl"):
+    for item in read_lines(FOLDER / passages_file):
         # A place, as passages of indexed files have: their lines are not wrapped.
         place = Place(file=f"{item['id']}.md")
         passage = Passage(id=item["id"], title=item["title"], text=item["text"], places=[place])
         passages.setdefault(item["group"], []).append(passage)
-    cases = [
+    return [
         Case(
             **{name: item[name] for name in ("id", "kind", "question", "answer", "quotes", "miss")},
             passages=passages[item["group"]],
+            is_later=cases_file.startswith("later"),
         )
-        for item in read_lines(FOLDER / "cases.jsonl")
+        for item in read_lines(FOLDER / cases_file)
     ]
-    return [case for case in cases if half in (None, case.half)]
 
 
 def read_lines(path: Path) -> list[dict[str, Any]]:
@@ -106,20 +113,20 @@ def format_share(hits: int, cases: int) -> str:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--half", choices=HALVES, help="judge only this half")
+    parser.add_argument("--part", choices=PARTS, help="judge only this part")
     parser.add_argument("--list", action="store_true", help="print the answers that were judged wrongly")
     options = parser.parse_args()
-    for half in [options.half] if options.half else HALVES:
+    for part in [options.part] if options.part else PARTS:
         begin = time.perf_counter()
-        judged = asyncio.run(judge_all(read_cases(half)))
+        judged = asyncio.run(judge_all(read_cases(part)))
         seconds = (time.perf_counter() - begin) / len(judged)
         if options.list:
             for item in judged:
                 if item.is_right != bool(item.case.quotes) or (item.sentence and not item.is_right):
                     print(f"{item.case.id:<16}{item.case.question} | {item.case.answer} | {item.sentence}")
         counts = summarize(judged)
-        print(f"{half:<8}" + "".join(f"{name} {format_share(*count):<28}" for name, count in counts.items()))
-        print(json.dumps({"half": half, "seconds_per_answer": round(seconds, 3), **counts}))
+        print(f"{part:<8}" + "".join(f"{name} {format_share(*count):<28}" for name, count in counts.items()))
+        print(json.dumps({"part": part, "seconds_per_answer": round(seconds, 3), **counts}))
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""The 160 answers of data/support, and how well their support is found."""
+"""The 220 answers of data/support, and how well their support is found."""
 
 import asyncio
 from collections import Counter
@@ -10,8 +10,8 @@ from benchmarks.support import judge_all, read_cases, summarize
 
 def test_the_cases_are_whole() -> None:
     cases = read_cases()
-    assert len(cases) == len({case.id for case in cases}) == 160
-    assert Counter(case.half for case in cases) == {"first": 74, "second": 86}
+    assert len(cases) == len({case.id for case in cases}) == 220
+    assert Counter(case.part for case in cases) == {"first": 74, "second": 86, "later": 60}
     for case in cases:
         assert bool(case.quotes) == (case.miss is None), case.id
         for quote in case.quotes:
