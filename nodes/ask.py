@@ -2,13 +2,13 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Generic, TypeVar
 
 from langchain_core.language_models import BaseChatModel
 from langgraph.runtime import Runtime
 
-from quorum.core.citation_marks import strip_marks
+from quorum.core.citation_marks import cut_invented_passages, strip_marks
 from quorum.core.context import Context, get_context
 from quorum.core.errors import TooLong
 from quorum.core.state import CountedReplies, Passage, State, Usage, merge_counted_replies, merge_usage
@@ -18,7 +18,7 @@ from quorum.models.token_estimate import estimate_tokens
 from quorum.nodes.answer_types import resolve_for_prompt
 from quorum.nodes.citations import check_citations, cites
 from quorum.nodes.leaks import find_demonstration_answers, remove_leaked_answers
-from quorum.nodes.read_replies import is_cut_off, read_short_answers
+from quorum.nodes.read_replies import forget_unfinished_answer, is_cut_off, read_short_answers
 from quorum.nodes.shorten import wants_short_answer
 from quorum.parsing.answer_text import find_answer_text
 from quorum.parsing.answers import Parsed
@@ -103,7 +103,10 @@ async def ask(
         window,
     )
     replies_in_words = [json_form.write_in_words(reply.text) if json_form else reply.text for reply in replies]
-    parsed_replies = [check_citations(parse(reply), context, len(shown)) for reply in replies_in_words]
+    parsed_replies = [
+        forget_unfinished_answer(prompt, read_reply_in_words(words, parse, context, len(shown)), reply)
+        for words, reply in zip(replies_in_words, replies, strict=True)
+    ]
     texts = [
         read_answer_text(reply, parsed, question if isinstance(question, str) else "", context)
         for reply, parsed in zip(replies_in_words, parsed_replies, strict=True)
@@ -125,6 +128,19 @@ async def ask(
     malformed_flags = [parsed.malformed or index in leaked for index, parsed in enumerate(parsed_replies)]
     update = count_replies(prompt, replies, malformed_flags, len(passages or ()) - len(shown))
     return ParsedReplies(values, texts, shown, add_counters(update, reading_counters))
+
+
+def read_reply_in_words(
+    reply: str, parse: Callable[[str], Parsed[T]], context: Context, passage_count: int
+) -> Parsed[T]:
+    """The parsed reply. A long answer ends where the model goes on with passages of its own, and is then malformed, and
+    so is one that cites a passage that was not shown. passage_count: how many were.
+    """
+    parsed_reply = parse(reply)
+    if cites(context) and parsed_reply.text is not None:
+        own_words = cut_invented_passages(reply, passage_count)
+        parsed_reply = parsed_reply if own_words == reply else replace(parse(own_words), malformed=True)
+    return check_citations(parsed_reply, context, passage_count)
 
 
 def find_form(

@@ -2,16 +2,14 @@
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import TypeVar, cast
 
 from quorum.algorithms.answer_measures import contains_answer
 from quorum.core.labels import is_verdict
 from quorum.core.state import Passage
-from quorum.core.text import UNKNOWN, is_unknown, normalize
-from quorum.nodes.read_replies import get_answer
-from quorum.parsing.answers import ReasonedAnswer
-from quorum.parsing.steps import Action, SelfAskStep
+from quorum.core.text import is_unknown, normalize
+from quorum.nodes.read_replies import forget_answer, get_answer
+from quorum.nodes.shorten import is_wordy
 
 T = TypeVar("T")
 
@@ -22,6 +20,7 @@ SHOWN_ANSWER = re.compile(
     r"|\bso the (?:final )?answer is:?[ \t]+(?P<conclusion>\w.*?)\.?[ \t]*$|\bfinish\[(?P<finish>[^\]\n]+)\]",
     re.IGNORECASE | re.MULTILINE,
 )
+YEAR = re.compile(r"\d{3,4}")
 PLACEHOLDERS = frozenset({"answer"})  # "Finish[answer]" explains a form
 
 
@@ -52,15 +51,19 @@ def remove_leaked_answers(
 ) -> tuple[list[T], set[int]]:
     """(the parsed values, in which leaked answers are unknown; the indexes of the values that had one).
 
-    An answer is leaked if it equals a demonstration's, and neither the passages that the prompt shows nor the question
-    have it. Of a list of candidates, those that are leaked are removed.
+    An answer is leaked if it equals a demonstration's, or is a longer phrase that has one of several words or a year,
+    and neither the passages that the prompt shows nor the question have this answer. Of a list of candidates, those
+    that are leaked are removed.
     """
+    texts = [*(text for passage in shown for text in (passage["text"], passage["title"])), str(question)]
+    absent = {answer for answer in demonstration_answers if not any(contains_answer(text, [answer]) for text in texts)}
+    telling = [answer for answer in absent if " " in answer or YEAR.fullmatch(answer)]
 
     def is_leaked(answer: object) -> bool:
-        if not isinstance(answer, str) or normalize(answer) not in demonstration_answers:
+        if not isinstance(answer, str):
             return False
-        texts = [text for passage in shown for text in (passage["text"], passage["title"])]
-        return not any(contains_answer(text, [answer]) for text in (*texts, str(question)))
+        holds_leak = not is_wordy(answer) and any(contains_answer(answer, [leaked]) for leaked in telling)
+        return normalize(answer) in absent or holds_leak
 
     checked_values, leaked_indexes = list(values), set[int]()
     for index, value in enumerate(values):
@@ -73,9 +76,3 @@ def remove_leaked_answers(
             checked_values[index] = forget_answer(value)
             leaked_indexes.add(index)
     return checked_values, leaked_indexes
-
-
-def forget_answer(value: T) -> T:
-    """The parsed value with an unknown answer."""
-    is_part = isinstance(value, ReasonedAnswer | Action | SelfAskStep)
-    return cast(T, replace(value, answer=UNKNOWN) if is_part else UNKNOWN)  # type: ignore[type-var]

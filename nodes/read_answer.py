@@ -82,7 +82,8 @@ def read_answer(question: str, reply: str) -> AnswerReading:
 
         steps.send(read_reply_answer_blocking(question, text))
     except StopIteration as result:
-        return result.value  # type: ignore[no-any-return]
+        reading: AnswerReading = result.value
+        return reading
     raise AssertionError("read_in_steps asks once")
 
 
@@ -95,7 +96,8 @@ async def read_answer_async(question: str, reply: str) -> AnswerReading:
 
         steps.send(await read_reply_answer(question, text))
     except StopIteration as result:
-        return result.value  # type: ignore[no-any-return]
+        reading: AnswerReading = result.value
+        return reading
     raise AssertionError("read_in_steps asks once")
 
 

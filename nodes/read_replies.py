@@ -32,6 +32,7 @@ from quorum.parsing.steps import Action, SelfAskStep
 from quorum.prompts import Overrides
 
 T = TypeVar("T")
+AnswerPart = ReasonedAnswer | Action | SelfAskStep  # parsed values that hold an answer beside other things
 
 
 @dataclass(frozen=True)
@@ -114,7 +115,7 @@ def count_wordy_answers(prompt: str, values: Sequence[object], raw_replies: Sequ
 
 def get_answer(prompt: str, value: object) -> str | None:
     """The answer in a value parsed from a reply to the prompt; None if the value is no single answer."""
-    if isinstance(value, ReasonedAnswer | Action | SelfAskStep):
+    if isinstance(value, AnswerPart):
         return value.answer
     return value if isinstance(value, str) and prompt in SHORT_ANSWER_PROMPTS else None
 
@@ -139,6 +140,33 @@ def is_cut_off(reply: Reply) -> bool:
     return (reply.finish or "").lower() in ("length", "max_tokens")
 
 
+def forget_unfinished_answer(prompt: str, parsed_reply: Parsed[T], reply: Reply) -> Parsed[T]:
+    """The parsed reply, with an unknown answer if the reply was cut off before it said which part is its answer: what
+    then stands at its end is a piece of the reasoning. Of several candidates, one that the reply ends in is left out.
+    """
+    value = parsed_reply.value
+    if not is_cut_off(reply):
+        return parsed_reply
+    if isinstance(value, AnswerPart) and parsed_reply.malformed:
+        return replace(parsed_reply, value=forget_answer(value))
+    is_at_end = isinstance(value, list) and len(value) > 1 and reply.text.rstrip().endswith(str(value[-1]))
+    if isinstance(value, list) and is_at_end and prompt in CANDIDATE_PROMPTS:
+        return replace(parsed_reply, value=cast(T, value[:-1]))
+    return parsed_reply
+
+
+def forget_answer(value: T) -> T:
+    """The parsed value with an unknown answer."""
+    return put_answer(value, UNKNOWN)
+
+
+def put_answer(value: T, answer: str) -> T:
+    """The parsed value with another answer."""
+    if isinstance(value, AnswerPart):
+        return cast(T, replace(value, answer=answer))
+    return cast(T, answer)
+
+
 def put_answers(value: T, answers: Sequence[str]) -> T:
     """The parsed value with the answers that were read; unchanged if there are none. Equal candidates become one."""
     if not answers:
@@ -146,6 +174,4 @@ def put_answers(value: T, answers: Sequence[str]) -> T:
     if isinstance(value, list):
         known_answers = dict.fromkeys(answer for answer in answers if not is_unknown(answer))
         return cast(T, list(known_answers))
-    if isinstance(value, ReasonedAnswer | Action | SelfAskStep):
-        return cast(T, replace(value, answer=answers[0]))
-    return cast(T, answers[0])
+    return put_answer(value, answers[0])

@@ -1,7 +1,7 @@
 """Answers one question from Python, and says where the answer stands."""
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from quorum.graphs import DEFAULT_METHOD
 from quorum.graphs import answer as answer_without_support
@@ -81,7 +81,7 @@ async def add_support(question: str, result: "Result", context: "Context | None"
     from quorum.core.context import Context
     from quorum.evaluation.support import find_support
 
-    if "answer" not in result:  # a graph of one's own may return none
-        return {**result, "support": None}  # type: ignore[typeddict-item]
-    support = await find_support(str(result.get("question") or question), result, context or Context())
-    return {**result, "support": support}  # type: ignore[typeddict-item]
+    has_answer = "answer" in result  # a graph of one's own may return none
+    question_asked = str(result.get("question") or question)
+    support = await find_support(question_asked, result, context or Context()) if has_answer else None
+    return cast("ShownResult", {**result, "support": support})

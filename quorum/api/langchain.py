@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from langchain_core.tools import BaseTool
 
     from quorum.core.context import Context
-    from quorum.core.state import Result
+    from quorum.evaluation.support import ShownResult
 
 SNIPPET_LENGTH = 300  # characters of each passage that an agent sees
 
@@ -50,7 +50,8 @@ def as_tool(
     """A method as a LangChain tool, for `langchain.agents.create_agent` and any model that calls tools.
 
     name, description: what the agent reads; the description should say what the documents hold. The tool takes
-    `question`; its content is the answer with the passages that were read, and its artifact is the whole result.
+    `question`; its content is the answer with the passages that were read, or with the answer unknown also what was
+    searched (`search_note`); its artifact is the whole result.
 
     Raises SetupError for an unknown method.
 
@@ -63,11 +64,13 @@ def as_tool(
 
     from quorum.core.context import Context
     from quorum.core.sync import run_sync
+    from quorum.evaluation.searched import describe_searched
 
     chosen_method, settings = find_method(method), context or Context()
 
     async def ask(question: str) -> tuple[str, Any]:
         result = await answer(question, chosen_method.name, settings)
+        result["search_note"] = await describe_searched(result, settings) if result["unknown"] else None
         return format_answer(result), result
 
     def ask_sync(question: str) -> tuple[str, Any]:
@@ -93,9 +96,10 @@ def describe_tool(method: Method, context: "Context") -> str:
     return f"Answers a question from {documents}. {method.summary}"
 
 
-def format_answer(result: "Result") -> str:
-    """The answer, then for each passage that was read the title and at most SNIPPET_LENGTH characters of text, first
-    those that support the answer. The passages that an answer cites have the numbers of its marks.
+def format_answer(result: "ShownResult") -> str:
+    """The answer; if it is unknown, what was searched; then for each passage that was read the title and at most
+    SNIPPET_LENGTH characters of text, first those that support the answer. The passages that an answer cites have the
+    numbers of its marks.
     """
     headline, (sources, _) = make_headline(result), list_sources(result)
     said = [headline.badge_text] if headline.badge == "none" else []
@@ -103,4 +107,5 @@ def format_answer(result: "Result") -> str:
     for source in sources:
         title, text = source.passage["title"] or source.passage["id"], source.passage["text"][:SNIPPET_LENGTH]
         lines.append(f"[{title}] {text}" if source.number is None else f"[{source.number}] {title}: {text}")
-    return "\n".join([headline.shown_text, *said, *lines])
+    searched = [str(result["search_note"])] if result.get("search_note") else []
+    return "\n".join([headline.shown_text, *said, *searched, *lines])

@@ -125,6 +125,21 @@ def replace_numbers(text: str, get_number: Callable[[int], int | None]) -> str:
     return "".join([*pieces, text[place:]])
 
 
+def cut_invented_passages(text: str, passage_count: int) -> str:
+    """The text up to a passage that the model invents: a line that begins with the number after the last passage's.
+
+    passage_count: how many passages were shown. A text that begins with such a line stays whole.
+
+    >>> cut_invented_passages("It fell [1].\n\n[3] The fall\nIt fell twice.", 2)
+    'It fell [1].'
+    """
+    for mark in find_marks(text):
+        before = text[: mark.start]
+        if mark.numbers == (passage_count + 1,) and before.strip() and not before.rpartition("\n")[2].strip():
+            return before.rstrip()
+    return text
+
+
 def has_wrong_number(text: str, passage_count: int) -> bool:
     """Whether a mark of the text cites a passage that was not shown. passage_count: how many were shown."""
     return any(not 1 <= number <= passage_count for mark in find_marks(text) for number in mark.numbers)

@@ -152,6 +152,13 @@ def remove_closing_asterisk(marker: str, item: str) -> str:
     return re.sub(r"\*(?=\W{0,9}\Z)", "", item, count=1) if marker.count("*") == 1 else item
 
 
+# What introduces a candidate: "The answer to the question is: Oslo".
+LEAD_IN = re.compile(
+    r"(?:the|my|one|an?|another)\s+(?:\w+\s+){0,2}?(?:candidate|answer|option|prediction)s?(?:\s+answers?)?"
+    r"(?P<to>\s+to\s+(?:the|this|your|that)\s+question)?"
+    r"\s+(?:is|are|was|were|would\s+be|could\s+be|may\s+be|might\s+be)(?:\s*[:：]\s*|(?(to)\s+|(?!)))",
+    re.IGNORECASE,
+)
 UNFINISHED_LABEL = re.compile(r"\s{0,9}[(\[]\s?\w?\s?\Z")  # an unfinished marker at the end of the reply
 CITATION = re.compile(
     r"(?:\s{0,9}(?:\[[\d, –-]{1,40}\]|[(\[](?:passages?|sources?|see|from)\b[^()\[\]]{0,80}[)\]])){1,5}\W{0,5}\Z",
@@ -160,8 +167,10 @@ CITATION = re.compile(
 
 
 def clean_item(item: str) -> str:
-    """The first line of an item, without citations, markdown, quotes and trailing punctuation."""
+    """The first line of an item, without lead-in, citations, markdown, quotes and trailing punctuation."""
     line = CITATION.sub("", UNFINISHED_LABEL.sub("", get_first_line(item)))
+    if lead_in := LEAD_IN.match(line.lstrip(" *_`\"'“")):
+        line = line.lstrip(" *_`\"'“")[lead_in.end() :].lstrip(" *_")
     text = clean_answer(line.strip(" |/&"))
     for left, right in (("**", "**"), ("__", "__"), ("`", "`"), ('"', '"'), ("“", "”")):
         text_without_closing_mark = text.removesuffix(right)

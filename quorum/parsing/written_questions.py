@@ -5,6 +5,7 @@ import re
 from dataclasses import dataclass
 from typing import Any
 
+from quorum.algorithms.question_language import find_foreign_language
 from quorum.core.json_text import replace_surrogates_in_strings
 from quorum.core.text import is_unknown, normalize
 from quorum.parsing.answers import LINE_START, Parsed, clean_answer, format_value, get_first_line, list_lines
@@ -26,6 +27,15 @@ LABEL = re.compile(
     rf"|{NUMBERED_LINE_START}(?:(?P<question2>question)|(?P<answer2>answer))[^\w\n]{{0,9}}$"
     rf"|(?<=\s)(?-i:(?P<answer3>Answer)|(?P<also3>Also)){COLON}",
     re.MULTILINE | re.IGNORECASE,
+)
+QUESTION_MARKS = ("?", "？", "؟")
+# At the beginning of an English question or request; a question word may also follow a preposition: "In which year".
+ASKING_WORDS = re.compile(
+    r"\A\W*(?:name|list|give|tell|state|identify|explain|describe|find|say|specify|write|compare|define|determine"
+    r"|is|are|was|were|do|does|did|has|have|had|can|could|will|would|should|may|might|must)\b"
+    r"|\A\W*(?:(?:in|on|at|by|for|from|to|of|with|under|after|before|during|through|into|about|between|against|since"
+    r"|until)\W+)?(?:who|whom|whose|what|which|when|where|why|how)\b",
+    re.IGNORECASE,
 )
 # Normalised replies of a model that writes no question.
 DECLINING_REPLIES = {"none", "na", "no question", "no such question", "nothing"}
@@ -89,7 +99,18 @@ def find_question(text: str, has_answer: bool) -> str:
 
 
 def is_asking(line: str) -> bool:
-    return line.endswith(("?", "？", "؟"))
+    return line.endswith(QUESTION_MARKS)
+
+
+def is_statement(text: str) -> bool:
+    """Whether an English text asks nothing: it has no question mark, and does not begin like a question or a request.
+
+    >>> [is_statement(text) for text in ("The tower fell in 1931", "In which year did it fall", "Name its architect")]
+    [True, False, False]
+    """
+    if any(mark in text for mark in QUESTION_MARKS) or find_foreign_language(text) is not None:
+        return False
+    return text.isascii() and ASKING_WORDS.search(text) is None
 
 
 def count_asking_lines(text: str) -> int:
@@ -122,9 +143,9 @@ def read_json_question(text: str) -> Parsed[WrittenQuestion | None]:
 
 def make_question(question: str, answers: list[str], *, is_well_formed: bool) -> Parsed[WrittenQuestion | None]:
     """The question and its distinct answers, at most MAX_ANSWERS, without "unknown" and the like. If the question is
-    empty or too long, the value is None, and the reply is malformed.
+    empty, too long or a statement, the value is None, and the reply is malformed.
     """
-    if not normalize(question) or len(question) > LONGEST_QUESTION:
+    if not normalize(question) or len(question) > LONGEST_QUESTION or is_statement(question):
         return Parsed(None, malformed=True)
     distinct_answers: dict[str, str] = {}
     for answer in map(clean_answer, answers):

@@ -68,6 +68,15 @@ def test_a_method_without_passages_is_no_retriever_and_an_unknown_method_no_tool
         as_tool("nothing")
 
 
+async def test_a_tool_that_finds_no_answer_says_what_was_searched(store: str) -> None:
+    tool = as_tool("concat", Context(store=store, collection="towers"))
+    call = {"name": tool.name, "args": {"question": "What is the salary of the mayor?"}, "id": "1", "type": "tool_call"}
+    message = await tool.ainvoke(call)
+    note = "Searched: the collection towers (3 passages)."
+    assert message.content.splitlines()[:2] == ["unknown", note]
+    assert message.artifact["search_note"] == note
+
+
 async def test_a_tool_gives_the_answer_its_sources_and_the_result(store: str) -> None:
     tool = as_tool("concat", Context(store=store, collection="towers"), name="towers")
     assert "'towers'" in tool.description

@@ -146,7 +146,10 @@ async def test_replies_to_the_prompt_of_concat(
         ("<think>Answer: 1950</think>Passage 2 is out.\n**Answer:** 1931", "1931", 0),
         ("Passage 2 is out.\nAnswer: 1931\n\nQuestion: Who built it?\nRationale: He.\nAnswer: Bob", "1931", 0),
         ("Passage 2 is out.\nIt was 1931.", "1931", 1),
-        (Response("Passage 2 is out, and passage", finish_reason="length"), "Passage 2 is out, and passage", 1),
+        # The end of what was cut off is a piece of the reasoning, unless the reply said which part is the answer.
+        (Response("Passage 2 is out, and passage", finish_reason="length"), "unknown", 1),
+        (Response("Passage 2 is out.\nAnswer: 1931\n\nNow", finish_reason="length"), "1931", 1),
+        (Response('{"rationale": "Passage 2 is out, and pass', finish_reason="length"), "unknown", 1),
         ("", "unknown", 1),
         ("None of the passages say when.\nAnswer: Unknown", "unknown", 0),
         ("I cannot answer this question.", "unknown", 1),
@@ -160,6 +163,22 @@ async def test_replies_to_reasoning_prompts(
     result = await ask(method)
     assert (result["answer"], result["unknown"]) == (expected, expected == "unknown")
     assert result["malformed"].get(method, {"count": 0})["count"] == malformed
+
+
+@pytest.mark.parametrize(
+    ("reply", "candidates"),
+    [
+        (Response("(a) 1931 (b) 19", finish_reason="length"), ["1931"]),
+        (Response("(a) 1931 (b) 1950 (c) 1929 (d) 1", finish_reason="length"), ["1931", "1950"]),
+        (Response("(a) 1931 (b) 1950"), ["1931", "1950"]),
+    ],
+)
+async def test_a_candidate_that_was_cut_off_is_left_out(
+    openai_server: OpenAIServer, reply: Response, candidates: list[str]
+) -> None:
+    openai_server.reply(lambda request: reply if "(a)" in str(request.body) else "True")
+    result = await ask("sure")
+    assert result["candidates"] == candidates
 
 
 async def test_unreadable_replies_do_not_spoil_the_vote(openai_server: OpenAIServer) -> None:

@@ -5,6 +5,7 @@ from typing import Any, cast
 
 import pytest
 from method_fixtures import PASSAGES, QUESTION
+from openai_server import OpenAIServer
 
 from quorum import AnswerText, RunFinished, stream
 from quorum.core.context import Context
@@ -90,6 +91,38 @@ async def test_a_number_beyond_the_passages_stays_as_text_and_counts_as_malforme
     )
     assert [item["n"] for item in result["citations"] or []] == [1, 6]
     assert result["malformed"] == {}
+
+
+@pytest.mark.parametrize("method", ["concat", "post_fusion"])
+@pytest.mark.parametrize("answer_type", LONG)
+async def test_a_passage_that_the_model_goes_on_with_is_no_part_of_the_answer(method: str, answer_type: Any) -> None:
+    text = "The Lumen Tower was finished in 1931 [1]."
+    model = script_reply(
+        f"{text}\n\n[3] Vell Harbour\nThe harbour was dug in 1850 [1].", answer_type, text + "\n[2] Vell"
+    )
+    result = await answer(QUESTION, method, Context(model=model, answer_type=answer_type), given=PASSAGES[:2])
+    assert (result["answer_text"] or "").startswith("The Lumen Tower was finished in 1931 [")
+    assert "Vell" not in (result["answer_text"] or "") + result["answer"]
+    assert result["malformed"][f"answer_{answer_type}"]["count"] == len(model.history)
+
+
+async def test_a_list_of_the_sources_stays_in_the_answer() -> None:
+    reply = "It was finished in 1931 [1].\n\nSources:\n[1] Lumen Tower\n[2] Iron Mast\n[5] says more."
+    result = await answer(
+        QUESTION, "concat", Context(model=script_reply(reply), answer_type="long"), given=PASSAGES[:3]
+    )
+    assert result["answer_text"] == reply
+
+
+async def test_a_streamed_answer_is_replaced_by_what_stays_of_it(openai_server: OpenAIServer) -> None:
+    openai_server.reply("It was finished in 1931 [1].\n\n[3] Vell Harbour\nThe harbour of Vell.")
+    context = Context(model="openai:test", answer_type="long")
+    shown = ""
+    async for event in stream(QUESTION, "concat", context, given=PASSAGES[:2]):
+        if isinstance(event, AnswerText):
+            shown = event.text if event.replaces else shown + event.text
+        elif isinstance(event, RunFinished):
+            assert shown == event.result["answer_text"] == "It was finished in 1931 [1]."
 
 
 @pytest.mark.parametrize(

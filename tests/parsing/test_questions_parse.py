@@ -21,6 +21,7 @@ from quorum.evaluation.questions.draw import (
     select_long_passages,
     split_by_mix,
 )
+from quorum.parsing.answers import Parsed
 from quorum.parsing.written_questions import WrittenQuestion, parse_written_question
 
 TOWN_QUESTION, LUND_ANSWERS = "In which town did she go to school?", ["Lund"]
@@ -106,6 +107,35 @@ def test_a_model_may_decline_to_write_a_question(reply: str) -> None:
 )
 def test_replies_without_a_question_are_malformed(reply: str) -> None:
     assert (parse_written_question(reply).value, parse_written_question(reply).malformed) == (None, True)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("The lighthouse was built in 1874.", "Ada Korn", "The man who built it was Ada Korn"),
+        "In the year when it was built, the king died.",
+    ],
+)
+def test_a_statement_in_place_of_a_question_is_malformed(text: str) -> None:
+    for reply in (f"Question: {text}\nAnswer: x", f"{text}\nAnswer: x", f'{{"question": "{text}", "answer": "x"}}'):
+        assert parse_written_question(reply) == Parsed(None, malformed=True)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("Name the builder of the lighthouse", "In which year was it built", "How old is it", "Is it older than Vell"),
+        *(
+            "Welche Stadt liegt am Rhein",
+            "Quelle ville est sur la Seine",
+            "Who built it, and when?",
+            "誰が建てましたか",
+        ),
+    ],
+)
+def test_a_question_or_a_request_needs_no_question_mark(text: str) -> None:
+    parsed_reply = parse_written_question(f"Question: {text}\nAnswer: x")
+    assert parsed_reply == Parsed(WrittenQuestion(text, ["x"]))
 
 
 REPLY_PIECES = [
