@@ -130,7 +130,7 @@ def cut_invented_passages(text: str, passage_count: int) -> str:
 
     passage_count: how many passages were shown. A text that begins with such a line stays whole.
 
-    >>> cut_invented_passages("It fell [1].\n\n[3] The fall\nIt fell twice.", 2)
+    >>> cut_invented_passages("It fell [1].\\n\\n[3] The fall\\nIt fell twice.", 2)
     'It fell [1].'
     """
     for mark in find_marks(text):
