@@ -28,6 +28,7 @@ from quorum.models.journal_database import (
     ROOM,
     Record,
     check_room,
+    lacks_room,
     open_database,
     open_read_only,
     read_records,
@@ -187,6 +188,8 @@ class Journal:
             errno.ENOSPC,
             errno.EDQUOT,
         )
+        with suppress(OSError):  # SQLite calls it an input or output error if it cannot make the files beside its own
+            is_full = is_full or lacks_room(self.path, self.room)
         advice = "make room on the disk, then try again" if is_full else "move that file away, or run with journal=off"
         return SetupError(f"The journal {self.path} cannot be used ({error}); {advice}.")
 

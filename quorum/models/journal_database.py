@@ -112,12 +112,17 @@ def open_read_only(path: str) -> sqlite3.Connection:
     return connection
 
 
+def lacks_room(path: str, room: int = ROOM) -> bool:
+    """Whether fewer than `room` bytes are free on the disk."""
+    return shutil.disk_usage(Path(path).parent).free < room
+
+
 def check_room(path: str, room: int = ROOM, *, by_writing: bool) -> None:
     """Raise OSError, before a reply is paid for, if the disk has no room for `room` bytes.
 
     by_writing: write a file of that size, too, and remove it, because only that shows that a quota is used up.
     """
-    if shutil.disk_usage(Path(path).parent).free < room:
+    if lacks_room(path, room):
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), path)
     if by_writing:
         probe = Path(f"{path}-room-{os.getpid()}")

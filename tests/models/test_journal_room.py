@@ -31,6 +31,16 @@ async def test_a_disk_without_room_is_told_before_the_first_reply(tmp_path: Path
     journal.close()
 
 
+@pytest.mark.parametrize(("room", "advice"), [(MUCH, "make room on the disk"), (0, "move that file away")])
+async def test_a_file_that_cannot_be_opened_on_a_full_disk_brings_the_advice_to_make_room(
+    room: int, advice: str, tmp_path: Path
+) -> None:
+    journal = Journal(str(tmp_path), room)  # a folder, which SQLite cannot open
+    with pytest.raises(SetupError, match=advice):
+        await journal.get("key")
+    journal.close()
+
+
 async def test_a_used_up_quota_is_told_before_a_reply_is_paid(tmp_path: Path, openai_server: OpenAIServer) -> None:
     """The limit lets SQLite open its file, but not grow it by a reply; the disk itself has room."""
     assert await ask(tmp_path / "journal.sqlite", "Which?") == "unknown"
