@@ -66,9 +66,10 @@ fuzz: $(VENV)/.installed-dev ## Feed generated replies, documents and data files
 readme: $(VENV)/.installed ## Write langgraph.json and the parts of docs/ that are generated from the code
 	$(BIN)/python docs/tables.py
 
-format: $(VENV)/.installed-dev ## Format the code
-	$(BIN)/ruff check --fix
+format: $(VENV)/.installed-dev ## Format the code, then list what the linter finds
+	@$(BIN)/ruff check --fix --quiet --exit-zero >/dev/null # a fault that it cannot mend, such as a long line, must not keep the rest unformatted
 	$(BIN)/ruff format
+	$(BIN)/ruff check
 
 clean: ## Remove the environments and caches (collections in .quorum/ and results/ stay)
 	rm -rf $(VENV) .venv-train .venv-studio .venv-ray .venv-agents .venv-llm .venv-wheel .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache build dist

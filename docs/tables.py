@@ -13,6 +13,7 @@ from typing import Any
 from pydantic.fields import FieldInfo
 
 from docs.api_page import write_api_page
+from quorum.algorithms.abstention import count_fewest_answers
 from quorum.core.context import Context
 from quorum.graphs import METHODS, list_methods
 
@@ -20,6 +21,7 @@ CHAT_GRAPH = "quorum.graphs.conversation:graph"
 CHAT_DESCRIPTION = (
     "Answer the last message of a conversation from documents; a follow-up question may refer to earlier messages."
 )
+CONFIDENCE = 0.95  # the default of quorum calibrate --confidence
 ROOT = Path(__file__).resolve().parent.parent
 
 
@@ -49,6 +51,17 @@ def make_settings_table() -> str:
         default_cell = "" if default is None else f"`{str(default).lower() if isinstance(default, bool) else default}`"
         rows.append([f"`{field.name}`", default_cell, field_info.description])
     return format_table(["setting", "default", "meaning"], rows)
+
+
+def make_fewest_answers_table() -> str:
+    """How many answers `quorum calibrate` needs at least, by the promised share and the number of methods."""
+    counts, shares = (1, 2, 3, 5, 10), (0.01, 0.02, 0.05, 0.1)
+    rows = (
+        [f"{share:.0%}", *(count_fewest_answers(share, (1 - CONFIDENCE) / count) for count in counts)]
+        for share in shares
+    )
+    header = ["`--wrong-at-most`", "one method (`--method`)", *(f"{count} methods" for count in counts[1:])]
+    return format_table(header, rows)
 
 
 def make_diagram(name: str) -> str:
@@ -87,6 +100,7 @@ def make_generated_parts() -> dict[str, dict[str, str]]:
     """{file: {mark: generated text}}; the text goes between <!-- mark --> and <!-- /mark --> in the file."""
     return {
         "docs/api.md": {"api": write_api_page()},
+        "docs/decisions.md": {"fewest answers": make_fewest_answers_table()},
         "docs/methods.md": {"methods": make_methods_table()},
         "docs/settings.md": {"settings": make_settings_table()},
     } | {

@@ -123,7 +123,8 @@ class Ledger:
                     new_numbers[id_] = number
                     has_changed |= self.record_passage(source, number, passage, id_)
         except BaseException:  # the old passages stay, beside the new ones that were already recorded
-            self.numbers_by_source[source] = old_numbers | new_numbers
+            if kept_numbers := old_numbers | new_numbers:  # a file without any is no document of the collection
+                self.numbers_by_source[source] = kept_numbers
             raise
         for id_ in old_numbers.keys() - new_numbers.keys():
             has_changed = True

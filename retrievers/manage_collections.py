@@ -30,11 +30,11 @@ from quorum.retrievers.store import Store, open_store
 class CollectionSummary:
     """A summary of a collection.
 
-    passages, files: the numbers of its passages and of its documents; files is None if unknown. embedding: the name of
-    the model that embedded the passages. bytes: its size on disk, None on a server. changed: the time of its last
-    change, ISO 8601. made_for: "evaluation" or "sample" for a collection that Quorum made for its own use, None for a
-    user's own. unfinished: whether a change of it has not finished, or its damaged vectors are being rebuilt.
-    made_from: the name of the file or folder that an evaluation made it from.
+    passages, files: the numbers of its passages and of the documents that they are from; files is None if unknown.
+    embedding: the name of the model that embedded the passages. bytes: its size on disk, None on a server. changed: the
+    time of its last change, ISO 8601. made_for: "evaluation" or "sample" for a collection that Quorum made for its
+    own use, None for a user's own. unfinished: whether a change of it has not finished, or its damaged vectors are
+    being rebuilt. made_from: the name of the file or folder that an evaluation made it from.
     """
 
     name: str

@@ -78,12 +78,15 @@ def isolate(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[None]:
     monkeypatch.delenv("COLUMNS", raising=False)  # the terminal's width, which test runners pass on
     monkeypatch.setenv("QUORUM_JOURNAL", "off")
     monkeypatch.setenv("LANGSMITH_TRACING", "false")
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / ".config"))  # where the user's file of settings would be
     monkeypatch.chdir(tmp_path)
     yield
     if "quorum.models.journal" in sys.modules:
         sys.modules["quorum.models.journal"].close_journals()
     if "quorum.models.parameters" in sys.modules:
         sys.modules["quorum.models.parameters"].REFUSED_PARAMETERS.clear()  # a later test server may get the same port
+    if "quorum.models.server_troubles" in sys.modules:
+        sys.modules["quorum.models.server_troubles"].forget_troubles()
     if "quorum.models.chat" in sys.modules:
         sys.modules["quorum.models.chat"].get_scripted_model.cache_clear()  # the next test scripts its own replies
 

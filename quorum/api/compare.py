@@ -10,6 +10,7 @@ from quorum.core.sync import run_sync
 if TYPE_CHECKING:
     from quorum.api.results import Comparison
     from quorum.core.context import Context
+    from quorum.evaluation.metrics.given_metrics import GivenMetrics
     from quorum.evaluation.run.source import ProgressCallback
     from quorum.graphs import Graph
 
@@ -33,6 +34,7 @@ async def compare_async(
     prices: str | Path | None = None,
     race: str | None = None,
     judge: str | None = None,
+    metrics: "GivenMetrics" = (),
     skip_bad: bool = False,
     concurrency: int = 8,
     engine: str = "local",
@@ -50,6 +52,7 @@ async def compare_async(
     from quorum.core.context import Context
     from quorum.evaluation.compare.compare import DEFAULT_METHODS, compare, plan_comparison
     from quorum.evaluation.compare.recommend import read_budget
+    from quorum.evaluation.metrics.given_metrics import name_metrics
     from quorum.evaluation.run.options import Options, split_list
     from quorum.evaluation.run.source import ignore_progress
 
@@ -70,6 +73,7 @@ async def compare_async(
             concurrency=concurrency,
             baseline=baseline,
             judge=judge,
+            metrics=name_metrics(metrics),
             skip_bad=skip_bad,
             budget=read_budget(budget),
             wrong_cost=wrong_cost,
@@ -102,6 +106,7 @@ def compare(
     prices: str | Path | None = None,
     race: str | None = None,
     judge: str | None = None,
+    metrics: "GivenMetrics" = (),
     skip_bad: bool = False,
     concurrency: int = 8,
     engine: str = "local",
@@ -110,7 +115,8 @@ def compare(
     """Find out which method is worth its cost on your questions: estimate, ask, compare, recommend, write a report.
 
     corpus: a folder of documents or a file of passages; "given": each question's own passages; "pool": the passages of
-    all questions. data, context, limit, out, baseline, judge, skip_bad, concurrency, progress: as for `evaluate`.
+    all questions. data, context, limit, out, baseline, judge, metrics, skip_bad, concurrency, progress: as for
+    `evaluate`.
     methods: as for `evaluate`; by default five common ones. models, retrievers, k: every combination of a method, a
     model, a retriever and a k is compared. budget: the most that a method may use per question, such as "calls=3" or
     "cost=0.01"; it limits the mean of a method's calls, tokens or cost, and the 95th percentile of its seconds.
@@ -155,6 +161,7 @@ def compare(
             prices=prices,
             race=race,
             judge=judge,
+            metrics=metrics,
             skip_bad=skip_bad,
             concurrency=concurrency,
             engine=engine,

@@ -10,6 +10,7 @@ from quorum.core.sync import run_sync
 if TYPE_CHECKING:
     from quorum.api.results import Evaluation
     from quorum.core.context import Context
+    from quorum.evaluation.metrics.given_metrics import GivenMetrics
     from quorum.evaluation.run.source import ProgressCallback
     from quorum.graphs import Graph
 
@@ -25,6 +26,7 @@ async def evaluate_async(
     collection: str | None = None,
     baseline: str | None = None,
     judge: str | None = None,
+    metrics: "GivenMetrics" = (),
     skip_bad: bool = False,
     concurrency: int = 8,
     progress: "ProgressCallback | None" = None,
@@ -39,6 +41,7 @@ async def evaluate_async(
     """
     from quorum.api.results import make_evaluation
     from quorum.core.context import Context
+    from quorum.evaluation.metrics.given_metrics import name_metrics
     from quorum.evaluation.run.evaluate import evaluate
     from quorum.evaluation.run.options import Options
     from quorum.evaluation.run.source import ignore_progress
@@ -57,6 +60,7 @@ async def evaluate_async(
             collection=collection,
             baseline=baseline,
             judge=judge,
+            metrics=name_metrics(metrics),
             skip_bad=skip_bad,
         )
         return make_evaluation(await evaluate(options, progress=progress or ignore_progress))
@@ -73,6 +77,7 @@ def evaluate(
     collection: str | None = None,
     baseline: str | None = None,
     judge: str | None = None,
+    metrics: "GivenMetrics" = (),
     skip_bad: bool = False,
     concurrency: int = 8,
     progress: "ProgressCallback | None" = None,
@@ -88,8 +93,11 @@ def evaluate(
     under results/, named after the configuration. corpus: a folder or file to retrieve from, or "pool", the passages of
     all questions; collection: an indexed collection to retrieve from. Without corpus and collection, each question's
     own passages are read. baseline: the method to compare with, by default the first. judge: a chat model that decides
-    whether an answer that is not an exact match is right. skip_bad: skip broken records. concurrency: how many
-    questions are asked at the same time. progress: called with (stage, steps done, steps in total).
+    whether an answer that is not an exact match is right. metrics: functions of your own, f(result, reference) -> a
+    number, True, False or None for each answer, where result["answer"] is the answer and reference["answers"] are the
+    accepted ones; a list, or a dictionary by name. Their values are in `rows`, their means in `table`. skip_bad: skip
+    broken records. concurrency: how many questions are asked at the same time. progress: called with (stage, steps
+    done, steps in total).
 
     Works in a script and inside a running event loop. It blocks the loop; `await evaluate_async(...)` does not.
 
@@ -109,6 +117,10 @@ def evaluate(
     [('concat', 1.0, 1.0), ('post_fusion', 1.0, 1.0)]
     >>> evaluation.rows[0]["answer"]
     'Ada Korn'
+    >>> def words(result, reference):
+    ...     return len(result["answer"].split())
+    >>> quorum.evaluate(records, "concat", metrics=[words], out="results-words").table[0]["words"]
+    1.5
     """
     return run_sync(
         evaluate_async(
@@ -121,6 +133,7 @@ def evaluate(
             collection=collection,
             baseline=baseline,
             judge=judge,
+            metrics=metrics,
             skip_bad=skip_bad,
             concurrency=concurrency,
             progress=progress,

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from quorum.api.tables import Table
 from quorum.evaluation.metrics.measure_titles import MEASURE_TITLES
+from quorum.evaluation.metrics.registry import METRICS
 
 if TYPE_CHECKING:
     from quorum.evaluation.compare.decide import Decision
@@ -31,6 +32,14 @@ COST_MEASURES = ("calls", "input_tokens", "output_tokens", "seconds_p50", "secon
 # "unscored": answers that the judge did not decide, because its reply could not be read;
 # "judge_errors": answers on which a call of the judge failed.
 FAILURE_COUNTS = ("errors", "malformed", "unscored", "judge_errors")
+
+# The keys of a row of summary.json that are not added by a package or by the caller.
+OWN_KEYS = {
+    *("method", "n", "answers_not_timed", "confidence", "judged", "worth", "wordy_answers", "temperature_refused"),
+    *(name for name in METRICS),
+    *COST_MEASURES,
+    *FAILURE_COUNTS,
+}
 
 
 @dataclass(frozen=True, repr=False)
@@ -175,12 +184,18 @@ def read_answers(path: Path) -> Iterator[Row]:
 
 def make_measures_table(rows: Sequence[Row], measures: Sequence[str]) -> Table:
     """A row for each method: its measures, its costs and, if there are any, its failures."""
-    measure_names = [
-        name for name in (*measures, *SHARE_MEASURES, *COST_MEASURES) if any(row.get(name) is not None for row in rows)
-    ]
+    names = (*measures, *SHARE_MEASURES, *find_added_metrics(rows), *COST_MEASURES)
+    measure_names = [name for name in names if any(row.get(name) is not None for row in rows)]
     failure_names = [name for name in FAILURE_COUNTS if any(row.get(name) for row in rows)]
-    titles = [*(COLUMN_TITLES[name] for name in measure_names), *(name.replace("_", " ") for name in failure_names)]
+    titles = [COLUMN_TITLES.get(name, name) for name in measure_names]
+    titles += [name.replace("_", " ") for name in failure_names]
     return Table("", ["method", "n", *titles], [make_measures_row(row, measure_names, failure_names) for row in rows])
+
+
+def find_added_metrics(rows: Sequence[Row]) -> list[str]:
+    """The metrics of the rows that are not Quorum's: of installed packages, and functions of the caller."""
+    names = dict.fromkeys(name for row in rows for name in row)
+    return [name for name in names if name not in OWN_KEYS and not name.endswith(("_low", "_high", "_p50", "_p95"))]
 
 
 def make_measures_row(row: Row, measure_names: Sequence[str], failure_names: Sequence[str]) -> list[str]:
@@ -197,6 +212,8 @@ def format_cell(row: Mapping[str, Any], name: str) -> str:
     value, low, high = (row.get(key) for key in (name, f"{name}_low", f"{name}_high"))
     if value is None:
         return "-"
+    if name not in OWN_KEYS:
+        return f"{value:,.3f}"
     if name in COST_MEASURES:
         return f"{value:,.2f}" if name.startswith("seconds") else f"{value:,.1f}"
     return (

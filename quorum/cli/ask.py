@@ -5,12 +5,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from quorum.cli.completion import complete_method
 from quorum.cli.options import AsJson, Collection, Embeddings, K, Model, Retriever, Settings, Store
 from quorum.cli.systems import OwnSystems, find_method_with_systems
 from quorum.core.errors import SetupError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from quorum.api.stream import Event
     from quorum.core.context import Context
@@ -21,9 +22,22 @@ if TYPE_CHECKING:
 
 
 def ask(
-    question: Annotated[str, typer.Argument(metavar="QUESTION", help="What you want to know.", show_default=False)],
+    words: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="[QUESTION]",
+            help="What you want to know, with or without quotes; - or nothing: read it from standard input.",
+            show_default=False,
+        ),
+    ] = None,
     method: Annotated[
-        str, typer.Option("--method", metavar="NAME", help="Method (see: quorum methods), or a file of quorum compose.")
+        str,
+        typer.Option(
+            "--method",
+            metavar="NAME",
+            help="Method (see: quorum methods), or a file of quorum compose.",
+            autocompletion=complete_method,
+        ),
     ] = "concat_pf",
     own_systems: OwnSystems = None,
     collection: Collection = None,
@@ -64,7 +78,7 @@ def ask(
     from quorum.cli.settings import read_context
     from quorum.evaluation.support import add_supporting_statement_and_language_note
 
-    question = replace_invalid_bytes(question)
+    question = read_question(words or ())
     context = read_context(
         settings,
         model=model,
@@ -106,6 +120,31 @@ def ask(
     print_result(shown_result, method, as_json=json, shows_scores=trace)
     if not is_trace_saved:
         raise typer.Exit(1)
+
+
+def read_question(words: "Sequence[str]") -> str:
+    """The question: the words of the command line, or standard input if they are none or a dash.
+
+    Raises `SetupError` if there is no question.
+    """
+    question = " ".join(words) if words and list(words) != ["-"] else read_piped_text()
+    if not question.strip():
+        raise SetupError(
+            "There is no question; write it after the command, as in: quorum ask Who designed the Eiffel Tower?"
+        )
+    return replace_invalid_bytes(question)
+
+
+def read_piped_text() -> str:
+    """What another program writes to standard input; "" if nothing does, or if a person would have to type it."""
+    import sys
+
+    if sys.stdin is None or sys.stdin.isatty():
+        return ""
+    try:
+        return sys.stdin.read().strip()
+    except (OSError, ValueError):  # it is closed
+        return ""
 
 
 def check_question_and_retriever(question: str, context: "Context") -> None:

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from quorum.cli.completion import complete_method
 from quorum.cli.options import Collection, Embeddings, K, Model, Retriever, Settings, Store
 from quorum.cli.systems import OwnSystems, find_method_with_systems
 from quorum.core.errors import QuorumError, SetupError
@@ -18,7 +19,10 @@ PROMPT = "> "
 
 
 def chat(
-    method: Annotated[str, typer.Option("--method", metavar="NAME", help="Method; see: quorum methods.")] = "concat_pf",
+    method: Annotated[
+        str,
+        typer.Option("--method", metavar="NAME", help="Method; see: quorum methods.", autocompletion=complete_method),
+    ] = "concat_pf",
     collection: Collection = None,
     model: Model = None,
     retriever: Retriever = None,

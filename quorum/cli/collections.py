@@ -210,7 +210,7 @@ def import_(
     file: Annotated[
         Path, typer.Argument(metavar="FILE", help="File that `quorum collections export` wrote.", show_default=False)
     ],
-    collection: Annotated[str, typer.Option("--collection", metavar="NAME", help="Collection to fill.")],
+    collection: Annotated[str, typer.Option("--collection", "-c", metavar="NAME", help="Collection to fill.")],
     store: Store = None,
     embeddings: Embeddings = None,
 ) -> None:

@@ -17,6 +17,7 @@ from quorum.cli.options import (
     Limit,
     Margin,
     MaxCost,
+    Metric,
     Out,
     Prices,
     Race,
@@ -51,12 +52,12 @@ Methods: TypeAlias = Annotated[
         "--methods", metavar="A,B|all", help="Methods; by default concat, post_fusion, concat_pf, pf_concat and sure."
     ),
 ]
-Models: TypeAlias = Annotated[str | None, typer.Option("--models", metavar="A,B", help="Chat models to compare.")]
+Models: TypeAlias = Annotated[str | None, typer.Option("--models", "-m", metavar="A,B", help="Chat models to compare.")]
 Retrievers: TypeAlias = Annotated[
     str | None, typer.Option("--retrievers", metavar="A,B", help="Retrievers to compare: hybrid, chroma, bm25.")
 ]
 PassageCounts: TypeAlias = Annotated[
-    str | None, typer.Option("--k", metavar="N,M", help="Numbers of passages per query to compare.")
+    str | None, typer.Option("--k", "-k", metavar="N,M", help="Numbers of passages per query to compare.")
 ]
 Budget: TypeAlias = Annotated[
     str | None,
@@ -83,6 +84,7 @@ def compare(
     out: Out = None,
     store: Store = None,
     embeddings: Embeddings = None,
+    metric: Metric = None,
     judge: Judge = None,
     skip_bad: SkipBad = False,
     race: Race = None,
@@ -98,6 +100,7 @@ def compare(
     from quorum.cli.upload import check_langsmith, upload_after_printing
     from quorum.evaluation.compare.compare import DEFAULT_METHODS
     from quorum.evaluation.compare.recommend import read_budget
+    from quorum.evaluation.metrics.given_metrics import read_metrics
     from quorum.evaluation.run.options import Options, split_list
 
     context = read_context(settings, store=store, embeddings=embeddings)
@@ -116,6 +119,7 @@ def compare(
         out=out,
         baseline=baseline,
         judge=judge,
+        metrics=read_metrics(metric or ()),
         budget=read_budget(budget),
         max_cost=max_cost,
         prices=prices,

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from quorum.datasets.records import Record
 
 MAX_SHOWN_REASONS = 5
-data = typer.Typer(help="Convert data sets.", no_args_is_help=True, rich_markup_mode=None)
+data = typer.Typer(name="data", help="Convert data sets.", no_args_is_help=True, rich_markup_mode=None)
 
 
 @data.callback()

@@ -39,7 +39,7 @@ def demo(
     out_option = "" if out is None else f" --out {quote(str(out))}"
     for method, question in QUESTION_OF_METHOD.items():
         print_command(f'quorum ask "{question}" --method {method}{store_option}')
-        ask(question, method, collection=SAMPLE, store=store)
+        ask([question], method, collection=SAMPLE, store=store)
     sample = find_sample_folder()
     corpus, questions = sample / "corpus", sample / "questions.jsonl"
     print_command(

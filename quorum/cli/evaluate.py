@@ -16,6 +16,7 @@ from quorum.cli.options import (
     LangSmith,
     Limit,
     Methods,
+    Metric,
     Model,
     Out,
     Retriever,
@@ -65,6 +66,7 @@ def evaluate(
     embeddings: Embeddings = None,
     baseline: Baseline = None,
     measure: Measure = None,
+    metric: Metric = None,
     judge: Judge = None,
     skip_bad: SkipBad = False,
     langsmith: LangSmith = None,
@@ -77,6 +79,7 @@ def evaluate(
     from quorum.cli.progress import explain_resuming, show_progress_bar
     from quorum.cli.settings import find_stated_task, read_context
     from quorum.cli.upload import check_langsmith, upload_after_printing
+    from quorum.evaluation.metrics.given_metrics import read_metrics
     from quorum.evaluation.metrics.user_measures import read_measures
     from quorum.evaluation.run.evaluate import evaluate
     from quorum.evaluation.run.options import Options
@@ -98,6 +101,7 @@ def evaluate(
         out=out,
         baseline=baseline,
         measures=read_measures(measure or ()),
+        metrics=read_metrics(metric or ()),
         judge=judge,
     )
     check_langsmith(langsmith)

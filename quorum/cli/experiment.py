@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, TypeAlias
 
 import typer
 
+from quorum.cli.completion import complete_experiment
 from quorum.cli.options import (
     AsJson,
     Collection,
@@ -30,7 +31,12 @@ if TYPE_CHECKING:
 
 Name: TypeAlias = Annotated[
     str | None,
-    typer.Argument(metavar="[NAME]", help="Name of an experiment; without it, all are listed.", show_default=False),
+    typer.Argument(
+        metavar="[NAME]",
+        help="Name of an experiment; without it, all are listed.",
+        show_default=False,
+        autocompletion=complete_experiment,
+    ),
 ]
 Data: TypeAlias = Annotated[
     Path | None, typer.Argument(metavar="[DATA]", help="Questions, as for eval.", show_default=False)

@@ -22,6 +22,7 @@ def index(
         str | None,
         typer.Option(
             "--collection",
+            "-c",
             metavar="NAME",
             help="Collection to fill; if omitted, it is named after the folder or file.",
             show_default=False,

@@ -4,6 +4,7 @@ from typing import Annotated
 
 import typer
 
+from quorum.cli.completion import complete_method
 from quorum.cli.options import AsJson
 from quorum.core.errors import SetupError
 
@@ -19,7 +20,13 @@ NOTE_ON_CALLS = (
 
 def methods(
     name: Annotated[
-        str | None, typer.Argument(metavar="[NAME]", help="The method to list or draw.", show_default=False)
+        str | None,
+        typer.Argument(
+            metavar="[NAME]",
+            help="The method to list or draw.",
+            show_default=False,
+            autocompletion=complete_method,
+        ),
     ] = None,
     diagram: Annotated[bool, typer.Option("--diagram", help="Print the graph of NAME in Mermaid.")] = False,
     json: AsJson = False,

@@ -5,13 +5,16 @@ from typing import Annotated, TypeAlias
 
 import typer
 
+from quorum.cli.completion import complete_methods, complete_setting
+
 Model: TypeAlias = Annotated[
-    str | None, typer.Option("--model", metavar="SPEC", help="Chat model: embedded, openai:NAME or provider:NAME.")
+    str | None,
+    typer.Option("--model", "-m", metavar="SPEC", help="Chat model: embedded, openai:NAME or provider:NAME."),
 ]
 Retriever: TypeAlias = Annotated[
     str | None, typer.Option("--retriever", metavar="NAME", help="Retriever: hybrid, chroma, bm25 or colbert:MODEL.")
 ]
-K: TypeAlias = Annotated[int | None, typer.Option("--k", metavar="N", help="Passages per query.")]
+K: TypeAlias = Annotated[int | None, typer.Option("--k", "-k", metavar="N", help="Passages per query.")]
 Store: TypeAlias = Annotated[
     str | None,
     typer.Option("--store", metavar="DIR|URL", help="Folder of the store, or a Chroma server http://host:port."),
@@ -22,14 +25,28 @@ Embeddings: TypeAlias = Annotated[
 ]
 Collection: TypeAlias = Annotated[
     str | None,
-    typer.Option("--collection", metavar="NAME", help="Collection to search; by default the store's only one."),
+    typer.Option("--collection", "-c", metavar="NAME", help="Collection to search; by default the store's only one."),
 ]
 Settings: TypeAlias = Annotated[
-    list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Any other setting; may be given several times.")
+    list[str] | None,
+    typer.Option(
+        "--set",
+        metavar="KEY=VALUE",
+        help="Any other setting; may be given several times.",
+        autocompletion=complete_setting,
+    ),
 ]
 SkipBad: TypeAlias = Annotated[bool, typer.Option("--skip-bad", help="Leave out broken records and count them.")]
 Judge: TypeAlias = Annotated[
     str | None, typer.Option("--judge", metavar="SPEC", help="Chat model that judges whether each answer is right.")
+]
+Metric: TypeAlias = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--metric",
+        metavar="[NAME=]MODULE:FUNCTION",
+        help="A metric of your own: a function (result, reference) that returns a number for each answer.",
+    ),
 ]
 LangSmith: TypeAlias = Annotated[
     str | None,
@@ -90,7 +107,10 @@ Data: TypeAlias = Annotated[
 Methods: TypeAlias = Annotated[
     str,
     typer.Option(
-        "--methods", metavar="A,B|all", help="Methods, with own settings in brackets: 'concat,concat[k=10;seed=1]'."
+        "--methods",
+        metavar="A,B|all",
+        help="Methods, with own settings in brackets: 'concat,concat[k=10;seed=1]'.",
+        autocompletion=complete_methods,
     ),
 ]
 Out: TypeAlias = Annotated[

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from quorum.cli.completion import complete_prompt
 from quorum.cli.options import AsJson, Settings
 from quorum.core.errors import SetupError
 
@@ -16,7 +17,21 @@ if TYPE_CHECKING:
     from quorum.prompts.catalogue import Description
 
 app = typer.Typer(name="prompts", help="List the prompts, print one, or try how a reply to it is read.")
-Name = Annotated[str, typer.Argument(metavar="NAME", help="A prompt, such as answer or ranking.", show_default=False)]
+Name = Annotated[
+    str,
+    typer.Argument(
+        metavar="NAME",
+        help="A prompt, such as answer or ranking.",
+        show_default=False,
+        autocompletion=complete_prompt,
+    ),
+]
+HOW_WORDS = {  # how a short answer was read out of a reply -> what this means
+    "json": "from the field of a JSON object",
+    "stripped": "what is left without lead-ins, Markdown and quotation marks",
+    "reader": "by the built-in reader, out of the sentence",
+    "as_is": "the reply as it stands",
+}
 
 
 @app.callback(invoke_without_command=True)
@@ -60,10 +75,15 @@ def show(name: Name, settings: Settings = None, json: AsJson = False) -> None:
 @app.command("try")
 def try_reply(
     name: Name,
+    reply: Annotated[
+        str | None, typer.Option("--reply", metavar="TEXT", help="The reply; - reads it from standard input.")
+    ] = None,
     reply_file: Annotated[
-        str, typer.Option("--reply", metavar="FILE", help="The reply, as a file; - reads it from stdin.")
-    ],
-    question: Annotated[str | None, typer.Option("--question", metavar="TEXT", help="What was asked.")] = None,
+        Path | None, typer.Option("--reply-file", metavar="FILE", help="The reply, as a UTF-8 text file.")
+    ] = None,
+    question: Annotated[
+        str | None, typer.Option("--question", metavar="TEXT", help="What was asked; the built-in reader needs it.")
+    ] = None,
     candidates: Annotated[
         list[str] | None,
         typer.Option(
@@ -76,9 +96,16 @@ def try_reply(
     ] = None,
     json: AsJson = False,
 ) -> None:
-    """Print how a reply to a prompt is read: its value, whether it is malformed, whether it counts as unknown."""
+    """Print how a reply to a prompt is read; no model is called.
+
+    answer: the answer that a method takes from the reply; how: how it was read out of it; unknown: whether the reply
+    says that it cannot answer; malformed: whether it lacks the form that the prompt asks for.
+    """
     from quorum.core.unknown import is_unknown
+    from quorum.nodes.read_answer import read_answer
+    from quorum.nodes.shorten import PROMPTS_WITH_SHORT_ANSWERS
     from quorum.parsing.read_reply import ARGUMENT_DESCRIPTIONS, get_reply_parser, read_reply
+    from quorum.parsing.reply_forms import SHORT_ANSWER_PROMPTS
 
     check_name(name)
     extra_arguments = {"question": question, "candidates": candidates, "count": count}
@@ -86,29 +113,42 @@ def try_reply(
         argument for argument in get_reply_parser(name).required_arguments if extra_arguments[argument] is None
     ):
         raise SetupError(f"To read a reply to {name!r}, give --{missing[0]} ({ARGUMENT_DESCRIPTIONS[missing[0]]}).")
-    parsed_reply = read_reply(name, read_text(reply_file), question=question, candidates=candidates, count=count)
+    text = read_text(reply, reply_file)
+    parsed_reply = read_reply(name, text, question=question, candidates=candidates, count=count)
     value = (
         asdict(parsed_reply.value)
         if is_dataclass(parsed_reply.value) and not isinstance(parsed_reply.value, type)
         else parsed_reply.value
     )
-    answer = value.get("answer") if isinstance(value, dict) else value
+    stated_answer = value.get("answer") if isinstance(value, dict) else value
+    answer = stated_answer if isinstance(stated_answer, str) else None
+    unknown, how = answer is not None and is_unknown(answer), None
+    if answer is not None and name in PROMPTS_WITH_SHORT_ANSWERS:
+        reading = read_answer(question or "", text if name in SHORT_ANSWER_PROMPTS else answer)
+        answer, unknown, how = reading.answer, reading.unknown, reading.how
     report = {
         "prompt": name,
         "value": value,
         "malformed": parsed_reply.malformed,
-        "is_unknown": isinstance(answer, str) and is_unknown(answer),
+        "is_unknown": unknown,
+        "answer": answer,
+        "how": how,
     }
     if json:
         print_json(report)
         return
-    fields = value if isinstance(value, dict) else {"value": value}
-    for name_of_field, content in {
-        **fields,
-        "malformed": report["malformed"],
-        "is unknown": report["is_unknown"],
-    }.items():
+    fields = dict(value) if isinstance(value, dict) else {} if answer is not None else {"value": value}
+    fields |= {"answer": answer} if answer is not None or "answer" in fields else {}
+    fields |= {"how": f"{how} ({HOW_WORDS[how]})"} if how is not None else {}
+    for name_of_field, content in {**fields, "unknown": unknown, "malformed": parsed_reply.malformed}.items():
         typer.echo(f"{name_of_field}: {format_value(content)}")
+    if how == "as_is" and not unknown:
+        advice = (
+            "give --question, so that the built-in reader can read it"
+            if question is None
+            else "a method asks the model once more for the short answer, unless --set shorten=reader or off"
+        )
+        typer.echo(f"quorum: no short answer was read out of this reply; {advice}.", err=True)
 
 
 def list_descriptions(settings: Sequence[str] | None) -> "list[Description]":
@@ -137,19 +177,19 @@ def check_name(name: str) -> None:
         raise SetupError(f"There is no prompt {name!r}; {suggestion}")
 
 
-def read_text(reply_file: str) -> str:
-    """The text of a file, or of stdin for "-"."""
+def read_text(reply: str | None, reply_file: Path | None) -> str:
+    """The reply: as given, from standard input for "-", or from a file. Raises `SetupError` unless one is given."""
     from quorum.core.files import read_regular
 
-    if reply_file == "-":
-        return sys.stdin.read()
+    if (reply is None) == (reply_file is None):
+        raise SetupError("Give the reply as --reply TEXT or as --reply-file FILE; --reply - reads standard input.")
+    if reply is not None:
+        return sys.stdin.read() if reply == "-" else reply
     try:
-        return read_regular(Path(reply_file)).decode("utf-8-sig")
+        return read_regular(reply_file or Path()).decode("utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else "not UTF-8"
-        raise SetupError(
-            f"The reply {reply_file!r} cannot be read ({reason}); give a UTF-8 text file, or - for standard input."
-        ) from None
+        raise SetupError(f"The reply {str(reply_file)!r} cannot be read ({reason}); give a UTF-8 text file.") from None
 
 
 def format_value(content: Any) -> str:

@@ -30,6 +30,7 @@ FirstCollection: TypeAlias = Annotated[
     str | None,
     typer.Option(
         "--collection",
+        "-c",
         metavar="NAME",
         help="Collection that is searched unless a client chooses another; by default the store's only one.",
     ),

@@ -1,18 +1,43 @@
-"""Reads a command's context from its options and --set."""
+"""Reads a command's context from its options, --set, the environment and the files of settings."""
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
-from quorum.core.context import Context, make_context
+import typer
+
+from quorum.core.context import Context, make_context, parse_setting
 from quorum.core.errors import SetupError
+
+if TYPE_CHECKING:
+    from quorum.core.config_files import ConfigFile
+
+# Settings that say to whom questions and documents are sent.
+RECIPIENT_SETTINGS = ("model", "verifier", "scorer", "context_filter", "embeddings", "store", "retriever")
 
 
 def read_context(settings: Sequence[str] | None, **options: Any) -> Context:
-    """The context from the options and the key=value texts of --set; the environment and the defaults give the rest.
+    """The context from the options and the key=value texts of --set; the environment, the project's file, the user's
+    file and the defaults give the rest, in this order.
 
-    Raises `SetupError` for a text without a key or "=", and for a setting that is given twice in --set, or both in
-    --set and as an option.
+    Raises `SetupError` for a text without a key or "=", for a setting that is given twice in --set, or both in --set
+    and as an option, and for a file that is wrong.
     """
+    from quorum.core.config_files import choose_from_files, use_address
+    from quorum.core.setting_sources import read_files
+
+    texts = read_settings(settings, options)
+    given = {name: value for name, value in options.items() if value is not None}
+    files = read_files()
+    use_address(files)
+    from_files = {
+        name: value for name, value in choose_from_files(files).items() if name not in texts and name not in given
+    }
+    tell_recipients(files, from_files)
+    return make_context(texts, **from_files, **given)
+
+
+def read_settings(settings: Sequence[str] | None, options: dict[str, Any]) -> dict[str, str]:
+    """The texts of --set by setting; see `read_context`."""
     chosen_settings: dict[str, str] = {}
     for item in settings or ():
         key, equals, value = (part.strip() for part in item.partition("="))
@@ -25,7 +50,41 @@ def read_context(settings: Sequence[str] | None, **options: Any) -> Context:
         if options.get(key) is not None:
             raise SetupError(f"Both --{key} {options[key]} and --set {key}={value} are given; give one of them.")
         chosen_settings[key] = value
-    return make_context(chosen_settings, **options)
+    return chosen_settings
+
+
+def read_options(settings: Sequence[str] | None, options: dict[str, Any]) -> dict[str, Any]:
+    """The values of the command line by setting, checked."""
+    texts = read_settings(settings, options)
+    given = {name: value for name, value in options.items() if value is not None}
+    context = make_context(texts, **given)
+    return {**{name: getattr(context, name) for name in given}, **{n: parse_setting(n, t) for n, t in texts.items()}}
+
+
+def tell_recipients(files: "Sequence[ConfigFile]", from_files: Mapping[str, Any]) -> None:
+    """Say on stderr, once per process, to whom a project's file sends questions and documents: the file may have come
+    with a folder that somebody else wrote. from_files: the settings that the files decide.
+    """
+    for file in files:
+        told = [
+            f"{name}={file.values[name]}"
+            for name in RECIPIENT_SETTINGS
+            if name in file.values and name in from_files and is_recipient(str(file.values[name]))
+        ]
+        line = f"quorum: {', '.join(told)} (from {file.path}; quorum config shows all settings)"
+        if file.kind == "project" and told and line not in TOLD_LINES:
+            TOLD_LINES.add(line)
+            typer.echo(line, err=True)
+
+
+TOLD_LINES: set[str] = set()
+
+
+def is_recipient(value: str) -> bool:
+    """Whether a value names a server or a provider, and not something on this machine."""
+    return "://" in value or (
+        ":" in value and not value.startswith(("transformers:", "huggingface:", "colbert:", "embedded", "llm:embedded"))
+    )
 
 
 def is_stated(name: str, settings: Sequence[str] | None) -> bool:

@@ -8,11 +8,11 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from quorum.api.results import find_added_metrics
 from quorum.cli.show import make_plain_table
 from quorum.core.text import format_count
 from quorum.evaluation.compare.differences import Comparison, Difference
 from quorum.evaluation.metrics.measure_titles import MEASURE_TITLES
-from quorum.evaluation.metrics.registry import list_used_plugin_metrics
 from quorum.evaluation.report.text import draw_bar
 from quorum.evaluation.run.race_result import sort_standings
 from quorum.evaluation.run.results import Summary
@@ -97,7 +97,10 @@ def make_score_tables(
     `Scores.wording_note`). A metric of an installed package has a column if some
     method has a value for it.
     """
-    user_columns = [TableColumn(name, name, 1, 3) for name in (*list_used_plugin_metrics(summary), *user_measures)]
+    user_columns = [
+        TableColumn(name, name, 1, 3)
+        for name in dict.fromkeys((*find_added_metrics(list(summary.values())), *user_measures))
+    ]
     answers = [
         *(ANSWER_COLUMNS[name] for name in measures),
         *keep_columns_with_values(summary, OTHER_ANSWER_COLUMNS),

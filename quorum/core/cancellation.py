@@ -6,13 +6,17 @@ work that may be left runs in a task of its own, which is cancelled exactly once
 """
 
 import asyncio
-from collections.abc import AsyncGenerator
-from contextvars import copy_context
+import threading
+from collections.abc import AsyncGenerator, Awaitable, Callable
+from contextvars import ContextVar, copy_context
 from typing import Any, TypeVar
 
 from anyio import CancelScope
 
 T = TypeVar("T")
+SECONDS_BETWEEN_LOOKS = 0.1  # how often a sleeping thread looks whether it should stop
+# Set when the code that waits for the running thread's work is cancelled; None where nothing can be cancelled.
+STOP_OF_THREAD: ContextVar[threading.Event | None] = ContextVar("STOP_OF_THREAD", default=None)
 
 
 async def end_task(task: "asyncio.Task[Any]") -> None:
@@ -72,3 +76,46 @@ async def iterate_apart(items: AsyncGenerator[T, None]) -> AsyncGenerator[T, Non
 async def advance(items: AsyncGenerator[T, None]) -> T:
     """The next item. A coroutine, because a task cannot run an `anext` object."""
     return await anext(items)
+
+
+async def run_on_daemon_thread(work: Callable[..., T], *args: Any) -> T:
+    """The result of `work(*args)`, called on a thread of its own. If this task is cancelled, nobody waits for the
+    thread: not the event loop that closes, nor the process that ends. So Ctrl-C works while a server is silent.
+    """
+    loop, stop = asyncio.get_running_loop(), threading.Event()
+    outcome: asyncio.Future[T] = loop.create_future()
+    context = copy_context()
+    context.run(STOP_OF_THREAD.set, stop)
+
+    def settle(value: Any, error: BaseException | None) -> None:
+        if not outcome.done():
+            if error is None:
+                outcome.set_result(value)
+            else:
+                outcome.set_exception(error)
+
+    def run() -> None:
+        value, failure = None, None
+        try:
+            value = context.run(work, *args)
+        except BaseException as error:  # noqa: BLE001  raised again where the result is awaited
+            failure = error
+        if not stop.is_set():
+            loop.call_soon_threadsafe(settle, value, failure)
+
+    threading.Thread(target=run, name="quorum-work", daemon=True).start()
+    try:
+        return await outcome
+    finally:
+        stop.set()
+
+
+async def sleep_unless_stopped(seconds: float, sleep: Callable[[float], Awaitable[None]]) -> None:
+    """Sleep. Raises InterruptedError once the code is cancelled that waits for the work of the calling thread."""
+    stop = STOP_OF_THREAD.get()
+    while stop is not None and seconds > SECONDS_BETWEEN_LOOKS:
+        if stop.is_set():
+            raise InterruptedError
+        await sleep(SECONDS_BETWEEN_LOOKS)
+        seconds -= SECONDS_BETWEEN_LOOKS
+    await sleep(seconds)

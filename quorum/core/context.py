@@ -1,4 +1,5 @@
 """Every setting of every method. An argument wins over the environment (QUORUM_*), and the environment over a default.
+The commands also read settings from files (quorum/core/config_files.py), between the environment and the default.
 
 `Context` holds the settings; `make_context` makes one from texts such as those of --set; `get_context` gives a node the
 settings of its run.
@@ -10,7 +11,8 @@ import os
 import typing
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
-from functools import cache
+from functools import cache, partial
+from pathlib import Path
 from typing import Annotated, Any, Literal, get_args
 
 from langchain_core.embeddings import Embeddings
@@ -262,6 +264,26 @@ class Context:
         describe("File that keeps model replies, 'off' for none; empty: journal.sqlite in the local store folder"),
     ] = define("journal", None)
 
+    @classmethod
+    def from_config(cls, folder: str | Path | None = None, **values: Any) -> "Context":
+        """The settings as the commands read them: `values`, then the environment, the project's quorum.toml, the
+        user's, and the defaults. `Context()` itself reads no file.
+
+        folder: where the search for the project's file begins; by default the working directory. If the user's file
+        names a server (openai_base_url), OPENAI_BASE_URL is set for this process, unless it is set already. Raises
+        SetupError for a file that is wrong, which it names.
+
+        >>> import pathlib, quorum
+        >>> _ = pathlib.Path("quorum.toml").write_text("k = 8")
+        >>> quorum.Context.from_config().k, quorum.Context.from_config(k=3).k, quorum.Context().k
+        (8, 3, 5)
+        """
+        from quorum.core.config_files import choose_from_files, read_config_files, use_address
+
+        files = read_config_files(make_setting_checks(), None if folder is None else Path(folder))
+        use_address(files)
+        return cls(**{**choose_from_files(files), **values})
+
     def __post_init__(self) -> None:
         for part in fields(Context):  # a subclass may have further fields
             check_setting(part.name, getattr(self, part.name))
@@ -288,6 +310,17 @@ def check_setting(name: str, value: Any) -> None:
         get_validator(name).validate_python(value, strict=not isinstance(value, int))  # True and False are int, too
     except ValidationError:
         raise SetupError(f"Setting {name}={value!r} does not fit; give {describe_values(name)}.") from None
+
+
+def make_setting_checks() -> dict[str, Callable[[Any], None]]:
+    """{setting: a function that raises `SetupError` for a value in a file that does not fit}."""
+
+    def check(name: str, value: Any) -> None:
+        if isinstance(value, dict | list):
+            raise SetupError(f"Setting {name} does not fit; give {describe_values(name)}.")
+        check_setting(name, value)
+
+    return {part.name: partial(check, part.name) for part in fields(Context)}
 
 
 def describe_values(name: str) -> str:

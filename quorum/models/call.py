@@ -81,7 +81,7 @@ async def call(
     token.
 
     Raises CallError after the last try, TooLong when the prompt does not fit the model's window, SetupError when no
-    call can succeed: a refused key, or a server that was unreachable for five minutes.
+    call can succeed: a refused key, or a server that did not answer in eight tries over five minutes.
     """
     request, reply_identity, chosen_model = await make_request(
         prompt_name, text, context, prompt_version, call_subject, inputs, temperature, model, schema, config, clock

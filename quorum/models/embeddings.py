@@ -6,10 +6,12 @@ from time import time
 
 from langchain_core.embeddings import Embeddings
 
+from quorum.core.cancellation import run_on_daemon_thread
 from quorum.core.errors import CallError, SetupError
 from quorum.models.failures import classify_error
 from quorum.models.model_spec import Spec, get_openai_access, hide_login, make_client_or_explain, read_spec
 from quorum.models.openai_embeddings import OpenAIEmbeddings
+from quorum.models.server_troubles import MAX_SERVER_TRIES, describe_server_tries
 from quorum.models.vectors import check_vectors
 
 CREATION_LOCK = threading.Lock()  # else two threads that call at once would both load the embedded model
@@ -76,7 +78,8 @@ class CheckedEmbeddings(Embeddings):
     """A provider's embeddings. A failure that `classify_error` recognises becomes a `SetupError` or `CallError`; any
     other exception is raised unchanged.
 
-    Its asynchronous methods run the synchronous ones on a thread, so one client serves every event loop.
+    Its asynchronous methods run the synchronous ones on a thread, so one client serves every event loop. Ctrl-C does
+    not wait for these threads.
     """
 
     def __init__(self, spec: Spec) -> None:
@@ -90,6 +93,12 @@ class CheckedEmbeddings(Embeddings):
 
     def embed_query(self, text: str) -> list[float]:
         return self.embed([text], query=True)[0]
+
+    async def aembed_documents(self, texts: list[str]) -> list[list[float]]:
+        return await run_on_daemon_thread(self.embed_documents, texts)
+
+    async def aembed_query(self, text: str) -> list[float]:
+        return await run_on_daemon_thread(self.embed_query, text)
 
     def embed(self, texts: list[str], query: bool = False) -> list[list[float]]:
         """Vectors, one per text."""
@@ -115,8 +124,12 @@ class CheckedEmbeddings(Embeddings):
                     f"{subject} were refused ({failure.status}: {failure.message}); check the key."
                 ) from None
             if failure.kind == "unreachable":
+                tries = MAX_SERVER_TRIES if self.spec.provider == "openai" else 1
                 raise SetupError(
-                    f"{subject} cannot be reached ({failure.message}); start the server or correct the address."
+                    f"The server of the embeddings {self.spec.text!r}"
+                    + (f" at {hide_login(self.spec.base_url)}" if self.spec.base_url else "")
+                    + f" does not answer ({failure.message}), after {describe_server_tries(tries)}; start the server "
+                    "or correct its address, then run the command again."
                 ) from None
             if failure.kind == "other":
                 raise

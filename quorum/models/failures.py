@@ -3,6 +3,7 @@
 import asyncio
 import json
 import re
+import socket
 import sysconfig
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -90,7 +91,7 @@ class Failure:
 
     message: what went wrong, in the server's own words if it sent any; status: the HTTP status; retry_after: how many
     seconds the server asks to wait; parameter: the decoding parameter that the model refuses, without which the call is
-    then repeated.
+    then repeated; is_passing: whether such a failure mostly happens once, so that one of them is no news.
     """
 
     kind: FailureKind
@@ -98,6 +99,7 @@ class Failure:
     status: int | None = None
     retry_after: float | None = None
     parameter: str | None = None
+    is_passing: bool = False
 
 
 def classify_error(
@@ -130,11 +132,11 @@ def classify_error(
     if names & TIMEOUT_ERRORS or isinstance(error, asyncio.TimeoutError):
         return Failure("retryable", message if message != "TimeoutError" else "it took too long")
     if names & UNREACHABLE_ERRORS:
-        return Failure("unreachable", message)
+        return Failure("unreachable", describe_unreachable(causes) or message)
     if names & DROPPED_CONNECTION_ERRORS:
-        return Failure("retryable", f"the connection broke ({message})")
+        return Failure("retryable", f"the connection broke ({message})", is_passing=True)
     if names & (CUT_REPLY_ERRORS | {"GarbledReply"}) or is_garbled(error, provider_package):
-        return Failure("retryable", f"the reply could not be read ({message})")
+        return Failure("retryable", f"the reply could not be read ({message})", is_passing=True)
     if "APIError" in names or "ModelAPIError" in names:  # an error event in the middle of a stream
         return Failure("retryable", message)
     return Failure("other", message)
@@ -155,6 +157,28 @@ def classify_status(
     return Failure(
         "refused", message, status, parameter=find_parameter(message, causes) if is_parameter_refused else None
     )
+
+
+def describe_failure(failure: Failure) -> str:
+    """The status and the server's message."""
+    return f"{failure.status}: {failure.message}" if failure.status else failure.message
+
+
+def describe_fault(failure: Failure) -> str:
+    """What a server did, after its name: "does not answer (connection refused ...)" or "failed (503: busy)"."""
+    return f"{'does not answer' if failure.kind == 'unreachable' else 'failed'} ({describe_failure(failure)})"
+
+
+def describe_unreachable(causes: list[BaseException]) -> str:
+    """Why no connection was made, in words; "" if the causes do not say it. Clients say only "Connection error."."""
+    for cause in reversed(causes):
+        if isinstance(cause, ConnectionRefusedError):
+            return "connection refused: no program listens on this port"
+        if isinstance(cause, socket.gaierror):
+            return "no machine of this name is known"
+        if isinstance(cause, OSError) and cause.strerror:
+            return cause.strerror
+    return ""
 
 
 def find_parameter(message: str, causes: list[BaseException]) -> str | None:

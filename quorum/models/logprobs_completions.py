@@ -7,10 +7,17 @@ from typing import Any
 from quorum.core.context import Context
 from quorum.core.errors import CallError, SetupError
 from quorum.models.clock import REAL_CLOCK, Clock
-from quorum.models.failures import Failure, classify_error
+from quorum.models.failures import Failure, classify_error, describe_failure
 from quorum.models.http_clients import make_http_clients
 from quorum.models.loops import get_loop_cache
 from quorum.models.model_spec import Spec, get_openai_access, get_openai_url, hide_login
+from quorum.models.server_troubles import (
+    ServerTries,
+    compute_wait_for_server,
+    count_server_tries,
+    describe_server_tries,
+    watch_tries,
+)
 
 PROMPTS_PER_REQUEST = 32
 FIRST_WAIT, LONGEST_WAIT = 0.5, 30.0  # seconds
@@ -43,6 +50,11 @@ class CompletionsScorer:
         """The scores of the pairs, by one request. A request that fails is sent again if that can help, up to
         `Context.attempts` tries in all.
         """
+        with watch_tries(hide_login(self.spec.base_url or ""), self.subject) as tries:
+            return await self.score_until_answered(pairs, tries)
+
+    async def score_until_answered(self, pairs: Sequence[tuple[str, str]], tries: ServerTries) -> list[float]:
+        """See `score_request`. tries: logs the tries that failed."""
         semaphore = get_loop_cache().get_or_make(
             ("completions", self.spec, self.context.concurrency), self.make_semaphore
         )
@@ -72,7 +84,18 @@ class CompletionsScorer:
                     continue
                 attempt += 1
                 wait = self.compute_wait_before_retry(failure, attempt, error)
+                tries.tell_failed_try(failure, attempt, self.count_tries(failure), wait, self.clock.now())
             await self.clock.sleep(wait)
+
+    @property
+    def subject(self) -> str:
+        """The scorer in messages."""
+        return f"The scorer {self.spec.text!r} at {hide_login(self.spec.base_url or '')}"
+
+    def count_tries(self, failure: Failure) -> int:
+        """How many times a request is tried at most that fails in this way."""
+        attempts = self.context.attempts
+        return count_server_tries(attempts) if failure.kind == "unreachable" else attempts
 
     def make_semaphore(self) -> asyncio.Semaphore:
         return asyncio.Semaphore(self.context.concurrency)
@@ -98,8 +121,7 @@ class CompletionsScorer:
 
         Raises SetupError or CallError if there is no next try.
         """
-        message = f"{failure.status}: {failure.message}" if failure.status else failure.message
-        subject = f"The scorer {self.spec.text!r} at {hide_login(self.spec.base_url or '')}"
+        message, subject = describe_failure(failure), self.subject
         if failure.kind == "denied":
             check = "OPENAI_API_KEY" if failure.status else "the base URL and its certificate"
             raise SetupError(f"{subject} refused the call ({message}); check {check}.") from error
@@ -111,14 +133,17 @@ class CompletionsScorer:
         if failure.kind == "refused":
             hint = "; the server must offer /v1/completions with echo and logprobs, as vLLM does"
             raise SetupError(f"{subject} refused the call ({message}){hint}.") from error
-        if attempt >= self.context.attempts:
+        if attempt >= self.count_tries(failure):
             if failure.kind == "unreachable":
                 raise SetupError(
-                    f"{subject} cannot be reached ({message}); start the server or correct the address."
+                    f"{subject} does not answer ({message}), after {describe_server_tries(attempt)}; start the server "
+                    "or correct its address, then run the command again."
                 ) from error
             raise CallError(f"{subject} failed after {attempt} tries: {message}", failure.status) from error
         if failure.retry_after is not None:
             return failure.retry_after
+        if failure.kind == "unreachable":
+            return compute_wait_for_server(attempt)
         return self.clock.draw_jitter() * min(LONGEST_WAIT, FIRST_WAIT * 2.0**attempt)
 
     def read_scores(self, reply: Any, pairs: Sequence[tuple[str, str]]) -> list[float]:

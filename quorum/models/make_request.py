@@ -13,6 +13,7 @@ from quorum.core.context import Context
 from quorum.models.chat import chat_model_async, get_model_identity_async
 from quorum.models.clock import Clock
 from quorum.models.journal import make_key
+from quorum.models.model_spec import hide_login
 from quorum.models.parameters import SCHEMA_PARAMETER, speaks_openai
 from quorum.models.request import Request
 from quorum.models.tracing import note_prompt
@@ -69,9 +70,11 @@ async def make_request(
     name = f"{prompt_name}: {call_subject}" if call_subject else prompt_name
     metadata = {"prompt": prompt_name, "prompt_version": prompt_version, "prompt_detail": call_subject}
     note_prompt(prompt_name, prompt_version)
+    label, server = make_label(chosen_model, model_identity), find_server(chosen_model, model_identity)
     request = Request(
         model=client,
-        model_label=make_label(chosen_model, model_identity),
+        model_label=label,
+        server=server or label,
         name=name,
         message=HumanMessage(text),
         decoding=make_decoding(context, chosen_temperature, made_by_caller=not isinstance(chosen_model, str)),
@@ -111,8 +114,17 @@ def is_greedy(model: str | BaseChatModel, temperature: float) -> bool:
 
 def make_label(model: str | BaseChatModel, model_identity: dict[str, Any] | None) -> str:
     """The model's name in logs and errors. All calls under one name share the limits on requests and tokens."""
-    if not isinstance(model, str):
-        return f"The model {type(model).__name__} ({getattr(model, 'model_name', None) or hex(id(model))})"
-    return f"The model {model!r}" + (
-        f" at {model_identity['base_url']}" if model_identity and model_identity["base_url"] else ""
-    )
+    server = find_server(model, model_identity)
+    address = f" at {server}" if server else ""
+    if isinstance(model, str):
+        return f"The model {model!r}{address}"
+    return f"The model {type(model).__name__} ({getattr(model, 'model_name', None) or hex(id(model))}){address}"
+
+
+def find_server(model: str | BaseChatModel, model_identity: dict[str, Any] | None) -> str | None:
+    """The address of the model's server, without a login; None if it is not known."""
+    if isinstance(model, str):
+        address = model_identity["base_url"] if model_identity else None
+        return None if address is None else str(address)
+    base_url = getattr(model, "openai_api_base", None)
+    return hide_login(base_url) if isinstance(base_url, str) else None

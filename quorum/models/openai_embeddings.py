@@ -1,19 +1,26 @@
 """Embeddings of a server that speaks OpenAI's protocol."""
 
+import random
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from langchain_core.embeddings import Embeddings
 
+from quorum.core.cancellation import sleep_unless_stopped
 from quorum.core.errors import CallError
 from quorum.core.sync import run_sync
+from quorum.models.clock import REAL_CLOCK, Clock
+from quorum.models.failures import classify_error
 from quorum.models.http_clients import make_timed_client
 from quorum.models.loops import get_loop_cache
+from quorum.models.model_spec import hide_login
+from quorum.models.server_troubles import MAX_SERVER_TRIES, ServerTries, compute_wait_for_server, watch_tries
 
 if TYPE_CHECKING:
     import openai
 
-MAX_RETRIES = 7
+FIRST_WAIT, LONGEST_WAIT = 0.5, 8.0  # seconds before another try, if the server does not ask for a wait
+LONGEST_REQUESTED_WAIT = 60.0  # seconds; a server that asks for a longer wait is not obeyed
 TEXTS_PER_REQUEST = 200  # vectors of 4,096 numbers then stay within the bound of a response
 CONNECT_SECONDS = 5.0
 # How long a server may take for a request: a model may have to be loaded first, and works on every text.
@@ -28,9 +35,15 @@ class OpenAIEmbeddings(Embeddings):
     """
 
     def __init__(
-        self, name: str, base_url: str | None, api_key: str, request_seconds: float = SECONDS_OF_REQUEST
+        self,
+        name: str,
+        base_url: str | None,
+        api_key: str,
+        request_seconds: float = SECONDS_OF_REQUEST,
+        clock: Clock = REAL_CLOCK,
     ) -> None:
         self.name, self.base_url, self.api_key, self.request_seconds = name, base_url, api_key, request_seconds
+        self.clock, self.server = clock, hide_login(base_url or "")
 
     def get_client(self) -> "openai.AsyncOpenAI":
         """The client of the running event loop."""
@@ -43,7 +56,7 @@ class OpenAIEmbeddings(Embeddings):
                 base_url=self.base_url,
                 api_key=self.api_key,
                 http_client=make_timed_client(loop_cache),
-                max_retries=MAX_RETRIES,
+                max_retries=0,
             )
 
         return loop_cache.get_or_make(("embeddings", self.base_url, self.api_key), make)
@@ -70,14 +83,39 @@ class OpenAIEmbeddings(Embeddings):
         subject = f"The embeddings 'openai:{self.name}'"
         timeout = httpx2.Timeout(self.request_seconds + SECONDS_OF_TEXT * len(texts), connect=CONNECT_SECONDS)
         try:
-            response: Any = await self.get_client().embeddings.create(
-                model=self.name, input=list(texts), timeout=timeout
-            )
+            with watch_tries(
+                self.server, f"The server of the embeddings 'openai:{self.name}' at {self.server}"
+            ) as tries:
+                response = await self.send(list(texts), timeout, tries)
         except (ValueError, TypeError, AttributeError) as error:  # the client cannot read the reply
             raise CallError(
                 f"{subject} failed: the server's reply holds no vectors ({error}); check the base URL."
             ) from error
         return order_vectors(response, len(texts), subject)
+
+    async def send(self, texts: list[str], timeout: Any, tries: ServerTries) -> Any:
+        """The server's response. A request that failed is sent again if that may help; the last failure is raised."""
+        from quorum.models.bounded_responses import ReplyTimeoutError
+
+        failed_tries = 0
+        while True:
+            try:
+                return await self.get_client().embeddings.create(model=self.name, input=texts, timeout=timeout)
+            except ReplyTimeoutError:
+                raise
+            except Exception as error:
+                failure = classify_error(error, self.clock.unix_time())
+                failed_tries += 1
+                if failure.kind not in ("retryable", "unreachable") or failed_tries >= MAX_SERVER_TRIES:
+                    raise
+                if failure.kind == "unreachable":
+                    wait = compute_wait_for_server(failed_tries)
+                elif failure.retry_after is not None and failure.retry_after <= LONGEST_REQUESTED_WAIT:
+                    wait = failure.retry_after
+                else:
+                    wait = random.random() * min(LONGEST_WAIT, FIRST_WAIT * 2.0**failed_tries)
+                tries.tell_failed_try(failure, failed_tries, MAX_SERVER_TRIES, wait, self.clock.now())
+            await sleep_unless_stopped(wait, self.clock.sleep)
 
 
 def order_vectors(response: Any, count: int, subject: str) -> list[list[float]]:

@@ -20,7 +20,7 @@ class Request:
     model_label: the model's name in logs and errors; name: the call's name in traces and errors, such as "answer:
     passage 2"; decoding: parameters such as the temperature; is_given_by_spec: whether the user named the model, such
     as "openai:qwen3", and did not give a model object; schema: the JSON schema that the reply must fit, for models that
-    take one.
+    take one. server: the server's address, without a login; the model's label if it is not known.
     """
 
     model: BaseChatModel
@@ -33,6 +33,7 @@ class Request:
     clock: Clock
     is_given_by_spec: bool = True
     schema: Mapping[str, Any] | None = None
+    server: str = ""
 
     @cached_property
     def is_in_process(self) -> bool:

@@ -1,7 +1,6 @@
 """Sends one request to a model: retries, limits, decoding parameters, errors."""
 
 import asyncio
-import logging
 import re
 from collections.abc import Mapping
 from dataclasses import replace
@@ -13,10 +12,16 @@ from pydantic import SecretStr
 
 from quorum.core.errors import CallError, QuorumError, SetupError, TooLong
 from quorum.core.json_text import replace_lone_surrogates
-from quorum.models.failures import CutStream, Failure, GarbledReply, UnreadableMessage, classify_error
+from quorum.models.failures import (
+    CutStream,
+    Failure,
+    GarbledReply,
+    UnreadableMessage,
+    classify_error,
+    describe_failure,
+)
 from quorum.models.journal_database import Record
 from quorum.models.limits import wait_for_limits
-from quorum.models.loops import get_loop_cache
 from quorum.models.parameters import (
     apply_parameters,
     get_refusals,
@@ -25,16 +30,21 @@ from quorum.models.parameters import (
     record_refusal,
 )
 from quorum.models.request import Request, SchemaRefused
+from quorum.models.server_troubles import (
+    ServerTries,
+    compute_wait_for_server,
+    count_server_tries,
+    describe_server_tries,
+    watch_tries,
+)
 from quorum.models.stream_ends import COMPLETE, check_end, find_finish, is_openai, note_stream_end, take_cut_stream
 from quorum.models.token_counts import get_cached_tokens, is_count
 from quorum.models.token_estimate import estimate_tokens
 
-LOG = logging.getLogger("quorum")
 FIRST_WAIT, LONGEST_WAIT = 0.5, 30.0  # seconds before another try, if the server does not ask for a wait
 LONGEST_REQUESTED_WAIT = 600.0  # seconds; a server that asks for a longer wait gets no further try
 # Words by which servers say that they do not take a JSON schema.
 SCHEMA_WORDS = re.compile(r"response_format|json_schema|json schema|grammar|guided|structured output", re.IGNORECASE)
-UNREACHABLE_SECONDS, UNREACHABLE_WAIT = 300.0, 10.0  # how long to try an unreachable server; longest wait between tries
 
 
 async def send_request(request: Request) -> Record:
@@ -43,7 +53,13 @@ async def send_request(request: Request) -> Record:
     Raises CallError, TooLong or SetupError; other exceptions, such as bugs, pass unchanged. Raises SchemaRefused if the
     server refuses a request with a schema.
     """
-    clock, attempt, unreachable_since = request.clock, 0, None
+    with watch_tries(request.server, request.model_label) as tries:
+        return await send_until_answered(request, tries)
+
+
+async def send_until_answered(request: Request, tries: ServerTries) -> Record:
+    """See `send_request`. tries: logs the tries that failed."""
+    clock, attempt, server_tries = request.clock, 0, 0
     last_error: Exception | None = None
     dropped_parameters: set[str] = set()  # refused during this call; if one is refused twice, the call fails
     estimate = estimate_tokens(str(request.message.content))
@@ -61,14 +77,18 @@ async def send_request(request: Request) -> Record:
             if is_schema_refusal(request, failure):
                 raise SchemaRefused from error
             if failure.kind == "unreachable":
-                unreachable_since = clock.now() if unreachable_since is None else unreachable_since
-                waited_seconds = clock.now() - unreachable_since
-                wait = compute_wait_for_server(request, failure, waited_seconds)
+                server_tries += 1
+                all_tries = count_server_tries(request.context.attempts)
+                if server_tries >= all_tries:
+                    raise make_unreachable_error(request, failure, server_tries) from error
+                wait = compute_wait_for_server(server_tries)
+                tries.tell_failed_try(failure, server_tries, all_tries, wait, clock.now())
             elif failure.kind == "retryable":
-                attempt, unreachable_since = attempt + 1, None
+                attempt, server_tries = attempt + 1, 0
                 if is_written_again(request, error, last_error):
                     raise make_repeated_error(request, failure, attempt) from error
                 wait = compute_wait_before_retry(request, failure, attempt, error)
+                tries.tell_failed_try(failure, attempt, request.context.attempts, wait, clock.now())
                 last_error = error
             elif failure.parameter in list_parameters(request) - dropped_parameters:
                 dropped_parameters.add(failure.parameter)
@@ -157,24 +177,12 @@ def get_secrets(model: BaseChatModel) -> list[str]:
     return [value.get_secret_value() for value in vars(model).values() if isinstance(value, SecretStr)]
 
 
-def compute_wait_for_server(request: Request, failure: Failure, waited_seconds: float) -> float:
-    """Seconds until the next try of an unreachable server; a warning says once that we wait.
-
-    waited_seconds: how long the server has been unreachable. Raises SetupError if that is too long.
-    """
-    if waited_seconds >= UNREACHABLE_SECONDS:
-        raise SetupError(
-            f"{request.model_label} could not be reached for {UNREACHABLE_SECONDS / 60:.0f} minutes "
-            f"({failure.message}); start the server or correct its address, then try again."
-        )
-    reported_servers: set[str] = get_loop_cache().get_or_make("unreachable", set)
-    if request.model_label not in reported_servers:
-        reported_servers.add(request.model_label)
-        LOG.warning(
-            "%s cannot be reached; waiting for it up to %.0f minutes.", request.model_label, UNREACHABLE_SECONDS / 60
-        )
-    jitter = 0.5 + request.clock.draw_jitter() / 2
-    return min(jitter * UNREACHABLE_WAIT, FIRST_WAIT + waited_seconds, UNREACHABLE_SECONDS - waited_seconds)
+def make_unreachable_error(request: Request, failure: Failure, tries: int) -> SetupError:
+    """The error for a server that did not answer. tries: how often it was tried."""
+    return SetupError(
+        f"{request.model_label} does not answer ({failure.message}), after {describe_server_tries(tries)}; start the "
+        "server or correct its address, then run the command again."
+    )
 
 
 def compute_wait_before_retry(request: Request, failure: Failure, attempt: int, error: Exception) -> float:
@@ -234,8 +242,3 @@ def make_final_error(request: Request, failure: Failure) -> QuorumError:
     return CallError(
         f"{request.model_label} {verb} the call {request.name!r}: {describe_failure(failure)}{hint}", failure.status
     )
-
-
-def describe_failure(failure: Failure) -> str:
-    """The status and the server's message."""
-    return f"{failure.status}: {failure.message}" if failure.status else failure.message

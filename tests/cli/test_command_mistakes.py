@@ -37,7 +37,7 @@ COMMANDS_WITH_MISTAKES: list[tuple[tuple[str, ...], str]] = [
     ((*ASK_COMMAND, "--passages", "passages.jsonl", "--model", "gpt-4"), "names no provider"),
     ((*ASK_COMMAND, "--passages", "passages.jsonl", "--model", "nobody:x"), "nobody"),
     ((*ASK_COMMAND, "--model"), "--model"),
-    (("ask",), "QUESTION"),
+    (("ask",), "no question"),
     (("aks", "Who?"), "aks"),
     (("methods", "concatt"), "did you mean concat?"),
     (("methods", "concatt", "--diagram"), "did you mean concat?"),

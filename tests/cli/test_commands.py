@@ -203,14 +203,3 @@ def test_a_method_is_drawn_in_mermaid(quorum: Quorum, name: str) -> None:
     assert run.code == 0
     assert "graph TD" in run.out
     assert "begin" in run.out
-
-
-def test_help_names_every_command(quorum: Quorum) -> None:
-    run = quorum("--help")
-    assert run.code == 0
-    lines = run.out.partition("Commands:\n")[2].splitlines()
-    assert {line.split()[0] for line in lines} == {
-        *("ask", "chat", "trace", "methods", "index", "demo", "serve", "mcp"),
-        *("eval", "compare", "compose", "calibrate", "gate", "questions", "experiment"),
-        *("collections", "data", "prompts", "filter", "generator"),
-    }

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from plugin_package import EXAMPLE_PACKAGE, example_plugin, install_plugin
 from quorum_command import Quorum
+from retriever_names import LISTED_RETRIEVERS
 
 from docs.tables import make_langgraph_json
 from quorum.core.plugins import forget_plugins
@@ -80,7 +81,7 @@ def test_a_plugins_retriever_is_chosen_by_an_option(quorum: Quorum, questions_fi
     assert quorum(*command, *options).code == 0
     assert {row["id"]: row["passages"] for row in read_rows(tmp_path / "out")} == {"1": ["p1"], "2": ["p2"]}
     run = quorum("ask", "Who?", "--retriever", "tittles")  # misspelt on purpose
-    assert (run.code, "choose one of: hybrid, chroma, bm25, colbert:MODEL, titles." in run.err) == (2, True)
+    assert (run.code, f"choose one of: {LISTED_RETRIEVERS}, titles." in run.err) == (2, True)
 
 
 @pytest.mark.usefixtures("example_plugin")

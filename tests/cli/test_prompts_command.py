@@ -89,23 +89,55 @@ def test_try_prints_how_a_reply_is_read(
 ) -> None:
     path = tmp_path / "reply.txt"
     path.write_text(reply, encoding="utf-8")
-    run = quorum("prompts", "try", prompt, "--reply", path, *options, "--json")
+    run = quorum("prompts", "try", prompt, "--reply", reply, *options, "--json")
+    assert quorum("prompts", "try", prompt, "--reply-file", path, *options, "--json") == run
     reading = json.loads(run.out)
     assert (run.code, reading["malformed"], reading["is_unknown"]) == (0, malformed, unknown)
     assert reading["value"] == value
 
 
-def test_try_prints_each_part_on_a_line(quorum: Quorum, tmp_path: Path) -> None:
-    path = tmp_path / "reply.txt"
-    path.write_text("Passage 1 names it.\nAnswer: Paris", encoding="utf-8")
-    run = quorum("prompts", "try", "pruning", "--reply", path)
-    assert run.out == "answer: Paris\nrationale: Passage 1 names it.\nmalformed: no\nis unknown: no\n"
+@pytest.mark.parametrize(
+    ("reply", "options", "answer", "how", "unknown"),
+    [
+        ("Based on the passages, the answer is **Ada Korn**.", [], "Ada Korn", "stripped", False),
+        ('{"answer": "Ada Korn"}', [], "Ada Korn", "json", False),
+        ("The passages do not say it.", [], "unknown", "as_is", True),
+        (
+            "The tower on the cliff was designed by the young architect Ada Korn after a long storm.",
+            ["--question", "Who designed the tower?"],
+            "Ada Korn",
+            "reader",
+            False,
+        ),
+    ],
+)
+def test_try_shows_the_answer_as_the_methods_read_it(
+    quorum: Quorum, reply: str, options: list[str], answer: str, how: str, unknown: bool
+) -> None:
+    run = quorum("prompts", "try", "answer", "--reply", reply, *options, "--json")
+    reading = json.loads(run.out)
+    assert (reading["answer"], reading["how"], reading["is_unknown"]) == (answer, how, unknown)
+    lines = quorum("prompts", "try", "answer", "--reply", reply, *options).out.splitlines()
+    assert lines[0] == f"answer: {answer}"
+    assert lines[1].startswith(f"how: {how} (")
+    assert lines[2:] == [f"unknown: {'yes' if unknown else 'no'}", "malformed: no"]
 
 
-def test_try_prints_an_empty_value_as_a_dash(quorum: Quorum, tmp_path: Path) -> None:
-    path = tmp_path / "reply.txt"
-    path.write_text("", encoding="utf-8")
-    run = quorum("prompts", "try", "react", "--reply", path)
+def test_try_says_what_a_sentence_needs_to_be_read(quorum: Quorum) -> None:
+    sentence = "The tower on the cliff was designed by the young architect Ada Korn after a long storm."
+    run = quorum("prompts", "try", "answer", "--reply", sentence)
+    assert "how: as_is" in run.out
+    assert "give --question" in run.err
+
+
+def test_try_prints_each_part_on_a_line(quorum: Quorum) -> None:
+    run = quorum("prompts", "try", "pruning", "--reply", "Passage 1 names it.\nAnswer: Paris")
+    assert run.out.splitlines()[:2] == ["answer: Paris", "rationale: Passage 1 names it."]
+    assert run.out.splitlines()[3:] == ["unknown: no", "malformed: no"]
+
+
+def test_try_prints_an_empty_value_as_a_dash(quorum: Quorum) -> None:
+    run = quorum("prompts", "try", "react", "--reply", "")
     assert run.out.splitlines()[:3] == ["thought: -", "query: -", "answer: -"]
 
 
@@ -119,10 +151,11 @@ def test_mistakes_are_reported_in_one_sentence(quorum: Quorum, tmp_path: Path) -
         (["show", "answr"], "There is no prompt 'answr'; did you mean answer?"),
         (["show", "zzz"], "There is no prompt 'zzz'; quorum prompts lists them."),
         (["try", "zzz", "--reply", "-"], "There is no prompt 'zzz'; quorum prompts lists them."),
-        (["try", "answer", "--reply", str(tmp_path / "no")], "(No such file or directory)"),
-        (["try", "answer", "--reply", str(fifo)], "cannot be read"),
-        (["try", "answer", "--reply", "/dev/zero"], "cannot be read"),
-        (["try", "answer", "--reply", str(tmp_path / "bytes.txt")], "(not UTF-8)"),
+        (["try", "answer", "--reply-file", str(tmp_path / "no")], "(No such file or directory)"),
+        (["try", "answer", "--reply-file", str(fifo)], "cannot be read"),
+        (["try", "answer"], "Give the reply as --reply TEXT"),
+        (["try", "answer", "--reply-file", "/dev/zero"], "cannot be read"),
+        (["try", "answer", "--reply-file", str(tmp_path / "bytes.txt")], "(not UTF-8)"),
         (["try", "choose", "--reply", "-"], "give --count"),
         (["show", "answer", "--set", f"prompts={tmp_path / 'prompts'}"], "cannot be read"),
     ]:

@@ -2,7 +2,9 @@
 clients.
 """
 
+import asyncio
 import email.utils
+import socket
 from typing import Any
 
 import httpx
@@ -183,32 +185,101 @@ async def test_a_prompt_that_does_not_fit_is_recognised_by_the_error_code_or_a_p
     assert len(openai_server.chats()) == 1
 
 
-async def test_an_unreachable_server_is_waited_for(
+async def test_a_server_that_does_not_answer_is_told_after_the_first_try_and_waited_for(
     openai_server: OpenAIServer, caplog: pytest.LogCaptureFixture
 ) -> None:
     openai_server.close()
     clock, started_servers = FakeClock(), []
 
     def start_server_later() -> None:
-        if clock.time > 1200 and not started_servers:  # the clock begins at 1000
+        if clock.time > 1030 and not started_servers:  # the clock begins at 1000
             started_servers.append(OpenAIServer(openai_server.port))
 
     clock.on_sleep = start_server_later
     try:
-        # Waiting for a server counts as no attempt. "unknown" is what the new server replies by default.
-        assert await ask(Context(model="openai:test", attempts=1), clock) == "unknown"
-        assert len(clock.slept) > 20
-        assert caplog.text.count("cannot be reached; waiting") == 1
+        # "unknown" is what the new server replies by default.
+        assert await ask(clock=clock) == "unknown"
     finally:
         started_servers[0].close()
+    assert clock.slept == [3, 6, 12, 24]
+    subject = f"The model 'openai:test' at {openai_server.url} does not answer (connection refused: no program listens"
+    assert [message.startswith(subject) for message in caplog.messages] == [True] * 4
+    assert [message.partition("; ")[2] for message in caplog.messages[:2]] == [
+        "try 2 of 8 in 3 s; Ctrl-C stops",
+        "try 3 of 8 in 6 s; Ctrl-C stops",
+    ]
+
+
+async def test_calls_that_fail_together_tell_each_try_once(
+    openai_server: OpenAIServer, caplog: pytest.LogCaptureFixture
+) -> None:
+    openai_server.close()
+    calls = [
+        call("answer", f"Question {number}", context=SERVED_CONTEXT, clock=FakeClock(), model=model)
+        for number, model in enumerate(["openai:test", "openai:test", "openai:judge"])
+    ]
+    errors = await asyncio.gather(*calls, return_exceptions=True)
+    assert [type(error) for error in errors] == [SetupError] * 3
+    assert [message.split("; ")[1] for message in caplog.messages] == [
+        f"try {number + 1} of 8 in {wait} s" for number, wait in enumerate([3, 6, 12, 24, 48, 96, 111], start=1)
+    ]
+    caplog.clear()
+    with pytest.raises(SetupError):  # a new question, as in a chat: the trouble is news again
+        await ask()
+    assert "try 2 of 8" in caplog.messages[0]
+
+
+async def test_questions_that_fail_one_after_the_other_do_not_repeat_the_servers_failure(
+    openai_server: OpenAIServer, caplog: pytest.LogCaptureFixture
+) -> None:
+    openai_server.reply(make_error(500, "out of order"))
+    clock, few_attempts = FakeClock(), Context(model="openai:test", attempts=3)
+    for _ in range(5):
+        with pytest.raises(CallError, match="after 3 tries"):
+            await ask(few_attempts, clock)
+    assert [message.split(" failed ")[1] for message in caplog.messages] == [
+        "(500: out of order); try 2 of 3 in 1 s; Ctrl-C stops",
+        "(500: out of order); try 3 of 3 in 2 s; Ctrl-C stops",
+    ]
+    clock.time += 60
+    with pytest.raises(CallError):
+        await ask(few_attempts, clock)
+    assert len(caplog.messages) == 3
+    openai_server.reply(["there", make_error(500, "again"), "there"])
+    assert [await ask(few_attempts, clock) for _ in range(2)] == ["there", "there"]
+    assert caplog.messages[3].endswith("(500: again); try 2 of 3 in 1 s; Ctrl-C stops")
+
+
+async def test_a_server_that_asks_for_fewer_requests_is_told_once(
+    openai_server: OpenAIServer, caplog: pytest.LogCaptureFixture
+) -> None:
+    openai_server.reply([make_error(429, "slow"), "a", make_error(429, "slow"), make_error(429, "slow"), "b"])
+    assert [await ask() for _ in range(2)] == ["a", "b"]
+    assert len(caplog.messages) == 1
 
 
 async def test_a_server_that_stays_away_stops_the_run(openai_server: OpenAIServer) -> None:
     openai_server.close()
     clock = FakeClock()
-    with pytest.raises(SetupError, match="could not be reached for 5 minutes"):
+    with pytest.raises(
+        SetupError, match=r"does not answer \(connection refused.*\), after 8 tries in 5 minutes; start"
+    ):
         await ask(clock=clock)
     assert clock.time == 1000 + 300  # the clock begins at 1000
+
+
+async def test_a_machine_name_that_does_not_exist_is_named_as_the_cause() -> None:
+    unknown_name = httpx.ConnectError("nothing")
+    unknown_name.__cause__ = socket.gaierror(-2, "Name or service not known")
+    assert classify_error(unknown_name, 0).message == "no machine of this name is known"
+
+
+async def test_one_attempt_is_one_try_of_a_server_that_is_gone(openai_server: OpenAIServer) -> None:
+    openai_server.close()
+    clock = FakeClock()
+    with pytest.raises(SetupError, match="after one try"):
+        await ask(Context(model="openai:test", attempts=1), clock)
+    assert clock.slept == []
 
 
 class StatusError(Exception):
@@ -255,7 +326,7 @@ async def test_other_providers_refusals_and_unreachable_servers_are_recognised()
         await ask(Context(model=model))
     with pytest.raises(CallError, match="418: teapot"):
         await ask(Context(model=model))
-    assert await ask(Context(model=model, attempts=1)) == "there"
+    assert await ask(Context(model=model)) == "there"
 
 
 @pytest.mark.parametrize(

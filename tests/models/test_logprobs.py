@@ -116,7 +116,10 @@ async def test_an_unreachable_scoring_server_is_reported(
 ) -> None:
     openai_server.close()
     scorer = CompletionsScorer("base", Context(attempts=2), FakeClock())
-    with pytest.raises(SetupError, match=r"cannot be reached .*; start the server or correct the address"):
+    with pytest.raises(
+        SetupError,
+        match=r"does not answer \(connection refused.*\), after 2 tries in 3 seconds; start the server or correct",
+    ):
         await scorer.log_probabilities(PAIRS)
 
 

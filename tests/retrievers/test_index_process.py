@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from retriever_names import PLAIN_RETRIEVERS
 from wordvectors import WordVectors
 
 from quorum.core.context import Context
@@ -60,7 +61,7 @@ async def test_indexing_continued_after_a_kill_gives_the_same_collection_as_an_u
     assert report.passages == len(read_contents(tmp_path / "whole"))
     assert read_contents(tmp_path / "store") == read_contents(tmp_path / "whole")
     assert not open_store(tmp_path / "store").fetch_info("docs").is_being_changed
-    for kind in ("chroma", "bm25", "hybrid"):
+    for kind in PLAIN_RETRIEVERS:
         context = Context(collection="docs", embeddings=VECTORS, retriever=kind, k=1000)
         question = "Sentence 7 of text 41"
         passages = await search(question, Context(**vars(context) | {"store": str(tmp_path / "store")}))
@@ -87,7 +88,7 @@ async def test_questions_are_answered_while_another_process_indexes(tmp_path: Pa
         search_count += 1
     assert process.wait() == 0
     assert search_count > 0
-    for kind in ("chroma", "bm25", "hybrid"):
+    for kind in PLAIN_RETRIEVERS:
         passages = await search("the tiger", Context(**vars(context) | {"retriever": kind, "k": 500}))
         assert len(passages) == len(read_contents(store))
         assert all("tiger" in passage["text"] and "river" not in passage["text"] for passage in passages)

@@ -10,6 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from retriever_names import PLAIN_RETRIEVERS
 from wordvectors import WordVectors
 
 from quorum.core.context import Context
@@ -55,13 +56,13 @@ async def test_a_server_is_indexed_and_searched(server: str, tmp_path: Path) -> 
     report = index_documents([tmp_path / "docs"], collection="remote", store=server, embeddings=VECTORS)
     assert (report.added, report.passages) == (2, 2)
     context = Context(store=server, collection="remote", embeddings=VECTORS, k=1)
-    for retriever in ("hybrid", "chroma", "bm25"):
+    for retriever in PLAIN_RETRIEVERS:
         passages = await search("Which river is in Germany?", replace(context, retriever=retriever))
         assert [passage["title"] for passage in passages] == ["rivers"]
     (tmp_path / "docs" / "rivers.txt").write_text("The Volga is a river of Russia.")
     report = index_documents([tmp_path / "docs"], collection="remote", store=server, embeddings=VECTORS)
     assert (report.replaced, report.unchanged, report.passages) == (1, 1, 2)
-    for retriever in ("hybrid", "chroma", "bm25"):
+    for retriever in PLAIN_RETRIEVERS:
         assert "Volga" in (await search("Which river?", replace(context, retriever=retriever)))[0]["text"]
     assert "remote" in collections.list_collections(server)
     assert len(collections.list_passages(context)) == 2

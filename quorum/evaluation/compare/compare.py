@@ -17,6 +17,7 @@ from quorum.evaluation.compare.spending_limit import (
     write_spent,
 )
 from quorum.evaluation.metrics.judge import Judge
+from quorum.evaluation.metrics.registry import use_metrics
 from quorum.evaluation.report.write import write_report
 from quorum.evaluation.run.options import Options
 from quorum.evaluation.run.plan import Plan, add_estimate, plan
@@ -36,7 +37,8 @@ async def plan_comparison(options: Options, *, progress: ProgressCallback = igno
     Raises `SetupError` for a mistake in the options or the data, for a `max_cost` without known prices, and for an
     estimate above `max_cost` (but not for a race, because a race ends once it has cost more than `max_cost`).
     """
-    estimated_plan = await add_estimate(await plan(replace(options, writes_details=True)), progress)
+    with use_metrics(options.metrics):
+        estimated_plan = await add_estimate(await plan(replace(options, writes_details=True)), progress)
     return restrict_dropping_by_estimate(estimated_plan)
 
 
@@ -50,9 +52,10 @@ async def compare(
     Raises `SetupError` once the models have cost more than `max_cost`; the answers are kept. A race raises nothing
     then: it ends and names the methods that are left.
     """
-    scores, spent = await measure_columns(estimated_plan, progress, watch_race)
-    decision = await asyncio.to_thread(decide, scores, spent)
-    await asyncio.to_thread(write_report, decision, progress)
+    with use_metrics(estimated_plan.options.metrics):
+        scores, spent = await measure_columns(estimated_plan, progress, watch_race)
+        decision = await asyncio.to_thread(decide, scores, spent)
+        await asyncio.to_thread(write_report, decision, progress)
     return decision
 
 

@@ -69,7 +69,7 @@ def calibrate_methods(
         )
     error_per_method = error / len(methods_with_confidence)
     if len(results.ids) < count_fewest_answers(wrong_at_most, error_per_method):
-        raise make_too_few_error(results, wrong_at_most, error_per_method)
+        raise make_too_few_error(results, wrong_at_most, error, len(methods_with_confidence))
     calibrated_methods = [
         calibrate_method(results, name, wrong_at_most, error_per_method) for name in methods_with_confidence
     ]
@@ -118,15 +118,21 @@ def find_right_answers(results: RecordedResults, calibrated_method: CalibratedMe
     return np.where(is_given & (score == 1), 1.0, 0.0)
 
 
-def make_too_few_error(results: RecordedResults, wrong_at_most: float, error: float) -> SetupError:
+def make_too_few_error(results: RecordedResults, wrong_at_most: float, error: float, method_count: int) -> SetupError:
     """The exception that says that the results have too few questions for the promise.
 
-    error: the largest allowed probability that the promise for one method is not kept.
+    error: the largest allowed probability that a promise is not kept, which the methods share.
     """
-    fewest_answers, questions = count_fewest_answers(wrong_at_most, error), format_count(len(results.ids), "question")
+    questions = format_count(len(results.ids), "question")
+    needed = count_fewest_answers(wrong_at_most, error / method_count)
+    if method_count > 1:
+        one = count_fewest_answers(wrong_at_most, error)
+        needed_text = f"{needed} answers for each of {method_count} methods at once ({one} for one method, by --method)"
+    else:
+        needed_text = f"{needed} answers"
     return SetupError(
-        f"{questions} are too few for {100 * wrong_at_most:g}% wrong at most: that takes {fewest_answers} answers even "
-        "if none is wrong; ask more questions, or promise less with a higher --wrong-at-most."
+        f"{questions} are too few for {100 * wrong_at_most:g}% wrong at most: that takes {needed_text} even if none is "
+        "wrong; ask more questions, or promise less with a higher --wrong-at-most."
     )
 
 

@@ -1,11 +1,14 @@
-"""The metrics of one answer, by their names in results.jsonl and summary.json: ours, and those of installed packages
-(docs/plugins.md).
+"""The metrics of one answer, by their names in results.jsonl and summary.json: ours, those of installed packages
+(docs/plugins.md), and the functions that a caller gives to one evaluation.
 """
 
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 from threading import Lock
+from types import MappingProxyType
 
 from quorum.core import plugins
 from quorum.core.state import Result
@@ -71,9 +74,24 @@ METRICS: dict[str, Metric] = {
 }
 
 
+NO_METRICS: Mapping[str, Metric] = MappingProxyType({})
+# The metrics of the caller of the running evaluation; in a context variable, as several evaluations may run at once.
+GIVEN_METRICS: ContextVar[Mapping[str, Metric]] = ContextVar("GIVEN_METRICS", default=NO_METRICS)
+
+
+@contextmanager
+def use_metrics(scorers: Mapping[str, Scorer]) -> Iterator[None]:
+    """Within the `with` block, answers are also measured by these functions, which `list_metrics` then lists."""
+    token = GIVEN_METRICS.set({name: Metric(scorer) for name, scorer in scorers.items()})
+    try:
+        yield
+    finally:
+        GIVEN_METRICS.reset(token)
+
+
 def list_metrics() -> dict[str, Metric]:
-    """Our metrics, then those of installed packages."""
-    return plugins.add_plugins(plugins.METRIC_GROUP, METRICS, read_metric)
+    """Our metrics, then those of installed packages, then those that the caller of the evaluation gave."""
+    return {**plugins.add_plugins(plugins.METRIC_GROUP, METRICS, read_metric), **GIVEN_METRICS.get()}
 
 
 def read_metric(name: str, value: object) -> Metric:
@@ -86,12 +104,12 @@ def read_metric(name: str, value: object) -> Metric:
 
 
 def list_plugin_metrics() -> list[str]:
-    """The names of the metrics that installed packages add."""
+    """The names of the metrics that are not ours: of installed packages, and of the caller."""
     return [name for name in list_metrics() if name not in METRICS]
 
 
 def list_used_plugin_metrics(summary: Mapping[str, Mapping[str, object]]) -> list[str]:
-    """The metrics of installed packages for which some method has a value. summary: method -> row of summary.json."""
+    """Those of them for which some method has a value. summary: method -> row of summary.json."""
     return [name for name in list_plugin_metrics() if any(row.get(name) is not None for row in summary.values())]
 
 
@@ -134,8 +152,9 @@ def warn_once(name: str, reason: str) -> None:
             return
         WARNED_METRICS.add((name, reason))
     LOG.warning(
-        "The metric %r of an installed package failed on an answer (%s). This answer gets no value for the metric.",
+        "The metric %r %s failed on an answer (%s). This answer gets no value for the metric.",
         name,
+        "that you gave" if name in GIVEN_METRICS.get() else "of an installed package",
         reason,
     )
 

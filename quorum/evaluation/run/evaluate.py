@@ -3,6 +3,7 @@
 import logging
 from collections.abc import Sequence
 
+from quorum.evaluation.metrics.registry import use_metrics
 from quorum.evaluation.run.columns import Column
 from quorum.evaluation.run.eligibility import describe_left_out
 from quorum.evaluation.run.options import Options
@@ -22,9 +23,10 @@ async def evaluate(
     columns: used instead of those that `options` names. The same call again continues an interrupted evaluation. Raises
     `SetupError` for a mistake in the options or the data, before the folder of results is made.
     """
-    evaluation_plan = await plan(options, columns)
-    for sentence in describe_left_out(evaluation_plan.left_out_reasons):
-        LOG.warning("%s", sentence)
-    with lock_folder(evaluation_plan.folder):
-        outcome = await run(evaluation_plan, progress=progress)
-        return await score(outcome, progress)
+    with use_metrics(options.metrics):
+        evaluation_plan = await plan(options, columns)
+        for sentence in describe_left_out(evaluation_plan.left_out_reasons):
+            LOG.warning("%s", sentence)
+        with lock_folder(evaluation_plan.folder):
+            outcome = await run(evaluation_plan, progress=progress)
+            return await score(outcome, progress)

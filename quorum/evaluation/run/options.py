@@ -12,6 +12,7 @@ from quorum.core.errors import SetupError
 from quorum.core.ray_cluster import check_engine
 
 if TYPE_CHECKING:
+    from quorum.evaluation.metrics.registry import Scorer
     from quorum.evaluation.metrics.user_measures import UserMeasure
     from quorum.graphs import Graph
 
@@ -85,6 +86,7 @@ class Options:
 
     baseline: str | None = None
     measures: "Mapping[str, UserMeasure]" = field(default_factory=dict)
+    metrics: "Mapping[str, Scorer]" = field(default_factory=dict)
     judge: str | None = None
     writes_details: bool = False
 
@@ -111,6 +113,11 @@ class Options:
                 f"--wrong-cost {self.wrong_cost:g} does not fit; give what a wrong answer costs, from 0 on."
             )
         check_margin(self.margin)
+        if self.metrics and self.engine == "ray":
+            raise SetupError(
+                f"The metric {next(iter(self.metrics))!r} is a function of this process, and engine ray scores in "
+                "others; leave the engine out, or make the metric a package (docs/plugins.md)."
+            )
         if self.race is not None and self.race not in RACE_MODES:
             raise SetupError(f"--race {self.race!r} does not fit; give exact, questions or future (docs/compare.md).")
         if self.max_cost is not None and not self.max_cost >= 0:

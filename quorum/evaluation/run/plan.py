@@ -14,6 +14,7 @@ from quorum.evaluation.compare.baseline import check_baseline
 from quorum.evaluation.compare.estimate import Estimate, estimate
 from quorum.evaluation.compare.prices import Prices, check_limit
 from quorum.evaluation.compare.spending_limit import LimitedSpending
+from quorum.evaluation.metrics.given_metrics import describe_metrics
 from quorum.evaluation.metrics.judge import Judge, check_judge, make_judge
 from quorum.evaluation.run.columns import Column, check_names, list_columns, list_names_by_group
 from quorum.evaluation.run.config import compute_short_hash, make_config
@@ -115,7 +116,14 @@ def describe_options(options: Options) -> dict[str, Any]:
     if options.wrong_cost:
         race_settings["wrong_cost"] = options.wrong_cost
     race = {"race": race_settings} if options.race else {}
-    return {**task, **race, **({"details": True} if options.writes_details else {}), **options.extra_config}
+    own_metrics = {"own_metrics": describe_metrics(options.metrics)} if options.metrics else {}
+    return {
+        **task,
+        **race,
+        **({"details": True} if options.writes_details else {}),
+        **own_metrics,
+        **options.extra_config,
+    }
 
 
 def find_answer_measure(columns: Sequence[Column]) -> AnswerMeasure:

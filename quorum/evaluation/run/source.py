@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Protocol
 
+from quorum.core.cancellation import STOP_OF_THREAD
 from quorum.core.context import Context
 from quorum.core.errors import SetupError
 from quorum.core.state import Passage
@@ -196,6 +197,7 @@ async def run_on_thread(work: Callable[..., None], *args: Any, progress: Progres
     If this task is cancelled, the next call of `report` raises `InterruptedError`, which stops `work`.
     """
     cancel_event = threading.Event()
+    STOP_OF_THREAD.set(cancel_event)  # the thread's own waits end, too
 
     def report(stage: str, done: int, total: int | None) -> None:
         if cancel_event.is_set():
@@ -207,6 +209,8 @@ async def run_on_thread(work: Callable[..., None], *args: Any, progress: Progres
     except asyncio.CancelledError:
         cancel_event.set()
         raise
+    finally:
+        STOP_OF_THREAD.set(None)
 
 
 def index_corpus(
