@@ -1,7 +1,7 @@
 """The results of evaluations and comparisons: plain tables, which print well in a terminal and in a notebook."""
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from html import escape
 from pathlib import Path
@@ -192,7 +192,7 @@ def make_measures_table(rows: Sequence[Row], measures: Sequence[str]) -> Table:
     return Table("", ["method", "n", *titles], [make_measures_row(row, measure_names, failure_names) for row in rows])
 
 
-def find_added_metrics(rows: Sequence[Row]) -> list[str]:
+def find_added_metrics(rows: Iterable[Mapping[str, Any]]) -> list[str]:
     """The metrics of the rows that are not Quorum's: of installed packages, and functions of the caller."""
     names = dict.fromkeys(name for row in rows for name in row)
     return [name for name in names if name not in OWN_KEYS and not name.endswith(("_low", "_high", "_p50", "_p95"))]

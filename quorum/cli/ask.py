@@ -25,7 +25,7 @@ def ask(
     words: Annotated[
         list[str] | None,
         typer.Argument(
-            metavar="[QUESTION]",
+            metavar="QUESTION",
             help="What you want to know, with or without quotes; - or nothing: read it from standard input.",
             show_default=False,
         ),

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 Name = Annotated[
     str | None,
-    typer.Argument(metavar="[SETTING]", help="Only this setting; without it, all are shown.", show_default=False),
+    typer.Argument(metavar="SETTING", help="Only this setting; without it, all are shown.", show_default=False),
 ]
 
 

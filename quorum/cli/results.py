@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 Folder = Annotated[
     Path,
-    typer.Argument(metavar="[FOLDER]", help="Where to look for runs, also in folders below.", show_default="results"),
+    typer.Argument(metavar="FOLDER", help="Where to look for runs, also in folders below.", show_default="results"),
 ]
 Results = Annotated[
     Path, typer.Argument(metavar="RESULTS", help="Folder that quorum eval or compare wrote.", show_default=False)

@@ -98,8 +98,7 @@ def make_score_tables(
     method has a value for it.
     """
     user_columns = [
-        TableColumn(name, name, 1, 3)
-        for name in dict.fromkeys((*find_added_metrics(list(summary.values())), *user_measures))
+        TableColumn(name, name, 1, 3) for name in dict.fromkeys((*find_added_metrics(summary.values()), *user_measures))
     ]
     answers = [
         *(ANSWER_COLUMNS[name] for name in measures),
