@@ -39,6 +39,7 @@ OWN_KEYS = {
     *(name for name in METRICS),
     *COST_MEASURES,
     *FAILURE_COUNTS,
+    *("judge_calls", "judge_input_tokens", "judge_output_tokens"),
 }
 
 
