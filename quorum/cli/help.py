@@ -1,14 +1,56 @@
-"""How the commands' help is laid out: in groups, by what one wants, and no line is cut."""
+"""The commands, in groups by what one wants, and the layout of their help, in which no line is cut.
 
+The module of a command is imported when the command is called: so `quorum --help` imports none of them.
+"""
+
+from collections.abc import Iterator
+from importlib import import_module
 from itertools import groupby
 from typing import Any
 
+import typer
 from typer.core import TyperGroup
 
-ANSWER, DOCUMENTS, DECIDE = "Answer questions", "Documents", "Compare and decide"
-SERVE, RESEARCH, SETUP = "Serve", "Research", "Set up"
-GROUPS = (ANSWER, DOCUMENTS, DECIDE, SERVE, RESEARCH, SETUP)
-
+# title -> {command: (module in quorum.cli, name in it, the line of the help)}; all in the order of the help
+COMMANDS: dict[str, dict[str, tuple[str, str, str]]] = {
+    "Answer questions": {
+        "ask": ("ask", "ask", "One answer, with the sentence that supports it."),
+        "chat": ("chat", "chat", "A conversation on the terminal; follow-ups are understood."),
+        "demo": ("demo", "demo", "Three questions and a comparison on the built-in sample."),
+        "methods": ("methods", "methods", "The methods, or the graph of one."),
+        "trace": ("saved_trace", "trace", "A run that quorum ask --save-trace wrote, prompt by prompt."),
+    },
+    "Documents": {
+        "index": ("index", "index", "Read files and folders into a collection."),
+        "collections": ("collections", "app", "List, show, rename, remove, export, import collections."),
+    },
+    "Compare and decide": {
+        "questions": ("questions", "questions", "Write test questions about your documents."),
+        "eval": ("evaluate", "evaluate", "Ask methods the questions of a file, and score them."),
+        "compare": ("compare", "compare", "Score and price methods, and recommend one."),
+        "results": ("results", "results", "The runs so far: data, models, methods, date."),
+        "show": ("results", "show", "The tables of a run again, also for LaTeX and as CSV."),
+        "compose": ("compose", "compose", "Join compared methods into a cheaper cascade."),
+        "calibrate": ("calibrate", "calibrate", "Find how sure an answer must be, and withhold the rest."),
+        "gate": ("gate", "gate", "May this new run replace that old one? Yes, no, undecided."),
+    },
+    "Serve": {
+        "serve": ("serve", "serve", "The page, and a server that OpenAI's clients can ask."),
+        "mcp": ("mcp", "mcp", "Let agents ask and search, by the Model Context Protocol."),
+    },
+    "Research": {
+        "experiment": ("experiment", "experiment", "A paper's table or figure, on your data."),
+        "data": ("data", "data", "Convert published data sets."),
+        "prompts": ("prompts", "app", "The prompts, and how a reply to one is read."),
+        "filter": ("filter", "app", "Train context filters (FILCO) on your own questions."),
+        "generator": ("finetune", "generator_training", "Train answering models (FILCO)."),
+    },
+    "Set up": {
+        "doctor": ("doctor", "doctor", "Is everything sound? Packages, settings, store, model."),
+        "config": ("config", "config", "Every setting, and where its value comes from."),
+    },
+}
+PLACES = {name: place for commands in COMMANDS.values() for name, place in commands.items()}
 WHICH_ONE = (
     "Which one? eval scores methods on questions; compare also prices them and recommends one; compose joins them into "
     "a cheaper cascade; calibrate finds when to answer unknown; gate decides whether a new run may replace an old one; "
@@ -17,24 +59,60 @@ WHICH_ONE = (
 
 
 class GroupedCommands(TyperGroup):
-    """A group of commands whose help lists them under the titles that they were registered with
-    (`rich_help_panel`), and gives the first sentence of each in full.
-    """
+    """A group of commands whose help gives the first sentence of each in full."""
+
+    def list_lines(self) -> list[tuple[str, str, str]]:
+        """(title, command, line of the help) of every command, in the order of the help."""
+        return [("Commands", name, get_summary(command)) for name, command in self.commands.items()]
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
-        commands = [(name, self.commands[name]) for name in self.list_commands(ctx)]
-        shown = [(get_title(command), name, command) for name, command in commands if not command.hidden]
-        titles = [*GROUPS, *sorted({title for title, _, _ in shown} - {*GROUPS})]
-        for title, rows in groupby(sorted(shown, key=lambda row: titles.index(row[0])), lambda row: row[0]):
+        lines = self.list_lines()
+        width = max(len(name) for _, name, _ in lines)
+        for title, rows in groupby(lines, lambda row: row[0]):
             with formatter.section(title):
-                width = max(len(name) for _, name, _ in shown)
-                formatter.write_dl([(name.ljust(width), get_summary(command)) for _, name, command in rows])
+                formatter.write_dl([(name.ljust(width), line) for _, name, line in rows])
 
 
-def get_title(command: Any) -> str:
-    """The title under which a command is listed."""
-    title = getattr(command, "rich_help_panel", None)
-    return title if isinstance(title, str) else "Commands"
+class RootCommands(GroupedCommands):
+    """The commands of `quorum`."""
+
+    def list_lines(self) -> list[tuple[str, str, str]]:
+        return [(title, name, line) for title, commands in COMMANDS.items() for name, (*_, line) in commands.items()]
+
+
+class Commands(dict[str, Any]):
+    """{name: command}; the command is made, and its module imported, when it is asked for."""
+
+    def __init__(self) -> None:
+        super().__init__(dict.fromkeys(PLACES))
+
+    def __getitem__(self, name: str) -> Any:
+        command = super().__getitem__(name)
+        if command is None:
+            command = self[name] = make_command(name)
+        return command
+
+    def get(self, name: str, default: Any = None) -> Any:
+        if name not in self:
+            return default
+        return self[name]
+
+    def items(self) -> Iterator[tuple[str, Any]]:  # type: ignore[override]
+        return ((name, self[name]) for name in self)
+
+
+def make_command(name: str) -> Any:
+    """The Click command of this name. Imports its module."""
+    module, attribute, line = PLACES[name]
+    content: Any = getattr(import_module(f"quorum.cli.{module}"), attribute)
+    holder = typer.Typer(add_completion=False, rich_markup_mode=None)
+    if isinstance(content, typer.Typer):
+        holder.add_typer(content, name=name, cls=GroupedCommands, short_help=line)
+    else:
+        holder.command(name, short_help=line)(content)
+        holder.callback()(lambda: None)  # makes the holder a group, whatever it holds
+    group: Any = typer.main.get_command(holder)
+    return group.commands[name]
 
 
 def get_summary(command: Any) -> str:
