@@ -1,7 +1,7 @@
 """The results of evaluations and comparisons: plain tables, which print well in a terminal and in a notebook."""
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from html import escape
 from pathlib import Path
@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 from quorum.api.tables import Table
 from quorum.evaluation.metrics.measure_titles import MEASURE_TITLES
-from quorum.evaluation.metrics.registry import METRICS
 
 if TYPE_CHECKING:
     from quorum.evaluation.compare.decide import Decision
@@ -33,15 +32,6 @@ COST_MEASURES = ("calls", "input_tokens", "output_tokens", "seconds_p50", "secon
 # "judge_errors": answers on which a call of the judge failed.
 FAILURE_COUNTS = ("errors", "malformed", "unscored", "judge_errors")
 
-# The keys of a row of summary.json that are not added by a package or by the caller.
-OWN_KEYS = {
-    *("method", "n", "answers_not_timed", "confidence", "judged", "worth", "wordy_answers", "temperature_refused"),
-    *(name for name in METRICS),
-    *COST_MEASURES,
-    *FAILURE_COUNTS,
-    *("judge_calls", "judge_input_tokens", "judge_output_tokens"),
-}
-
 
 @dataclass(frozen=True, repr=False)
 class Evaluation:
@@ -57,7 +47,8 @@ class Evaluation:
     `high` (the intervals of all methods hold together), `p_holm` (p adjusted for all methods) and `questions_needed`
     (about how many questions would show the difference; None if these do, if the means are equal, if there are fewer
     than two questions, or if a race dropped one of the two methods or has not ended). spent: the calls and tokens of
-    this run; replies that came from the journal do not count.
+    this run; replies that came from the journal do not count. metrics: the names of the metrics that a package or you
+    added.
 
     Print the evaluation, or leave it as the last line of a notebook's cell.
     """
@@ -67,6 +58,7 @@ class Evaluation:
     table: list[Row]
     differences: list[Row]
     spent: dict[str, int]
+    metrics: tuple[str, ...] = ()
 
     @property
     def rows(self) -> list[Row]:
@@ -76,7 +68,7 @@ class Evaluation:
     def tables(self) -> list[Table]:
         """The tables that `str` and a notebook show."""
         return [
-            make_measures_table(self.table, self.measures),
+            make_measures_table(self.table, self.measures, self.metrics),
             *make_difference_tables(self.differences, self.measures),
         ]
 
@@ -149,6 +141,7 @@ def make_evaluation(scores: "Scores") -> Evaluation:
         table=[{"method": name, **row} for name, row in scores.summary.items()],
         differences=differences,
         spent={"calls": spent.calls, "input_tokens": spent.input_tokens, "output_tokens": spent.output_tokens},
+        metrics=tuple(scores.plan.config.get("metrics") or ()),
     )
 
 
@@ -183,20 +176,16 @@ def read_answers(path: Path) -> Iterator[Row]:
     return iter(rows.values())
 
 
-def make_measures_table(rows: Sequence[Row], measures: Sequence[str]) -> Table:
-    """A row for each method: its measures, its costs and, if there are any, its failures."""
-    names = (*measures, *SHARE_MEASURES, *find_added_metrics(rows), *COST_MEASURES)
+def make_measures_table(rows: Sequence[Row], measures: Sequence[str], metrics: Sequence[str] = ()) -> Table:
+    """A row for each method: its measures, its costs and, if there are any, its failures. metrics: those that a package
+    or the caller added.
+    """
+    names = (*measures, *SHARE_MEASURES, *metrics, *COST_MEASURES)
     measure_names = [name for name in names if any(row.get(name) is not None for row in rows)]
     failure_names = [name for name in FAILURE_COUNTS if any(row.get(name) for row in rows)]
     titles = [COLUMN_TITLES.get(name, name) for name in measure_names]
     titles += [name.replace("_", " ") for name in failure_names]
     return Table("", ["method", "n", *titles], [make_measures_row(row, measure_names, failure_names) for row in rows])
-
-
-def find_added_metrics(rows: Iterable[Mapping[str, Any]]) -> list[str]:
-    """The metrics of the rows that are not Quorum's: of installed packages, and functions of the caller."""
-    names = dict.fromkeys(name for row in rows for name in row)
-    return [name for name in names if name not in OWN_KEYS and not name.endswith(("_low", "_high", "_p50", "_p95"))]
 
 
 def make_measures_row(row: Row, measure_names: Sequence[str], failure_names: Sequence[str]) -> list[str]:
@@ -213,10 +202,10 @@ def format_cell(row: Mapping[str, Any], name: str) -> str:
     value, low, high = (row.get(key) for key in (name, f"{name}_low", f"{name}_high"))
     if value is None:
         return "-"
-    if name not in OWN_KEYS:
-        return f"{value:,.3f}"
     if name in COST_MEASURES:
         return f"{value:,.2f}" if name.startswith("seconds") else f"{value:,.1f}"
+    if name not in COLUMN_TITLES:  # a metric of a package or of the caller, which need not be a share
+        return f"{value:,.3f}"
     return (
         format_percent(value)
         if low is None or high is None

@@ -233,7 +233,11 @@ def print_decision(decision: "Decision", *, as_json: bool = False) -> None:
         # decision.figures: each method in numbers, such as its quality, cost and share of right answers
         answer_share_table = make_answer_share_table(decision.figures, decision.recommendation.wrong_cost)
         print_tables(
-            [*race_tables, answer_share_table, *make_score_tables(scores.summary, scores.comparisons, scores.measures)]
+            [
+                *race_tables,
+                answer_share_table,
+                *make_score_tables(scores.summary, scores.comparisons, scores.measures, scores.plan.options.metrics),
+            ]
         )
     typer.echo(f"quorum: the report is {scores.folder / 'report.html'}", err=True)
     print_spending_and_check_failures(scores)

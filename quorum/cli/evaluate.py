@@ -129,7 +129,7 @@ def print_scores(scores: "Scores") -> None:
     """Print the tables on stdout, and the spending on stderr (see `print_spending_and_check_failures`)."""
     from quorum.cli.tables import make_score_tables
 
-    user_measures = scores.plan.options.measures
+    user_measures = (*scores.plan.options.metrics, *scores.plan.options.measures)
     print_tables(
         make_score_tables(
             scores.summary,

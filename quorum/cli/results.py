@@ -86,7 +86,7 @@ def show(
         from quorum.cli.evaluate import print_tables
         from quorum.cli.tables import make_score_tables
 
-        print_tables(make_score_tables(tables.summary, tables.comparisons, tables.measures))
+        print_tables(make_score_tables(tables.summary, tables.comparisons, tables.measures, tables.metrics))
 
 
 def print_csv(tables: "RunTables") -> None:
@@ -109,6 +109,6 @@ def print_latex(folder: Path, tables: "RunTables") -> None:
     from quorum.evaluation.run.saved_runs import write_latex
 
     rows = [{"method": name, **row} for name, row in tables.summary.items()]
-    table = make_measures_table(rows, tables.measures)
+    table = make_measures_table(rows, tables.measures, tables.metrics)
     note = f"quorum show {folder} --latex; measures in percent with 95% intervals, costs per question"
     typer.echo(write_latex(table.header, table.rows, note))

@@ -8,11 +8,11 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from quorum.api.results import find_added_metrics
 from quorum.cli.show import make_plain_table
 from quorum.core.text import format_count
 from quorum.evaluation.compare.differences import Comparison, Difference
 from quorum.evaluation.metrics.measure_titles import MEASURE_TITLES
+from quorum.evaluation.metrics.registry import list_used_plugin_metrics
 from quorum.evaluation.report.text import draw_bar
 from quorum.evaluation.run.race_result import sort_standings
 from quorum.evaluation.run.results import Summary
@@ -98,7 +98,7 @@ def make_score_tables(
     method has a value for it.
     """
     user_columns = [
-        TableColumn(name, name, 1, 3) for name in dict.fromkeys((*find_added_metrics(summary.values()), *user_measures))
+        TableColumn(name, name, 1, 3) for name in dict.fromkeys((*list_used_plugin_metrics(summary), *user_measures))
     ]
     answers = [
         *(ANSWER_COLUMNS[name] for name in measures),

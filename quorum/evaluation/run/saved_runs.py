@@ -36,12 +36,14 @@ class SavedRun:
 @dataclass(frozen=True)
 class RunTables:
     """What a run's tables show. summary: as in summary.json; comparisons: as in comparison.json; measures: those that
-    decide, the first most; finished: whether these files exist, so that the summary is not of a run that was stopped.
+    decide, the first most; metrics: those that a package or the caller added; finished: whether these files exist, so
+    that the summary is not of a run that was stopped.
     """
 
     summary: Summary
     comparisons: list[Any]
     measures: tuple[str, ...]
+    metrics: tuple[str, ...]
     finished: bool
 
 
@@ -120,7 +122,10 @@ def read_tables(folder: Path) -> RunTables:
         measures = (*measures, "judged")
     comparison_path = folder / "comparison.json"
     comparisons = read_json(comparison_path) if finished and comparison_path.is_file() else []
-    return RunTables(summary, comparisons, measures, finished)
+    config_path = folder / "config.json"
+    added = (read_json(config_path).get("metrics") or ()) if config_path.is_file() else ()
+    metrics = tuple(name for name in added if any(row.get(name) is not None for row in summary.values()))
+    return RunTables(summary, comparisons, measures, metrics, finished)
 
 
 def read_json(path: Path) -> Any:
