@@ -37,6 +37,7 @@ def results(folder: Folder = Path("results"), json: AsJson = False) -> None:
     from quorum.cli.show import make_plain_table, make_stdout_console
 
     table = make_plain_table("run", "data", "questions", "models", "methods", "date")
+    table.columns[0].no_wrap = True  # a path in one piece can be copied
     for run in runs:
         table.add_row(*make_run_row(run))
     make_stdout_console().print(table)
