@@ -47,7 +47,7 @@ def test_commands_in_the_readme_run(
     monkeypatch.chdir(workplace)
     for line in COMMANDS:
         with pytest.raises(SystemExit) as end:
-            main(shlex.split(line)[1:])
+            main(shlex.split(line, comments=True)[1:])
         out, err = capsys.readouterr()
         assert not end.value.code, f"{line}: {err}"
         assert out.strip(), line
