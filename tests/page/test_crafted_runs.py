@@ -124,23 +124,6 @@ def test_a_complete_saved_run_is_read(tmp_path: Path) -> None:
     assert saved_trace.read_trace(tmp_path / f"{RUN_ID}.json").steps[0].steps[0].name == "vote"
 
 
-def test_a_run_with_the_keys_of_an_older_version_is_read(tmp_path: Path) -> None:
-    support = {"passage": "a", "start": 0, "end": 4, "sentence": "1889", "span": None, "certainty": 0.3, "sure": False}
-    old_run = change_run(("page", "answers", 0, "result", "support"), support)
-    old_result = old_run["page"]["answers"][0]["result"]
-    old_result["voters_without_answer"] = old_result.pop("voters_without_evidence")
-    old_result |= {"not_greedy": True, "suppressed": None}
-    old_run["page"]["asked"] = old_run["page"].pop("asked_at")
-    old_run["page"]["answers"][0]["graphs"] = old_run["page"]["answers"][0].pop("graph_count")
-    (tmp_path / f"{RUN_ID}.json").write_text(json.dumps(old_run), encoding="utf-8")
-    run = past_runs.load_run(RUN_ID, tmp_path)
-    assert run.asked_at == RUN["page"]["asked_at"]
-    assert ((run.answers[0].result or {})["support"] or {})["is_certain"] is False
-    assert len(run.answers[0].root.steps) == 1
-    result = run.answers[0].result or {}
-    assert (result["voters_without_evidence"], result["temperature_refused"], result["withheld"]) == (["b"], True, None)
-
-
 def write_nested_run(depth: int) -> str:
     """The text of a saved run whose "steps" is a list inside a list, and so on, `depth` levels deep."""
     return '{"format": "quorum trace 1", "steps": ' + "[" * depth + "]" * depth + "}"
