@@ -17,8 +17,8 @@ from benchmarks.decisions_former import compute_bootstrap_interval, name_methods
 from benchmarks.decisions_recorded import RecordedSet
 from quorum.algorithms.best_set import ALPHA, compare_with_fixed, find_best_set
 from quorum.algorithms.recommend import estimate_questions_needed
-from quorum.evaluation.compare.differences import compute_difference_interval
 from quorum.evaluation.metrics.statistics import compute_mean_interval
+from quorum.evaluation.run.differences import compute_difference_interval
 
 PATTERNS = 1_000  # of signs, in simulations; Quorum itself draws ten times as many
 FORMER_RESAMPLES = 500

@@ -26,8 +26,8 @@ from quorum.algorithms.binomial import clopper_pearson_upper
 from quorum.api.documents import index
 from quorum.core.context import Context
 from quorum.core.text import normalize
-from quorum.evaluation.headline import make_headline
-from quorum.evaluation.support import ShownResult, add_supporting_statement_and_language_note
+from quorum.evaluation.shown.headline import make_headline
+from quorum.evaluation.shown.support import ShownResult, add_supporting_statement_and_language_note
 from quorum.graphs import DEFAULT_METHOD, answer
 
 FOLDER = Path(__file__).parent.parent / "data" / "own_documents"

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from quorum.core.composed_file import ComposedCascade, ComposedStage, is_composed_file_name, read_composed_cascade
+from quorum.cascades.composed_file import ComposedCascade, ComposedStage, is_composed_file_name, read_composed_cascade
 from quorum.core.context import MAX_SUPERSTEPS, Context
 from quorum.core.errors import SetupError
 from quorum.core.state import Question, Result, State

@@ -1,6 +1,6 @@
 """Finds a method by its name, or a cascade by the name of its file."""
 
-from quorum.core.composed_file import is_composed_file_name
+from quorum.cascades.composed_file import is_composed_file_name
 from quorum.graphs.catalogue import Method, find_listed_method
 
 

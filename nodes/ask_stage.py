@@ -10,11 +10,11 @@ from langgraph.runtime import Runtime
 from langgraph.types import Overwrite
 
 from quorum.algorithms.vote_key import vote_key
-from quorum.core.cascade_cache import CASCADE_CACHE, forget_run, get_cache
-from quorum.core.composed_file import Acceptance, ComposedCascade, ComposedStage
+from quorum.cascades.cascade_cache import CASCADE_CACHE, forget_run, get_cache
+from quorum.cascades.composed_file import Acceptance, ComposedCascade, ComposedStage
+from quorum.cascades.rehearsal import IS_REHEARSAL
 from quorum.core.context import Context, get_context
 from quorum.core.errors import SetupError
-from quorum.core.rehearsal import IS_REHEARSAL
 from quorum.core.state import Question, State
 from quorum.nodes.describe_settings import (
     SETTINGS_THAT_CHANGE_NO_ANSWER,

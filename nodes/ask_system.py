@@ -5,9 +5,9 @@ from dataclasses import replace
 
 from langgraph.runtime import Runtime
 
+from quorum.cascades.rehearsal import IS_REHEARSAL
 from quorum.core.context import Context, get_context
 from quorum.core.labels import is_unknown_for_type
-from quorum.core.rehearsal import IS_REHEARSAL
 from quorum.core.state import State
 from quorum.core.text import UNKNOWN, is_unknown
 from quorum.models.systems import SYSTEM_CALL_NAME, read_system

@@ -11,7 +11,7 @@ from typing import Literal
 from langgraph.runtime import Runtime
 from langgraph.types import Send
 
-from quorum.core.composed_file import Acceptance
+from quorum.cascades.composed_file import Acceptance
 from quorum.core.context import Context, get_context, get_filter_model
 from quorum.core.conversation import ConversationState
 from quorum.core.state import State

@@ -17,10 +17,10 @@ if TYPE_CHECKING:
     from quorum.api.stream import AnswerText, Event, NodeFinished, RunFinished, stream
     from quorum.core.context import Context
     from quorum.core.errors import CallError, QuorumError, SetupError, TooLong
+    from quorum.core.refusals.unknown import is_unknown
     from quorum.core.state import Citation, CountedReplies, Evidence, Passage, Result, Step, Usage, Vote
-    from quorum.core.unknown import is_unknown
-    from quorum.evaluation.shown_support import Support
-    from quorum.evaluation.support import ShownResult
+    from quorum.evaluation.shown.shown_support import Support
+    from quorum.evaluation.shown.support import ShownResult
     from quorum.graphs import METHODS, Method
     from quorum.nodes.read_answer import AnswerReading, read_answer, read_answer_async
     from quorum.parsing.answers import Parsed
@@ -84,8 +84,8 @@ _NAMES_BY_MODULE = {
     "quorum.core.context": ("Context",),
     "quorum.core.errors": ("CallError", "QuorumError", "SetupError", "TooLong"),
     "quorum.core.state": ("Citation", "Evidence", "CountedReplies", "Passage", "Result", "Step", "Usage", "Vote"),
-    "quorum.core.unknown": ("is_unknown",),
-    "quorum.evaluation.support": ("ShownResult", "Support"),
+    "quorum.core.refusals.unknown": ("is_unknown",),
+    "quorum.evaluation.shown.support": ("ShownResult", "Support"),
     "quorum.graphs": ("METHODS", "Method"),
     "quorum.nodes.read_answer": ("AnswerReading", "read_answer", "read_answer_async"),
     "quorum.parsing.answers": ("Parsed",),

@@ -7,7 +7,7 @@ import asyncio
 from collections.abc import Hashable
 from typing import TYPE_CHECKING
 
-from quorum.core.cascade_cache import CASCADE_CACHE
+from quorum.cascades.cascade_cache import CASCADE_CACHE
 from quorum.core.state import Passage
 from quorum.retrievers.passages import check_question, read_document
 from quorum.retrievers.registry import find_retriever
@@ -43,7 +43,7 @@ async def search(
     """The best `context.k` passages for a query, best first, with scores; fewer if the collection has fewer.
 
     given: passages to rank by BM25. If it is None, the context's retriever searches the context's collection.
-    In a cascade, a search that an earlier stage has made is not made again (`quorum.core.cascade_cache`).
+    In a cascade, a search that an earlier stage has made is not made again (`quorum.cascades.cascade_cache`).
     """
     check_question(query)
     cache = CASCADE_CACHE.get()

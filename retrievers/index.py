@@ -8,9 +8,9 @@ from pathlib import Path
 
 from langchain_core.embeddings import Embeddings
 
+from quorum.cluster.ray_cluster import check_engine
 from quorum.core.errors import SetupError
 from quorum.core.files import escape_name
-from quorum.core.ray_cluster import check_engine
 from quorum.core.state import Passage
 from quorum.documents.document import Unreadable
 from quorum.documents.find_files import FileChoice, choose_files, explain_irregular_path, is_below, resolve_roots

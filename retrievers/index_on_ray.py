@@ -13,8 +13,8 @@ import numpy as np
 from langchain_core.embeddings import Embeddings
 from numpy.typing import NDArray
 
-from quorum.core.ray_cluster import connect_cluster, count_cores
-from quorum.core.ray_workers import WorkerPool, limit_to_one_core, map_items
+from quorum.cluster.ray_cluster import connect_cluster, count_cores
+from quorum.cluster.ray_workers import WorkerPool, limit_to_one_core, map_items
 from quorum.core.state import Passage
 from quorum.documents.document import Unreadable
 from quorum.documents.pieces import hash_passage, read_file_passages, split_passage

@@ -11,7 +11,7 @@ import httpx
 import openai
 
 from quorum import Context
-from quorum.evaluation.compare.prices import Prices
+from quorum.evaluation.metrics.prices import Prices
 from quorum.serving.address import open_listening_socket
 from quorum.serving.serve import MakeOtherApp, Options, make_server_app
 

@@ -11,9 +11,9 @@ from openai_bodies import Response
 from openai_server import Request
 
 from quorum.core.context import Context
-from quorum.evaluation.compare.compare import compare, plan_comparison
-from quorum.evaluation.compare.decide import Decision
 from quorum.evaluation.compare.estimate import Estimate
+from quorum.evaluation.comparison import compare, plan_comparison
+from quorum.evaluation.decisions.decide import Decision
 from quorum.evaluation.run.options import Options
 from quorum.evaluation.run.plan import Plan
 

@@ -12,7 +12,7 @@ import sys
 
 import langchain_openai  # noqa: F401
 
-import quorum.evaluation.compare.compare
+import quorum.evaluation.comparison
 import quorum.evaluation.report.write
 import quorum.graphs.concat
 import quorum.graphs.post_fusion

@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from quorum.core.context import Context
-from quorum.evaluation.compare.decide import Decision, decide
 from quorum.evaluation.compare.spending_limit import TotalSpent
+from quorum.evaluation.decisions.decide import Decision, decide
 from quorum.evaluation.run.columns import parse_columns
 from quorum.evaluation.run.dataset import DataSet
 from quorum.evaluation.run.options import Options

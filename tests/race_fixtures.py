@@ -11,8 +11,8 @@ from openai_bodies import Response
 from openai_server import Request
 
 from quorum.core.context import Context
-from quorum.evaluation.compare.compare import compare, plan_comparison
-from quorum.evaluation.compare.decide import Decision
+from quorum.evaluation.comparison import compare, plan_comparison
+from quorum.evaluation.decisions.decide import Decision
 from quorum.evaluation.run.options import Options
 
 QUESTION_COUNT = 40

@@ -6,10 +6,10 @@ from pathlib import Path
 from typing import Any
 
 from quorum.core.context import Context
-from quorum.evaluation.compare.baseline import compare_within_groups
-from quorum.evaluation.compare.decide import Decision, decide
 from quorum.evaluation.compare.spending_limit import TotalSpent
+from quorum.evaluation.decisions.decide import Decision, decide
 from quorum.evaluation.report.write import write_report
+from quorum.evaluation.run.baseline import compare_within_groups
 from quorum.evaluation.run.columns import parse_columns
 from quorum.evaluation.run.dataset import DataSet
 from quorum.evaluation.run.options import Options

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
     from quorum.core.context import Context
     from quorum.core.state import Passage, Result
-    from quorum.evaluation.support import ShownResult
+    from quorum.evaluation.shown.support import ShownResult
     from quorum.graphs import Graph
 
 
@@ -79,7 +79,7 @@ def answer_sync(
 async def add_support(question: str, result: "Result", context: "Context | None") -> "ShownResult":
     """The result with what the passages say about its answer (`support`); for a follow-up, by its rewritten form."""
     from quorum.core.context import Context
-    from quorum.evaluation.support import find_support
+    from quorum.evaluation.shown.support import find_support
 
     has_answer = "answer" in result  # a graph of one's own may return none
     question_asked = str(result.get("question") or question)

@@ -10,7 +10,7 @@ from quorum.core.sync import run_sync
 if TYPE_CHECKING:
     from quorum.api.results import Comparison
     from quorum.core.context import Context
-    from quorum.evaluation.metrics.given_metrics import GivenMetrics
+    from quorum.evaluation.run.given_metrics import GivenMetrics
     from quorum.evaluation.run.source import ProgressCallback
     from quorum.graphs import Graph
 
@@ -50,9 +50,9 @@ async def compare_async(
     """
     from quorum.api.results import make_comparison
     from quorum.core.context import Context
-    from quorum.evaluation.compare.compare import DEFAULT_METHODS, compare, plan_comparison
     from quorum.evaluation.compare.recommend import read_budget
-    from quorum.evaluation.metrics.given_metrics import name_metrics
+    from quorum.evaluation.comparison import DEFAULT_METHODS, compare, plan_comparison
+    from quorum.evaluation.run.given_metrics import name_metrics
     from quorum.evaluation.run.options import Options, split_list
     from quorum.evaluation.run.source import ignore_progress
 

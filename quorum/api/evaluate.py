@@ -10,7 +10,7 @@ from quorum.core.sync import run_sync
 if TYPE_CHECKING:
     from quorum.api.results import Evaluation
     from quorum.core.context import Context
-    from quorum.evaluation.metrics.given_metrics import GivenMetrics
+    from quorum.evaluation.run.given_metrics import GivenMetrics
     from quorum.evaluation.run.source import ProgressCallback
     from quorum.graphs import Graph
 
@@ -41,8 +41,8 @@ async def evaluate_async(
     """
     from quorum.api.results import make_evaluation
     from quorum.core.context import Context
-    from quorum.evaluation.metrics.given_metrics import name_metrics
     from quorum.evaluation.run.evaluate import evaluate
+    from quorum.evaluation.run.given_metrics import name_metrics
     from quorum.evaluation.run.options import Options
     from quorum.evaluation.run.source import ignore_progress
 

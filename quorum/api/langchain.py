@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING, Any
 
 from quorum.api.answer import answer
-from quorum.evaluation.headline import list_sources, make_headline
+from quorum.evaluation.shown.headline import list_sources, make_headline
 from quorum.graphs import DEFAULT_METHOD, Method, find_method
 
 if TYPE_CHECKING:
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from langchain_core.tools import BaseTool
 
     from quorum.core.context import Context
-    from quorum.evaluation.support import ShownResult
+    from quorum.evaluation.shown.support import ShownResult
 
 SNIPPET_LENGTH = 300  # characters of each passage that an agent sees
 
@@ -64,7 +64,7 @@ def as_tool(
 
     from quorum.core.context import Context
     from quorum.core.sync import run_sync
-    from quorum.evaluation.searched import describe_searched
+    from quorum.evaluation.shown.searched import describe_searched
 
     chosen_method, settings = find_method(method), context or Context()
 

@@ -11,7 +11,7 @@ from quorum.api.tables import Table
 from quorum.evaluation.metrics.measure_titles import MEASURE_TITLES
 
 if TYPE_CHECKING:
-    from quorum.evaluation.compare.decide import Decision
+    from quorum.evaluation.decisions.decide import Decision
     from quorum.evaluation.run.score import Scores
 
 Row = dict[str, Any]

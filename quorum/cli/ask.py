@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from quorum.api.stream import Event
     from quorum.core.context import Context
     from quorum.core.state import Passage, Result
-    from quorum.evaluation.support import ShownResult
-    from quorum.evaluation.trace import Step, Tracer
+    from quorum.evaluation.shown.support import ShownResult
+    from quorum.evaluation.shown.trace import Step, Tracer
     from quorum.graphs import Graph
 
 
@@ -76,7 +76,7 @@ def ask(
     import asyncio
 
     from quorum.cli.settings import read_context
-    from quorum.evaluation.support import add_supporting_statement_and_language_note
+    from quorum.evaluation.shown.support import add_supporting_statement_and_language_note
 
     question = read_question(words or ())
     context = read_context(
@@ -286,7 +286,7 @@ def make_tracer(stream: bool) -> "Tracer":
     """A tracer of the run; with `stream`, it prints every finished node on stderr."""
     from quorum.cli.show import make_stderr_console
     from quorum.cli.trace import format_step
-    from quorum.evaluation.trace import Tracer
+    from quorum.evaluation.shown.trace import Tracer
 
     console = make_stderr_console()
 
@@ -315,7 +315,7 @@ def print_result(result: "ShownResult", method: str, *, as_json: bool, shows_sco
     if as_json:
         from json import dumps
 
-        from quorum.core.places import describe_place, make_file_link
+        from quorum.documents.places import describe_place, make_file_link
 
         passages = [
             {**passage, "where": describe_place(passage), "link": make_file_link(passage) or None}

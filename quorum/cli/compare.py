@@ -30,8 +30,8 @@ from quorum.cli.options import (
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from quorum.evaluation.compare.decide import Decision
     from quorum.evaluation.compare.estimate import Estimate
+    from quorum.evaluation.decisions.decide import Decision
     from quorum.evaluation.run.options import Options
 
 Corpus: TypeAlias = Annotated[
@@ -98,9 +98,9 @@ def compare(
     """Estimate, run and compare methods on your questions; recommend one, and write a report."""
     from quorum.cli.settings import find_stated_task, read_context
     from quorum.cli.upload import check_langsmith, upload_after_printing
-    from quorum.evaluation.compare.compare import DEFAULT_METHODS
     from quorum.evaluation.compare.recommend import read_budget
-    from quorum.evaluation.metrics.given_metrics import read_metrics
+    from quorum.evaluation.comparison import DEFAULT_METHODS
+    from quorum.evaluation.run.given_metrics import read_metrics
     from quorum.evaluation.run.options import Options, split_list
 
     context = read_context(settings, store=store, embeddings=embeddings)
@@ -141,19 +141,17 @@ def run_comparison(options: "Options", *, dry_run: bool, as_json: bool = False) 
 
     from quorum.cli.progress import explain_resuming, show_progress_bar
     from quorum.cli.race_progress import show_race
-    from quorum.evaluation.compare.compare import compare, plan_comparison
+    from quorum.evaluation.comparison import compare, plan_comparison
 
     async def plan_and_run() -> "Decision | None":
         with show_progress_bar() as progress:
             planned_comparison = await plan_comparison(options, progress=progress)
         print_left_out_methods(planned_comparison.left_out_reasons)
         # Each of `planned_comparison.columns` is a method with all its settings.
-        if planned_comparison.estimate is not None:
-            print_estimate(planned_comparison.estimate, to_stderr=as_json or not dry_run)
-            if options.judge is not None:
-                typer.echo(
-                    f"quorum: {describe_judge(planned_comparison.estimate, len(planned_comparison.columns))}", err=True
-                )
+        print_estimate(planned_comparison.estimate, to_stderr=as_json or not dry_run)
+        if options.judge is not None:
+            method_count = len(planned_comparison.columns)
+            typer.echo(f"quorum: {describe_judge(planned_comparison.estimate, method_count)}", err=True)
         if dry_run:
             return None
         with show_race(as_json=as_json) as (progress, watch_race):

@@ -8,8 +8,8 @@ import typer
 from quorum.cli.options import AsJson, Collection, Embeddings, K, Model, Retriever, Settings, Store
 
 if TYPE_CHECKING:
-    from quorum.core.config_files import ConfigFile
-    from quorum.core.setting_sources import Setting
+    from quorum.core.settings.config_files import ConfigFile
+    from quorum.core.settings.setting_sources import Setting
 
 Name = Annotated[
     str | None,
@@ -36,7 +36,7 @@ def config(
     """
     from quorum.cli.settings import read_options
     from quorum.core.context import parse_setting
-    from quorum.core.setting_sources import list_settings, read_files
+    from quorum.core.settings.setting_sources import list_settings, read_files
 
     options: dict[str, Any] = {
         "collection": collection, "model": model, "retriever": retriever, "k": k, "store": store,
@@ -59,7 +59,7 @@ def config(
 def print_as_json(files: "list[ConfigFile]", rows: "list[Setting]") -> None:
     from json import dumps
 
-    from quorum.core.config_files import find_user_file
+    from quorum.core.settings.config_files import find_user_file
 
     found = {file.kind: str(file.path) for file in files}
     content = {
@@ -72,7 +72,7 @@ def print_as_json(files: "list[ConfigFile]", rows: "list[Setting]") -> None:
 
 def print_files(files: "list[ConfigFile]") -> None:
     """Which files were read, the server's address, and whether there is a key."""
-    from quorum.core.config_files import FILE_NAME, find_user_file
+    from quorum.core.settings.config_files import FILE_NAME, find_user_file
 
     found = {file.kind: str(file.path) for file in files}
     typer.echo(f"project: {found.get('project') or f'no {FILE_NAME} here or above, up to the root of the repository'}")
@@ -85,7 +85,7 @@ def print_files(files: "list[ConfigFile]") -> None:
 
 def find_address(files: "list[ConfigFile]") -> tuple[str, str]:
     """The address of openai:NAME models, without a login, and where it comes from."""
-    from quorum.core.config_files import ADDRESS_VARIABLES
+    from quorum.core.settings.config_files import ADDRESS_VARIABLES
     from quorum.models.model_spec import OPENAI_URL, check_url, hide_login
 
     for variable in ADDRESS_VARIABLES:

@@ -8,20 +8,20 @@ from typing import TYPE_CHECKING
 
 from rich.text import Text
 
+from quorum.cascades.composed_file import is_composed_file_name
 from quorum.cli.show import format_headline, format_quote, format_result, make_stdout_console
 from quorum.cli.systems import find_method_with_systems
-from quorum.core.composed_file import is_composed_file_name
 from quorum.core.context import Context, parse_setting
 from quorum.core.conversation import UNSURE_NOTE
 from quorum.core.errors import SetupError
 from quorum.core.files import expand_home
 from quorum.core.text import format_count
-from quorum.evaluation.headline import list_sources, make_headline
+from quorum.evaluation.shown.headline import list_sources, make_headline
 
 if TYPE_CHECKING:
     from quorum.api.stream import Event
     from quorum.core.state import Result
-    from quorum.evaluation.support import ShownResult
+    from quorum.evaluation.shown.support import ShownResult
     from quorum.graphs.catalogue import Method
 
 COMMAND_HELP = """\
@@ -87,7 +87,7 @@ class Conversation:
         the answer's sources.
         """
         from quorum.api.stream import answer_and_report
-        from quorum.evaluation.support import add_supporting_statement_and_language_note
+        from quorum.evaluation.shown.support import add_supporting_statement_and_language_note
 
         history = [
             turn

@@ -102,7 +102,7 @@ def is_within(requirement: Any, version: str | None) -> bool:
 
 def describe_settings() -> Finding:
     """Where the settings come from."""
-    from quorum.core.setting_sources import list_settings, read_files
+    from quorum.core.settings.setting_sources import list_settings, read_files
 
     rows = [row for row in list_settings(read_files(), {}) if row.source != "default"]
     sources = ", ".join(dict.fromkeys(row.source for row in rows))
@@ -184,7 +184,7 @@ def is_call_needed(context: Context) -> bool:
 
 def describe_cost(context: Context) -> str:
     """What the one call costs: 'One call to The model ... : about 8 tokens in and a few out, about $0.00001.'"""
-    from quorum.evaluation.compare.prices import Prices
+    from quorum.evaluation.metrics.prices import Prices
     from quorum.models.token_estimate import estimate_tokens
 
     tokens = estimate_tokens(CALL_TEXT)

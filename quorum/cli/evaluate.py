@@ -79,10 +79,10 @@ def evaluate(
     from quorum.cli.progress import explain_resuming, show_progress_bar
     from quorum.cli.settings import find_stated_task, read_context
     from quorum.cli.upload import check_langsmith, upload_after_printing
-    from quorum.evaluation.metrics.given_metrics import read_metrics
-    from quorum.evaluation.metrics.user_measures import read_measures
     from quorum.evaluation.run.evaluate import evaluate
+    from quorum.evaluation.run.given_metrics import read_metrics
     from quorum.evaluation.run.options import Options
+    from quorum.evaluation.run.user_measures import read_measures
 
     context = read_context(
         settings, model=model, k=k, collection=collection, retriever=retriever, store=store, embeddings=embeddings

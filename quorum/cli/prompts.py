@@ -101,7 +101,7 @@ def try_reply(
     answer: the answer that a method takes from the reply; how: how it was read out of it; unknown: whether the reply
     says that it cannot answer; malformed: whether it lacks the form that the prompt asks for.
     """
-    from quorum.core.unknown import is_unknown
+    from quorum.core.refusals.unknown import is_unknown
     from quorum.nodes.read_answer import read_answer
     from quorum.nodes.shorten import PROMPTS_WITH_SHORT_ANSWERS
     from quorum.parsing.read_reply import ARGUMENT_DESCRIPTIONS, get_reply_parser, read_reply

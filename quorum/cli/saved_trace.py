@@ -11,7 +11,7 @@ from quorum.core.errors import SetupError
 from quorum.core.private_files import open_private_text
 
 if TYPE_CHECKING:
-    from quorum.evaluation.trace import Step
+    from quorum.evaluation.shown.trace import Step
 
 
 def trace(
@@ -43,7 +43,7 @@ def save_trace(file: Path, root: "Step", question: str, method: str) -> bool:
     """
     from json import dumps
 
-    from quorum.evaluation.trace import FORMAT_NAME, step_to_json
+    from quorum.evaluation.shown.trace import FORMAT_NAME, step_to_json
 
     saved_trace = {
         "format": FORMAT_NAME,
@@ -86,8 +86,8 @@ def read_trace(file: Path) -> "Step":
     read or holds no run.
     """
     from quorum.core.files import read_regular
-    from quorum.evaluation.saved_run import read_saved_run
-    from quorum.evaluation.trace import Step
+    from quorum.evaluation.shown.saved_run import read_saved_run
+    from quorum.evaluation.shown.trace import Step
 
     try:
         return Step("run", "run", steps=read_saved_run(read_regular(file))[1])

@@ -9,7 +9,7 @@ from quorum.core.context import Context, make_context, parse_setting
 from quorum.core.errors import SetupError
 
 if TYPE_CHECKING:
-    from quorum.core.config_files import ConfigFile
+    from quorum.core.settings.config_files import ConfigFile
 
 # Settings that say to whom questions and documents are sent.
 RECIPIENT_SETTINGS = ("model", "verifier", "scorer", "context_filter", "embeddings", "store", "retriever")
@@ -22,8 +22,8 @@ def read_context(settings: Sequence[str] | None, **options: Any) -> Context:
     Raises `SetupError` for a text without a key or "=", for a setting that is given twice in --set, or both in --set
     and as an option, and for a file that is wrong.
     """
-    from quorum.core.config_files import choose_from_files, use_address
-    from quorum.core.setting_sources import read_files
+    from quorum.core.settings.config_files import choose_from_files, use_address
+    from quorum.core.settings.setting_sources import read_files
 
     texts = read_settings(settings, options)
     given = {name: value for name, value in options.items() if value is not None}

@@ -13,12 +13,12 @@ from rich.table import Table
 from rich.text import Text
 
 from quorum.cli.terminal import make_console
-from quorum.core.places import describe_place, make_file_link
 from quorum.core.shown_answer import list_cited_passages
 from quorum.core.state import Evidence, Passage, Result
 from quorum.core.text import format_count
-from quorum.evaluation.headline import UNSURE_WORDS, Headline, list_sources, make_headline
-from quorum.evaluation.support import ShownResult
+from quorum.documents.places import describe_place, make_file_link
+from quorum.evaluation.shown.headline import UNSURE_WORDS, Headline, list_sources, make_headline
+from quorum.evaluation.shown.support import ShownResult
 from quorum.nodes.evidence import has_only_votes_as_evidence
 
 if TYPE_CHECKING:

@@ -26,7 +26,7 @@ def find_method_with_systems(name: str, own_systems: Sequence[str] | None) -> "M
     own_systems: the user's own question-answering systems as NAME=SPEC. Only a composed method asks them, in its
     stages.
     """
-    from quorum.core.composed_file import is_composed_file_name
+    from quorum.cascades.composed_file import is_composed_file_name
     from quorum.graphs import find_method
 
     if not own_systems:

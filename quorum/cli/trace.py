@@ -4,7 +4,7 @@ from rich.text import Text
 from rich.tree import Tree
 
 from quorum.cli.show import make_stderr_console, make_stdout_console
-from quorum.evaluation.trace import Step
+from quorum.evaluation.shown.trace import Step
 
 
 def format_step(step: Step) -> Text:

@@ -13,7 +13,7 @@ def check_langsmith(name: str | None) -> None:
     name: the dataset's name; None if there will be no upload.
     """
     if name is not None:
-        from quorum.evaluation.langsmith_upload import check_access
+        from quorum.evaluation.report.langsmith_upload import check_access
 
         check_access(name)
 
@@ -38,7 +38,7 @@ def upload_after_printing(name: str | None, folder: Path) -> Iterator[None]:
 def upload_results(name: str, folder: Path) -> None:
     from quorum.cli.progress import show_progress_bar
     from quorum.core.text import format_count
-    from quorum.evaluation.langsmith_upload import upload_to_langsmith
+    from quorum.evaluation.report.langsmith_upload import upload_to_langsmith
 
     with show_progress_bar() as progress:
         uploaded_results = upload_to_langsmith(folder, name, progress)

@@ -1,4 +1,4 @@
-"""What every other package uses: a graph's state, the settings (`Context`), errors, sentences, running work on Ray.
+"""What every other package uses: a graph's state, the settings (`Context`), errors, sentences.
 
 Begin with `context` and `state`. This package imports no other package of Quorum.
 """

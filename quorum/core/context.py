@@ -1,5 +1,6 @@
 """Every setting of every method. An argument wins over the environment (QUORUM_*), and the environment over a default.
-The commands also read settings from files (quorum/core/config_files.py), between the environment and the default.
+The commands also read settings from files (quorum/core/settings/config_files.py), between the environment and the
+default.
 
 `Context` holds the settings; `make_context` makes one from texts such as those of --set; `get_context` gives a node the
 settings of its run.
@@ -278,7 +279,7 @@ class Context:
         >>> quorum.Context.from_config().k, quorum.Context.from_config(k=3).k, quorum.Context().k
         (8, 3, 5)
         """
-        from quorum.core.config_files import choose_from_files, read_config_files, use_address
+        from quorum.core.settings.config_files import choose_from_files, read_config_files, use_address
 
         files = read_config_files(make_setting_checks(), None if folder is None else Path(folder))
         use_address(files)

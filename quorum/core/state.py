@@ -344,7 +344,7 @@ class State(Question, Result, total=False):
     candidate_texts: list[str] | None
     masked_statement: MaskedStatement | None
     verified_candidates: Annotated[list[VerifiedCandidate], append_items]
-    cascade_run_id: str | None  # in a cascade: the id of the run's cache (quorum.core.cascade_cache)
+    cascade_run_id: str | None  # in a cascade: the id of the run's cache (quorum.cascades.cascade_cache)
     # in a cascade: the key of each stage's answer so far (quorum.algorithms.vote_key); "" for unknown
     stage_vote_keys: list[str]
 

@@ -11,9 +11,9 @@ from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from typing import Literal
 
+from quorum.core.refusals.unknown import UNKNOWN as UNKNOWN
+from quorum.core.refusals.unknown import is_unknown as is_unknown
 from quorum.core.sentences import find_sentences as find_sentences
-from quorum.core.unknown import UNKNOWN as UNKNOWN
-from quorum.core.unknown import is_unknown as is_unknown
 
 # How answers are compared with accepted ones: `quorum.algorithms.answer_measures` has the first, this file the second.
 AnswerMeasure = Literal["exact_match", "squad_exact_match"]

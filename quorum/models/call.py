@@ -11,7 +11,7 @@ from langchain_core.messages import HumanMessage
 from langchain_core.runnables import RunnableConfig
 from langchain_core.runnables.config import merge_configs
 
-from quorum.core.cascade_cache import CASCADE_CACHE
+from quorum.cascades.cascade_cache import CASCADE_CACHE
 from quorum.core.context import Context
 from quorum.core.errors import SetupError
 from quorum.core.state import Usage

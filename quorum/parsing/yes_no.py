@@ -2,7 +2,7 @@
 
 import re
 
-from quorum.core.unknown import UNKNOWN, is_empty, is_unknown
+from quorum.core.refusals.unknown import UNKNOWN, is_empty, is_unknown
 from quorum.parsing.answers import Parsed, parse_short_answer
 from quorum.parsing.wrapping import remove_wrapping
 

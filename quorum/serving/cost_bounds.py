@@ -4,7 +4,7 @@ import math
 
 from quorum.core.context import Context
 from quorum.evaluation.compare.call_bounds import compute_call_bounds
-from quorum.evaluation.compare.prices import FILTER_PROMPTS, FREE_PRICE, VERIFIER_PROMPTS, Prices, find_model_of_prompt
+from quorum.evaluation.metrics.prices import FILTER_PROMPTS, FREE_PRICE, VERIFIER_PROMPTS, Prices, find_model_of_prompt
 from quorum.evaluation.run.columns import Column
 from quorum.models.token_estimate import estimate_tokens
 

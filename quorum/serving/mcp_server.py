@@ -17,7 +17,7 @@ from quorum.api.stream import Event, NodeFinished
 from quorum.core.cancellation import wait_for_task
 from quorum.core.context import Context
 from quorum.core.state import Passage
-from quorum.evaluation.headline import list_sources
+from quorum.evaluation.shown.headline import list_sources
 from quorum.graphs import DEFAULT_METHOD
 from quorum.retrievers import search
 from quorum.serving.access_control import AccessControl, App

@@ -9,11 +9,11 @@ from secrets import token_hex
 from typing import Any
 
 from quorum.core.conversation import SOURCES_HEADING, UNSURE_NOTE, UNSURE_PREFIX
-from quorum.core.places import describe_place
 from quorum.core.state import Passage, Result, Usage
 from quorum.core.text import format_count
-from quorum.evaluation.headline import Headline, list_sources, make_headline
-from quorum.evaluation.support import ShownResult
+from quorum.documents.places import describe_place
+from quorum.evaluation.shown.headline import Headline, list_sources, make_headline
+from quorum.evaluation.shown.support import ShownResult
 from quorum.serving.harmless_markdown import make_harmless
 
 SNIPPET_LENGTH = 90  # characters of a passage on each side of the span that supports the answer

@@ -7,7 +7,7 @@ from typing import Any
 
 from quorum.core.context import Context
 from quorum.core.errors import SetupError
-from quorum.evaluation.compare.prices import FILTER_PROMPTS, VERIFIER_PROMPTS, Prices, find_model_of_prompt
+from quorum.evaluation.metrics.prices import FILTER_PROMPTS, VERIFIER_PROMPTS, Prices, find_model_of_prompt
 from quorum.serving.access_control import App, split_paths
 from quorum.serving.address import check_tokens, open_listening_socket
 from quorum.serving.app import make_app

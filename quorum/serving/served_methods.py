@@ -6,11 +6,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from quorum.core.composed_file import ComposedCascade, is_composed_file_name, read_composed_cascade
+from quorum.cascades.composed_file import ComposedCascade, is_composed_file_name, read_composed_cascade
 from quorum.core.context import Context
 from quorum.core.errors import SetupError
 from quorum.core.state import Usage
-from quorum.evaluation.compare.prices import Prices
+from quorum.evaluation.metrics.prices import Prices
 from quorum.graphs.catalogue import Method, list_methods
 from quorum.serving.cost_bounds import bound_request
 

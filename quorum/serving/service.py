@@ -13,8 +13,8 @@ from typing import Any
 from quorum.api.stream import Event, answer_and_report
 from quorum.core.context import Context
 from quorum.core.state import Result, Usage
-from quorum.evaluation.compare.prices import Prices
-from quorum.evaluation.support import add_supporting_statement_and_language_note
+from quorum.evaluation.metrics.prices import Prices
+from quorum.evaluation.shown.support import add_supporting_statement_and_language_note
 from quorum.graphs import answer
 from quorum.models.call import call
 from quorum.serving.chat_request import ChatRequest

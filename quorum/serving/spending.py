@@ -8,8 +8,8 @@ from langchain_core.messages import BaseMessage
 from langchain_core.outputs import LLMResult
 
 from quorum.core.state import Usage, merge_usage
-from quorum.evaluation.callbacks import read_usage
-from quorum.evaluation.compare.prices import Prices
+from quorum.evaluation.metrics.prices import Prices
+from quorum.evaluation.run.callbacks import read_usage
 from quorum.evaluation.run.spending import read_model_name
 from quorum.models.failures import get_status, iterate_causes
 from quorum.models.token_counts import get_cached_tokens

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from quorum.core.errors import SetupError
-from quorum.evaluation.compare.prices import Prices
+from quorum.evaluation.metrics.prices import Prices
 from quorum.evaluation.run.columns import Column
 from quorum.serving.cost_bounds import bound_request
 from quorum.serving.errors import Refusal

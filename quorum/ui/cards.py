@@ -9,8 +9,8 @@ from typing import Any
 from nicegui import html, ui
 
 from quorum.core.text import format_count
-from quorum.evaluation.headline import make_headline
-from quorum.evaluation.support import ShownResult
+from quorum.evaluation.shown.headline import make_headline
+from quorum.evaluation.shown.support import ShownResult
 from quorum.graphs import list_methods
 from quorum.ui.details import list_detail_tabs
 from quorum.ui.run import Answer, Run, count_calls_and_tokens, list_node_states, list_visited_nodes

@@ -5,10 +5,10 @@ from typing import Any
 
 from nicegui import html
 
-from quorum.core.places import describe_place
 from quorum.core.state import Evidence, Passage, Result
 from quorum.core.text import format_count
-from quorum.evaluation.trace import Step
+from quorum.documents.places import describe_place
+from quorum.evaluation.shown.trace import Step
 from quorum.nodes.evidence import has_only_votes_as_evidence
 from quorum.ui.run import Answer, list_node_states
 from quorum.ui.texts import draw_folded_section, draw_table, format_cell

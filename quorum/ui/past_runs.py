@@ -14,8 +14,8 @@ from quorum.core.context import Context
 from quorum.core.errors import SetupError
 from quorum.core.files import expand_home, read_regular
 from quorum.core.private_files import make_private_folder, open_private_text
-from quorum.evaluation.saved_run import read_number, read_result, read_saved_run
-from quorum.evaluation.trace import FORMAT_NAME, Step, step_to_json
+from quorum.evaluation.shown.saved_run import read_number, read_result, read_saved_run
+from quorum.evaluation.shown.trace import FORMAT_NAME, Step, step_to_json
 from quorum.models.tracing import copy_without_secrets, hides_passages
 from quorum.ui.query import AskRequest
 from quorum.ui.run import Answer, Phase, Run

@@ -17,8 +17,8 @@ from langchain_core.callbacks import AsyncCallbackHandler
 from quorum.api.stream import AnswerText, Event, answer_and_report
 from quorum.core.errors import QuorumError
 from quorum.evaluation.run.columns import Column
-from quorum.evaluation.support import ShownResult, add_supporting_statement_and_language_note
-from quorum.evaluation.trace import Step, Tracer
+from quorum.evaluation.shown.support import ShownResult, add_supporting_statement_and_language_note
+from quorum.evaluation.shown.trace import Step, Tracer
 from quorum.models.tracing import copy_without_secrets
 from quorum.ui.query import AskRequest
 

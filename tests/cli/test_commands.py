@@ -8,7 +8,7 @@ from openai_bodies import make_error
 from openai_server import OpenAIServer, Request
 from quorum_command import CommandOutcome, Quorum
 
-from quorum.evaluation.support import ShownResult
+from quorum.evaluation.shown.support import ShownResult
 from quorum.graphs import METHODS
 
 TOWER_TEXT = "The tower was finished in 1889. Gustave Eiffel's company built it in Paris."

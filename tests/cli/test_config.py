@@ -9,8 +9,8 @@ from openai_server import OpenAIServer
 from quorum_command import Quorum
 
 import quorum as library
-from quorum.core.config_files import find_project_file, find_user_file
 from quorum.core.errors import SetupError
+from quorum.core.settings.config_files import find_project_file, find_user_file
 
 
 @pytest.fixture

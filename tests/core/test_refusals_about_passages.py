@@ -4,7 +4,7 @@
 
 import pytest
 
-from quorum.core.unknown import is_unknown
+from quorum.core.refusals.unknown import is_unknown
 
 REFUSALS = [
     "Unfortunately, the provided documents do not contain this information.",

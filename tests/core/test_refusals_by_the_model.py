@@ -2,7 +2,7 @@
 
 import pytest
 
-from quorum.core.unknown import is_unknown
+from quorum.core.refusals.unknown import is_unknown
 
 REFUSALS = [
     "Unfortunately I do not know",

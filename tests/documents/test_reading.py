@@ -7,8 +7,8 @@ from awkward_documents import write_documents
 from awkward_questions import QUESTIONS, UNWANTED_TEXTS, DocumentQuestion
 
 from quorum.core.context import Context
-from quorum.core.places import describe_place, make_file_link
 from quorum.core.state import Passage
+from quorum.documents.places import describe_place, make_file_link
 from quorum.documents.read import read_document
 from quorum.documents.split import normalize_spacing
 from quorum.retrievers import collections, search

@@ -18,7 +18,7 @@ from method_fixtures import make_runtime
 
 from quorum.core.context import Context
 from quorum.core.state import Passage, QueryPassages, State
-from quorum.evaluation.trace import Tracer
+from quorum.evaluation.shown.trace import Tracer
 from quorum.graphs import answer
 from quorum.models.scripted import ScriptedModel
 from quorum.nodes.blend_queries import blend_queries

@@ -11,10 +11,10 @@ from openai_server import OpenAIServer, Request
 from quorum_command import Quorum
 
 from quorum.api.stream import AnswerText, stream
-from quorum.core.cascade_cache import CASCADE_CACHES
+from quorum.cascades.cascade_cache import CASCADE_CACHES
 from quorum.core.context import Context
 from quorum.core.errors import SetupError
-from quorum.evaluation.compare.prices import Prices
+from quorum.evaluation.metrics.prices import Prices
 from quorum.evaluation.run.columns import list_columns, parse_columns
 from quorum.evaluation.run.options import Options
 from quorum.graphs import answer, find_method

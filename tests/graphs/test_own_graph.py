@@ -10,7 +10,7 @@ from langgraph.graph import StateGraph
 from quorum.core.context import Context
 from quorum.core.errors import SetupError
 from quorum.core.state import Question, Result, State
-from quorum.evaluation.compare.compare import compare, plan_comparison
+from quorum.evaluation.comparison import compare, plan_comparison
 from quorum.evaluation.run.columns import list_columns, make_column, parse_columns
 from quorum.evaluation.run.evaluate import evaluate
 from quorum.evaluation.run.options import Options

@@ -6,7 +6,7 @@ import pytest
 
 from quorum import Context, SetupError, answer
 from quorum.core.state import Passage
-from quorum.evaluation.support import add_supporting_statement_and_language_note
+from quorum.evaluation.shown.support import add_supporting_statement_and_language_note
 from quorum.graphs import METHODS
 from quorum.models.scripted import ScriptedModel
 from quorum.nodes.answer_types import get_answer_type

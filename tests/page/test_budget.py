@@ -8,7 +8,7 @@ from openai_server import OpenAIServer
 
 from quorum.core.context import Context
 from quorum.core.errors import SetupError
-from quorum.evaluation.compare.prices import Prices
+from quorum.evaluation.metrics.prices import Prices
 from quorum.serving.limits import Limits
 from quorum.serving.permissions import Permissions
 from quorum.serving.service import Service

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from quorum.cli import saved_trace
 from quorum.core.errors import SetupError
-from quorum.evaluation.trace import FORMAT_NAME
+from quorum.evaluation.shown.trace import FORMAT_NAME
 from quorum.ui import past_runs
 from quorum.ui.cards import choose_headline, list_facts
 from quorum.ui.run import Answer, count_calls_and_tokens, list_node_states, list_visited_nodes
@@ -162,8 +162,8 @@ def test_impossible_saved_runs_are_refused(text: str, tmp_path: Path) -> None:
 
 def test_a_card_marks_the_answer_in_the_supporting_sentence() -> None:
     from quorum.core.state import Passage
-    from quorum.evaluation.shown_support import Support
-    from quorum.evaluation.support import ShownResult
+    from quorum.evaluation.shown.shown_support import Support
+    from quorum.evaluation.shown.support import ShownResult
     from quorum.ui.cards import describe_support
 
     passage = Passage(id="p", title="Handbook", text="Hours\nThe office opens at 7:30. Ring twice.")

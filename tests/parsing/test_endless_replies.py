@@ -8,8 +8,8 @@ import pytest
 
 from benchmarks.fuzz import find_parsers
 from benchmarks.reply_shapes import SHAPES
+from quorum.core.refusals.unknown import is_unknown
 from quorum.core.thinking import remove_thinking
-from quorum.core.unknown import is_unknown
 from quorum.parsing.wrapping import LONGEST_READ_TEXT, shorten_reply
 
 PARSERS = find_parsers()

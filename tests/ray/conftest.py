@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from quorum.core.ray_cluster import connect_cluster
+from quorum.cluster.ray_cluster import connect_cluster
 
 
 @pytest.fixture(scope="session")

@@ -12,7 +12,7 @@ from wordvectors import WordVectors
 import quorum as public
 from quorum.core.context import Context
 from quorum.core.errors import SetupError
-from quorum.evaluation.searched import describe_searched
+from quorum.evaluation.shown.searched import describe_searched
 from quorum.graphs.concat import graph
 from quorum.retrievers.choose_collection import list_choices, locate_collection
 from quorum.retrievers.collections import delete_collection, list_collections

@@ -9,9 +9,9 @@ import pytest
 from index_fixtures import VECTORS, docs
 
 from quorum.core.context import Context
-from quorum.core.places import describe_place
 from quorum.core.state import Passage
 from quorum.datasets.records import hash_content
+from quorum.documents.places import describe_place
 from quorum.retrievers import collections
 from quorum.retrievers.chroma_rows import Changes
 from quorum.retrievers.index import index_documents

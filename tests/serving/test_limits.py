@@ -19,7 +19,7 @@ from openai_server import OpenAIServer
 from quorum.core.context import Context
 from quorum.core.errors import SetupError
 from quorum.core.state import Usage
-from quorum.evaluation.compare.prices import Prices
+from quorum.evaluation.metrics.prices import Prices
 from quorum.serving.errors import BudgetSpentError, Refusal, hide_paths
 from quorum.serving.limits import SIDE_TASKS_PER_QUESTION, Limits
 from quorum.serving.serve import check_collections, check_prices

@@ -17,7 +17,7 @@ from quorum_command import Quorum
 from quorum import index
 from quorum.core.context import Context
 from quorum.core.errors import SetupError
-from quorum.evaluation.compare.prices import Prices
+from quorum.evaluation.metrics.prices import Prices
 from quorum.graphs.composed import composed_graph
 from quorum.graphs.own_system import make_own_system_graph
 from quorum.nodes.abstain import CALIBRATION_FILE_KIND

@@ -4,7 +4,6 @@ from collections.abc import Mapping, Sequence
 
 from quorum.algorithms.paired import MOST_QUESTIONS
 from quorum.algorithms.recommend import Choice
-from quorum.evaluation.compare.differences import Comparison
 from quorum.evaluation.compare.format_figures import (
     describe_budget,
     describe_costs,
@@ -17,6 +16,7 @@ from quorum.evaluation.compare.format_figures import (
 )
 from quorum.evaluation.compare.recommendation import MethodFigures, Recommendation, get_cost_or_zero
 from quorum.evaluation.compare.wrong_cost import ALWAYS_UNKNOWN
+from quorum.evaluation.run.differences import Comparison
 
 
 def describe_baseline(recommendation: Recommendation, comparisons: Sequence[Comparison]) -> list[str]:

@@ -15,9 +15,10 @@ from langchain_core.callbacks import AsyncCallbackHandler
 from quorum.core.context import Context
 from quorum.datasets.records import Record
 from quorum.evaluation.compare.call_bounds import compute_call_bounds
-from quorum.evaluation.compare.rehearsal import RehearsedCall, has_only_embedded_models, rehearse_method
+from quorum.evaluation.compare.rehearsal import RehearsedCall, rehearse_method
 from quorum.evaluation.run.columns import Column
 from quorum.evaluation.run.dataset import DataSet
+from quorum.evaluation.run.eligibility import has_only_embedded_models
 from quorum.evaluation.run.source import ProgressCallback, ignore_progress
 
 REHEARSED_QUESTIONS = 8  # at most so many questions are rehearsed

@@ -1,32 +1,50 @@
-"""In a race under a budget, only methods within the budget may drop others from the race.
+"""A race under a limit on cost: only methods within the budget may drop others; the cheapest are asked first.
 
 A method that exceeds the budget cannot be recommended, so it must not drop a method that can be.
 """
 
+from collections.abc import Mapping
 from dataclasses import replace
 
 from quorum.evaluation.compare.estimate import MethodEstimate
+from quorum.evaluation.compare.estimated_plan import EstimatedPlan
 from quorum.evaluation.compare.figures import compute_figures, compute_mean_costs
 from quorum.evaluation.compare.recommend import is_within_budget
-from quorum.evaluation.run.plan import Plan
 from quorum.evaluation.run.run_plan import RunOutcome
 
 
-def restrict_dropping_by_estimate(estimated_plan: Plan) -> Plan:
-    """The plan with a race in which only methods that are expected to stay within the budget may drop others.
+def prepare_race(estimated_plan: EstimatedPlan) -> EstimatedPlan:
+    """The plan of a race in which only methods that are expected to stay within the budget may drop others, and in
+    which the cheapest are asked first, so that the race gets further before `max_cost` ends it.
 
-    A plan without a race, a budget or an estimate is returned unchanged. The estimate does not know a method's seconds,
-    so every method is expected to stay within a limit on seconds.
+    A plan without a race is returned unchanged; so is one with neither a budget nor a `max_cost`. The estimate does not
+    know a method's seconds, so every method is expected to stay within a limit on seconds.
     """
-    if estimated_plan.options.race is None or not estimated_plan.options.budget or estimated_plan.estimate is None:
+    options, estimates = estimated_plan.options, estimated_plan.estimate.methods
+    if options.race is None or not (options.budget or options.max_cost is not None):
         return estimated_plan
-    limit_of_unit = {unit: limit for unit, limit in estimated_plan.options.budget.items() if unit != "seconds"}
+    limit_of_unit = {unit: limit for unit, limit in options.budget.items() if unit != "seconds"}
     affordable_names = frozenset(
         name
-        for name, method_estimate in estimated_plan.estimate.methods.items()
+        for name, method_estimate in estimates.items()
         if all(is_expected_within_limit(method_estimate, unit, limit) for unit, limit in limit_of_unit.items())
     )
-    return replace(estimated_plan, names_that_may_drop_others=affordable_names)
+    return replace(
+        estimated_plan,
+        names_that_may_drop_others=affordable_names if options.budget else None,
+        asking_order=list_names_by_cost(estimates),
+    )
+
+
+def list_names_by_cost(estimates: Mapping[str, MethodEstimate]) -> list[str]:
+    """The methods with the cheapest first. If all of them cost nothing, the one with the fewest tokens comes first."""
+    is_free = all(not method_estimate.cost for method_estimate in estimates.values())
+
+    def estimate_cost(name: str) -> float:
+        method_estimate = estimates[name]
+        return method_estimate.input_tokens + method_estimate.output_tokens if is_free else method_estimate.cost or 0.0
+
+    return sorted(estimates, key=estimate_cost)
 
 
 def is_expected_within_limit(method_estimate: MethodEstimate, unit: str, limit: float) -> bool:
@@ -39,7 +57,7 @@ def is_expected_within_limit(method_estimate: MethodEstimate, unit: str, limit: 
     return expected_use is not None and expected_use <= limit * (1 + 1e-9)  # the factor allows for rounding errors
 
 
-def restrict_dropping_by_measured_costs(estimated_plan: Plan, outcome: RunOutcome) -> Plan | None:
+def restrict_dropping_by_measured_costs(estimated_plan: EstimatedPlan, outcome: RunOutcome) -> EstimatedPlan | None:
     """The plan in which the methods that exceeded the budget in the race may no longer drop others.
 
     With this plan the race must be run again, because a method that exceeded the budget may have dropped others that no

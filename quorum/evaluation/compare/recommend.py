@@ -10,13 +10,11 @@ import numpy as np
 from quorum.algorithms.best_set import ALPHA, find_best_set
 from quorum.algorithms.recommend import MARGIN, Choice, choose_method
 from quorum.core.errors import SetupError
-from quorum.evaluation.compare.baseline import compare_with_best
 from quorum.evaluation.compare.describe_recommendation import (
     describe_failures,
     describe_none_within_budget,
     describe_recommendation,
 )
-from quorum.evaluation.compare.differences import collect_values
 from quorum.evaluation.compare.figures import find_shared_questions
 from quorum.evaluation.compare.recommendation import (
     COST_UNIT_NAMES,
@@ -25,7 +23,9 @@ from quorum.evaluation.compare.recommendation import (
     get_cost_or_zero,
 )
 from quorum.evaluation.compare.wrong_cost import ALWAYS_UNKNOWN, find_worth_of_always_unknown
+from quorum.evaluation.run.baseline import compare_with_best
 from quorum.evaluation.run.column_scores import ColumnScores
+from quorum.evaluation.run.differences import collect_values
 from quorum.evaluation.run.race_result import RaceResult
 
 

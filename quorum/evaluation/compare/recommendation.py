@@ -3,9 +3,9 @@
 from dataclasses import dataclass, field
 
 from quorum.algorithms.recommend import MARGIN, Choice
-from quorum.evaluation.compare.differences import Comparison
 from quorum.evaluation.compare.wrong_cost import ALWAYS_UNKNOWN, ChoiceAtWrongCosts, name_measure
 from quorum.evaluation.metrics.measure_titles import MEASURE_NAMES
+from quorum.evaluation.run.differences import Comparison
 
 COST_UNIT_NAMES = {"calls": "calls", "tokens": "tokens", "cost": "dollars", "seconds": "seconds (95th percentile)"}
 

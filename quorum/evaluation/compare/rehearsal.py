@@ -12,15 +12,16 @@ from langchain_core.callbacks import AsyncCallbackHandler
 from langchain_core.messages import BaseMessage
 from langchain_core.outputs import LLMResult
 
+from quorum.cascades.rehearsal import mark_rehearsal
 from quorum.core.context import Context, get_filter_spec
 from quorum.core.errors import QuorumError
-from quorum.core.rehearsal import mark_rehearsal
 from quorum.datasets.records import Record
-from quorum.evaluation.callbacks import read_usage
 from quorum.evaluation.compare.call_bounds import compute_call_bounds
-from quorum.evaluation.compare.prices import find_model_of_prompt
+from quorum.evaluation.metrics.prices import find_model_of_prompt
 from quorum.evaluation.run.ask_question import answer_question
+from quorum.evaluation.run.callbacks import read_usage
 from quorum.evaluation.run.columns import Column
+from quorum.evaluation.run.eligibility import has_only_embedded_models
 from quorum.nodes.shorten import CANDIDATE_PROMPTS, wants_short_answer
 
 # Assumed tokens of a chat model's reply: of a short answer, and of a longer reply.
@@ -104,20 +105,6 @@ class CallRecorder(AsyncCallbackHandler):
 def guess_reply_tokens(prompt_name: str) -> float:
     """The tokens that a chat model's reply to the prompt is assumed to have."""
     return SHORT_REPLY_TOKENS if prompt_name.startswith(PROMPTS_WITH_SHORT_REPLIES) else LONG_REPLY_TOKENS
-
-
-def has_only_embedded_models(context: Context) -> bool:
-    """Whether the embedded reader is the only chat model: as the model, as the verifier and as the context filter."""
-    return context.model == "embedded" and context.verifier in (None, "embedded") and not has_other_chat_filter(context)
-
-
-def has_other_chat_filter(context: Context) -> bool:
-    """Whether the context filter names a chat model other than the embedded reader, such as "llm:openai:NAME".
-
-    "llm" without a name is the context's own model.
-    """
-    kind, _, name = (context.context_filter or "").partition(":")
-    return kind == "llm" and name not in ("", "embedded")
 
 
 async def rehearse_method(

@@ -8,7 +8,7 @@ from uuid import UUID
 from langchain_core.messages import BaseMessage
 from typing_extensions import TypedDict
 
-from quorum.evaluation.compare.prices import FREE_PRICE, Prices
+from quorum.evaluation.metrics.prices import FREE_PRICE, Prices
 from quorum.evaluation.run.config_file import read_json_file
 from quorum.evaluation.run.result_files import write_json
 from quorum.evaluation.run.spending import LimitReachedError, ModelSpending, SpendingCounts

@@ -1,4 +1,4 @@
-"""Decisions with a guarantee, from recorded results: thresholds of confidence, certified cascades, a gate.
+"""Decisions from results: which method to take, thresholds of confidence, certified cascades, a gate.
 
-Begin with `recorded_results`. This package may import quorum.graphs and the packages below quorum.graphs.
+Begin with `decide` and `recorded_results`. This package may import quorum.graphs and the packages below quorum.graphs.
 """

@@ -15,8 +15,8 @@ import numpy as np
 from quorum.algorithms.cascades import RecordedAnswers
 from quorum.algorithms.certificate import certify_votes
 from quorum.core.errors import SetupError
-from quorum.evaluation.compare.prices import VERIFIER_PROMPTS, Price, Prices
 from quorum.evaluation.decisions.recorded_results import RecordedResults
+from quorum.evaluation.metrics.prices import VERIFIER_PROMPTS, Price, Prices
 from quorum.evaluation.run.details import LineIndex
 
 Unit = Literal["tokens", "calls", "dollars"]

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from quorum.algorithms.cascades import Stage
-from quorum.core.composed_file import FILE_KIND
+from quorum.cascades.composed_file import FILE_KIND
 from quorum.core.errors import SetupError
 from quorum.evaluation.decisions.compose import ComposeResult, Guarantee
 from quorum.evaluation.decisions.recorded_results import RecordedResults

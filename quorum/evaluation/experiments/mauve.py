@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from quorum.evaluation.metrics.user_measures import UserMeasure
+    from quorum.evaluation.run.user_measures import UserMeasure
 
 DEFAULT_MODEL = "gpt2-large"  # the choice of MAUVE's authors
 MOST_TOKENS = 1024  # GPT-2 reads only the first 1024 tokens of a text

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import ArrayLike
 
-from quorum.core.composed_file import ComposedCascade, is_composed_file_name, read_composed_cascade
+from quorum.cascades.composed_file import ComposedCascade, is_composed_file_name, read_composed_cascade
 from quorum.core.context import Context
 from quorum.core.errors import SetupError
 from quorum.core.state import Result

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from quorum.core.context import Context
 from quorum.core.state import Passage
 from quorum.evaluation.compare.estimate import estimate_seconds
-from quorum.evaluation.compare.prices import Prices
 from quorum.evaluation.compare.rehearsal import SHORT_REPLY_TOKENS
+from quorum.evaluation.metrics.prices import Prices
 from quorum.evaluation.questions.check import get_verifier
 from quorum.evaluation.questions.draw import Kind
 from quorum.models.token_estimate import estimate_tokens

@@ -16,8 +16,8 @@ from pathlib import Path
 from quorum.core.context import Context
 from quorum.core.errors import SetupError
 from quorum.core.state import Passage
-from quorum.evaluation.compare.prices import Prices, check_limit
 from quorum.evaluation.compare.spending_limit import LimitedSpending
+from quorum.evaluation.metrics.prices import Prices, check_limit
 from quorum.evaluation.questions.check import Draft, get_verifier
 from quorum.evaluation.questions.draft_writer import DraftWriter, get_prompt_name
 from quorum.evaluation.questions.draw import (

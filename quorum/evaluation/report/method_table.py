@@ -11,7 +11,7 @@ from quorum.evaluation.metrics.registry import list_used_plugin_metrics
 from quorum.evaluation.report.text import format_p_of_best
 
 if TYPE_CHECKING:
-    from quorum.evaluation.compare.decide import Decision
+    from quorum.evaluation.decisions.decide import Decision
 
 FAILURE_COUNTS = ("failed", "malformed", "wordy answers", "temperature refused", "unscored")
 

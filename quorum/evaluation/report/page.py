@@ -30,7 +30,7 @@ from quorum.evaluation.report.text import (
 from quorum.evaluation.run.race_result import sort_standings
 
 if TYPE_CHECKING:
-    from quorum.evaluation.compare.decide import Decision
+    from quorum.evaluation.decisions.decide import Decision
 
 FRAMES = {"broad": WIDE_FRAME, "narrow": NARROW_FRAME}  # the width of the screen decides which of the two is visible
 SHARES_LEGEND = (

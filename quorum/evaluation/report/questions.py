@@ -7,11 +7,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from quorum.core.places import describe_place
 from quorum.core.shown_answer import list_cited_passages
 from quorum.core.state import Evidence
-from quorum.evaluation.headline import make_headline
+from quorum.documents.places import describe_place
 from quorum.evaluation.run.details import LineIndex
+from quorum.evaluation.shown.headline import make_headline
 
 QUESTIONS_PER_CHUNK = 25  # questions packed together: opening one of them unpacks them all
 COST_KEYS = ("calls", "input_tokens", "output_tokens", "seconds")

@@ -13,7 +13,7 @@ from quorum.evaluation.run.eligibility import describe_left_out
 from quorum.evaluation.run.race_result import sort_standings
 
 if TYPE_CHECKING:
-    from quorum.evaluation.compare.decide import Decision
+    from quorum.evaluation.decisions.decide import Decision
     from quorum.evaluation.run.race_result import RaceResult, Standing
 
 CONFIDENCE_EXPLANATION = (

@@ -31,7 +31,7 @@ from quorum.evaluation.run.result_files import explain_write_errors
 from quorum.evaluation.run.source import ProgressCallback, ignore_progress
 
 if TYPE_CHECKING:
-    from quorum.evaluation.compare.decide import Decision
+    from quorum.evaluation.decisions.decide import Decision
 
 QUESTIONS_PER_PAGE = 50  # report.html shows so many rows of its table of questions at once
 PLACE_OF_QUESTIONS = "<!--write.py inserts the packed questions here-->"  # a line of report.html

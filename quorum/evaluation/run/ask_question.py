@@ -21,7 +21,7 @@ from quorum.evaluation.run.gold_placement import find_gold_rank, place_gold
 from quorum.evaluation.run.rows import make_answered_row, make_failed_row
 from quorum.evaluation.run.spending import ReusedCallCounter, Spending
 from quorum.evaluation.run.tasks import get_stated_task, list_labels
-from quorum.evaluation.watch import SEARCH_SECONDS, AnswerWatcher
+from quorum.evaluation.run.watch import SEARCH_SECONDS, AnswerWatcher
 from quorum.graphs import answer
 from quorum.models.slots import queue_calls_as_one_question
 from quorum.prompts import BUILT_IN, load_overrides

@@ -6,10 +6,10 @@ from dataclasses import dataclass, field, replace
 from itertools import product
 from typing import TYPE_CHECKING, Any, cast
 
-from quorum.core.composed_file import ComposedStage, is_composed_file_name
+from quorum.cascades.composed_file import ComposedStage, is_composed_file_name
 from quorum.core.context import Context, parse_setting
 from quorum.core.errors import SetupError
-from quorum.evaluation.compare.prices import Price, Prices, find_model_of_prompt
+from quorum.evaluation.metrics.prices import Price, Prices, find_model_of_prompt
 from quorum.evaluation.run.options import Options
 from quorum.evaluation.run.parse_systems import make_system_graph, split_systems
 from quorum.graphs import find_method, list_methods

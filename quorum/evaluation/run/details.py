@@ -16,7 +16,7 @@ from quorum.core.json_text import parse_json
 from quorum.core.private_files import open_private_bytes
 from quorum.core.state import Citation, CountedReplies, Evidence, Passage, Result, Usage, Vote
 from quorum.evaluation.run.result_files import explain_write_errors, repair_and_read_lines
-from quorum.evaluation.watch import AnswerWatcher, Call, Step
+from quorum.evaluation.run.watch import AnswerWatcher, Call, Step
 
 # The keys of a result whose values a line of details.jsonl holds unchanged; null if the method does not use the key.
 COPIED_KEYS = (
@@ -38,7 +38,7 @@ class Detail(TypedDict):
     it, and its score. voters_without_evidence: ids of the passages that voted for the answer and do not contain it.
     citations: of a long answer, else null.
     usage, malformed, wordy_answers: by prompt name; the last two count replies. steps, calls: from
-    `quorum.evaluation.watch`, in the order in which they started.
+    `quorum.evaluation.run.watch`, in the order in which they started.
     """
 
     id: str

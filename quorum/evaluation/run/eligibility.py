@@ -13,7 +13,6 @@ from quorum.core.context import Context, get_filter_spec
 from quorum.core.errors import CallError, SetupError
 from quorum.core.state import Passage
 from quorum.datasets.records import Record
-from quorum.evaluation.compare.rehearsal import has_only_embedded_models
 from quorum.evaluation.run.columns import Column
 from quorum.evaluation.run.dataset import DataSet
 from quorum.graphs import answer
@@ -112,3 +111,17 @@ def replace_paid_models(context: Context, method: str) -> Context:
     unpaid_filter = "llm" if filter_spec.startswith("llm") else context.context_filter
     model = "embedded" if context.model == "embedded" else SilentModel()
     return replace(context, model=model, verifier=None, context_filter=unpaid_filter, journal="off")
+
+
+def has_only_embedded_models(context: Context) -> bool:
+    """Whether the embedded reader is the only chat model: as the model, as the verifier and as the context filter."""
+    return context.model == "embedded" and context.verifier in (None, "embedded") and not has_other_chat_filter(context)
+
+
+def has_other_chat_filter(context: Context) -> bool:
+    """Whether the context filter names a chat model other than the embedded reader, such as "llm:openai:NAME".
+
+    "llm" without a name is the context's own model.
+    """
+    kind, _, name = (context.context_filter or "").partition(":")
+    return kind == "llm" and name not in ("", "embedded")

@@ -9,9 +9,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
+from quorum.cluster.ray_cluster import connect_cluster, count_cores
+from quorum.cluster.ray_workers import WorkerPool, map_items
 from quorum.core.errors import SetupError
-from quorum.core.ray_cluster import connect_cluster, count_cores
-from quorum.core.ray_workers import WorkerPool, map_items
 from quorum.evaluation.run.ask_question import Questioner
 from quorum.evaluation.run.column_scores import Row
 from quorum.evaluation.run.columns import Column

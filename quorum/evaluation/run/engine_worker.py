@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from itertools import count
 from typing import Any
 
-from quorum.core.ray_workers import limit_to_one_core
+from quorum.cluster.ray_workers import limit_to_one_core
 from quorum.datasets.records import Record
 from quorum.evaluation.run.ask_question import Questioner
 from quorum.evaluation.run.column_scores import Row

@@ -7,13 +7,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from quorum.algorithms.recommend import MARGIN
+from quorum.cluster.ray_cluster import check_engine
 from quorum.core.context import Context
 from quorum.core.errors import SetupError
-from quorum.core.ray_cluster import check_engine
 
 if TYPE_CHECKING:
     from quorum.evaluation.metrics.registry import Scorer
-    from quorum.evaluation.metrics.user_measures import UserMeasure
+    from quorum.evaluation.run.user_measures import UserMeasure
     from quorum.graphs import Graph
 
 RACE_MODES = ("exact", "questions", "future")

@@ -10,28 +10,21 @@ from quorum.algorithms.race import RACE_ERROR_PROBABILITY
 from quorum.core.context import Context, get_filter_model
 from quorum.core.errors import SetupError
 from quorum.core.text import AnswerMeasure
-from quorum.evaluation.compare.baseline import check_baseline
-from quorum.evaluation.compare.estimate import Estimate, estimate
-from quorum.evaluation.compare.prices import Prices, check_limit
-from quorum.evaluation.compare.spending_limit import LimitedSpending
-from quorum.evaluation.metrics.given_metrics import describe_metrics
-from quorum.evaluation.metrics.judge import Judge, check_judge, make_judge
+from quorum.evaluation.metrics.prices import Prices
+from quorum.evaluation.run.baseline import check_baseline
 from quorum.evaluation.run.columns import Column, check_names, list_columns, list_names_by_group
 from quorum.evaluation.run.config import compute_short_hash, make_config
 from quorum.evaluation.run.dataset import DataSet, read_data
 from quorum.evaluation.run.eligibility import drop_ineligible
+from quorum.evaluation.run.given_metrics import describe_metrics
+from quorum.evaluation.run.judge import Judge, check_judge, make_judge
 from quorum.evaluation.run.options import Options
 from quorum.evaluation.run.race_result import SEED
-from quorum.evaluation.run.shared_retrieval import share_retrieval
 from quorum.evaluation.run.source import (
-    ProgressCallback,
     Source,
-    fill_collections,
     find_passage_source,
-    ignore_progress,
     name_collections,
 )
-from quorum.evaluation.run.warm_up import warm_up
 from quorum.models.chat import chat_model_async
 from quorum.models.context_filters import get_context_filter
 
@@ -43,11 +36,12 @@ class Plan:
     columns: each with its collection and prices; left_out_reasons: by column name, why a column that `--methods all`
     would bring is not asked; config: the content of config.json; folder: where results go.
 
-    estimate: what the run will take, None if not requested; rehearsal_usage: by model, the calls and tokens that the
-    estimate has used for columns whose only model is the embedded one. These calls are real, and the run finds their
-    replies in the journal. Calls in which the embedded model stands in for a chat model are not counted. is_indexed:
-    whether the collections of the columns are filled. names_that_may_drop_others: the names of the columns that can
-    drop other columns from a race; None: all can.
+    is_indexed: whether the collections of the columns are filled. rehearsal_usage: by model, the calls and tokens that
+    an estimate has used for columns whose only model is the embedded one. These calls are real, and the run finds their
+    replies in the journal. Calls in which the embedded model stands in for a chat model are not counted.
+
+    Of a race: names_that_may_drop_others: the names of the columns that can drop other columns; None: all can.
+    asking_order: the names of the columns in the order in which each question is asked; empty: as in `columns`.
     """
 
     options: Options
@@ -58,10 +52,10 @@ class Plan:
     folder: Path
     left_out_reasons: Mapping[str, str] = field(default_factory=dict)
     judge: Judge | None = None
-    estimate: Estimate | None = None
-    rehearsal_usage: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
     is_indexed: bool = False
+    rehearsal_usage: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
     names_that_may_drop_others: frozenset[str] | None = None
+    asking_order: Sequence[str] = ()
 
     @property
     def groups(self) -> list[list[str]]:
@@ -154,33 +148,3 @@ async def check_models(context: Context) -> None:
             await asyncio.to_thread(get_context_filter, context.context_filter)
         else:
             await chat_model_async(filter_model, context)
-
-
-async def add_estimate(plan: Plan, progress: ProgressCallback = ignore_progress) -> Plan:
-    """The plan with its estimate. Indexes a corpus that is not indexed yet.
-
-    Raises `SetupError` if the options have a `max_cost` and a price is missing, or if the estimate exceeds `max_cost`.
-    With a race, the estimate may exceed `max_cost`, because a race ends when it has spent that much.
-    """
-    options, prices = plan.options, Prices(plan.options.prices)
-    columns = plan.columns
-    if plan.source.retrieves:
-        await fill_collections(plan.source, plan.dataset, columns, progress)
-        columns = share_retrieval(columns)
-    await warm_up(columns, retrieves=plan.source.retrieves)
-    spending = LimitedSpending(prices)
-    cost_estimate = await estimate(
-        plan.dataset,
-        columns,
-        uses_given_passages=not plan.source.retrieves,
-        task=options.task,
-        concurrency=options.concurrency,
-        spending=spending,
-        progress=progress,
-    )
-    is_judge_priced = plan.judge is None or prices.find_price(options.judge) is not None
-    cost = cost_estimate.cost if is_judge_priced else None
-    if options.race is not None and cost is not None:  # a race ends at the limit
-        return replace(plan, estimate=cost_estimate, rehearsal_usage=spending.usage_by_model, is_indexed=True)
-    check_limit(cost, options.max_cost, instead="ask fewer questions with --limit, compare fewer methods")
-    return replace(plan, estimate=cost_estimate, rehearsal_usage=spending.usage_by_model, is_indexed=True)

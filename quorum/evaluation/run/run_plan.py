@@ -121,8 +121,8 @@ async def ask_all(
     `split_into_rounds`).
     """
     columns, dataset = await prepare_questions(plan, progress)
-    if race is not None:
-        columns = order_by_cost(plan, columns)
+    if plan.asking_order:
+        columns = sorted(columns, key=lambda column: plan.asking_order.index(column.name))
     options, uses_given_passages = plan.options, not plan.source.retrieves
     questioner = Questioner(uses_given_passages, options.task, dataset.task, tuple(options.extra_keys), dataset.labels)
     details_file = Details(plan.folder / "details.jsonl") if plan.options.writes_details else nullcontext()
@@ -133,25 +133,6 @@ async def ask_all(
             )
             await ask_round(round_of_questions, recorder, questioner, plan)
     return dataset
-
-
-def order_by_cost(plan: Plan, columns: Sequence[Column]) -> Sequence[Column]:
-    """The columns with the cheapest first, so that a race gets further before `max_cost` ends it.
-
-    They stay in the plan's order if neither `max_cost` nor `budget` is set, or if the plan has no estimate. If all
-    columns cost nothing, the one with the fewest tokens comes first.
-    """
-    is_limited = plan.options.budget or plan.options.max_cost is not None
-    if plan.estimate is None or not is_limited:
-        return columns
-    expected = plan.estimate.methods
-    is_free = all(not method_estimate.cost for method_estimate in expected.values())
-
-    def estimate_cost(column: Column) -> float:
-        method_estimate = expected[column.name]
-        return method_estimate.input_tokens + method_estimate.output_tokens if is_free else method_estimate.cost or 0.0
-
-    return sorted(columns, key=estimate_cost)
 
 
 async def prepare_questions(plan: Plan, progress: ProgressCallback) -> tuple[Sequence[Column], DataSet]:

@@ -8,13 +8,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from quorum.evaluation.compare.baseline import compare_within_groups
-from quorum.evaluation.compare.differences import Comparison
 from quorum.evaluation.metrics.exact_match_gap import describe_exact_match_gap
-from quorum.evaluation.metrics.judge import judge_answers
 from quorum.evaluation.metrics.registry import list_compared_measures
-from quorum.evaluation.metrics.user_measures import compute_user_measures
+from quorum.evaluation.run.baseline import compare_within_groups
 from quorum.evaluation.run.column_scores import ColumnScores
+from quorum.evaluation.run.differences import Comparison
+from quorum.evaluation.run.judge import judge_answers
 from quorum.evaluation.run.plan import Plan
 from quorum.evaluation.run.race_result import RaceResult
 from quorum.evaluation.run.result_files import write_json
@@ -23,6 +22,7 @@ from quorum.evaluation.run.run_plan import RunOutcome
 from quorum.evaluation.run.source import ProgressCallback, ignore_progress
 from quorum.evaluation.run.spending import Spending
 from quorum.evaluation.run.tasks import list_deciding_measures
+from quorum.evaluation.run.user_measures import compute_user_measures
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from langchain_core.retrievers import BaseRetriever
 from pydantic import PrivateAttr
 
 from quorum.evaluation.run.columns import Column
-from quorum.evaluation.watch import SEARCH_SECONDS
+from quorum.evaluation.run.watch import SEARCH_SECONDS
 
 
 class CachingRetriever(BaseRetriever):

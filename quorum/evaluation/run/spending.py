@@ -11,7 +11,7 @@ from langchain_core.messages import BaseMessage
 from langchain_core.outputs import LLMResult
 
 from quorum.core.errors import SetupError
-from quorum.evaluation.callbacks import is_reused, read_message, read_usage
+from quorum.evaluation.run.callbacks import is_reused, read_message, read_usage
 from quorum.evaluation.run.shared_retrieval import CachingRetriever
 from quorum.models.token_counts import get_cached_tokens
 

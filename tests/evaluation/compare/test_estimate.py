@@ -15,10 +15,10 @@ from quorum_command import Quorum
 from quorum.core.context import Context
 from quorum.core.errors import SetupError
 from quorum.evaluation.compare.call_bounds import compute_call_bounds, evaluate_formula
-from quorum.evaluation.compare.compare import compare, plan_comparison
 from quorum.evaluation.compare.estimate import estimate_seconds
-from quorum.evaluation.compare.prices import Price, Prices
 from quorum.evaluation.compare.rehearsal import CallRecorder, guess_reply_tokens
+from quorum.evaluation.comparison import compare, plan_comparison
+from quorum.evaluation.metrics.prices import Price, Prices
 from quorum.evaluation.run.columns import parse_columns
 from quorum.evaluation.run.options import Options
 

@@ -9,7 +9,6 @@ import pytest
 from report_folder import make_decision
 
 from quorum.core.errors import SetupError
-from quorum.evaluation.compare.baseline import compare_with_baseline
 from quorum.evaluation.compare.figures import compute_figures, find_shared_questions
 from quorum.evaluation.compare.recommend import convert_recommendation_to_json, recommend_method
 from quorum.evaluation.compare.wrong_cost import (
@@ -19,6 +18,7 @@ from quorum.evaluation.compare.wrong_cost import (
     find_worth_of_always_unknown,
 )
 from quorum.evaluation.metrics.registry import WORTH_MEASURE
+from quorum.evaluation.run.baseline import compare_with_baseline
 from quorum.evaluation.run.column_scores import ColumnScores, Row
 from quorum.evaluation.run.options import Options
 from quorum.evaluation.run.race import RunningRace

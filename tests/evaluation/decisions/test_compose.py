@@ -9,7 +9,7 @@ import pytest
 from decision_results import group_questions, write_results
 from quorum_command import Quorum
 
-from quorum.core.composed_file import read_composed_cascade
+from quorum.cascades.composed_file import read_composed_cascade
 from quorum.core.errors import SetupError
 from quorum.evaluation.decisions.answer_table import make_answer_table
 from quorum.evaluation.decisions.choose import choose_recorded_method

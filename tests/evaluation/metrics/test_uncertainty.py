@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
-from quorum.core.composed_file import ComposedCascade, ComposedStage, read_composed_cascade
+from quorum.cascades.composed_file import ComposedCascade, ComposedStage, read_composed_cascade
 from quorum.core.context import Context
 from quorum.core.errors import SetupError
 from quorum.evaluation.metrics.uncertainty import abstain_below, check_confidence, compute_calibration, has_confidence

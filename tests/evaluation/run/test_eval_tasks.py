@@ -9,7 +9,6 @@ from openai_server import OpenAIServer
 
 from quorum.core.context import Context
 from quorum.core.errors import SetupError
-from quorum.evaluation.metrics.user_measures import read_measures
 from quorum.evaluation.run.columns import parse_columns
 from quorum.evaluation.run.dataset import read_data
 from quorum.evaluation.run.evaluate import evaluate
@@ -21,6 +20,7 @@ from quorum.evaluation.run.tasks import (
     list_deciding_measures,
     list_short_answers_of_parts,
 )
+from quorum.evaluation.run.user_measures import read_measures
 
 CONTEXT = Context(model="openai:test", attempts=1)
 PASSAGE = {"id": "a", "title": "Tower", "text": "The tower stands in Paris."}

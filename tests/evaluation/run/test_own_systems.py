@@ -11,7 +11,7 @@ from quorum_command import Quorum
 
 from quorum.core.context import Context
 from quorum.core.errors import SetupError
-from quorum.evaluation.compare.prices import Prices
+from quorum.evaluation.metrics.prices import Prices
 from quorum.evaluation.run.columns import list_columns, parse_columns
 from quorum.evaluation.run.options import Options
 from quorum.evaluation.run.parse_systems import split_systems

@@ -1,0 +1,1 @@
+"""Where settings come from (`config_files`, `setting_sources`), and which values fit them (`setting_values`)."""

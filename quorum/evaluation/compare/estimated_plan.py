@@ -1,0 +1,49 @@
+"""Adds the estimate to a plan: what the run will take, before anything is paid for."""
+
+from dataclasses import dataclass, fields
+
+from quorum.evaluation.compare.estimate import Estimate, estimate
+from quorum.evaluation.compare.spending_limit import LimitedSpending
+from quorum.evaluation.metrics.prices import Prices, check_limit
+from quorum.evaluation.run.plan import Plan
+from quorum.evaluation.run.shared_retrieval import share_retrieval
+from quorum.evaluation.run.source import ProgressCallback, fill_collections, ignore_progress
+from quorum.evaluation.run.warm_up import warm_up
+
+
+@dataclass(frozen=True, kw_only=True)
+class EstimatedPlan(Plan):
+    """A plan whose collections are filled, with the estimate of what its run will take."""
+
+    estimate: Estimate
+
+
+async def add_estimate(plan: Plan, progress: ProgressCallback = ignore_progress) -> EstimatedPlan:
+    """The plan with its estimate. Indexes a corpus that is not indexed yet.
+
+    Raises `SetupError` if the options have a `max_cost` and a price is missing, or if the estimate exceeds `max_cost`.
+    With a race, the estimate may exceed `max_cost`, because a race ends when it has spent that much.
+    """
+    options, prices = plan.options, Prices(plan.options.prices)
+    columns = plan.columns
+    if plan.source.retrieves:
+        await fill_collections(plan.source, plan.dataset, columns, progress)
+        columns = share_retrieval(columns)
+    await warm_up(columns, retrieves=plan.source.retrieves)
+    spending = LimitedSpending(prices)
+    cost_estimate = await estimate(
+        plan.dataset,
+        columns,
+        uses_given_passages=not plan.source.retrieves,
+        task=options.task,
+        concurrency=options.concurrency,
+        spending=spending,
+        progress=progress,
+    )
+    is_judge_priced = plan.judge is None or prices.find_price(options.judge) is not None
+    cost = cost_estimate.cost if is_judge_priced else None
+    if options.race is None or cost is None:  # a race ends at the limit
+        check_limit(cost, options.max_cost, instead="ask fewer questions with --limit, compare fewer methods")
+    known = {part.name: getattr(plan, part.name) for part in fields(plan)}
+    updates = {"is_indexed": True, "rehearsal_usage": spending.usage_by_model}
+    return EstimatedPlan(**{**known, **updates}, estimate=cost_estimate)
