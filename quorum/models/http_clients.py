@@ -28,11 +28,9 @@ def make_http_clients(timeout: float | None, loop_cache: LoopCache | None) -> di
 
     from quorum.models.bounded_responses import make_async_bounding_hook
     from quorum.models.done_mark import watch_response
-    from quorum.models.idle_connections import check_idle_connections_quickly
 
     hooks = {"response": [make_async_bounding_hook(timeout), watch_response]}
     client = openai.DefaultAsyncHttpxClient(**make_options(timeout), event_hooks=hooks)
-    check_idle_connections_quickly(client)
     if loop_cache is not None:
         loop_cache.closers.append(client.aclose)
     return {"http_async_client": client, "http_client": get_sync_client(timeout)}

@@ -15,7 +15,6 @@ from quorum.evaluation.run.columns import parse_columns
 from quorum.evaluation.run.evaluate import evaluate
 from quorum.evaluation.run.options import Options
 from quorum.models.http_clients import make_http_clients
-from quorum.models.idle_connections import StreamWithPoll
 from quorum.models.loops import get_loop_cache
 
 
@@ -86,18 +85,3 @@ async def test_an_evaluation_that_asks_one_question_at_a_time_opens_one_connecti
     columns = parse_columns("concat", Context(model="openai:test", attempts=1))
     report = await evaluate(Options(data=data, concurrency=1), columns)
     assert (report.spending.calls, connections.total) == (3, 1)
-
-
-async def test_the_streams_of_a_connection_pool_are_streams_with_a_poll(server: OpenAIServer) -> None:
-    """Our network backend makes these streams. We set it in a private attribute of the client's connection pool. If a
-    later version of httpx2 renames this attribute, calls become slower but do not fail, and only this test shows it.
-    """
-    client = make_client(server)
-    await ask(client)
-    [connection] = client._client._transport._pool.connections
-    stream = connection._connection._network_stream
-    assert isinstance(stream, StreamWithPoll)
-    assert not stream.get_extra_info("is_readable")
-    assert stream.get_extra_info("server_addr") == ("127.0.0.1", server.port)
-    await connection.aclose()
-    assert stream.get_extra_info("is_readable")
