@@ -1,11 +1,13 @@
-"""BM25 (Robertson et al.; k1 0.9, b 0.4): splits texts into tokens, and ranks passages."""
+"""BM25 (Robertson et al.; k1 0.9, b 0.4): splits texts into tokens, and ranks passages by the scores of bm25s."""
 
+import logging
 import re
 import threading
 import unicodedata
 from array import array
 from collections.abc import Iterable, Sequence
-from itertools import chain
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,7 +16,9 @@ from quorum.core.sentences import make_word_set
 from quorum.core.state import Passage
 from quorum.documents.split import UNSPACED_SCRIPTS
 from quorum.retrievers.passages import copy_with_score, make_indexed_text
-from quorum.retrievers.token_scores import TokenScores
+
+if TYPE_CHECKING:
+    import bm25s
 
 K1, B = 0.9, 0.4
 HANGUL = "\uac00-\ud7a3"  # Korean has spaces, but is split like the unspaced scripts
@@ -89,19 +93,17 @@ def stem_words(words: list[str]) -> list[str]:
 
 
 class BM25Index:
-    """Searches passages by BM25. token_scores: the scores of the tokens in the passages; if None, they are computed."""
+    """Searches passages by BM25. scores: the scores of the tokens in the passages; if None, they are computed."""
 
-    def __init__(self, passages: Sequence[Passage], token_scores: TokenScores | None = None) -> None:
+    def __init__(self, passages: Sequence[Passage], scores: "bm25s.BM25 | None" = None) -> None:
         self.passages = passages
-        if token_scores is None:
-            token_scores = compute_token_scores(map(make_indexed_text, passages))
-        self.token_scores = token_scores
+        self.scores = compute_scores(map(make_indexed_text, passages)) if scores is None else scores
 
     def find_best(self, query: str, k: int) -> list[Passage]:
         """The best k passages, or all if there are fewer. Passages with equal scores stay in the order of
         `self.passages`.
         """
-        scores = self.compute_scores(query)
+        scores = self.score_passages(query)
         k = min(k, len(scores))
         if k < 1:
             return []
@@ -110,33 +112,51 @@ class BM25Index:
         best = eligible[np.argsort(-scores[eligible], kind="stable")][:k]
         return [copy_with_score(self.passages[i], scores[i]) for i in best]
 
-    def compute_scores(self, query: str) -> NDArray[np.float32]:
+    def score_passages(self, query: str) -> NDArray[np.float32]:
         """One score per passage; 0 for a passage without a word of the query."""
-        if self.token_scores is None:
+        if self.scores is None:
             return np.zeros(len(self.passages), dtype=np.float32)
-        return self.token_scores.compute_scores(tokenize_query(query))
+        scores: NDArray[np.float32] = self.scores.get_scores_from_ids(self.scores.get_tokens_ids(tokenize_query(query)))
+        return scores
 
 
-def compute_token_scores(texts: Iterable[str]) -> TokenScores | None:
-    """The BM25 score of each token in each text; None if no text has a token."""
-    lengths, word_numbers = array("i"), WordNumbers()
+def import_bm25s() -> Any:
+    """The library bm25s (Lu 2024, "BM25S"). It logs each index that it builds, even at the level of debugging."""
+    import bm25s
 
-    def split_and_count(text: str) -> list[str]:
-        words = split_words(text)
-        lengths.append(len(words))
-        return words
+    logging.getLogger("bm25s").setLevel(logging.WARNING)
+    return bm25s
 
-    text_word_numbers = np.fromiter(
-        map(word_numbers.__getitem__, chain.from_iterable(map(split_and_count, texts))), np.int32
-    )
+
+def compute_scores(texts: Iterable[str]) -> "bm25s.BM25 | None":
+    """The BM25 score of each token in each text, by Lucene's formula; None if no text has a token."""
+    word_numbers, stem_numbers = WordNumbers(), WordNumbers()
+    texts_as_words = [array("i", map(word_numbers.__getitem__, split_words(text))) for text in texts]
     if not word_numbers:
         return None
-    stem_numbers = WordNumbers()
     # Each distinct word is stemmed only once.
-    stem_number_of_word = np.fromiter(map(stem_numbers.__getitem__, stem_words(list(word_numbers))), np.int32)
-    return TokenScores.build(
-        stem_number_of_word[text_word_numbers], np.frombuffer(lengths, np.int32), dict(stem_numbers), k1=K1, b=B
-    )
+    stem_of_word = [stem_numbers[stem] for stem in stem_words(list(word_numbers))]
+    texts_as_stems = [array("i", map(stem_of_word.__getitem__, words)) for words in texts_as_words]
+    scores: bm25s.BM25 = import_bm25s().BM25(method="lucene", k1=K1, b=B, csc_backend="numpy")
+    scores.index((texts_as_stems, dict(stem_numbers)), create_empty_token=False, show_progress=False)
+    return scores
+
+
+def save_scores(scores: "bm25s.BM25", folder: Path) -> None:
+    """Write the scores to a new folder."""
+    scores.save(folder, show_progress=False)
+
+
+def load_scores(folder: Path, text_count: int) -> "bm25s.BM25":
+    """Read what `save_scores` wrote for so many texts. Raises OSError, ValueError, KeyError or TypeError if files are
+    damaged: a power failure may have cut each of them.
+    """
+    scores: bm25s.BM25 = import_bm25s().BM25.load(folder, show_progress=False)
+    data, texts, starts = (scores.scores[name] for name in ("data", "indices", "indptr"))
+    is_complete = len(scores.vocab_dict) + 1 == len(starts) and len(data) == len(texts) == starts[-1]
+    if not is_complete or scores.scores["num_docs"] != text_count:
+        raise ValueError("the files of the index do not belong together")
+    return scores
 
 
 class WordNumbers(dict[str, int]):

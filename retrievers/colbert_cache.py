@@ -3,49 +3,42 @@
 A passage with an unchanged title and text keeps its vectors from the previous revision.
 """
 
-import json
 import shutil
 import tempfile
-import threading
-from collections import OrderedDict
 from collections.abc import Iterator
-from hashlib import sha256
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 from filelock import FileLock
 
 from quorum.core.errors import SetupError
-from quorum.core.private_files import FILE_MODE, make_private_folder
+from quorum.core.private_files import FILE_MODE
 from quorum.core.state import Passage
 from quorum.models.token_embeddings import TokenEncoder
 from quorum.retrievers.colbert import TokenIndex, Vectors
+from quorum.retrievers.index_cache import (
+    LoadedIndexes,
+    make_index_folder,
+    read_passages,
+    replace_index_folders,
+    write_passages,
+)
 from quorum.retrievers.passages import make_indexed_text
 from quorum.retrievers.store import Store
 from quorum.retrievers.store_files import make_tree_private
 from quorum.retrievers.store_locks import hold_lock
 
 FORMAT_VERSION = "1"  # increase it when the format of the files changes: indexes of another format are rebuilt
-INDEXES_IN_MEMORY = 4  # at most
 ENCODED_AT_ONCE = 256  # passages
-# (location of the store, collection, fingerprint of the encoder) -> (revision, index), in order of their last use
-LOADED_INDEXES: OrderedDict[tuple[str, str, str], tuple[str, TokenIndex]] = OrderedDict()
-LOADING_LOCK = threading.Lock()
+LOADED_INDEXES: LoadedIndexes[TokenIndex] = LoadedIndexes(most=4)
 
 
 def load_token_index(store: Store, name: str, encoder: TokenEncoder) -> TokenIndex:
-    """The token vectors of the present revision of the collection `name`. It blocks: call it on a thread."""
+    """The token vectors of the collection `name` (see `LoadedIndexes`). It blocks: call it on a thread."""
     info = store.fetch_info(name)
-    key = (store.location, name, encoder.fingerprint)
-    with LOADING_LOCK:
-        revision, index = LOADED_INDEXES.get(key, ("", None))
-        if index is None or revision != info.revision:
-            revision, index = load_or_build_index(store, name, info.revision, encoder)
-            LOADED_INDEXES[key] = (revision, index)
-        LOADED_INDEXES.move_to_end(key)
-        while len(LOADED_INDEXES) > INDEXES_IN_MEMORY:
-            LOADED_INDEXES.popitem(last=False)
-    return index
+    make = partial(load_or_build_index, store, name, info.revision, encoder)
+    return LOADED_INDEXES.get((store.location, name, encoder.fingerprint), info, make)
 
 
 def load_or_build_index(store: Store, name: str, revision: str, encoder: TokenEncoder) -> tuple[str, TokenIndex]:
@@ -53,15 +46,7 @@ def load_or_build_index(store: Store, name: str, revision: str, encoder: TokenEn
 
     If the collection has changed in the meantime, the returned revision is newer than the argument `revision`.
     """
-    location_hash = sha256(f"{store.location}\n{name}\n{encoder.fingerprint}".encode()).hexdigest()[:8]
-    folder = store.folder / "colbert" / f"{name[:80]}-{location_hash}"
-    try:
-        make_private_folder(folder)
-    except OSError as error:
-        raise SetupError(
-            f"The folder {folder} cannot be made ({error.strerror}); make the folder above it writable or give another "
-            "store with --store."
-        ) from None
+    folder = make_index_folder(store, "colbert", name, encoder.fingerprint)
     with hold_lock(FileLock(folder / "lock", mode=FILE_MODE)):
         index = load_index(folder / f"{revision}.{FORMAT_VERSION}")
         if index is None:
@@ -73,8 +58,7 @@ def load_or_build_index(store: Store, name: str, revision: str, encoder: TokenEn
 def load_index(folder: Path) -> TokenIndex | None:
     """The index in a folder; None if it is missing or incomplete."""
     try:
-        lines = (folder / "passages.jsonl").read_text(encoding="utf-8").splitlines()
-        passages: list[Passage] = [json.loads(line) for line in lines]
+        passages = read_passages(folder)
         vectors: Vectors = np.load(folder / "vectors.npy", mmap_mode="r")
         starts = np.load(folder / "starts.npy")
         # A power failure may have cut a file.
@@ -100,10 +84,7 @@ def build_index(
     temporary_folder = Path(tempfile.mkdtemp(prefix="new-", dir=folder.parent))
     try:
         write_index(temporary_folder, passages, encoder, older_index)
-        for other_folder in folder.parent.iterdir():
-            if other_folder.is_dir() and other_folder != temporary_folder:
-                shutil.rmtree(other_folder)
-        temporary_folder.rename(folder)
+        replace_index_folders(temporary_folder, folder)
     except OSError as error:
         shutil.rmtree(temporary_folder, ignore_errors=True)
         raise SetupError(
@@ -132,8 +113,7 @@ def write_index(
     starts = np.cumsum(np.array(lengths, dtype=np.int64))
     convert_rows_to_npy(temporary_folder, int(starts[-1]), dimension)
     np.save(temporary_folder / "starts.npy", starts)
-    lines = [json.dumps(passage) for passage in passages]
-    (temporary_folder / "passages.jsonl").write_text("\n".join(lines), encoding="utf-8")
+    write_passages(passages, temporary_folder)
     make_tree_private(temporary_folder)
 
 

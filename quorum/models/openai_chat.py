@@ -2,9 +2,9 @@
 
 `ChatOpenAI` drops fields that OpenAI does not have, such as the reasoning that vLLM, llama.cpp and DeepSeek send beside
 the answer; LangChain's documentation says that a subclass must read them. So `OpenAIChat` overrides two methods of
-langchain-openai that are not public, as LangChain's own packages for other servers do; tests/models/test_private_parts.py
-names the version for which this was tried. A response with status 200 either becomes a reply or raises `GarbledReply`;
-then `quorum.models.send_request` sends the request again.
+langchain-openai that are not public, as LangChain's own packages for other servers do; a test
+(tests/models/test_private_parts.py) names the version for which this was tried. A response with status 200 either
+becomes a reply or raises `GarbledReply`; then `quorum.models.send_request` sends the request again.
 
 A reply may stand in the field of the reasoning alone: vLLM's reasoning parsers put it there if the model does not
 think. Such a reply is read as if it stood in the content.

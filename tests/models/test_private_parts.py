@@ -15,7 +15,7 @@ OVERRIDDEN = {
 
 
 def test_langchain_openai_still_calls_the_two_methods_that_keep_the_reasoning() -> None:
-    """Tried with langchain-openai 1.7.3. Under another name our methods would not be called, and no reply be checked."""
+    """Tried with langchain-openai 1.7.3. Otherwise our methods would not be called, and no reply checked."""
     for name, parameters in OVERRIDDEN.items():
         advice = (
             f"langchain-openai {version('langchain-openai')} has another {name} than 1.7.3; "
