@@ -355,28 +355,12 @@ def parse_setting(name: str, text: str) -> Any:
     setting_names = {part.name for part in fields(Context)}
     if name not in setting_names:
         raise SetupError(f"There is no setting {name!r}; the settings are: {', '.join(sorted(setting_names))}.")
-    hint = get_args(get_setting_types()[name])[0]
-    if text.lower() in ("none", "") and type(None) in get_args(hint):
+    if text.lower() in ("none", "") and type(None) in get_args(get_args(get_setting_types()[name])[0]):
         return None
-    convert: Callable[[str], Any] = next(
-        (kind for kind in (bool, int, float) if hint is kind or kind in get_args(hint)), str
-    )
-    if convert is bool:
-        convert = parse_bool
     try:
-        value = convert(text)
-    except ValueError:
-        raise SetupError(f"Setting {name}={text!r} does not fit; give {describe_values(name)}.") from None
-    check_setting(name, value)
-    return value
-
-
-def parse_bool(text: str) -> bool:
-    """True for true, yes, 1 and on; False for their opposites; ValueError for other texts."""
-    words = {"true": True, "yes": True, "1": True, "on": True, "false": False, "no": False, "0": False, "off": False}
-    if text.lower() not in words:
-        raise ValueError(text)
-    return words[text.lower()]
+        return get_validator(name).validate_python(text)
+    except ValidationError:
+        raise SetupError(f"Setting {name}={text} does not fit; give {describe_values(name)}.") from None
 
 
 def make_context(settings: Mapping[str, str], **values: Any) -> Context:
