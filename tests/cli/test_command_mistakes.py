@@ -132,4 +132,4 @@ def test_an_invalid_setting_in_the_environment_is_refused(quorum: Quorum, monkey
     monkeypatch.setenv("QUORUM_K", "many")
     run = quorum("ask", "Who?")
     assert (run.code, run.err.count("\n")) == (2, 1)
-    assert "k='many'" in run.err
+    assert "k=many" in run.err
