@@ -14,7 +14,7 @@ from tokenizers import BertWordPieceTokenizer
 from torch import Tensor
 
 from quorum.models.embedded import FOLDER
-from quorum.training.stored_tensors import StoredTensors
+from training.stored_tensors import StoredTensors
 
 ATTENTION_HEADS = 12  # of all-MiniLM-L6-v2; the exported file does not hold this number
 

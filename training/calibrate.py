@@ -22,10 +22,10 @@ from quorum.models.embedded import FOLDER, get_encoder_name
 from quorum.models.embedded.batching import Job, JobResult, read_jobs
 from quorum.models.embedded.encoder import Encoder
 from quorum.models.embedded.reading import Calibration, Reading, find_spans
-from quorum.training.examples import read_examples
-from quorum.training.shared_encoder import hash_encoder
 from training.calibration_cases import HELD_OUT_DATA_HELP, Case, make_cases, read_wrong_passages
+from training.examples import read_examples
 from training.logistic_regression import fit_logistic_regression
+from training.shared_encoder import hash_encoder
 
 # margin and answerable are weights: of the span's score, and of the window's answerability logit.
 UNCALIBRATED = Calibration(

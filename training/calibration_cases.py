@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from quorum.core.state import Passage
-from quorum.training.examples import CALIBRATION_PERCENT, Example, is_held_out, read_records
+from quorum.training.examples import CALIBRATION_PERCENT, Example, is_held_out
+from training.examples import read_records
 
 WRONG_PASSAGE_COUNT = 4  # in a case of several passages, the wrong ones beside the gold one
 # The name of a data source ends with this text if its examples pair an answerable question with a wrong passage. No

@@ -23,9 +23,9 @@ from quorum.models.embedded import FOLDER
 from quorum.models.embedded.batching import Job, read_jobs
 from quorum.models.embedded.reading import Calibration
 from quorum.models.embedded.statements import SIGNALS, measure_signals, rank_statements_blocking
-from quorum.training.examples import read_examples
 from training.calibration_cases import HELD_OUT_DATA_HELP, Case, make_cases, read_wrong_passages
 from training.evaluate import compute_auroc
+from training.examples import read_examples
 from training.logistic_regression import fit_logistic_regression
 
 FOLDS = 5

@@ -18,7 +18,7 @@ from quorum.core.text import squad_exact_match, squad_f1
 from quorum.models.embedded.batching import Job, read_jobs
 from quorum.models.embedded.encoder import Encoder
 from quorum.models.embedded.reading import Calibration, Reading
-from quorum.training.examples import read_records
+from training.examples import read_records
 
 
 def compute_auroc(positive: Sequence[float], negative: Sequence[float]) -> float:

@@ -12,7 +12,8 @@ from dataclasses import dataclass, replace
 
 from tokenizers import Tokenizer
 
-from quorum.training.examples import EncodedExample, Example, encode_example, get_weight
+from quorum.training.examples import Example
+from training.examples import EncodedExample, encode_example, get_weight
 
 GROUP_SIZE = 4  # passages of a group, at most: one answers the question, the others do not
 SHARE_WITHOUT_QUESTION_MARK = 0.15  # share of the questions whose "?" is removed; people often leave it out

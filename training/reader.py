@@ -16,20 +16,11 @@ from safetensors.torch import save_file
 from tokenizers import Tokenizer
 from torch import Tensor
 
-from quorum.training.encoder import TwoTowers, load_base, load_reader_weights
-from quorum.training.examples import (
-    CALIBRATION_PERCENT,
-    EncodedExample,
-    Example,
-    encode_example,
-    get_weight,
-    is_held_out,
-    join_contexts,
-    read_examples,
-    read_negatives,
-)
-from quorum.training.reader_loss import compute_loss
+from quorum.training.examples import CALIBRATION_PERCENT, Example, is_held_out
+from training.examples import EncodedExample, encode_example, get_weight, join_contexts, read_examples, read_negatives
 from training.groups import Batch, Groups
+from training.reader_loss import compute_loss
+from training.two_towers import TwoTowers, load_base, load_reader_weights
 
 MULTI_PASSAGE_SHARE = 0.15  # share of the examples whose context is joined with that of another example
 MULTI_PASSAGE_LENGTH = 1.4  # how many times as long such an example may be as an example with one passage

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from quorum.training.examples import read_examples, read_records
+from training.examples import read_examples, read_records
 
 
 def make_questions_from_reading(reading: Path, negatives: Path, sources: Sequence[str]) -> Iterator[dict[str, Any]]:

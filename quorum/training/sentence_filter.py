@@ -24,9 +24,9 @@ from quorum.models.embedded.encoder import Encoder
 from quorum.models.embedded.heads import SentenceHead
 from quorum.models.embedded.judging import score_sentences_blocking
 from quorum.training.activation_ranges import ActivationRange, observe_layer
-from quorum.training.encoder import Layer
 from quorum.training.examples import CALIBRATION_PERCENT, Example, is_held_out
 from quorum.training.export import Exporter, to_array
+from quorum.training.layer import Layer
 from quorum.training.sentence_cases import IGNORED, LabelledWindow, SilverCase, make_labelled_windows, read_cases
 
 ATTENTION_HEADS, INNER_SIZE = 12, 1536

@@ -18,10 +18,9 @@ from tokenizers.pre_tokenizers import BertPreTokenizer
 from tokenizers.processors import TemplateProcessing
 from torch import Tensor
 
-from quorum.training import export
-from quorum.training.encoder import LINEAR_NAMES
 from quorum.training.examples import CALIBRATION_PERCENT, Example, is_held_out
-from training import reader
+from training import export, reader
+from training.two_towers import LINEAR_NAMES
 
 os.environ["HF_HUB_OFFLINE"] = "1"  # never ask the hub for a missing model; huggingface_hub reads it when imported
 torch.set_num_threads(1)  # a model as small as this gains nothing from more threads

@@ -20,10 +20,10 @@ from quorum.models.embedded import read_manifest
 from quorum.models.embedded.batching import Job, read_jobs
 from quorum.models.embedded.encoder import Encoder, Logits
 from quorum.models.embedded.reading import Calibration
-from quorum.training import export
-from quorum.training.encoder import TwoTowers, load_base, load_reader_weights
-from quorum.training.examples import EncodedExample, Example, encode_example
-from training import calibrate, evaluate
+from quorum.training.examples import Example
+from training import calibrate, evaluate, export
+from training.examples import EncodedExample, encode_example
+from training.two_towers import TwoTowers, load_base, load_reader_weights
 
 
 @pytest.fixture(scope="module")

@@ -6,11 +6,12 @@ import pytest
 import torch
 from tokenizers import Tokenizer
 
-from quorum.training.encoder import load_base
-from quorum.training.examples import EncodedExample, Example
-from quorum.training.reader_loss import compute_loss, pad_batch
+from quorum.training.examples import Example
+from training.examples import EncodedExample
 from training.groups import GROUP_SIZE, Groups
 from training.reader import Mixture, draw_batches, main, train_reader
+from training.reader_loss import compute_loss, pad_batch
+from training.two_towers import load_base
 
 
 @pytest.fixture

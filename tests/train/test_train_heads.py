@@ -16,8 +16,6 @@ from quorum.models.embedded import read_manifest
 from quorum.models.embedded.encoder import Encoder
 from quorum.models.embedded.heads import SentenceHead, pool_states
 from quorum.models.embedded.judging import score_sentences_blocking
-from quorum.training import export
-from quorum.training.encoder import load_reader_weights
 from quorum.training.sentence_cases import IGNORED, LabelledWindow, make_labelled_windows, read_cases
 from quorum.training.sentence_filter import (
     LARGEST_INTEGER_WEIGHT,
@@ -28,7 +26,8 @@ from quorum.training.sentence_filter import (
     fit_head,
     train_sentence_filter,
 )
-from training import reader, silver_questions, verdict
+from training import export, reader, silver_questions, verdict
+from training.two_towers import load_reader_weights
 
 SILVER_LINE = {
     "id": "1",
@@ -173,7 +172,7 @@ def test_the_exported_head_is_the_trained_one(reader_folder: Path, silver_file: 
 
 
 def test_training_goes_on_from_an_exported_file(base: Path, reader_folder: Path) -> None:
-    from quorum.training.encoder import load_base
+    from training.two_towers import load_base
 
     trained_weights = load_reader_weights(load_base(base, 2), reader_folder / "r.safetensors").get_reader_weights()
     read_back = load_reader_weights(load_base(base, 2), reader_folder / "reader.onnx").get_reader_weights()

@@ -12,10 +12,12 @@ from safetensors.torch import load_file, save_file
 from tokenizers import Tokenizer
 from torch import Tensor, nn
 
-from quorum.training.encoder import ADAPTER_SCALE, LINEAR_NAMES, RANK, TwoTowers, load_base, load_reader_weights
-from quorum.training.examples import EncodedExample, Example, encode_example
-from quorum.training.reader_loss import compute_loss, mark_allowed_positions, pad_batch
+from quorum.training.examples import Example
+from quorum.training.layer import ADAPTER_SCALE, RANK
+from training.examples import EncodedExample, encode_example
 from training.reader import Mixture, main, train_reader
+from training.reader_loss import compute_loss, mark_allowed_positions, pad_batch
+from training.two_towers import LINEAR_NAMES, TwoTowers, load_base, load_reader_weights
 
 Batch = tuple[Tensor, Tensor, Tensor]
 

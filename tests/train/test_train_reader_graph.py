@@ -1,4 +1,4 @@
-"""The command `quorum.training.reader_graph` rewrites an older export of the reader as a graph with two branches, one
+"""The command `training.reader_graph` rewrites an older export of the reader as a graph with two branches, one
 for embedding and one for reading, and all outputs stay the same.
 """
 
@@ -13,7 +13,7 @@ import pytest
 from onnx import TensorProto, helper, numpy_helper
 
 from quorum.core.errors import SetupError
-from quorum.training import reader_graph
+from training import reader_graph
 
 WIDTH = 4
 OUTPUT_SHAPES = {

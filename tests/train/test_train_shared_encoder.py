@@ -10,12 +10,12 @@ from exported_readers import LOW_RANK_LAYER_COUNT, GetExport, list_options
 from tokenizers import Tokenizer
 
 from quorum.models.embedded.encoder import Encoder
-from quorum.training import export
-from quorum.training.encoder import load_base
-from quorum.training.examples import Example, encode_example
-from quorum.training.reader_loss import pad_batch
-from quorum.training.shared_encoder import hash_encoder
-from training import base_folder, reader
+from quorum.training.examples import Example
+from training import base_folder, export, reader
+from training.examples import encode_example
+from training.reader_loss import pad_batch
+from training.shared_encoder import hash_encoder
+from training.two_towers import load_base
 
 
 def test_training_can_continue_from_an_exported_file_alone(

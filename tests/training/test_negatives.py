@@ -9,7 +9,7 @@ import pytest
 
 from quorum.core.errors import SetupError
 from quorum.core.text import squad_contains_answer
-from quorum.training.examples import read_negatives
+from training.examples import read_negatives
 from training.negatives import draw_questions, main, mine_negatives, parse_options, read_questions
 
 LONG_TEXT = (

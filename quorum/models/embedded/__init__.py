@@ -32,7 +32,7 @@ def read_manifest() -> dict[str, Any]:
 def get_weights_hash() -> str:
     """The name of the reader's weights: 12 hex digits.
 
-    The name stays the same if `quorum.training.reader_graph` rewrites the ONNX graph. The files of the heads that were
+    The name stays the same if `training.reader_graph` rewrites the ONNX graph. The files of the heads that were
     trained on these weights (sentences.json, verdict.json) store it.
     """
     return name_weights(read_manifest())

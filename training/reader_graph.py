@@ -1,4 +1,4 @@
-"""Rewrites an exported graph so that ONNX Runtime runs it fast: python -m quorum.training.reader_graph --help
+"""Rewrites an exported graph so that ONNX Runtime runs it fast: python -m training.reader_graph --help
 
 The graph of reader.onnx has two towers of layers: one computes sentence embeddings, the other reads. The runtime
 computes every node of a graph, whichever outputs a run asks for. So the two towers become the branches of one `If`, and
@@ -147,7 +147,7 @@ def rewrite_folder(folder: Path) -> None:
 
 def main(arguments: list[str] | None = None) -> None:
     parser = argparse.ArgumentParser(
-        prog="python -m quorum.training.reader_graph",
+        prog="python -m training.reader_graph",
         description=__doc__,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )

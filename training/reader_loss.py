@@ -10,8 +10,8 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from quorum.training.encoder import TwoTowers
-from quorum.training.examples import EncodedExample
+from training.examples import EncodedExample
+from training.two_towers import TwoTowers
 
 
 def pad_batch(batch: list[EncodedExample]) -> tuple[Tensor, Tensor, Tensor]:
