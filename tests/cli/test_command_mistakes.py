@@ -23,7 +23,7 @@ COMMANDS_WITH_MISTAKES: list[tuple[tuple[str, ...], str]] = [
     ((*ASK_COMMAND, "--set", "=3"), "key=value"),
     ((*ASK_COMMAND, "--set", "k=3", "--set", "k=4"), "twice"),
     ((*ASK_COMMAND, "--set", "k=3", "--k", "4"), "give one of them"),
-    ((*ASK_COMMAND, "--set", "k=many"), "k='many'"),
+    ((*ASK_COMMAND, "--set", "k=many"), "k=many does not fit"),
     ((*ASK_COMMAND, "--set", "temperature=9"), "temperature=9"),
     ((*ASK_COMMAND, "--set", "vote=some"), "all, staged"),
     ((*ASK_COMMAND, "--retriever", "google"), "google"),

@@ -4,10 +4,7 @@ import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from langchain_core.callbacks import CallbackManagerForLLMRun
-from langchain_core.language_models import BaseChatModel
-from langchain_core.messages import AIMessage, BaseMessage
-from langchain_core.outputs import ChatGeneration, ChatResult
+from langchain_core.language_models import FakeListChatModel
 
 from quorum.core.context import Context, get_filter_spec
 from quorum.core.errors import CallError, SetupError
@@ -20,23 +17,6 @@ from quorum.graphs import answer
 MOST_GIVEN_PASSAGES = 2  # the check sends at most this many of a question's passages
 # Given with a question that has no passages of its own, so that nothing is searched.
 STAND_IN_PASSAGE: Passage = {"id": "stand-in", "title": "", "text": "This stands for what would be found."}
-
-
-class SilentModel(BaseChatModel):
-    """A chat model that always replies with an empty text; stands in for a paid model."""
-
-    @property
-    def _llm_type(self) -> str:
-        return "quorum-silent"
-
-    def _generate(
-        self,
-        messages: list[BaseMessage],
-        stop: list[str] | None = None,
-        run_manager: CallbackManagerForLLMRun | None = None,
-        **kwargs: object,
-    ) -> ChatResult:
-        return ChatResult(generations=[ChatGeneration(message=AIMessage(""))])
 
 
 async def drop_ineligible(
@@ -101,15 +81,16 @@ async def find_objection(column: Column, records: dict[str, Record]) -> str | No
 def replace_paid_models(context: Context, method: str) -> Context:
     """The context without paid models and without the journal.
 
-    If the context's model is the embedded reader, it also takes the place of a paid verifier or filter; otherwise one
-    silent model takes the place of model, verifier and paid filter. Any other filter stays.
+    If the context's model is the embedded reader, it also takes the place of a paid verifier or filter; otherwise
+    one that always replies with an empty text takes the place of model, verifier and paid filter. Any other filter
+    stays.
     """
     if has_only_embedded_models(context):
         return replace(context, journal="off")
     # The method filco filters also if the user chose no filter. "llm" without a name: the context's own model filters.
     filter_spec = get_filter_spec(context) if method == "filco" else context.context_filter or ""
     unpaid_filter = "llm" if filter_spec.startswith("llm") else context.context_filter
-    model = "embedded" if context.model == "embedded" else SilentModel()
+    model = "embedded" if context.model == "embedded" else FakeListChatModel(responses=[""])
     return replace(context, model=model, verifier=None, context_filter=unpaid_filter, journal="off")
 
 
