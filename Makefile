@@ -1,6 +1,6 @@
 # Works on a fresh machine with make and Python 3.11 or later; uv is used where it is found.
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-long test-train test-page test-studio test-ray test-agents test-llm test-wheel test-offline notebooks studio serve check bench fuzz readme format clean
+.PHONY: help demo test test-long test-train test-page test-studio test-ray test-agents test-llm test-wheel test-offline notebooks studio serve check bench fuzz readme pictures format clean
 VENV := .venv
 BIN := $(VENV)/bin
 CONSTRAINTS := constraints.txt
@@ -65,6 +65,9 @@ fuzz: $(VENV)/.installed-dev ## Feed generated replies, documents and data files
 
 readme: $(VENV)/.installed ## Write langgraph.json and the parts of docs/ that are generated from the code
 	$(BIN)/python docs/tables.py
+
+pictures: $(VENV)/.installed-page ## Take the pictures in docs/pictures (needs Chromium)
+	$(BIN)/python docs/pictures.py
 
 format: $(VENV)/.installed-dev ## Format the code, then list what the linter finds
 	@$(BIN)/ruff check --fix --quiet --exit-zero >/dev/null # a fault that it cannot mend, such as a long line, must not keep the rest unformatted

@@ -1,8 +1,9 @@
-"""Take the pictures of the page and of a report for docs/: python docs/pictures.py.
+"""Take the pictures of the page, of a report and of five methods' graphs for docs/: make pictures.
 
-It needs Chromium and the extras [dev,ui].
+It needs Chromium and the extras [dev,ui]. `python docs/pictures.py --graphs` takes those of the graphs only.
 """
 
+import json
 import sys
 import tempfile
 from pathlib import Path
@@ -17,7 +18,11 @@ from page_server import serve_page  # noqa: E402
 from page_steps import ask_by_link  # noqa: E402
 
 import quorum  # noqa: E402
+from quorum.graphs import METHODS  # noqa: E402
 
+# Their graphs are drawn; those in OPEN_GRAPHS also with their subgraphs open.
+GRAPHS = ("concat", "concat_pf", "pf_concat", "sure", "blendfilter")
+OPEN_GRAPHS = ("concat",)
 QUESTION = "Who led the first expedition to reach the South Pole?"
 # JavaScript: CARDS lists the cards of the methods; the others are conditions to wait for. A badge such as 2/5 says how
 # many of a node's parallel runs have ended. A graph shows states when one of its nodes has a state, such as running.
@@ -58,7 +63,26 @@ def take_report_picture(page: Page, folder: Path) -> None:
     take_picture(page, "report")
 
 
-def main() -> None:
+def take_graph_pictures(page: Page) -> None:
+    """Save a picture of each method's graph. The page must show a graph, because it then has Mermaid's module."""
+    drawings = [(f"graph-{name}", METHODS[name].draw()) for name in GRAPHS]
+    drawings += [(f"graph-{name}-open", METHODS[name].draw(is_open=True)) for name in OPEN_GRAPHS]
+    for name, drawing in drawings:
+        width, height = page.run(
+            f"""import("nicegui-mermaid").then(async ({{mermaid}}) => {{
+                mermaid.initialize({{startOnLoad: false, flowchart: {{useMaxWidth: false}}}});
+                const {{svg}} = await mermaid.render("picture", {json.dumps(drawing)});
+                document.body.innerHTML = '<div style="display: inline-block; padding: 16px">' + svg + "</div>";
+                document.body.style.background = "white";
+                const {{width, height}} = document.body.firstChild.getBoundingClientRect();
+                return [Math.ceil(width), Math.ceil(height)];
+            }})"""
+        )
+        page.set_size(width, height)
+        page.save_picture(ROOT / "docs" / "pictures" / f"{name}.png", is_whole_page=False)
+
+
+def main(*options: str) -> None:
     (ROOT / "docs" / "pictures").mkdir(exist_ok=True)
     with (
         tempfile.TemporaryDirectory() as folder,
@@ -67,6 +91,9 @@ def main() -> None:
     ):
         page.set_size(1360)
         open_question(page, server.url, QUESTION, "concat,post_fusion,sure", ALL_METHODS_ENDED)
+        if "--graphs" in options:
+            take_graph_pictures(page)
+            return
         take_picture(page, "page")
         page.set_color_scheme("dark")
         take_picture(page, "page-dark")
@@ -90,8 +117,9 @@ def main() -> None:
         server.model.reply(make_error(401, "Incorrect API key provided"))
         open_question(page, server.url, QUESTION, "concat[model=openai:gpt],concat", ALL_METHODS_ENDED)
         take_picture(page, "page-error")
+        take_graph_pictures(page)
         take_report_picture(page, Path(folder) / "run")
 
 
 if __name__ == "__main__":
-    main()
+    main(*sys.argv[1:])

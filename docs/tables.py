@@ -65,9 +65,16 @@ def make_fewest_answers_table() -> str:
 
 
 def make_diagram(name: str) -> str:
-    """A method's graph, drawn from the compiled graph, in a collapsed section."""
-    diagram = METHODS[name].graph.get_graph().draw_mermaid().strip()
-    return f"<details><summary>graph</summary>\n\n```mermaid\n{diagram}\n```\n\n</details>"
+    """A method's graph, drawn from the compiled graph, in a collapsed section; in a second one, the same graph with its
+    subgraphs open, if it has any.
+    """
+    diagrams = {"graph": METHODS[name].draw(), "graph, open": METHODS[name].draw(is_open=True)}
+    if diagrams["graph"] == diagrams["graph, open"]:
+        del diagrams["graph, open"]
+    return "\n\n".join(
+        f"<details><summary>{title}</summary>\n\n```mermaid\n{diagram.strip()}\n```\n\n</details>"
+        for title, diagram in diagrams.items()
+    )
 
 
 def find_method_sections() -> dict[str, list[str]]:

@@ -6,22 +6,18 @@ retrieve -> base_answer
 from quorum.core.context import Context
 from quorum.core.state import Question, Result, State
 from quorum.graphs.method_graph import MethodGraph
-from quorum.graphs.parts.refinement import refinement
+from quorum.graphs.parts.retrieve import retrieve
 from quorum.nodes.base_prompt import base_answer
 from quorum.nodes.begin import begin
-from quorum.nodes.retrieve import retrieve
-from quorum.nodes.routes import refine_or
 
 graph = (
     MethodGraph(State, input_schema=Question, output_schema=Result, context_schema=Context)
     .add_node(begin)
     .add_node(retrieve)
-    .add_node("refine", refinement)
     .add_node(base_answer)
     .add_edge("__start__", "begin")
     .add_edge("begin", "retrieve")
-    .add_conditional_edges("retrieve", refine_or("base_answer"), ["refine", "base_answer"])
-    .add_edge("refine", "base_answer")
+    .add_edge("retrieve", "base_answer")
     .add_edge("base_answer", "__end__")
     .compile(name="base")
 )

@@ -15,26 +15,23 @@ from quorum.core.state import Question, Result, State
 from quorum.graphs.method_graph import MethodGraph
 from quorum.graphs.parts.knowledge_filter import knowledge_filter
 from quorum.graphs.parts.passages_of_query import passages_of_query
-from quorum.graphs.parts.refinement import refinement
+from quorum.graphs.parts.retrieve import retrieve
 from quorum.nodes.begin import begin
 from quorum.nodes.blend_queries import blend_queries, name_topic, write_external_knowledge, write_internal_knowledge
 from quorum.nodes.merge_passages import merge_passages
 from quorum.nodes.reason import cot_answer, extract_answer, reason
-from quorum.nodes.retrieve import retrieve
 from quorum.nodes.routes import (
     filter_or_reason,
     prepare_queries,
-    reason_in_one_or_two_turns,
-    refine_or,
     retrieve_or_write_knowledge,
     search_each_query,
+    take_one_or_two_turns,
 )
 
 graph = (
     MethodGraph(State, input_schema=Question, output_schema=Result, context_schema=Context)
     .add_node(begin)
     .add_node(retrieve)
-    .add_node("refine", refinement)
     .add_node(write_external_knowledge)
     .add_node(write_internal_knowledge)
     .add_node(name_topic)
@@ -46,24 +43,32 @@ graph = (
     .add_node(extract_answer)
     .add_node(cot_answer)
     .add_edge("__start__", "begin")
-    .add_conditional_edges("begin", retrieve_or_write_knowledge, ["retrieve", "write_internal_knowledge", "name_topic"])
     .add_conditional_edges(
-        "retrieve",
-        refine_or(prepare_queries),
-        ["refine", "write_external_knowledge", "write_internal_knowledge", "name_topic", "blend_queries"],
+        "begin",
+        retrieve_or_write_knowledge,
+        {"search first": "retrieve", "own knowledge": "write_internal_knowledge", "topic for the filter": "name_topic"},
     )
     .add_conditional_edges(
-        "refine",
+        "retrieve",
         prepare_queries,
-        ["write_external_knowledge", "write_internal_knowledge", "name_topic", "blend_queries"],
+        {
+            "passages' knowledge": "write_external_knowledge",
+            "own knowledge": "write_internal_knowledge",
+            "topic for the filter": "name_topic",
+            "question alone": "blend_queries",
+        },
     )
     .add_edge("write_external_knowledge", "blend_queries")
     .add_edge("write_internal_knowledge", "blend_queries")
     .add_edge("name_topic", "blend_queries")
-    .add_conditional_edges("blend_queries", search_each_query, ["search_and_filter"])
+    .add_conditional_edges("blend_queries", search_each_query, {"each query": "search_and_filter"})
     .add_edge("search_and_filter", "merge_passages")
-    .add_conditional_edges("merge_passages", filter_or_reason, ["filter_union", "reason", "cot_answer"])
-    .add_conditional_edges("filter_union", reason_in_one_or_two_turns, ["reason", "cot_answer"])
+    .add_conditional_edges(
+        "merge_passages",
+        filter_or_reason,
+        {"filter all at once": "filter_union", "two turns": "reason", "one turn": "cot_answer"},
+    )
+    .add_conditional_edges("filter_union", take_one_or_two_turns, {"two turns": "reason", "one turn": "cot_answer"})
     .add_edge("reason", "extract_answer")
     .add_edge("extract_answer", "__end__")
     .add_edge("cot_answer", "__end__")

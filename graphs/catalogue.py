@@ -50,6 +50,15 @@ class Method:
             import_module(self.import_path.partition(":")[0]).graph,
         )
 
+    def draw(self, *, is_open: bool = False) -> str:
+        """The graph as Mermaid text. is_open: also show what is inside the nodes that are graphs themselves, one level
+        deep; `graph.get_graph(xray=True)` shows all levels.
+
+        >>> METHODS["concat"].draw().count("-->"), "rerank" in METHODS["concat"].draw(is_open=True)
+        (4, True)
+        """
+        return self.graph.get_graph(xray=1 if is_open else False).draw_mermaid()
+
 
 REACT = "Yao et al. 2023, ReAct: Synergizing Reasoning and Acting in Language Models (arXiv:2210.03629)"
 SELF_ASK = "Press et al. 2023, Measuring and Narrowing the Compositionality Gap in Language Models (arXiv:2210.03350)"

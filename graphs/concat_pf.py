@@ -8,11 +8,10 @@ vote=staged: passage_answer for a few passages at a time, until the vote is deci
 from quorum.core.context import Context
 from quorum.core.state import Question, Result, State
 from quorum.graphs.method_graph import MethodGraph
-from quorum.graphs.parts.refinement import refinement
+from quorum.graphs.parts.retrieve import retrieve
 from quorum.nodes.answer import concat_answer, passage_answer
 from quorum.nodes.begin import begin
-from quorum.nodes.retrieve import retrieve
-from quorum.nodes.routes import continue_vote, fall_back_if_unknown, refine_or, start_one_or_both_rounds
+from quorum.nodes.routes import continue_vote, fall_back_if_unknown, start_one_or_both_rounds
 from quorum.nodes.unknown import unknown_check
 from quorum.nodes.vote import vote
 
@@ -20,7 +19,6 @@ graph = (
     MethodGraph(State, input_schema=Question, output_schema=Result, context_schema=Context)
     .add_node(begin)
     .add_node(retrieve)
-    .add_node("refine", refinement)
     .add_node(concat_answer)
     .add_node("passage_answer_early", passage_answer)
     .add_node(unknown_check)
@@ -29,13 +27,16 @@ graph = (
     .add_edge("__start__", "begin")
     .add_edge("begin", "retrieve")
     .add_conditional_edges(
-        "retrieve", refine_or(start_one_or_both_rounds), ["refine", "concat_answer", "passage_answer_early"]
+        "retrieve", start_one_or_both_rounds, {"first round": "concat_answer", "speculative": "passage_answer_early"}
     )
-    .add_conditional_edges("refine", start_one_or_both_rounds, ["concat_answer", "passage_answer_early"])
     .add_edge("concat_answer", "unknown_check")
     .add_edge("passage_answer_early", "unknown_check")
-    .add_conditional_edges("unknown_check", fall_back_if_unknown, ["passage_answer", "vote", "__end__"])
+    .add_conditional_edges(
+        "unknown_check",
+        fall_back_if_unknown,
+        {"known": "__end__", "unknown": "passage_answer", "none left to ask": "vote"},
+    )
     .add_edge("passage_answer", "vote")
-    .add_conditional_edges("vote", continue_vote, ["passage_answer", "__end__"])
+    .add_conditional_edges("vote", continue_vote, {"still undecided": "passage_answer", "decided": "__end__"})
     .compile(name="concat_pf")
 )

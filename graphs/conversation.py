@@ -36,7 +36,9 @@ def build_conversation_graph(name: str, method_node: str, method: Any, context_s
         .add_node(method_node, method)
         .add_node(end_turn)
         .add_edge("__start__", "begin_turn")
-        .add_conditional_edges("begin_turn", rewrite_follow_up, {"follow-up": "stand_alone", "first": method_node})
+        .add_conditional_edges(
+            "begin_turn", rewrite_follow_up, {"follow-up question": "stand_alone", "first question": method_node}
+        )
         .add_edge("stand_alone", method_node)
         .add_edge(method_node, "end_turn")
         .add_edge("end_turn", "__end__")

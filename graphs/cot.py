@@ -6,23 +6,20 @@
 from quorum.core.context import Context
 from quorum.core.state import Question, Result, State
 from quorum.graphs.method_graph import MethodGraph
-from quorum.graphs.parts.refinement import refinement
+from quorum.graphs.parts.retrieve import retrieve
 from quorum.nodes.begin import begin
 from quorum.nodes.reason import cot_answer, cot_from_memory
-from quorum.nodes.retrieve import retrieve
-from quorum.nodes.routes import refine_or, retrieve_or_cot
+from quorum.nodes.routes import retrieve_if_set
 
 graph = (
     MethodGraph(State, input_schema=Question, output_schema=Result, context_schema=Context)
     .add_node(begin)
     .add_node(retrieve)
-    .add_node("refine", refinement)
     .add_node(cot_answer)
     .add_node(cot_from_memory)
     .add_edge("__start__", "begin")
-    .add_conditional_edges("begin", retrieve_or_cot, ["retrieve", "cot_from_memory"])
-    .add_conditional_edges("retrieve", refine_or("cot_answer"), ["refine", "cot_answer"])
-    .add_edge("refine", "cot_answer")
+    .add_conditional_edges("begin", retrieve_if_set, {"with passages": "retrieve", "from memory": "cot_from_memory"})
+    .add_edge("retrieve", "cot_answer")
     .add_edge("cot_answer", "__end__")
     .add_edge("cot_from_memory", "__end__")
     .compile(name="cot")

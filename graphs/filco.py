@@ -7,23 +7,19 @@ from quorum.core.context import Context
 from quorum.core.state import Question, Result, State
 from quorum.graphs.method_graph import MethodGraph
 from quorum.graphs.parts.context_filter import context_filter
-from quorum.graphs.parts.rerank_passages import rerank_passages
+from quorum.graphs.parts.search_and_rerank import search_and_rerank
 from quorum.nodes.answer import concat_answer
 from quorum.nodes.begin import begin
-from quorum.nodes.retrieve import retrieve
-from quorum.nodes.routes import rerank_if_chosen_then_filter
 
 graph = (
     MethodGraph(State, input_schema=Question, output_schema=Result, context_schema=Context)
     .add_node(begin)
-    .add_node(retrieve)
-    .add_node("rerank", rerank_passages)
+    .add_node("retrieve", search_and_rerank)
     .add_node("filter_context", context_filter)
     .add_node(concat_answer)
     .add_edge("__start__", "begin")
     .add_edge("begin", "retrieve")
-    .add_conditional_edges("retrieve", rerank_if_chosen_then_filter)
-    .add_edge("rerank", "filter_context")
+    .add_edge("retrieve", "filter_context")
     .add_edge("filter_context", "concat_answer")
     .add_edge("concat_answer", "__end__")
     .compile(name="filco")

@@ -6,25 +6,22 @@ retrieve -> cot_answer -> next_query -> retrieve ... (`iterations` rounds; the l
 from quorum.core.context import MAX_SUPERSTEPS, Context
 from quorum.core.state import Question, Result, State
 from quorum.graphs.method_graph import MethodGraph
-from quorum.graphs.parts.refinement import refinement
+from quorum.graphs.parts.retrieve import retrieve
 from quorum.nodes.begin import begin
 from quorum.nodes.iter_retgen import next_query
 from quorum.nodes.reason import cot_answer
-from quorum.nodes.retrieve import retrieve
-from quorum.nodes.routes import continue_rounds, refine_or
+from quorum.nodes.routes import continue_rounds
 
 graph = (
     MethodGraph(State, input_schema=Question, output_schema=Result, context_schema=Context)
     .add_node(begin)
     .add_node(retrieve)
-    .add_node("refine", refinement)
     .add_node(cot_answer)
     .add_node(next_query)
     .add_edge("__start__", "begin")
     .add_edge("begin", "retrieve")
-    .add_conditional_edges("retrieve", refine_or("cot_answer"), ["refine", "cot_answer"])
-    .add_edge("refine", "cot_answer")
-    .add_conditional_edges("cot_answer", continue_rounds)
+    .add_edge("retrieve", "cot_answer")
+    .add_conditional_edges("cot_answer", continue_rounds, {"rounds left": "next_query", "last round": "__end__"})
     .add_edge("next_query", "retrieve")
     .compile(name="iter_retgen")
     .with_config(recursion_limit=MAX_SUPERSTEPS)

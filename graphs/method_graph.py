@@ -9,6 +9,7 @@ from typing import Any, cast
 
 from langchain_core.runnables import RunnableConfig
 from langchain_core.runnables.config import var_child_runnable_config as surrounding_config
+from langchain_core.runnables.graph import Graph
 from langgraph.checkpoint.base import (
     BaseCheckpointSaver,
     ChannelVersions,
@@ -19,10 +20,11 @@ from langgraph.checkpoint.base import (
 from langgraph.graph.state import CompiledStateGraph, StateGraph
 from langgraph.typing import ContextT, InputT, OutputT, StateT
 
-from quorum.core.cancellation import iterate_apart
+from quorum.core.cancellation import iterate_apart, run_apart
 from quorum.core.context import Context, read_environment
 from quorum.core.errors import SetupError
 from quorum.core.sync import iterate_sync, run_sync
+from quorum.graphs.drawing import close_repeated_subgraphs
 from quorum.graphs.visible_messages import VisibleMessages
 from quorum.nodes.abstain import check_calibration, read_calibration, suppress_unsure_answer
 
@@ -59,10 +61,10 @@ class CompiledMethodGraph(CompiledStateGraph[StateT, ContextT, InputT, OutputT])
         """Run the graph. With `Context.calibration`, an answer whose confidence is too low becomes unknown."""
         calibration_file, context = take_calibration(context, config)
         if calibration_file is None:
-            return await super().ainvoke(input, config, context=context, **settings)
+            return await run_apart(super().ainvoke(input, config, context=context, **settings))
         calibration = await asyncio.to_thread(read_calibration, calibration_file)
         await asyncio.to_thread(check_calibration, calibration, self.get_name(), make_context(context))
-        state = await super().ainvoke(input, config, context=context, **settings)
+        state = await run_apart(super().ainvoke(input, config, context=context, **settings))
         return suppress_unsure_answer(state, calibration)
 
     async def astream(
@@ -111,6 +113,16 @@ class CompiledMethodGraph(CompiledStateGraph[StateT, ContextT, InputT, OutputT])
         with wrap_surrounding_saver():
             graph = self.with_saver_in_threads()
             return iterate_sync(graph.abatch_as_completed(inputs, wrap_config_saver(config), **settings))
+
+    def get_graph(self, config: RunnableConfig | None = None, *, xray: int | bool = False) -> Graph:
+        """The drawing of the graph, as LangGraph makes it. xray: whether subgraphs are open, or how many levels of
+        them. A subgraph that comes twice is open in one place only, so that Mermaid can draw every graph.
+        """
+        return close_repeated_subgraphs(super().get_graph(config, xray=xray))
+
+    async def aget_graph(self, config: RunnableConfig | None = None, *, xray: int | bool = False) -> Graph:
+        """The same drawing as `get_graph`."""
+        return close_repeated_subgraphs(await super().aget_graph(config, xray=xray))
 
     def with_saver_in_threads(self) -> "CompiledMethodGraph[StateT, ContextT, InputT, OutputT]":
         """This graph with its checkpointer, if it has one, wrapped in `SaverInThreads`."""

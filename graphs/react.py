@@ -7,11 +7,10 @@ think -> retrieve -> observe -> think, and so on, until a thought's action is to
 from quorum.core.context import MAX_SUPERSTEPS, Context
 from quorum.core.state import Question, Result, State
 from quorum.graphs.method_graph import MethodGraph
-from quorum.graphs.parts.refinement import refinement
+from quorum.graphs.parts.retrieve import retrieve
 from quorum.nodes.begin import begin
 from quorum.nodes.react import ask_action, finish, observe, think
-from quorum.nodes.retrieve import retrieve
-from quorum.nodes.routes import act_on_thought, refine_or, search_or_finish
+from quorum.nodes.routes import act_on_thought, search_or_finish
 
 graph = (
     MethodGraph(State, input_schema=Question, output_schema=Result, context_schema=Context)
@@ -19,15 +18,15 @@ graph = (
     .add_node(think)
     .add_node(ask_action)
     .add_node(retrieve)
-    .add_node("refine", refinement)
     .add_node(observe)
     .add_node(finish)
     .add_edge("__start__", "begin")
     .add_edge("begin", "think")
-    .add_conditional_edges("think", act_on_thought)
-    .add_conditional_edges("ask_action", search_or_finish)
-    .add_conditional_edges("retrieve", refine_or("observe"), ["refine", "observe"])
-    .add_edge("refine", "observe")
+    .add_conditional_edges(
+        "think", act_on_thought, {"search": "retrieve", "no action": "ask_action", "final answer or limit": "finish"}
+    )
+    .add_conditional_edges("ask_action", search_or_finish, {"search": "retrieve", "final answer or limit": "finish"})
+    .add_edge("retrieve", "observe")
     .add_edge("observe", "think")
     .add_edge("finish", "__end__")
     .compile(name="react")

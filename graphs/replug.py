@@ -8,11 +8,10 @@ retrieve -> passage_answer x k -> weigh_by_meaning -> vote
 from quorum.core.context import Context
 from quorum.core.state import Question, Result, State
 from quorum.graphs.method_graph import MethodGraph
-from quorum.graphs.parts.refinement import refinement
+from quorum.graphs.parts.retrieve import retrieve
 from quorum.nodes.answer import passage_answer
 from quorum.nodes.begin import begin
-from quorum.nodes.retrieve import retrieve
-from quorum.nodes.routes import ask_all_passages, refine_or
+from quorum.nodes.routes import ask_all_passages
 from quorum.nodes.vote import vote
 from quorum.nodes.weigh_votes import weigh_by_meaning
 
@@ -20,14 +19,12 @@ graph = (
     MethodGraph(State, input_schema=Question, output_schema=Result, context_schema=Context)
     .add_node(begin)
     .add_node(retrieve)
-    .add_node("refine", refinement)
     .add_node(passage_answer)
     .add_node(weigh_by_meaning)
     .add_node(vote)
     .add_edge("__start__", "begin")
     .add_edge("begin", "retrieve")
-    .add_conditional_edges("retrieve", refine_or(ask_all_passages), ["refine", "passage_answer", "vote"])
-    .add_conditional_edges("refine", ask_all_passages, ["passage_answer", "vote"])
+    .add_conditional_edges("retrieve", ask_all_passages, {"each passage": "passage_answer", "no passage": "vote"})
     .add_edge("passage_answer", "weigh_by_meaning")
     .add_edge("weigh_by_meaning", "vote")
     .add_edge("vote", "__end__")

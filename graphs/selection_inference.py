@@ -6,27 +6,24 @@ retrieve -> rank_passages -> infer, for one passage after the other, best first 
 from quorum.core.context import MAX_SUPERSTEPS, Context
 from quorum.core.state import Question, Result, State
 from quorum.graphs.method_graph import MethodGraph
-from quorum.graphs.parts.refinement import refinement
+from quorum.graphs.parts.retrieve import retrieve
 from quorum.nodes.begin import begin
 from quorum.nodes.infer_stepwise import cite, infer
 from quorum.nodes.rank_passages import rank_passages
-from quorum.nodes.retrieve import retrieve
-from quorum.nodes.routes import continue_reading, refine_or
+from quorum.nodes.routes import continue_reading
 
 graph = (
     MethodGraph(State, input_schema=Question, output_schema=Result, context_schema=Context)
     .add_node(begin)
     .add_node(retrieve)
-    .add_node("refine", refinement)
     .add_node(rank_passages)
     .add_node(infer)
     .add_node(cite)
     .add_edge("__start__", "begin")
     .add_edge("begin", "retrieve")
-    .add_conditional_edges("retrieve", refine_or("rank_passages"), ["refine", "rank_passages"])
-    .add_edge("refine", "rank_passages")
+    .add_edge("retrieve", "rank_passages")
     .add_edge("rank_passages", "infer")
-    .add_conditional_edges("infer", continue_reading)
+    .add_conditional_edges("infer", continue_reading, {"passages left": "infer", "all read": "cite"})
     .add_edge("cite", "__end__")
     .compile(name="selection_inference")
     .with_config(recursion_limit=MAX_SUPERSTEPS)

@@ -8,10 +8,9 @@ If the model gives no final answer, forced_answer asks for one before conclude.
 from quorum.core.context import MAX_SUPERSTEPS, Context
 from quorum.core.state import Question, Result, State
 from quorum.graphs.method_graph import MethodGraph
-from quorum.graphs.parts.refinement import refinement
+from quorum.graphs.parts.retrieve import retrieve
 from quorum.nodes.begin import begin
-from quorum.nodes.retrieve import retrieve
-from quorum.nodes.routes import answer_follow_up_or_question, continue_follow_ups, refine_or, search_or_conclude
+from quorum.nodes.routes import answer_follow_up_or_question, continue_follow_ups, search_or_conclude
 from quorum.nodes.self_ask import conclude, follow_up, forced_answer, intermediate_answer
 
 graph = (
@@ -19,18 +18,24 @@ graph = (
     .add_node(begin)
     .add_node(follow_up)
     .add_node(retrieve)
-    .add_node("refine", refinement)
     .add_node(intermediate_answer)
     .add_node(forced_answer)
     .add_node(conclude)
     .add_edge("__start__", "begin")
     .add_edge("begin", "follow_up")
-    .add_conditional_edges("follow_up", search_or_conclude)
     .add_conditional_edges(
-        "retrieve", refine_or(answer_follow_up_or_question), ["refine", "intermediate_answer", "forced_answer"]
+        "follow_up",
+        search_or_conclude,
+        {"search": "retrieve", "final answer": "conclude", "no final answer": "forced_answer"},
     )
-    .add_conditional_edges("refine", answer_follow_up_or_question)
-    .add_conditional_edges("intermediate_answer", continue_follow_ups)
+    .add_conditional_edges(
+        "retrieve",
+        answer_follow_up_or_question,
+        {"found for a follow-up": "intermediate_answer", "found for the question": "forced_answer"},
+    )
+    .add_conditional_edges(
+        "intermediate_answer", continue_follow_ups, {"may ask more": "follow_up", "limit reached": "forced_answer"}
+    )
     .add_edge("forced_answer", "conclude")
     .add_edge("conclude", "__end__")
     .compile(name="self_ask")

@@ -6,26 +6,27 @@ retrieve -> sample_answers -> at most one answer: choose_verified | several: ver
 from quorum.core.context import Context
 from quorum.core.state import Question, Result, State
 from quorum.graphs.method_graph import MethodGraph
-from quorum.graphs.parts.refinement import refinement
+from quorum.graphs.parts.retrieve import retrieve
 from quorum.graphs.parts.verification import verification
 from quorum.nodes.begin import begin
-from quorum.nodes.retrieve import retrieve
-from quorum.nodes.routes import refine_or, verify_if_candidates_differ
+from quorum.nodes.routes import verify_if_candidates_differ
 from quorum.nodes.self_verification import choose_verified, sample_answers
 
 graph = (
     MethodGraph(State, input_schema=Question, output_schema=Result, context_schema=Context)
     .add_node(begin)
     .add_node(retrieve)
-    .add_node("refine", refinement)
     .add_node(sample_answers)
     .add_node("verify", verification)
     .add_node(choose_verified)
     .add_edge("__start__", "begin")
     .add_edge("begin", "retrieve")
-    .add_conditional_edges("retrieve", refine_or("sample_answers"), ["refine", "sample_answers"])
-    .add_edge("refine", "sample_answers")
-    .add_conditional_edges("sample_answers", verify_if_candidates_differ, ["verify", "choose_verified"])
+    .add_edge("retrieve", "sample_answers")
+    .add_conditional_edges(
+        "sample_answers",
+        verify_if_candidates_differ,
+        {"each candidate": "verify", "at most one candidate": "choose_verified"},
+    )
     .add_edge("verify", "choose_verified")
     .add_edge("choose_verified", "__end__")
     .compile(name="self_verification")

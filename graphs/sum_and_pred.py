@@ -6,24 +6,20 @@ retrieve -> summarize -> answer_from_summary
 from quorum.core.context import Context
 from quorum.core.state import Question, Result, State
 from quorum.graphs.method_graph import MethodGraph
-from quorum.graphs.parts.refinement import refinement
+from quorum.graphs.parts.retrieve import retrieve
 from quorum.nodes.answer_from_candidates import answer_from_summary
 from quorum.nodes.begin import begin
-from quorum.nodes.retrieve import retrieve
-from quorum.nodes.routes import refine_or
 from quorum.nodes.summarize_candidate import summarize
 
 graph = (
     MethodGraph(State, input_schema=Question, output_schema=Result, context_schema=Context)
     .add_node(begin)
     .add_node(retrieve)
-    .add_node("refine", refinement)
     .add_node(summarize)
     .add_node(answer_from_summary)
     .add_edge("__start__", "begin")
     .add_edge("begin", "retrieve")
-    .add_conditional_edges("retrieve", refine_or("summarize"), ["refine", "summarize"])
-    .add_edge("refine", "summarize")
+    .add_edge("retrieve", "summarize")
     .add_edge("summarize", "answer_from_summary")
     .add_edge("answer_from_summary", "__end__")
     .compile(name="sum_and_pred")

@@ -13,13 +13,12 @@ sure_parts=summaries, answer_from_summaries replaces all nodes after collect_sum
 from quorum.core.context import Context
 from quorum.core.state import Question, Result, State
 from quorum.graphs.method_graph import MethodGraph
-from quorum.graphs.parts.refinement import refinement
+from quorum.graphs.parts.retrieve import retrieve
 from quorum.nodes.answer_from_candidates import answer_from_summaries
 from quorum.nodes.begin import begin
 from quorum.nodes.propose_candidates import propose_sure_candidates
 from quorum.nodes.rank_summaries import rank_pair
-from quorum.nodes.retrieve import retrieve
-from quorum.nodes.routes import continue_comparisons, judge_summaries, refine_or, summarize_candidates
+from quorum.nodes.routes import continue_comparisons, judge_summaries, summarize_candidates
 from quorum.nodes.select_candidate import select_candidate
 from quorum.nodes.summarize_candidate import collect_summaries, summarize_candidate
 from quorum.nodes.validate_summary import validate
@@ -28,7 +27,6 @@ graph = (
     MethodGraph(State, input_schema=Question, output_schema=Result, context_schema=Context)
     .add_node(begin)
     .add_node(retrieve)
-    .add_node("refine", refinement)
     .add_node("propose_candidates", propose_sure_candidates)
     .add_node(summarize_candidate)
     .add_node(collect_summaries)
@@ -38,16 +36,28 @@ graph = (
     .add_node(answer_from_summaries)
     .add_edge("__start__", "begin")
     .add_edge("begin", "retrieve")
-    .add_conditional_edges("retrieve", refine_or("propose_candidates"), ["refine", "propose_candidates"])
-    .add_edge("refine", "propose_candidates")
-    .add_conditional_edges("propose_candidates", summarize_candidates, ["summarize_candidate", "select_candidate"])
+    .add_edge("retrieve", "propose_candidates")
+    .add_conditional_edges(
+        "propose_candidates",
+        summarize_candidates,
+        {"each candidate": "summarize_candidate", "nothing to summarize": "select_candidate"},
+    )
     .add_edge("summarize_candidate", "collect_summaries")
     .add_conditional_edges(
-        "collect_summaries", judge_summaries, ["validate", "rank_pair", "select_candidate", "answer_from_summaries"]
+        "collect_summaries",
+        judge_summaries,
+        {
+            "each candidate": "validate",
+            "each pair": "rank_pair",
+            "one candidate": "select_candidate",
+            "summaries only": "answer_from_summaries",
+        },
     )
     .add_edge("validate", "select_candidate")
     .add_edge("rank_pair", "select_candidate")
-    .add_conditional_edges("select_candidate", continue_comparisons, ["rank_pair", "__end__"])
+    .add_conditional_edges(
+        "select_candidate", continue_comparisons, {"still undecided": "rank_pair", "decided": "__end__"}
+    )
     .add_edge("answer_from_summaries", "__end__")
     .compile(name="sure")
 )

@@ -1,8 +1,9 @@
-"""Every branch of every graph. A router reads the state and decides where the graph goes on; nothing else decides.
+"""Every branch of every graph. A router reads the state and says for what reason the graph goes on where; nothing else
+decides.
 
-A router returns the next node's name, "__end__" to end the graph or subgraph, or a list of nodes and `Send`s that run
-in parallel. Two routers return a label that the graph maps to a node: `rewrite_follow_up`, and the router that
-`accept_or_go_on` makes.
+A router returns a reason in a few words, such as "unknown". The graph file maps each reason to a node, or to "__end__",
+and the drawing shows it on the edge. A router of a fan-out returns a list of `Send`, which name their node themselves;
+the graph file gives this edge a reason, too. Several reasons in a list run their nodes in parallel.
 """
 
 from collections.abc import Callable, Hashable, Sequence
@@ -23,282 +24,247 @@ from quorum.nodes.rank_passages import find_window_start
 Router = Callable[[State, Runtime[Context]], Hashable | Sequence[Hashable]]
 
 
-def rewrite_follow_up(state: ConversationState) -> Literal["follow-up", "first"]:
-    """Whether something was said before the question: "follow-up" if so, else "first". The graph maps these labels to
-    nodes.
-    """
-    return "follow-up" if state["history"] else "first"
-
-
-def refine_or(next_step: str | Router) -> Router:
-    """Make the router that follows `retrieve`: to `refine` if a reranker or filter has work to do, else to `next_step`.
-
-    `next_step` is a node's name or another router. In the graph, the edge from `refine` must lead to
-    `next_step`, too.
-    """
-
-    def route(state: State, runtime: Runtime[Context]) -> Hashable | Sequence[Hashable]:
-        if rerank_or_filter(state, runtime) != "__end__":
-            return "refine"
-        return next_step if isinstance(next_step, str) else next_step(state, runtime)
-
-    route.__name__ = f"refine_or_{next_step if isinstance(next_step, str) else next_step.__name__}"
-    return route
+def rewrite_follow_up(state: ConversationState) -> Literal["follow-up question", "first question"]:
+    """Whether something was said before the question."""
+    return "follow-up question" if state["history"] else "first question"
 
 
 def choose_filter(
     state: State, runtime: Runtime[Context]
-) -> Literal["filter_by_scores", "filter_by_prompt", "filter_by_answers", "__end__"]:
-    """Filter by the gold answers (filter_mode=silver), by a prompt to a model that copies or chooses what to keep, or
-    by a model's scores. If filter_mode is full, or if there are no passages: end.
+) -> Literal["by scores", "by a prompt", "by the gold answers", "nothing to filter"]:
+    """By the gold answers (filter_mode=silver), by a prompt to a model that copies or chooses what to keep, or by a
+    model's scores. Nothing to filter: filter_mode is full, or there are no passages.
     """
     context = get_context(runtime)
     if context.filter_mode == "full" or not state["passages"]:
-        return "__end__"
+        return "nothing to filter"
     if context.filter_mode == "silver":
-        return "filter_by_answers"
-    return "filter_by_scores" if get_filter_model(context) is None else "filter_by_prompt"
+        return "by the gold answers"
+    return "by scores" if get_filter_model(context) is None else "by a prompt"
 
 
-def filter_if_chosen(state: State, runtime: Runtime[Context]) -> Literal["filter_context", "__end__"]:
-    """Go to the filter if the user chose one; else end."""
-    return "filter_context" if get_context(runtime).context_filter else "__end__"
+def filter_if_chosen(state: State, runtime: Runtime[Context]) -> Literal["filter set", "no filter"]:
+    """Whether the user chose a filter (context_filter)."""
+    return "filter set" if get_context(runtime).context_filter else "no filter"
 
 
-def ask_passages_then_keep_answered(state: State, runtime: Runtime[Context]) -> list[Send] | Literal["keep_answered"]:
-    """Fan out: one `passage_answer` per passage. Without passages: `keep_answered`."""
-    return send_passages("passage_answer", state, range(len(state["passages"]))) or "keep_answered"
+def rerank_if_chosen(state: State, runtime: Runtime[Context]) -> Literal["reranker set", "no reranker"]:
+    """Whether the user chose a reranker, and there are two passages or more."""
+    return "reranker set" if get_context(runtime).reranker and len(state["passages"]) > 1 else "no reranker"
 
 
-def ask_passages(state: State, runtime: Runtime[Context]) -> list[Send] | Literal["vote"]:
-    """Fan out: one `passage_answer` per passage or, in a staged vote, for as many passages as could decide it. Without
-    passages: `vote`.
-    """
-    return send_passages("passage_answer", state, list_ranks_to_ask(state, get_context(runtime))) or "vote"
-
-
-def continue_vote(state: State, runtime: Runtime[Context]) -> list[Send] | Literal["__end__"]:
-    """Ask the next passages while a staged vote is undecided; end if it is decided or all passages were asked."""
-    return send_passages("passage_answer", state, list_ranks_to_ask(state, get_context(runtime))) or "__end__"
-
-
-def start_one_or_both_rounds(state: State, runtime: Runtime[Context]) -> list[Send | Literal["concat_answer"]]:
-    """Start the first round (`concat_answer`). If speculative is set, start the fallback round at the same time: one
-    `passage_answer_early` for each passage that `ask_passages` would ask about.
-    """
-    context = get_context(runtime)
-    early_ranks = list_ranks_to_ask(state, context) if context.speculative else []
-    return ["concat_answer", *send_passages("passage_answer_early", state, early_ranks)]
-
-
-def fall_back_if_unknown(state: State, runtime: Runtime[Context]) -> list[Send] | Literal["vote", "__end__"]:
-    """Known answer: end. Unknown: continue as `ask_passages` says, or vote at once if the passages were asked about at
-    the same time as the first round.
-    """
-    if not state["unknown"]:
-        return "__end__"
-    return "vote" if state.get("votes") else ask_passages(state, runtime)
-
-
-def act_on_thought(state: State, runtime: Runtime[Context]) -> Literal["ask_action", "retrieve", "finish"]:
-    """A thought without an action: ask for the action. A thought with an action: search or finish."""
-    step = state["steps"][-1]
-    return "ask_action" if step["query"] is None and step["answer"] is None else search_or_finish(state, runtime)
-
-
-def search_or_finish(state: State, runtime: Runtime[Context]) -> Literal["retrieve", "finish"]:
-    """Retrieve for a search, at most max_steps times. An answer, no action or one search too many: finish."""
-    is_search = state["steps"][-1]["query"] is not None
-    return "retrieve" if is_search and len(state["steps"]) <= get_context(runtime).max_steps else "finish"
-
-
-def search_or_conclude(state: State) -> Literal["retrieve", "forced_answer", "conclude"]:
-    """No step yet: retrieve for the question. A follow-up question: retrieve for it. A final answer: conclude.
-
-    If the model gives neither after an intermediate answer, force a final answer.
-    """
-    steps = state["steps"]
-    if not steps or steps[-1]["answer"] is None:
-        return "retrieve"
-    return "conclude" if steps[-1]["query"] is None else "forced_answer"
-
-
-def answer_follow_up_or_question(
-    state: State, runtime: Runtime[Context]
-) -> Literal["intermediate_answer", "forced_answer"]:
-    """Passages for a follow-up question: answer it. Passages for the question itself: give the final answer."""
-    return "intermediate_answer" if state["steps"] else "forced_answer"
-
-
-def continue_follow_ups(state: State, runtime: Runtime[Context]) -> Literal["follow_up", "forced_answer"]:
-    """Continue while fewer than max_steps follow-up questions were asked; then force a final answer."""
-    return "follow_up" if len(state["steps"]) < get_context(runtime).max_steps else "forced_answer"
-
-
-def continue_rounds(state: State, runtime: Runtime[Context]) -> Literal["next_query", "__end__"]:
-    """Continue while rounds are left. The round that just ended is not among `steps` yet."""
-    return "next_query" if len(state["steps"]) + 1 < get_context(runtime).iterations else "__end__"
-
-
-def ask_all_passages(state: State, runtime: Runtime[Context]) -> list[Send] | Literal["vote"]:
-    """Fan out: one `passage_answer` per passage, also with vote=staged."""
-    return send_passages("passage_answer", state, range(len(state["passages"]))) or "vote"
-
-
-def continue_reading(state: State) -> Literal["infer", "cite"]:
-    """Read the next passage (`infer`) while passages are left; then `cite`."""
-    return "infer" if state["finished_rounds"] < len(state["passages"]) else "cite"
-
-
-def verify_if_candidates_differ(state: State) -> list[Send] | Literal["choose_verified"]:
-    """Fan out: one verification per candidate. With one candidate or none there is nothing to verify."""
-    candidates, shared_state = state["candidates"] or [], {"question": state["question"], "passages": state["passages"]}
-    sends = [Send("verify", {**shared_state, "rank": rank, "answer": answer}) for rank, answer in enumerate(candidates)]
-    return sends if len(sends) > 1 else "choose_verified"
-
-
-def recover_if_masked(state: State) -> Literal["recover_condition", "__end__"]:
-    """Recover the hidden words of the statement. If there is no statement: end; the candidate scores 0."""
-    return "recover_condition" if state["masked_statement"] else "__end__"
-
-
-def rerank_if_chosen(state: State, runtime: Runtime[Context]) -> Literal["rerank", "__end__"]:
-    """Go to the reranker if the user chose one and there are two passages or more; else end."""
-    return "rerank" if get_context(runtime).reranker and len(state["passages"]) > 1 else "__end__"
-
-
-def rerank_if_chosen_then_filter(state: State, runtime: Runtime[Context]) -> Literal["rerank", "filter_context"]:
-    """Go to the reranker if the user chose one and there are two passages or more; else to the method's own filter."""
-    return "filter_context" if rerank_if_chosen(state, runtime) == "__end__" else "rerank"
-
-
-def rerank_or_filter(state: State, runtime: Runtime[Context]) -> Literal["rerank", "filter_context", "__end__"]:
-    """Go to the reranker if the user chose one and there are two passages or more; else as `filter_if_chosen` says."""
-    next_node = rerank_if_chosen(state, runtime)
-    return filter_if_chosen(state, runtime) if next_node == "__end__" else next_node
+def rerank_or_filter(state: State, runtime: Runtime[Context]) -> Literal["reranker set", "filter set", "neither set"]:
+    """Whether a reranker or else a filter has work to do."""
+    if rerank_if_chosen(state, runtime) == "reranker set":
+        return "reranker set"
+    return "filter set" if filter_if_chosen(state, runtime) == "filter set" else "neither set"
 
 
 def choose_reranker(
     state: State, runtime: Runtime[Context]
-) -> Literal["reorder", "rationalize", "summarize_passages", "rank_window"]:
-    """Go to the first node of the reranker that the setting reranker names; for reranker=question it is `reorder`."""
-    node_of_reranker: dict[str | None, Literal["rationalize", "summarize_passages", "rank_window"]] = {
-        "rationale": "rationalize",
-        "summary": "summarize_passages",
-        "listwise": "rank_window",
+) -> Literal["by the question", "by a rationale", "by a summary", "by a list"]:
+    """By what the reranker that the user chose orders the passages."""
+    basis_of_reranker: dict[str | None, Literal["by a rationale", "by a summary", "by a list"]] = {
+        "rationale": "by a rationale",
+        "summary": "by a summary",
+        "listwise": "by a list",
     }
-    return node_of_reranker.get(get_context(runtime).reranker, "reorder")
+    return basis_of_reranker.get(get_context(runtime).reranker, "by the question")
 
 
-def reorder_if_explained(state: State) -> Literal["reorder", "__end__"]:
-    """Reorder by the rationale (the summary of SuRe's best candidate). If SuRe found no candidates: end."""
-    return "reorder" if state.get("rationale") else "__end__"
+def reorder_if_explained(state: State) -> Literal["rationale", "no candidate"]:
+    """Whether SuRe found a candidate, whose summary is the rationale."""
+    return "rationale" if state.get("rationale") else "no candidate"
 
 
-def summarize_each_candidate(state: State) -> list[Send] | Literal["select_candidate"]:
-    """Fan out: one summary per candidate, also for a single one. Without candidates there is nothing to summarize."""
+def continue_windows(state: State) -> Literal["windows left", "all windows ranked"]:
+    """Rank windows until the one that begins at rank 0 was ranked."""
+    return (
+        "windows left"
+        if find_window_start(len(state["passages"]), state["finished_rounds"] - 1)
+        else "all windows ranked"
+    )
+
+
+def ask_all_passages(state: State, runtime: Runtime[Context]) -> list[Send] | Literal["no passage"]:
+    """Fan out: one `passage_answer` per passage, also with vote=staged."""
+    return send_passages("passage_answer", state, range(len(state["passages"]))) or "no passage"
+
+
+def ask_passages(state: State, runtime: Runtime[Context]) -> list[Send] | Literal["no passage"]:
+    """Fan out: one `passage_answer` per passage or, in a staged vote, for as many passages as could decide it."""
+    return send_passages("passage_answer", state, list_ranks_to_ask(state, get_context(runtime))) or "no passage"
+
+
+def continue_vote(state: State, runtime: Runtime[Context]) -> list[Send] | Literal["decided"]:
+    """Ask the next passages while a staged vote is undecided. It is decided if no further vote can change it, or all
+    passages were asked.
+    """
+    return send_passages("passage_answer", state, list_ranks_to_ask(state, get_context(runtime))) or "decided"
+
+
+def start_one_or_both_rounds(state: State, runtime: Runtime[Context]) -> list[Send | Literal["first round"]]:
+    """Start the first round. If speculative is set, start the fallback round at the same time: one
+    `passage_answer_early` for each passage that `ask_passages` would ask about.
+    """
+    context = get_context(runtime)
+    early_ranks = list_ranks_to_ask(state, context) if context.speculative else []
+    return ["first round", *send_passages("passage_answer_early", state, early_ranks)]
+
+
+def fall_back_if_unknown(state: State, runtime: Runtime[Context]) -> list[Send] | Literal["none left to ask", "known"]:
+    """Unknown: ask the passages, as `ask_passages` says, unless they were asked at the same time as the first round."""
+    if not state["unknown"]:
+        return "known"
+    asked_passages = "no passage" if state.get("votes") else ask_passages(state, runtime)
+    return "none left to ask" if asked_passages == "no passage" else asked_passages
+
+
+def distill_if_answered(state: State) -> Literal["some answered", "none answered"]:
+    """Whether a passage gave an answer."""
+    return "some answered" if state.get("candidates") else "none answered"
+
+
+def act_on_thought(state: State, runtime: Runtime[Context]) -> Literal["no action", "search", "final answer or limit"]:
+    """A thought without an action, or else as `search_or_finish` says."""
+    step = state["steps"][-1]
+    return "no action" if step["query"] is None and step["answer"] is None else search_or_finish(state, runtime)
+
+
+def search_or_finish(state: State, runtime: Runtime[Context]) -> Literal["search", "final answer or limit"]:
+    """A search, at most max_steps times. An answer, no action or one search too many ends the method."""
+    is_search = state["steps"][-1]["query"] is not None
+    return "search" if is_search and len(state["steps"]) <= get_context(runtime).max_steps else "final answer or limit"
+
+
+def search_or_conclude(state: State) -> Literal["search", "no final answer", "final answer"]:
+    """A follow-up question, or no step yet: search for it, or for the question. A final answer ends the method.
+
+    If the model gives neither after an intermediate answer, a final answer must be forced.
+    """
+    steps = state["steps"]
+    if not steps or steps[-1]["answer"] is None:
+        return "search"
+    return "final answer" if steps[-1]["query"] is None else "no final answer"
+
+
+def answer_follow_up_or_question(
+    state: State, runtime: Runtime[Context]
+) -> Literal["found for a follow-up", "found for the question"]:
+    """Whether the passages were searched for a follow-up question or for the question itself."""
+    return "found for a follow-up" if state["steps"] else "found for the question"
+
+
+def continue_follow_ups(state: State, runtime: Runtime[Context]) -> Literal["may ask more", "limit reached"]:
+    """Whether fewer than max_steps follow-up questions were asked."""
+    return "may ask more" if len(state["steps"]) < get_context(runtime).max_steps else "limit reached"
+
+
+def continue_rounds(state: State, runtime: Runtime[Context]) -> Literal["rounds left", "last round"]:
+    """Whether rounds are left. The round that just ended is not among `steps` yet."""
+    return "rounds left" if len(state["steps"]) + 1 < get_context(runtime).iterations else "last round"
+
+
+def continue_reading(state: State) -> Literal["passages left", "all read"]:
+    """Whether a passage was not read yet."""
+    return "passages left" if state["finished_rounds"] < len(state["passages"]) else "all read"
+
+
+def verify_if_candidates_differ(state: State) -> list[Send] | Literal["at most one candidate"]:
+    """Fan out: one verification per candidate. With one candidate or none there is nothing to verify."""
+    candidates, shared_state = state["candidates"] or [], {"question": state["question"], "passages": state["passages"]}
+    sends = [Send("verify", {**shared_state, "rank": rank, "answer": answer}) for rank, answer in enumerate(candidates)]
+    return sends if len(sends) > 1 else "at most one candidate"
+
+
+def recover_if_masked(state: State) -> Literal["words hidden", "no statement"]:
+    """Whether there is a statement with hidden words. Without one the candidate scores 0."""
+    return "words hidden" if state["masked_statement"] else "no statement"
+
+
+def summarize_each_candidate(state: State) -> list[Send] | Literal["nothing to summarize"]:
+    """Fan out: one summary per candidate, also for a single one."""
     candidates = state["candidates"] or []
     shared_state = {"question": state["question"], "passages": state["passages"], "candidates": candidates}
     return [
         Send("summarize_candidate", {**shared_state, "rank": rank}) for rank in range(len(candidates))
-    ] or "select_candidate"
+    ] or "nothing to summarize"
 
 
-def compare_for_rationale(state: State) -> list[Send] | Literal["select_candidate"]:
-    """Fan out: all validity checks and comparisons, whatever SuRe's settings say. A single candidate: select it."""
-    return [*send_validations(state), *send_comparisons(state, lazy=False)] or "select_candidate"
-
-
-def summarize_candidates(state: State, runtime: Runtime[Context]) -> list[Send] | Literal["select_candidate"]:
+def summarize_candidates(state: State, runtime: Runtime[Context]) -> list[Send] | Literal["nothing to summarize"]:
     """Fan out: one summary per candidate. A single candidate needs one only if the summary will be the answer."""
     needs_summaries = (
         len(state["candidates"] or []) > 1
         or resolve_sure_answer_type(get_context(runtime), state["question"]).answer_type == "long"
     )
-    return summarize_each_candidate(state) if needs_summaries else "select_candidate"
+    return summarize_each_candidate(state) if needs_summaries else "nothing to summarize"
 
 
-def judge_summaries(
-    state: State, runtime: Runtime[Context]
-) -> list[Send] | Literal["answer_from_summaries", "select_candidate"]:
-    """Fan out: validity checks and comparisons, as SuRe's settings say; if sure_parts=summaries, neither: answer from
-    the summaries.
+def compare_for_rationale(state: State) -> list[Send] | Literal["one candidate"]:
+    """Fan out: all validity checks and comparisons, whatever SuRe's settings say. A single candidate needs none."""
+    return [*send_validations(state), *send_comparisons(state, lazy=False)] or "one candidate"
+
+
+def judge_summaries(state: State, runtime: Runtime[Context]) -> list[Send] | Literal["summaries only", "one candidate"]:
+    """Fan out: validity checks and comparisons, as SuRe's settings say. A single candidate needs none. Summaries only:
+    sure_parts=summaries answers from them.
 
     With ranking="lazy" the comparisons wait for the validity checks, if there are any.
     """
     context = get_context(runtime)
     if context.sure_parts == "summaries":
-        return "answer_from_summaries"
+        return "summaries only"
     with_validity = context.sure_parts == "validity+ranking"
     if with_validity and context.ranking == "lazy":
-        return send_validations(state) or "select_candidate"
+        return send_validations(state) or "one candidate"
     comparisons = send_comparisons(state, lazy=context.ranking == "lazy")
-    return [*(send_validations(state) if with_validity else []), *comparisons] or "select_candidate"
+    return [*(send_validations(state) if with_validity else []), *comparisons] or "one candidate"
 
 
-def continue_comparisons(state: State) -> list[Send] | Literal["__end__"]:
-    """Ask the comparisons that lazy ranking postponed, if they can still change the choice; else end."""
-    return send_comparisons(state, lazy=True) or "__end__"
+def continue_comparisons(state: State) -> list[Send] | Literal["decided"]:
+    """Ask the comparisons that lazy ranking postponed, if they can still change the choice."""
+    return send_comparisons(state, lazy=True) or "decided"
 
 
-def choose_if_candidates_differ(state: State) -> Literal["answer_from_choices", "select_candidate"]:
-    """Offer two or more candidates as choices.
-
-    A single candidate is the answer; without candidates the answer is unknown.
-    """
-    return "answer_from_choices" if len(state["candidates"] or []) > 1 else "select_candidate"
+def choose_if_candidates_differ(state: State) -> Literal["several candidates", "at most one candidate"]:
+    """Two or more candidates are offered as choices. A single one is the answer; without any the answer is unknown."""
+    return "several candidates" if len(state["candidates"] or []) > 1 else "at most one candidate"
 
 
-def continue_windows(state: State) -> Literal["rank_window", "__end__"]:
-    """Rank the next window, until a window that begins at rank 0 was ranked."""
-    return "rank_window" if find_window_start(len(state["passages"]), state["finished_rounds"] - 1) else "__end__"
-
-
-def retrieve_or_direct(state: State, runtime: Runtime[Context]) -> Literal["retrieve", "direct_from_memory"]:
-    """Retrieve passages first, or answer from memory if the setting retrieve is off."""
-    return "retrieve" if get_context(runtime).retrieve else "direct_from_memory"
-
-
-def retrieve_or_cot(state: State, runtime: Runtime[Context]) -> Literal["retrieve", "cot_from_memory"]:
-    """Retrieve passages first, or answer from memory if the setting retrieve is off."""
-    return "retrieve" if get_context(runtime).retrieve else "cot_from_memory"
+def retrieve_if_set(state: State, runtime: Runtime[Context]) -> Literal["with passages", "from memory"]:
+    """Whether the setting retrieve is on."""
+    return "with passages" if get_context(runtime).retrieve else "from memory"
 
 
 def retrieve_or_write_knowledge(
     state: State, runtime: Runtime[Context]
-) -> list[Literal["retrieve", "write_internal_knowledge", "name_topic"]]:
-    """Retrieve for the question, unless the only query is made from internal knowledge (queries=in).
+) -> list[Literal["search first", "own knowledge", "topic for the filter"]]:
+    """Search for the question first, unless the only query is made from the model's own knowledge (queries=in).
 
     In that case write this knowledge, and name the topic if the filter needs it.
     """
     context = get_context(runtime)
     if context.queries != "in":
-        return ["retrieve"]
-    return (
-        ["write_internal_knowledge", "name_topic"]
-        if needs_topic(context, state["question"])
-        else ["write_internal_knowledge"]
-    )
+        return ["search first"]
+    return ["own knowledge", "topic for the filter"] if needs_topic(context, state["question"]) else ["own knowledge"]
 
 
 def prepare_queries(
     state: State, runtime: Runtime[Context]
-) -> list[Literal["write_external_knowledge", "write_internal_knowledge", "name_topic", "blend_queries"]]:
+) -> list[Literal["passages' knowledge", "own knowledge", "topic for the filter", "question alone"]]:
     """Ask in parallel for the knowledge that the queries are made from, and for the topic if the filter needs it.
 
     If nothing is needed, make the queries at once.
     """
     context = get_context(runtime)
-    next_nodes: list[
-        Literal["write_external_knowledge", "write_internal_knowledge", "name_topic", "blend_queries"]
-    ] = []
+    reasons: list[Literal["passages' knowledge", "own knowledge", "topic for the filter", "question alone"]] = []
     if "ex" in context.queries:
-        next_nodes.append("write_external_knowledge")
+        reasons.append("passages' knowledge")
     if "in" in context.queries:
-        next_nodes.append("write_internal_knowledge")
+        reasons.append("own knowledge")
     if needs_topic(context, state["question"]):
-        next_nodes.append("name_topic")
-    return next_nodes or ["blend_queries"]
+        reasons.append("topic for the filter")
+    return reasons or ["question alone"]
 
 
 def needs_topic(context: Context, question: str) -> bool:
@@ -326,40 +292,35 @@ def search_each_query(state: State) -> list[Send]:
 
 def search_unless_found(
     state: State, runtime: Runtime[Context]
-) -> Literal["retrieve", "filter_knowledge", "collect_passages"]:
-    """Retrieve for a query that has no passages yet; else go on as `filter_or_collect` says."""
-    return filter_or_collect(state, runtime) if state.get("passages") else "retrieve"
+) -> Literal["nothing found yet", "filter each query", "filter later or nothing"]:
+    """Whether a query has no passages yet; if it has some, go on as `filter_or_collect` says."""
+    return filter_or_collect(state, runtime) if state.get("passages") else "nothing found yet"
 
 
-def filter_or_collect(state: State, runtime: Runtime[Context]) -> Literal["filter_knowledge", "collect_passages"]:
+def filter_or_collect(
+    state: State, runtime: Runtime[Context]
+) -> Literal["filter each query", "filter later or nothing"]:
     """Filter this query's passages, unless there are none or filter_union filters the passages of all queries later."""
-    return "filter_knowledge" if state.get("passages") and not get_context(runtime).filter_union else "collect_passages"
+    filters_now = state.get("passages") and not get_context(runtime).filter_union
+    return "filter each query" if filters_now else "filter later or nothing"
 
 
-def judge_in_one_or_two_turns(state: State, runtime: Runtime[Context]) -> Literal["judge_passages", "judge_and_choose"]:
-    """Judge the passages and then choose among them in a second call (filter_turns=2), or do both in one call."""
-    return "judge_passages" if get_context(runtime).filter_turns == 2 else "judge_and_choose"
+def take_one_or_two_turns(state: State, runtime: Runtime[Context]) -> Literal["two turns", "one turn"]:
+    """Whether two calls do a step of blendfilter, or one (the setting filter_turns): judge the passages, then choose
+    among them; reason, then extract the answer.
+    """
+    return "two turns" if get_context(runtime).filter_turns == 2 else "one turn"
 
 
-def filter_or_reason(state: State, runtime: Runtime[Context]) -> Literal["filter_union", "reason", "cot_answer"]:
+def filter_or_reason(state: State, runtime: Runtime[Context]) -> Literal["filter all at once", "two turns", "one turn"]:
     """Filter the merged passages if the setting filter_union is on and there are passages. Otherwise go on as
-    `reason_in_one_or_two_turns` says. With filter_union off, the passages were already filtered query by query.
+    `take_one_or_two_turns` says. With filter_union off, the passages were already filtered query by query.
 
     The node `filter_union` is BlendFilter's own filter, not the one that the setting context_filter names.
     """
-    return (
-        "filter_union"
-        if get_context(runtime).filter_union and state["passages"]
-        else reason_in_one_or_two_turns(state, runtime)
-    )
-
-
-def reason_in_one_or_two_turns(state: State, runtime: Runtime[Context]) -> Literal["reason", "cot_answer"]:
-    """Reason and then extract the answer in a second call (filter_turns=2), or do both in one call.
-
-    The setting filter_turns decides this, although nothing is filtered here.
-    """
-    return "reason" if get_context(runtime).filter_turns == 2 else "cot_answer"
+    if get_context(runtime).filter_union and state["passages"]:
+        return "filter all at once"
+    return take_one_or_two_turns(state, runtime)
 
 
 def accept_or_go_on(accept: Acceptance) -> Router:

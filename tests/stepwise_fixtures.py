@@ -32,8 +32,8 @@ async def trace_stepwise_method(method: str, model: ScriptedModel, **settings: A
 
 
 def shorten_state_update(update: State) -> dict[str, Any]:
-    """The update without `usage`, without values that are {} or None, without a `dropped` of 0, and without an
-    `answer_text` that says the same as `answer`.
+    """The update without `usage`, without values that are {} or None, without a `dropped` of 0 or a
+    `temperature_refused` of False, and without an `answer_text` that says the same as `answer`.
 
     Steps become "query -> ids of its passages: answer", passages and evidence become ids, and malformed replies become
     {prompt: replies}.
@@ -47,8 +47,9 @@ def shorten_state_update(update: State) -> dict[str, Any]:
         shortened_update.pop("answer_text", None)
     if shortened_update.get("answer_type") == "short":
         del shortened_update["answer_type"]
-    if not shortened_update.get("dropped"):
-        shortened_update.pop("dropped", None)
+    for name in ("dropped", "temperature_refused"):
+        if not shortened_update.get(name):
+            shortened_update.pop(name, None)
     if "steps" in update:
         shortened_update["steps"] = [
             f"{s['query']} -> {join_ids(s['passages'])}: {s['answer']}" for s in update["steps"]

@@ -10,9 +10,9 @@ from quorum.documents.document import Block
 from quorum.documents.document import Document as FileDocument
 from quorum.evaluation.metrics.answers import Reference
 from quorum.graphs.method_graph import MethodGraph
+from quorum.graphs.parts.retrieve import retrieve
 from quorum.nodes.answer import concat_answer
 from quorum.nodes.begin import begin
-from quorum.nodes.retrieve import retrieve
 from quorum.retrievers.collections import list_passages
 from quorum.retrievers.passages import make_document
 

@@ -45,7 +45,14 @@ context_filter = (
     .add_node(filter_by_prompt)
     .add_node(filter_by_answers)
     .add_conditional_edges(
-        "__start__", choose_filter, ["filter_by_scores", "filter_by_prompt", "filter_by_answers", "__end__"]
+        "__start__",
+        choose_filter,
+        {
+            "by scores": "filter_by_scores",
+            "by a prompt": "filter_by_prompt",
+            "by the gold answers": "filter_by_answers",
+            "nothing to filter": "__end__",
+        },
     )
     .add_edge("filter_by_scores", "__end__")
     .add_edge("filter_by_prompt", "__end__")

@@ -12,7 +12,7 @@ from quorum.core.context import Context
 from quorum.core.state import Counters, Passage, State
 from quorum.graphs.method_graph import MethodGraph
 from quorum.nodes.filter_passages import choose_passages, judge_and_choose, judge_passages
-from quorum.nodes.routes import judge_in_one_or_two_turns
+from quorum.nodes.routes import take_one_or_two_turns
 
 
 class KnowledgeFilterInput(TypedDict, total=False):
@@ -39,7 +39,9 @@ knowledge_filter = (
     .add_node(judge_passages)
     .add_node(choose_passages)
     .add_node(judge_and_choose)
-    .add_conditional_edges("__start__", judge_in_one_or_two_turns, ["judge_passages", "judge_and_choose"])
+    .add_conditional_edges(
+        "__start__", take_one_or_two_turns, {"two turns": "judge_passages", "one turn": "judge_and_choose"}
+    )
     .add_edge("judge_passages", "choose_passages")
     .add_edge("choose_passages", "__end__")
     .add_edge("judge_and_choose", "__end__")

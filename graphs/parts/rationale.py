@@ -41,9 +41,17 @@ rationale = (
     .add_node(rank_pair)
     .add_node(select_candidate)
     .add_edge("__start__", "propose_candidates")
-    .add_conditional_edges("propose_candidates", summarize_each_candidate, ["summarize_candidate", "select_candidate"])
+    .add_conditional_edges(
+        "propose_candidates",
+        summarize_each_candidate,
+        {"each candidate": "summarize_candidate", "nothing to summarize": "select_candidate"},
+    )
     .add_edge("summarize_candidate", "collect_summaries")
-    .add_conditional_edges("collect_summaries", compare_for_rationale, ["validate", "rank_pair", "select_candidate"])
+    .add_conditional_edges(
+        "collect_summaries",
+        compare_for_rationale,
+        {"each candidate": "validate", "each pair": "rank_pair", "one candidate": "select_candidate"},
+    )
     .add_edge("validate", "select_candidate")
     .add_edge("rank_pair", "select_candidate")
     .add_edge("select_candidate", "__end__")

@@ -1,5 +1,5 @@
-"""The node `rerank` of the method filco and of the subgraphs `refinement` and `retrieval`: it reorders the passages
-(Kim et al. 2024, table 4).
+"""The node `rerank` of the subgraphs `retrieve` and `search_and_rerank` (Kim et al. 2024, table 4): it reorders the
+passages.
 
 use_query_as_question -> reorder (reranker=question)
 
@@ -41,10 +41,21 @@ rerank_passages = (
     .add_node(rank_window)
     .add_node(reorder)
     .add_edge("__start__", "use_query_as_question")
-    .add_conditional_edges("use_query_as_question", choose_reranker)
-    .add_conditional_edges("rationalize", reorder_if_explained)
+    .add_conditional_edges(
+        "use_query_as_question",
+        choose_reranker,
+        {
+            "by the question": "reorder",
+            "by a rationale": "rationalize",
+            "by a summary": "summarize_passages",
+            "by a list": "rank_window",
+        },
+    )
+    .add_conditional_edges("rationalize", reorder_if_explained, {"rationale": "reorder", "no candidate": "__end__"})
     .add_edge("summarize_passages", "reorder")
-    .add_conditional_edges("rank_window", continue_windows)
+    .add_conditional_edges(
+        "rank_window", continue_windows, {"windows left": "rank_window", "all windows ranked": "__end__"}
+    )
     .add_edge("reorder", "__end__")
     .compile(name="reranking")
 )

@@ -38,7 +38,9 @@ verification = (
     .add_node(mask_condition)
     .add_node(recover_condition)
     .add_edge("__start__", "mask_condition")
-    .add_conditional_edges("mask_condition", recover_if_masked)
+    .add_conditional_edges(
+        "mask_condition", recover_if_masked, {"words hidden": "recover_condition", "no statement": "__end__"}
+    )
     .add_edge("recover_condition", "__end__")
     .compile(name="verification")
 )

@@ -148,7 +148,7 @@ async def stream(
     >>> import asyncio, quorum
     >>> async def main():
     ...     async for event in quorum.stream("Who wrote the Zen of Python?", "post_fusion", quorum.Context(k=2)):
-    ...         if isinstance(event, quorum.NodeFinished):
+    ...         if isinstance(event, quorum.NodeFinished) and not event.inside:
     ...             print(event.node)
     ...         elif isinstance(event, quorum.RunFinished):
     ...             print(event.result["answer"])

@@ -29,6 +29,10 @@ def methods(
         ),
     ] = None,
     diagram: Annotated[bool, typer.Option("--diagram", help="Print the graph of NAME in Mermaid.")] = False,
+    is_open: Annotated[
+        bool,
+        typer.Option("--open", help="With --diagram: also show what is inside the nodes that are graphs themselves."),
+    ] = False,
     json: AsJson = False,
 ) -> None:
     """List the methods, or draw the graph of one."""
@@ -40,8 +44,13 @@ def methods(
                 "--diagram draws the graph of one method, and no method is named; write for example: "
                 "quorum methods concat_pf --diagram."
             )
-        typer.echo(find_method(name).graph.get_graph().draw_mermaid(), nl=False)
+        typer.echo(find_method(name).draw(is_open=is_open), nl=False)
         return
+    if is_open:
+        raise SetupError(
+            "--open shows what is inside the nodes of a diagram; write for example: quorum methods concat_pf --diagram "
+            "--open."
+        )
     chosen_methods = [find_method(name)] if name is not None else list(list_methods().values())
     rows = [
         {field: getattr(method, field) for field in ("name", "paper", "summary", "calls", "depth")}

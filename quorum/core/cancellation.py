@@ -7,7 +7,8 @@ work that may be left runs in a task of its own, which is cancelled exactly once
 
 import asyncio
 import threading
-from collections.abc import AsyncGenerator, Awaitable, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine
+from contextlib import aclosing
 from contextvars import ContextVar, copy_context
 from typing import Any, TypeVar
 
@@ -17,6 +18,9 @@ T = TypeVar("T")
 SECONDS_BETWEEN_LOOKS = 0.1  # how often a sleeping thread looks whether it should stop
 # Set when the code that waits for the running thread's work is cancelled; None where nothing can be cancelled.
 STOP_OF_THREAD: ContextVar[threading.Event | None] = ContextVar("STOP_OF_THREAD", default=None)
+
+# Whether the running code is part of work in a task of its own, which is cancelled exactly once. Its parts need none.
+IS_APART: ContextVar[bool] = ContextVar("IS_APART", default=False)
 
 
 async def end_task(task: "asyncio.Task[Any]") -> None:
@@ -55,12 +59,28 @@ async def wait_for_task(task: "asyncio.Task[T]", stop: asyncio.Event | None = No
         await end_task(task)
 
 
+async def run_apart(work: Coroutine[Any, Any, T]) -> T:
+    """The result of the work, which runs in a task of its own, unless the caller runs apart already."""
+    if IS_APART.get():
+        return await work
+    context = copy_context()
+    context.run(IS_APART.set, True)
+    return await wait_for_task(asyncio.get_running_loop().create_task(work, context=context))
+
+
 async def iterate_apart(items: AsyncGenerator[T, None]) -> AsyncGenerator[T, None]:
-    """The items of a generator, each computed in a task of its own. Leaving the loop ends the generator.
+    """The items of a generator, each computed in a task of its own, unless the caller runs apart already. Leaving the
+    loop ends the generator.
 
     All tasks share one copy of the context variables, as if the generator ran in one task.
     """
+    if IS_APART.get():
+        async with aclosing(items):
+            async for item in items:
+                yield item
+        return
     loop, context = asyncio.get_running_loop(), copy_context()
+    context.run(IS_APART.set, True)
     try:
         while True:
             try:

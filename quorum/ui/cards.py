@@ -35,7 +35,7 @@ def render_mermaid(method: str) -> str | None:
     found_method = list_methods().get(method)
     if found_method is None:
         return None
-    diagram = found_method.graph.get_graph().draw_mermaid()
+    diagram = found_method.draw()
     return MERMAID_COLOURS.sub("", diagram)
 
 

@@ -15,9 +15,9 @@ from openai_server import OpenAIServer
 from quorum import Context, SetupError, compare, compare_async, evaluate, evaluate_async
 from quorum.core.state import Question, Result, State
 from quorum.core.sync import run_sync
+from quorum.graphs.parts.retrieve import retrieve
 from quorum.nodes.answer import concat_answer
 from quorum.nodes.begin import begin
-from quorum.nodes.retrieve import retrieve
 
 PASSAGES = [{"id": "1", "title": "Vell", "text": "The lighthouse of Vell was built by Ada Korn in 1874."}]
 RECORDS: list[dict[str, Any]] = [

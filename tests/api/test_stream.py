@@ -32,7 +32,8 @@ async def test_every_node_is_an_event_and_the_result_comes_last() -> None:
     assert piece == AnswerText("Ada Korn")
     names = [event.node for event in nodes if isinstance(event, NodeFinished)]
     assert len(names) == len(nodes)
-    assert names == ["begin", "retrieve", "passage_answer", "passage_answer", "vote"]
+    assert names == ["begin", "search", "retrieve", "passage_answer", "passage_answer", "vote"]
+    assert [event.node for event in nodes if isinstance(event, NodeFinished) and event.inside] == ["search"]
     assert isinstance(last, RunFinished)
     assert last.result["answer"] == "Ada Korn"
 

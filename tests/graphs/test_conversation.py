@@ -147,7 +147,10 @@ async def test_a_stream_shows_the_rewriting_node_and_the_methods_own_nodes(opena
     assert nodes == [
         ("begin_turn",),
         ("stand_alone",),
-        *(("concat", name) for name in ("begin", "retrieve", "concat_answer")),
+        ("concat", "begin"),
+        ("concat", "retrieve", "search"),
+        ("concat", "retrieve"),
+        ("concat", "concat_answer"),
         ("concat",),
         ("end_turn",),
     ]
@@ -252,6 +255,6 @@ def test_conversations_at_the_same_time_do_not_mix(openai_server: OpenAIServer) 
 def test_the_drawing_labels_first_and_follow_up_questions() -> None:
     drawing = conversation_graph("concat").get_graph()
     assert {(edge.source, edge.target, edge.data) for edge in drawing.edges if edge.conditional} == {
-        ("begin_turn", "stand_alone", "follow-up"),
-        ("begin_turn", "concat", "first"),
+        ("begin_turn", "stand_alone", "follow-up question"),
+        ("begin_turn", "concat", "first question"),
     }

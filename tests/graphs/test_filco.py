@@ -218,8 +218,7 @@ async def test_an_unknown_filter_is_a_setup_error(spec: str) -> None:
 async def test_any_method_can_filter_its_context() -> None:
     model = script_passage_answers("1931", "1931").on("filter_sentences", f"{FINISHED_SENTENCE}\n{ENDED_SENTENCE}")
     assert (await trace_method("post_fusion", model, context_filter="llm"))[1:] == [
-        ("retrieve", {"passages": "p1 p2 p3"}),
-        ("refine", {"passages": "p1 p3", "retrieved": ["p1", "p2", "p3"]}),
+        ("retrieve", {"passages": "p1 p3", "retrieved": ["p1", "p2", "p3"]}),
         ("passage_answer", {"votes": ["0 1931"]}),
         ("passage_answer", {"votes": ["1 1931"]}),
         ("vote", {"answer": "1931", "unknown": False, "confidence": 1.0, "evidence": ["p1 32-36", "p3 33-37"]}),

@@ -227,7 +227,7 @@ async def test_answer_passes_its_config_on() -> None:
     )
     assert [
         name for name in started_names if name in ("post_fusion", "begin", "retrieve", "vote", "answer: passage 1")
-    ] == [*("post_fusion", "begin", "retrieve", "answer: passage 1", "vote")]
+    ] == [*("post_fusion", "begin", "retrieve", "retrieve", "answer: passage 1", "vote")]  # the node, then its graph
 
 
 def get_callback_class() -> Any:

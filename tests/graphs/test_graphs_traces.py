@@ -263,7 +263,7 @@ async def test_pf_concat_asks_all_passages_together_if_each_alone_is_unknown() -
     model = script_passage_answers("unknown", "unknown", "unknown").on("answer", "1931")
     assert (await trace_method("pf_concat", model))[5:] == [
         ("keep_answered", {"passages": "p1 p2 p3", "candidates": []}),
-        ("distill_answer", {**KNOWN_ANSWER, "passages": "p1 p2 p3"}),
+        ("concat_answer", {**KNOWN_ANSWER, "passages": "p1 p2 p3"}),
     ]
 
 

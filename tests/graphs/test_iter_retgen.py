@@ -59,6 +59,6 @@ async def test_an_unknown_answer_is_not_added_to_the_next_query() -> None:
 
 
 def test_routes_of_iter_retgen() -> None:
-    assert continue_rounds(State(steps=[]), make_runtime(iterations=1)) == "__end__"
-    assert continue_rounds(State(steps=[]), make_runtime()) == "next_query"  # the default is iterations=2
-    assert continue_rounds(State(steps=[make_step()]), make_runtime()) == "__end__"
+    assert continue_rounds(State(steps=[]), make_runtime(iterations=1)) == "last round"
+    assert continue_rounds(State(steps=[]), make_runtime()) == "rounds left"  # the default is iterations=2
+    assert continue_rounds(State(steps=[make_step()]), make_runtime()) == "last round"

@@ -22,12 +22,11 @@ from quorum.core.state import Question, Result, State
 from quorum.core.sync import run_sync
 from quorum.graphs import METHODS
 from quorum.graphs.method_graph import MethodGraph
-from quorum.graphs.parts.refinement import refinement
+from quorum.graphs.parts.retrieve import retrieve
 from quorum.models import chat_model
 from quorum.models.scripted import ScriptedModel
 from quorum.nodes.answer import concat_answer
 from quorum.nodes.begin import begin
-from quorum.nodes.retrieve import retrieve
 
 QUESTION_STATE: Any = {"question": QUESTION, "given": PASSAGES}
 THREAD_CONFIG: Any = {"configurable": {"thread_id": "1"}}
@@ -205,14 +204,14 @@ def test_a_method_can_be_a_node_of_a_synchronous_graph(saver: type[InMemorySaver
             subgraphs=True,
         )
     ]
-    assert [next(iter(update)) for _, update in parts] == ["begin", "retrieve", "concat_answer", "concat"]
+    assert [next(iter(update)) for _, update in parts] == ["begin", "search", "retrieve", "concat_answer", "concat"]
     assert outer.get_state(THREAD_CONFIG).values["answer"] == "1931"
 
 
 def test_a_shared_subgraph_works_by_itself() -> None:
-    """Here the reranker only reorders the passages. It keeps all five, although k is 2."""
-    result = refinement.invoke({"question": QUESTION, "passages": PASSAGES}, context=Context(k=2, reranker="question"))
-    assert sorted(passage["id"] for passage in result["passages"]) == ["p1", "p2", "p3", "p4", "p5"]
+    inputs: Any = {"question": QUESTION, "given_passages": PASSAGES}
+    result = retrieve.invoke(inputs, context=Context(k=2, reranker="question"))
+    assert sorted(passage["id"] for passage in result["passages"]) == ["p1", "p2"]
 
 
 def test_a_users_graph_can_use_the_shared_nodes() -> None:

@@ -16,11 +16,9 @@ from quorum.evaluation.run.evaluate import evaluate
 from quorum.evaluation.run.options import Options
 from quorum.evaluation.run.score import Scores
 from quorum.graphs import answer, answer_sync
-from quorum.graphs.parts.refinement import refinement
+from quorum.graphs.parts.retrieve import retrieve
 from quorum.nodes.answer import concat_answer
 from quorum.nodes.begin import begin
-from quorum.nodes.retrieve import retrieve
-from quorum.nodes.routes import refine_or
 
 PASSAGES = [{"id": "p", "title": "Vell", "text": "The lighthouse of Vell was built in 1874 by Ada Korn."}]
 QUESTION = "Who built the lighthouse of Vell?"
@@ -42,13 +40,11 @@ def make_own_graph(name: str | None = "loud", last_node: Any = shout) -> Any:
         StateGraph(State, input_schema=Question, output_schema=Result, context_schema=Context)
         .add_node(begin)
         .add_node(retrieve)
-        .add_node("refine", refinement)
         .add_node(concat_answer)
         .add_node("last_node", last_node)
         .add_edge("__start__", "begin")
         .add_edge("begin", "retrieve")
-        .add_conditional_edges("retrieve", refine_or("concat_answer"), ["refine", "concat_answer"])
-        .add_edge("refine", "concat_answer")
+        .add_edge("retrieve", "concat_answer")
         .add_edge("concat_answer", "last_node")
         .add_edge("last_node", "__end__")
         .compile(name=name)

@@ -124,9 +124,9 @@ async def test_an_observation_without_passages_says_so() -> None:
 
 def test_routes_of_react() -> None:
     runtime_for_two_steps, three_steps = make_runtime(max_steps=2), [make_step("a"), make_step("b"), make_step("c")]
-    assert act_on_thought(State(steps=[make_step()]), runtime_for_two_steps) == "ask_action"
-    assert search_or_finish(State(steps=[make_step()]), runtime_for_two_steps) == "finish"
+    assert act_on_thought(State(steps=[make_step()]), runtime_for_two_steps) == "no action"
+    assert search_or_finish(State(steps=[make_step()]), runtime_for_two_steps) == "final answer or limit"
     for route in (act_on_thought, search_or_finish):
-        assert route(State(steps=three_steps[:2]), runtime_for_two_steps) == "retrieve"
-        assert route(State(steps=three_steps), runtime_for_two_steps) == "finish"
-        assert route(State(steps=[make_step(None, "x")]), runtime_for_two_steps) == "finish"
+        assert route(State(steps=three_steps[:2]), runtime_for_two_steps) == "search"
+        assert route(State(steps=three_steps), runtime_for_two_steps) == "final answer or limit"
+        assert route(State(steps=[make_step(None, "x")]), runtime_for_two_steps) == "final answer or limit"

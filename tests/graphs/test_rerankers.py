@@ -13,7 +13,7 @@ from quorum.core.errors import TooLong
 from quorum.core.state import Passage, Result, State
 from quorum.graphs import METHODS, answer
 from quorum.graphs.parts.rerank_passages import rerank_passages
-from quorum.graphs.parts.retrieval import retrieval
+from quorum.graphs.parts.search_and_rerank import search_and_rerank
 from quorum.models.scripted import ScriptedModel
 from quorum.nodes.rank_passages import WINDOW, find_window_start, rank_window
 from quorum.nodes.reorder_passages import reorder, summarize_passages, use_query_as_question
@@ -222,10 +222,10 @@ async def test_each_reranking_node_returns_its_update() -> None:
 
 async def test_passages_of_another_query_are_reranked_by_that_query() -> None:
     state: Any = {"question": QUESTION, "query": "Strikes", "given_passages": PASSAGES}
-    result = await retrieval.ainvoke(state, context=Context(embeddings=WordAxes(), reranker="question"))
+    result = await search_and_rerank.ainvoke(state, context=Context(embeddings=WordAxes(), reranker="question"))
     assert result["passages"][0]["id"] == "p4"
     model = ScriptedModel().on("rank_passages", "[1] > [2]")
-    await retrieval.ainvoke(state, context=Context(model=model, reranker="listwise"))
+    await search_and_rerank.ainvoke(state, context=Context(model=model, reranker="listwise"))
     assert "Question: Strikes\n" in model.history[0].text
 
 

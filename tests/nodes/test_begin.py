@@ -1,4 +1,4 @@
-"""The nodes `begin` and `retrieve`, called directly."""
+"""The nodes `begin` and `search`, called directly."""
 
 from typing import Any
 
@@ -8,7 +8,7 @@ from method_fixtures import PASSAGES, QUESTION, make_runtime
 
 from quorum.core.errors import SetupError
 from quorum.nodes.begin import begin
-from quorum.nodes.retrieve import retrieve
+from quorum.nodes.search import search
 
 
 async def test_begin_resets_every_key_of_an_earlier_question() -> None:
@@ -77,7 +77,7 @@ async def test_begin_refuses_unusable_passages() -> None:
         await begin({"question": QUESTION, "given": [PASSAGES[0], {"id": "x"}]}, make_runtime())  # type: ignore[typeddict-item]
 
 
-async def test_retrieve_takes_the_first_k_of_the_given_passages() -> None:
-    assert await retrieve({"question": QUESTION, "given_passages": PASSAGES}, make_runtime(k=2)) == {
+async def test_search_takes_the_first_k_of_the_given_passages() -> None:
+    assert await search({"question": QUESTION, "given_passages": PASSAGES}, make_runtime(k=2)) == {
         "passages": PASSAGES[:2]
     }

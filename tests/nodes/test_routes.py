@@ -1,4 +1,4 @@
-"""The routers of the methods with votes: which node comes next.
+"""The routers of the methods with votes: for what reason the graph goes on where.
 
 `STATE` has three passages; in `make_votes`, "?" is the vote of a passage without an answer.
 """
@@ -10,9 +10,10 @@ from method_fixtures import PASSAGES, QUESTION, STATE, make_runtime, make_votes
 
 from quorum.core.state import State
 from quorum.nodes.routes import (
+    ask_all_passages,
     ask_passages,
-    ask_passages_then_keep_answered,
     continue_vote,
+    distill_if_answered,
     fall_back_if_unknown,
     start_one_or_both_rounds,
 )
@@ -23,7 +24,7 @@ def list_ranks(sends: Any) -> list[int]:
 
 
 def test_routes_send_each_branch_only_its_part_of_the_state() -> None:
-    assert ask_passages_then_keep_answered(STATE, make_runtime())[1] == Send(
+    assert ask_all_passages(STATE, make_runtime())[1] == Send(
         "passage_answer", {"question": QUESTION, "rank": 1, "passages": [PASSAGES[1]]}
     )
     assert list_ranks(ask_passages(STATE, make_runtime())) == [0, 1, 2]
@@ -33,21 +34,27 @@ def test_routes_send_each_branch_only_its_part_of_the_state() -> None:
 
 def test_without_passages_the_routes_skip_the_nodes_that_ask_about_each_passage() -> None:
     empty_state = State(question=QUESTION, passages=[], unknown=True)
-    assert ask_passages_then_keep_answered(empty_state, make_runtime()) == "keep_answered"
-    assert ask_passages(empty_state, make_runtime()) == "vote"
-    assert fall_back_if_unknown(empty_state, make_runtime()) == "vote"
-    assert start_one_or_both_rounds(empty_state, make_runtime(speculative=True)) == ["concat_answer"]
+    assert ask_all_passages(empty_state, make_runtime()) == "no passage"
+    assert ask_passages(empty_state, make_runtime()) == "no passage"
+    assert fall_back_if_unknown(empty_state, make_runtime()) == "none left to ask"
+    assert start_one_or_both_rounds(empty_state, make_runtime(speculative=True)) == ["first round"]
 
 
 def test_routes_of_the_fallback() -> None:
     unknown_state = State(question=QUESTION, passages=PASSAGES[:3], unknown=True)
-    assert fall_back_if_unknown({**unknown_state, "unknown": False}, make_runtime()) == "__end__"
+    assert fall_back_if_unknown({**unknown_state, "unknown": False}, make_runtime()) == "known"
     assert list_ranks(fall_back_if_unknown(unknown_state, make_runtime())) == [0, 1, 2]
     # All passages have voted already, as they have if `speculative` is set: no passage is left to ask about.
-    assert fall_back_if_unknown({**unknown_state, "votes": make_votes("?", "?", "?")}, make_runtime()) == "vote"
-    assert start_one_or_both_rounds(unknown_state, make_runtime()) == ["concat_answer"]
+    voted_state: State = {**unknown_state, "votes": make_votes("?", "?", "?")}
+    assert fall_back_if_unknown(voted_state, make_runtime()) == "none left to ask"
+    assert start_one_or_both_rounds(unknown_state, make_runtime()) == ["first round"]
     sends = start_one_or_both_rounds(unknown_state, make_runtime(speculative=True))
-    assert (sends[0], list_ranks(sends[1:])) == ("concat_answer", [0, 1, 2])
+    assert (sends[0], list_ranks(sends[1:])) == ("first round", [0, 1, 2])
+
+
+def test_answers_are_distilled_only_if_a_passage_gave_one() -> None:
+    assert distill_if_answered(State(candidates=["1931"])) == "some answered"
+    assert distill_if_answered(State(candidates=[])) == "none answered"
 
 
 def test_routes_of_the_staged_vote() -> None:
@@ -56,5 +63,5 @@ def test_routes_of_the_staged_vote() -> None:
         Send("passage_answer", {"question": QUESTION, "rank": rank, "passages": [PASSAGES[rank]]}) for rank in (3, 4)
     ]
     assert list_ranks(continue_vote(state, make_runtime(vote="staged"))) == [3]
-    assert continue_vote({**state, "votes": make_votes("a", "a", "a")}, make_runtime(vote="staged")) == "__end__"
-    assert continue_vote({**state, "votes": make_votes(*"abcde")}, make_runtime()) == "__end__"
+    assert continue_vote({**state, "votes": make_votes("a", "a", "a")}, make_runtime(vote="staged")) == "decided"
+    assert continue_vote({**state, "votes": make_votes(*"abcde")}, make_runtime()) == "decided"

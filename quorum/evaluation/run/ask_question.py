@@ -121,14 +121,14 @@ async def answer_question(
     question, gold_answers, method = record["question"], record["answers"], column.method_or_graph
     if column.passages_read is None and column.gold_position is None:
         return await answer(question, method, context, given=passages, gold_answers=gold_answers, config=config)
-    from quorum.graphs.parts.retrieval import RetrievalInput, retrieval
+    from quorum.graphs.parts.search_and_rerank import SearchInput, search_and_rerank
 
-    retrieval_input = RetrievalInput(question=question, given_passages=passages)
-    retrieval_result: Any = await retrieval.ainvoke(cast(Any, retrieval_input), config, context=context)
+    search_input = SearchInput(question=question, given_passages=passages)
+    retrieval_result: Any = await search_and_rerank.ainvoke(cast(Any, search_input), config, context=context)
     result = await answer(
         question,
         method,
-        replace(context, reranker=None),  # `retrieval` has reranked the passages
+        replace(context, reranker=None),  # `search_and_rerank` has reranked the passages
         # If no passage was found, None: methods refuse an empty list of given passages.
         given=select_passages_to_read(retrieval_result["passages"], record, column, context) or None,
         gold_answers=gold_answers,

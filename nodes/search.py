@@ -2,18 +2,18 @@
 
 from langgraph.runtime import Runtime
 
+from quorum import retrievers
 from quorum.core.context import Context, get_context
 from quorum.core.state import State
-from quorum.retrievers import search
 
 
-async def retrieve(state: State, runtime: Runtime[Context]) -> State:
+async def search(state: State, runtime: Runtime[Context]) -> State:
     """question or query, given_passages -> passages (at most k).
 
-    Retrieved passages stand best first. Given passages keep their order if there is no query; with a query, BM25 ranks
+    Found passages stand best first. Given passages keep their order if there is no query; with a query, BM25 ranks
     them.
     """
     context, given_passages, query = get_context(runtime), state.get("given_passages"), state.get("query")
     if given_passages is not None and query is None:
         return {"passages": given_passages[: context.k]}
-    return {"passages": await search(query or state["question"], context, given_passages)}
+    return {"passages": await retrievers.search(query or state["question"], context, given_passages)}
