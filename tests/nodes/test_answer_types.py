@@ -47,7 +47,7 @@ async def test_a_method_without_long_answers_answers_short_and_says_so(method: s
     question = "How is the tower reached on foot?"
     result: Any = await answer(question, method, Context(), given=PASSAGES)
     assert result["answer_type"] == "short"
-    shown = await add_supporting_statement_and_language_note(question, result, Context())
+    shown = await add_supporting_statement_and_language_note(question, result, Context(), PASSAGES)
     assert (shown["note"] or "").startswith("The question asks for an explanation or steps")
     with pytest.raises(SetupError, match="does not serve answer_type='long'"):
         await answer(question, method, Context(answer_type="long"), given=PASSAGES)
@@ -57,7 +57,7 @@ async def test_a_method_with_long_answers_adds_no_note() -> None:
     question = "How is the tower reached on foot?"
     result = await answer(question, "concat", Context(), given=PASSAGES)
     assert result["answer_type"] == "long"
-    assert (await add_supporting_statement_and_language_note(question, result, Context()))["note"] is None
+    assert (await add_supporting_statement_and_language_note(question, result, Context(), PASSAGES))["note"] is None
 
 
 async def test_sure_answers_a_question_for_an_explanation_with_a_summary() -> None:
