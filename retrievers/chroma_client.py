@@ -1,31 +1,38 @@
 """Opens clients of a Chroma store (a folder or a server) and explains their failures to the user."""
 
+import os
 import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 from urllib.parse import urlsplit
 
 from quorum.core.errors import SetupError
 from quorum.core.private_files import make_private_folder
+from quorum.retrievers.client_of_fork import ClientOfFork
 from quorum.retrievers.index_recovery import is_index_error
 from quorum.retrievers.store_files import make_locked_error
 
 if TYPE_CHECKING:
     from chromadb.api import ClientAPI
 
+USERS: list[int] = []  # the ids of the processes that opened a client: this one, or the one it was forked from
 DEFAULT_PORTS = {"http": 8000, "https": 443}
 
 
 def open_chroma_client(store: str) -> "ClientAPI":
     """A client of the store: a folder, or a server at http://host:port.
 
-    The first call imports chromadb, which takes about a second.
+    The first call imports chromadb, which takes about a second. In a process that was forked from one which had opened
+    a client, it is a client of another process.
     """
+    if is_forked_after_use():
+        return cast("ClientAPI", ClientOfFork(store))
     import chromadb
     from chromadb.config import Settings
 
+    USERS.append(os.getpid())
     chroma_settings = Settings(anonymized_telemetry=False)
     if "://" not in store:
         return chromadb.PersistentClient(path=store, settings=chroma_settings)
@@ -34,6 +41,11 @@ def open_chroma_client(store: str) -> "ClientAPI":
         return chromadb.HttpClient(host=host, port=port, ssl=ssl, settings=chroma_settings)
     except ValueError as error:  # Chroma raises this if its first request fails for any reason
         raise make_unreachable_error(store, error) from error
+
+
+def is_forked_after_use() -> bool:
+    """Whether the process from which this one was forked had opened a client."""
+    return bool(USERS) and os.getpid() not in USERS
 
 
 def parse_address(url: str) -> tuple[str, int, bool]:

@@ -15,6 +15,7 @@ from filelock import FileLock
 
 from quorum.core.errors import SetupError
 from quorum.core.files import expand_home
+from quorum.core.forks import PerProcess
 from quorum.core.private_files import FILE_MODE, make_private_folder
 from quorum.core.state import Passage
 from quorum.retrievers.chroma_client import explain_failures, make_damaged_index_error, make_folder, open_chroma_client
@@ -36,7 +37,6 @@ if TYPE_CHECKING:
     from chromadb.api.models.Collection import Collection
 
 DEFAULT_FOLDER = ".quorum"
-OPENING_LOCK = threading.Lock()  # else two threads that open a folder at once would each get a store of their own
 # Accuracy is more important than speed here; a query still takes only milliseconds.
 HNSW_SETTINGS = {"ef_construction": 200, "ef_search": 200, "max_neighbors": 32}
 SPACE_OF_SIMILARITY = {"cosine": "cosine", "dot": "ip"}  # our name of a similarity -> Chroma's name
@@ -47,8 +47,9 @@ def open_store(path: str | Path) -> "Store":
     text = str(path).strip()
     if not text:
         raise SetupError("The store's name is empty; give a folder such as .quorum, or http://host:8000.")
-    with OPENING_LOCK:
-        return get_cached_store(text if "://" in text else str(expand_home(text).resolve()))
+    stores = OPEN_STORES.get()
+    with stores.lock:
+        return stores.get(text if "://" in text else str(expand_home(text).resolve()))
 
 
 class Store:
@@ -301,9 +302,15 @@ class Store:
             self.undamaged_names.discard(name)
 
 
-@lru_cache(maxsize=64)
-def get_cached_store(path: str) -> Store:
-    return Store(path)
+class OpenStores:
+    """The stores that this process has opened, by their folder or URL."""
+
+    def __init__(self) -> None:
+        self.lock = threading.Lock()  # else two threads that open a folder at once would each get a store of their own
+        self.get = lru_cache(maxsize=64)(Store)
+
+
+OPEN_STORES = PerProcess(OpenStores)
 
 
 def check_embedding_name(name: str, info: CollectionInfo, embedding: str) -> None:

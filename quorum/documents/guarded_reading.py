@@ -14,6 +14,7 @@ from contextlib import suppress
 from pathlib import Path
 from time import sleep
 
+from quorum.core.forks import PerProcess
 from quorum.core.state import Passage
 from quorum.documents.document import Unreadable
 from quorum.documents.pieces import read_file_passages
@@ -199,9 +200,10 @@ def get_shared_reader(time_limit: float = TIME_LIMIT) -> GuardedReader:
 
     Its worker process stays for the next files and ends with this process.
     """
-    SHARED_READER.time_limit = time_limit
-    return SHARED_READER
+    reader = SHARED_READER.get()
+    reader.time_limit = time_limit
+    return reader
 
 
-SHARED_READER = GuardedReader()
-atexit.register(SHARED_READER.close)
+SHARED_READER = PerProcess(GuardedReader)
+atexit.register(lambda: SHARED_READER.get().close())

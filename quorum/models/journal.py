@@ -24,6 +24,7 @@ from typing import Any, Protocol
 from quorum.core.context import Context
 from quorum.core.errors import SetupError
 from quorum.core.files import expand_home
+from quorum.core.forks import PerProcess
 from quorum.models.journal_database import (
     ROOM,
     Record,
@@ -212,18 +213,26 @@ def set_outcomes(outcomes: list[Outcome]) -> None:
             job.future.set_exception(error)
 
 
-OPEN_JOURNALS: dict[str, Journal] = {}
-OPENING_LOCK = threading.Lock()
+class OpenJournals:
+    """The journals that this process has opened, by their path."""
+
+    def __init__(self) -> None:
+        self.lock = threading.Lock()
+        self.by_path: dict[str, Journal] = {}
+
+
+OPEN_JOURNALS = PerProcess(OpenJournals)  # the parent's connections stay open: closing them would end our own locks
 
 
 def open_journal(path: str) -> Journal:
     """The `Journal` of a file; a process has only one for each file. `path` is absolute and without links
     (`resolve_path`).
     """
-    with OPENING_LOCK:
-        if path not in OPEN_JOURNALS:
-            OPEN_JOURNALS[path] = Journal(path)
-        return OPEN_JOURNALS[path]
+    journals = OPEN_JOURNALS.get()
+    with journals.lock:
+        if path not in journals.by_path:
+            journals.by_path[path] = Journal(path)
+        return journals.by_path[path]
 
 
 def resolve_path(path: str) -> str:
@@ -234,9 +243,10 @@ def resolve_path(path: str) -> str:
 @atexit.register
 def close_journals() -> None:
     """Close all journals. A later call of a model opens its journal again."""
-    with OPENING_LOCK:
-        while OPEN_JOURNALS:
-            OPEN_JOURNALS.popitem()[1].close()
+    journals = OPEN_JOURNALS.get()
+    with journals.lock:
+        while journals.by_path:
+            journals.by_path.popitem()[1].close()
 
 
 async def find_journal(context: Context) -> ReplyStore | None:

@@ -1,7 +1,6 @@
 """Chat models that the transformers library loads from a folder: `transformers:PATH` (extra `train`)."""
 
 import asyncio
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any, ClassVar
 
 from langchain_core.callbacks import AsyncCallbackManagerForLLMRun, CallbackManagerForLLMRun
@@ -12,10 +11,11 @@ from langchain_core.outputs import ChatGeneration, ChatResult
 from pydantic import PrivateAttr
 
 from quorum.core.errors import SetupError, TooLong
+from quorum.core.forks import WorkerThread
 from quorum.models.pretrained import GeneratedReply, ModelManifest, PretrainedModel, load_pretrained
 
 REPLY_TOKENS = 512  # the most tokens of a reply, unless the folder's quorum.json gives another number
-WORKER = ThreadPoolExecutor(1, thread_name_prefix="transformers")
+WORKER = WorkerThread("transformers")
 
 
 class TransformersModel(BaseChatModel):

@@ -99,6 +99,7 @@ def files(tmp_path: Path, passages_file: str) -> None:
 @pytest.mark.parametrize(
     ("args", "message"), COMMANDS_WITH_MISTAKES, ids=[" ".join(args) for args, _ in COMMANDS_WITH_MISTAKES]
 )
+@pytest.mark.usefixtures("sample_vectors")
 def test_a_mistake_gets_one_sentence_and_exit_code_2(quorum: Quorum, args: tuple[str, ...], message: str) -> None:
     run = quorum(*args)
     assert (run.code, run.out) == (2, "")

@@ -160,6 +160,7 @@ def test_an_evaluation_searches_the_only_collection(quorum: Quorum) -> None:
     assert (config["source"]["passages"], config["source"]["collection"]) == ("collection", "handbook")
 
 
+@pytest.mark.usefixtures("sample_vectors")
 def test_the_sample_is_shown_and_exported_by_its_name(quorum: Quorum) -> None:
     assert quorum("collections").out.startswith("There are no collections yet, so that the built-in sample is asked;")
     assert quorum("collections", "show", "sample").out.startswith("sample: 196 passages of 36 files")

@@ -14,7 +14,7 @@ from quorum.core.state import Passage
 from quorum.retrievers.chroma_client import make_damaged_index_error
 from quorum.retrievers.index import index_passages
 from quorum.retrievers.index_recovery import is_index_error, keep_write_mark, read_boot_id
-from quorum.retrievers.store import Store, get_cached_store, open_store
+from quorum.retrievers.store import OPEN_STORES, Store, open_store
 
 COLLECTION_NAME = "towers"
 # Chroma writes its vector index to disk after 1,000 vectors.
@@ -53,7 +53,7 @@ def reopen_store(folder: Path) -> Store:
     store = open_store(folder)
     if store.client is not None:
         store.client.clear_system_cache()
-    get_cached_store.cache_clear()
+    OPEN_STORES.get().get.cache_clear()
     return open_store(folder)
 
 
@@ -243,7 +243,7 @@ def test_a_collection_that_was_deleted_and_made_again_is_checked_again(store_fol
     first_store.delete(COLLECTION_NAME)
     for leftover_index in store_folder.glob("chroma/*/"):  # Chroma leaves the files of the deleted index in the store
         shutil.rmtree(leftover_index)
-    get_cached_store.cache_clear()  # as if another process made the collection again and crashed
+    OPEN_STORES.get().get.cache_clear()  # as if another process made the collection again and crashed
     index(store_folder, NumberEmbeddings())
     truncate_file(store_folder, "data_level0.bin")
     with pytest.raises(SetupError, match="is damaged"):

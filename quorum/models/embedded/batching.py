@@ -6,9 +6,9 @@ import asyncio
 import heapq
 import weakref
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 
+from quorum.core.forks import WorkerThread
 from quorum.core.state import Passage
 from quorum.core.text import normalize
 from quorum.models.embedded import read_manifest
@@ -26,7 +26,7 @@ from quorum.models.embedded.reading import (
 from quorum.models.embedded.recent_items import RecentItems
 
 JOBS_AT_ONCE = 32  # at most, in one run of the encoder
-WORKER = ThreadPoolExecutor(1, thread_name_prefix="embedded-reader")
+WORKER = WorkerThread("embedded-reader")
 
 
 @dataclass(frozen=True)

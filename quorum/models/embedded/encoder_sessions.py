@@ -7,16 +7,16 @@ faster if each core computes rows of its own, and waits for no other core. Both 
 """
 
 import os
-import threading
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from functools import cached_property, partial
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import onnxruntime
 from numpy.typing import NDArray
 
+from quorum.core.forks import PerProcess
 from quorum.models.embedded.workload import are_many_questions_expected
 
 Inputs = dict[str, NDArray[Any]]  # a batch of rows: the arrays by the name of the model's input, such as "ids"
@@ -25,7 +25,6 @@ ROWS_PER_RUN = 16  # the most rows of a run on all cores
 ROWS_PER_RUN_ON_ONE_CORE = 2  # the most rows of a run on one core: the core's caches hold their data between layers
 MANY_ROWS = 64  # from this many rows on, each core computes rows of its own
 SLOW_OPTIMISERS = ["SkipLayerNormFusion"]  # an optimisation of the runtime that makes the encoder ten times slower
-LOADING_LOCK = threading.Lock()
 
 
 class EncoderSessions:
@@ -34,20 +33,16 @@ class EncoderSessions:
     def __init__(self, file: Path) -> None:
         self.file = file
         self.core_count = min(len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 4, 8)
-        self.all_cores_session = load_session(file, self.core_count)
-        self.pool = ThreadPoolExecutor(self.core_count, thread_name_prefix="encoder-core")  # starts threads when used
+        self.all_cores_session = PerProcess(partial(load_session, file, self.core_count))
+        # A session whose runs compute on one core each. Loaded when it is first needed: it takes 60 MB.
+        self.one_core_session = PerProcess(partial(load_session, file, 1))
+        self.pool = PerProcess(partial(ThreadPoolExecutor, self.core_count, thread_name_prefix="encoder-core"))
+        self.all_cores_session.get()
 
     @property
     def embedding_size(self) -> int:
         """How many numbers an embedding has."""
-        return int(self.all_cores_session.get_outputs()[0].shape[1])
-
-    @cached_property
-    def one_core_session(self) -> onnxruntime.InferenceSession:
-        """A session whose runs compute on one core each. Loaded when it is first needed: it takes 60 MB."""
-        with LOADING_LOCK:
-            # Another thread may have loaded it while this one waited.
-            return self.__dict__.get("one_core_session") or load_session(self.file, 1)
+        return int(self.all_cores_session.get().get_outputs()[0].shape[1])
 
     def are_rows_split(self, row_count: int) -> bool:
         """Whether each core computes rows of its own if there are this many rows in all."""
@@ -65,9 +60,9 @@ class EncoderSessions:
     def run(self, outputs: list[str], batches: Sequence[Inputs]) -> Iterator[list[NDArray[Any]]]:
         """Run each batch. Yields, for each batch in order, the values of the named outputs of the model."""
         if not self.are_rows_split(sum(len(batch["ids"]) for batch in batches)):
-            return map(partial(self.all_cores_session.run, outputs), batches)
-        run = partial(self.one_core_session.run, outputs)
-        return map(run, batches) if len(batches) == 1 else self.pool.map(run, batches)
+            return map(partial(self.all_cores_session.get().run, outputs), batches)
+        run = partial(self.one_core_session.get().run, outputs)
+        return map(run, batches) if len(batches) == 1 else self.pool.get().map(run, batches)
 
 
 def load_session(file: Path, core_count: int) -> onnxruntime.InferenceSession:

@@ -8,7 +8,7 @@ import json
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from quorum.core.errors import SetupError
 from quorum.core.files import open_regular, read_regular
+from quorum.core.forks import PerProcess
 from quorum.models.embedded import FOLDER, get_weights_hash
 from quorum.models.embedded.encoder import BUCKET, Floats
 
@@ -51,13 +52,8 @@ class SentenceHead:
                 f"reader is {reader_name}; train it again: quorum filter train --base embedded."
             )
         self.threshold = float(manifest["threshold"])
-        options = onnxruntime.SessionOptions()
-        options.intra_op_num_threads = 2
-        options.add_session_config_entry("session.intra_op.allow_spinning", "0")
-        options.log_severity_level = 3
-        self.session = onnxruntime.InferenceSession(
-            folder / "sentences.onnx", options, providers=["CPUExecutionProvider"]
-        )
+        self.session = PerProcess(partial(load_session, folder / "sentences.onnx"))
+        self.session.get()
 
     def compute_probabilities(
         self, states: Sequence[Floats], sentence_tokens: Sequence[SentenceTokens]
@@ -77,7 +73,7 @@ class SentenceHead:
                 inputs = pad_windows(
                     length, [states[place] for place in batch], [sentence_tokens[place].tokens for place in batch]
                 )
-                (logits,) = self.session.run(["helps"], inputs)
+                (logits,) = self.session.get().run(["helps"], inputs)
                 for row, place in enumerate(batch):
                     window_tokens = sentence_tokens[place].tokens
                     chances = 1 / (1 + np.exp(-np.clip(logits[row, : len(window_tokens)], -60, 60)))
@@ -141,6 +137,15 @@ def pool_states(states: Sequence[Floats]) -> Floats:
     """
     rows: Floats = np.stack([np.concatenate([state[0], state.mean(0)]) for state in states])
     return np.asarray(rows.mean(0), np.float32)
+
+
+def load_session(file: Path) -> onnxruntime.InferenceSession:
+    """A head's file, loaded in ONNX Runtime."""
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = 2
+    options.add_session_config_entry("session.intra_op.allow_spinning", "0")
+    options.log_severity_level = 3
+    return onnxruntime.InferenceSession(file, options, providers=["CPUExecutionProvider"])
 
 
 @cache

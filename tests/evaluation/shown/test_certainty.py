@@ -19,7 +19,7 @@ PEOPLE = [
 
 async def show(question: str, passages: list[Passage]) -> Any:
     result = await answer(question, "concat", Context(), given=passages)
-    return await add_supporting_statement_and_language_note(question, result, Context())
+    return await add_supporting_statement_and_language_note(question, result, Context(), passages)
 
 
 async def test_steps_that_answer_surely_have_no_warning_and_stand_in_the_passages() -> None:

@@ -60,6 +60,7 @@ def print_result(result: ShownResult) -> str:
 
 
 @pytest.mark.parametrize(("question", "answer", "context", "state", "quote", "mark", "is_sure"), TABLE)
+@pytest.mark.usefixtures("sample_vectors")
 async def test_every_view_shows_the_same_headline(
     question: str, answer: str, context: Context, state: str, quote: str | None, mark: str | None, is_sure: bool
 ) -> None:

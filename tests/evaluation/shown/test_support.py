@@ -102,6 +102,7 @@ async def test_the_answer_of_a_model_on_a_server_has_its_sentence(openai_server:
     assert support["sentence"] == "A week has 37.5 hours."
 
 
+@pytest.mark.usefixtures("sample_vectors")
 async def test_a_german_question_gets_the_note_that_the_embedded_reader_reads_english_only() -> None:
     unknown_result = make_result("unknown", unknown=True)
     supported_result = await add_supporting_statement_and_language_note(

@@ -1,0 +1,167 @@
+"""A Chroma client for a forked process: another process holds Chroma, since Chroma's threads do not survive a fork.
+
+Chroma starts native threads when a client is opened. A process that is forked later has the objects that wait for these
+threads, but not the threads, and new clients share these objects: a search in it would hang for ever. So the forked
+process asks another one, which it starts at its first search and which ends when it ends.
+"""
+
+import os
+import pickle
+import subprocess
+import sys
+import threading
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import Any, BinaryIO
+
+from quorum.core.errors import SetupError
+
+WORKER_COMMAND = "from quorum.retrievers.client_of_fork import main; main()"
+
+
+@dataclass(frozen=True)
+class Request:
+    """A call of a method of the client, or of a collection."""
+
+    method: str
+    args: tuple[Any, ...] = ()
+    options: dict[str, Any] = field(default_factory=dict)
+    collection: str | None = None
+    """The collection's name; None for a method of the client."""
+
+
+@dataclass(frozen=True)
+class CollectionFacts:
+    """What stands for a collection in a reply."""
+
+    name: str
+    id: Any
+    metadata: dict[str, Any] | None
+
+
+class ClientOfFork:
+    """Has those methods of a Chroma client that Quorum calls. store: a folder, or the URL of a server.
+
+    Several threads may use it; their calls are made one after the other.
+    """
+
+    def __init__(self, store: str) -> None:
+        self.store = store
+        self.lock = threading.Lock()
+        path = os.pathsep.join(part for part in sys.path if part)
+        self.process = subprocess.Popen(
+            [sys.executable, "-c", WORKER_COMMAND, store],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            env={**os.environ, "PYTHONPATH": path, "PYTHONSAFEPATH": "1"},
+            start_new_session=True,  # Ctrl-C must not reach the process; it exits when its standard input is closed
+        )
+
+    def call(self, request: Request) -> Any:
+        """What the method returns. Raises what it raises."""
+        assert self.process.stdin is not None
+        assert self.process.stdout is not None
+        try:
+            with self.lock:
+                pickle.dump(request, self.process.stdin)
+                self.process.stdin.flush()
+                is_raised, result = pickle.load(self.process.stdout)
+        except (OSError, EOFError, pickle.UnpicklingError):
+            raise SetupError(
+                f"The process that searches the store {self.store} for this forked process has ended (exit code "
+                f"{self.process.poll()}); ask again, or let each process be started afresh, not forked after a search."
+            ) from None
+        if is_raised:
+            raise result
+        return result
+
+    def get_collection(self, name: str, embedding_function: None = None) -> "CollectionOfFork":
+        return CollectionOfFork(self, self.call(Request("get_collection", (name,), {"embedding_function": None})))
+
+    def create_collection(self, name: str, **options: Any) -> "CollectionOfFork":
+        return CollectionOfFork(self, self.call(Request("create_collection", (name,), options)))
+
+    def list_collections(self, limit: int, offset: int) -> Sequence["CollectionOfFork"]:
+        found = self.call(Request("list_collections", (), {"limit": limit, "offset": offset}))
+        return [CollectionOfFork(self, facts) for facts in found]
+
+    def delete_collection(self, name: str) -> None:
+        self.call(Request("delete_collection", (name,)))
+
+    def close(self) -> None:
+        """End the process. The client cannot be used any more."""
+        for pipe in (self.process.stdin, self.process.stdout):
+            if pipe is not None:
+                with suppress(OSError):
+                    pipe.close()
+        self.process.wait()
+
+
+class CollectionOfFork:
+    """Has the methods of a Chroma collection: each is called in the process that holds Chroma."""
+
+    def __init__(self, client: ClientOfFork, facts: CollectionFacts) -> None:
+        self.client, self.name, self.id, self.metadata = client, facts.name, facts.id, facts.metadata
+
+    def modify(self, name: str | None = None, metadata: dict[str, Any] | None = None) -> None:
+        options = {"name": name, "metadata": metadata}
+        self.client.call(Request("modify", (), options, self.name))
+        self.name = name or self.name
+        self.metadata = metadata or self.metadata
+
+    def __getattr__(self, method: str) -> Any:
+        if method.startswith("_"):
+            raise AttributeError(method)
+
+        def call(*args: Any, **options: Any) -> Any:
+            return self.client.call(Request(method, args, options, self.name))
+
+        return call
+
+
+def main() -> None:
+    """Answer the requests from standard input until it is closed. The one argument is the store."""
+    from quorum.retrievers.chroma_client import open_chroma_client
+
+    requests, replies = sys.stdin.buffer, os.fdopen(os.dup(sys.stdout.fileno()), "wb")
+    os.dup2(sys.stderr.fileno(), sys.stdout.fileno())  # what a library prints must not be among the replies
+    client = open_chroma_client(sys.argv[1])
+    while True:
+        try:
+            request: Request = pickle.load(requests)
+        except EOFError:
+            return
+        write_reply(answer(client, request), replies)
+
+
+def answer(client: Any, request: Request) -> tuple[bool, Any]:
+    """Whether the method raised an exception; then this exception, otherwise what it returned."""
+    try:
+        target = client
+        if request.collection is not None:
+            target = client.get_collection(request.collection, embedding_function=None)
+        return False, describe(getattr(target, request.method)(*request.args, **request.options))
+    except Exception as error:  # noqa: BLE001  (the process that sent the request raises it again)
+        return True, error
+
+
+def describe(result: Any) -> Any:
+    """The result; for collections, which hold the client, their facts."""
+    from chromadb import Collection
+
+    if isinstance(result, Collection):
+        return CollectionFacts(result.name, result.id, dict(result.metadata) if result.metadata else None)
+    if isinstance(result, list) and result and isinstance(result[0], Collection):
+        return [describe(collection) for collection in result]
+    return result
+
+
+def write_reply(reply: tuple[bool, Any], replies: BinaryIO) -> None:
+    try:
+        data = pickle.dumps(reply)
+        pickle.loads(data)  # some exceptions can be written, but not read
+    except Exception:  # noqa: BLE001
+        data = pickle.dumps((True, RuntimeError(repr(reply[1]))))
+    replies.write(data)
+    replies.flush()
