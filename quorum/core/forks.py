@@ -5,9 +5,10 @@ import os
 import threading
 from collections.abc import Callable, Iterable
 from concurrent.futures import Executor, Future, ThreadPoolExecutor
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, ParamSpec, TypeVar
 from weakref import WeakSet
 
+P = ParamSpec("P")
 T = TypeVar("T")
 
 
@@ -70,5 +71,5 @@ class WorkerThread(Executor):
     def __init__(self, name: str) -> None:
         self.pool = PerProcess(lambda: ThreadPoolExecutor(1, thread_name_prefix=name))
 
-    def submit(self, work: Callable[..., Any], /, *args: Any, **options: Any) -> Future[Any]:
+    def submit(self, work: Callable[P, T], /, *args: P.args, **options: P.kwargs) -> Future[T]:
         return self.pool.get().submit(work, *args, **options)

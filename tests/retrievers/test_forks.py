@@ -81,7 +81,7 @@ def test_a_forked_process_works(forks: str, made_folder: Path) -> None:
 
 def run_script(script: str, *args: str) -> None:
     finished = subprocess.run(
-        [sys.executable, "-c", script, *args], timeout=120, capture_output=True, text=True, check=False
+        [sys.executable, "-c", script, *args], timeout=600, capture_output=True, text=True, check=False
     )
     assert (finished.returncode, finished.stderr) == (0, "")
 
