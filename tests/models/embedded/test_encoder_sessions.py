@@ -45,11 +45,11 @@ def to_lists(logits: list[Logits]) -> list[tuple[list[float], list[float], float
 
 def test_many_texts_get_the_same_vectors_as_a_few_at_a_time(encoder: Encoder) -> None:
     texts = draw_texts(MANY_ROWS + 9)
-    assert "one_core_session" not in encoder.sessions.__dict__
+    assert not encoder.sessions.one_core_session.made
     few_at_a_time = np.concatenate([encoder.embed(texts[begin : begin + 5]) for begin in range(0, len(texts), 5)])
-    assert "one_core_session" not in encoder.sessions.__dict__  # few texts need no second copy of the weights
+    assert not encoder.sessions.one_core_session.made  # few texts need no second copy of the weights
     together = encoder.embed(texts)
-    assert "one_core_session" in encoder.sessions.__dict__
+    assert encoder.sessions.one_core_session.made
     assert np.array_equal(together, few_at_a_time)
 
 
