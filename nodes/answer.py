@@ -1,6 +1,6 @@
 """Nodes that answer the question: from all passages in one prompt, or from one passage."""
 
-from functools import partial
+from typing import Any
 
 from langgraph.runtime import Runtime
 
@@ -12,7 +12,7 @@ from quorum.core.labels import is_unknown_for_type
 from quorum.core.state import State, Vote
 from quorum.core.text import UNKNOWN, is_unknown
 from quorum.nodes.answer_types import (
-    choose_prompt,
+    choose_variant,
     get_answer_converter,
     note_brief_answer_type,
     resolve_answer_type,
@@ -20,19 +20,21 @@ from quorum.nodes.answer_types import (
 from quorum.nodes.ask import ask
 from quorum.nodes.citations import add_citations, number_as_in_result
 from quorum.nodes.evidence import find_evidence
-from quorum.parsing.answers import parse_reasoned_answer
+from quorum.parsing.answers import ReasonedAnswer
+from quorum.prompts.post_fusion import ANSWER, ANSWER_CANDIDATES, PRUNING, SUMMARY
+from quorum.prompts.prompt import Prompt
 
 
 async def concat_answer(state: State, runtime: Runtime[Context]) -> State:
     """question, passages -> answer (the most frequent of the samples), passages (all if unknown, else those shown)."""
-    update = await answer_from_all("answer", state, runtime)
+    update = await answer_from_all(ANSWER, state, runtime)
     return update | {"passages": state["passages"]} if update["unknown"] else update
 
 
 async def distill_answer(state: State, runtime: Runtime[Context]) -> State:
     """question, passages, candidates -> answer. Without candidates it sends the prompt of `concat_answer`."""
     candidates = state.get("candidates")
-    return await answer_from_all("answer_candidates" if candidates else "answer", state, runtime, candidates)
+    return await answer_from_all(ANSWER_CANDIDATES if candidates else ANSWER, state, runtime, candidates)
 
 
 async def passage_answer(state: State, runtime: Runtime[Context]) -> State:
@@ -43,13 +45,11 @@ async def passage_answer(state: State, runtime: Runtime[Context]) -> State:
         state["passages"],
         get_context(runtime).samples,
     )
-    prompt, parse = choose_prompt("answer", question, runtime)
     try:
         replies = await ask(
-            prompt,
+            choose_variant(ANSWER, question, runtime),
             runtime,
-            parse=parse,
-            inputs={"question": question},
+            question=question,
             passages=passages,
             call_subject=f"passage {rank + 1}",
             n=samples,
@@ -73,30 +73,30 @@ async def passage_answer(state: State, runtime: Runtime[Context]) -> State:
 
 async def pruned_answer(state: State, runtime: Runtime[Context]) -> State:
     """question, passages -> rationale (which passages do not help), answer."""
-    return await answer_with_reasoning("pruning", state, runtime)
+    return await answer_with_reasoning(PRUNING, state, runtime)
 
 
 async def summarized_answer(state: State, runtime: Runtime[Context]) -> State:
     """question, passages -> rationale (a summary of the passages), answer."""
-    return await answer_with_reasoning("summary", state, runtime)
+    return await answer_with_reasoning(SUMMARY, state, runtime)
 
 
 async def answer_from_all(
-    prompt: str, state: State, runtime: Runtime[Context], candidates: list[str] | None = None
+    prompt: Prompt[str], state: State, runtime: Runtime[Context], candidates: list[str] | None = None
 ) -> State:
     """Ask one prompt over all passages. The most frequent answer of the samples wins (Wang et al. 2022).
 
     With several samples, the confidence is the share of the samples that gave this answer.
     """
     question, samples = state["question"], get_context(runtime).samples
-    prompt, parse = choose_prompt(prompt, question, runtime)
+    more_inputs: dict[str, Any] = {"candidates": candidates} if candidates else {}
     replies = await ask(
-        prompt,
+        choose_variant(prompt, question, runtime),
         runtime,
-        parse=parse,
-        inputs={"question": question} | ({"candidates": candidates} if candidates else {}),
+        question=question,
         passages=state["passages"],
         n=samples,
+        **more_inputs,
     )
     context = resolve_answer_type(get_context(runtime), question)
     unknown_flags = [is_unknown_for_type(answer, context.answer_type) for answer in replies.values]
@@ -111,20 +111,14 @@ async def answer_from_all(
     }
 
 
-async def answer_with_reasoning(prompt: str, state: State, runtime: Runtime[Context]) -> State:
+async def answer_with_reasoning(prompt: Prompt[ReasonedAnswer], state: State, runtime: Runtime[Context]) -> State:
     """Ask for a chain of thought that ends in the answer.
 
     Raises a SetupError unless the answer type is short or yes_no.
     """
     question = state["question"]
     convert_answer = get_answer_converter(prompt, question, runtime)
-    replies = await ask(
-        prompt,
-        runtime,
-        parse=partial(parse_reasoned_answer, question=question),
-        inputs={"question": question},
-        passages=state["passages"],
-    )
+    replies = await ask(prompt, runtime, question=question, passages=state["passages"])
     parsed_reply = replies.values[0]
     answer = convert_answer(parsed_reply.answer)
     return {

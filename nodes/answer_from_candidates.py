@@ -12,25 +12,25 @@ from quorum.nodes.answer import make_answer
 from quorum.nodes.answer_types import get_answer_converter, note_brief_answer_type
 from quorum.nodes.ask import ask
 from quorum.nodes.evidence import find_evidence
-from quorum.parsing.answers import parse_short_answer
 from quorum.parsing.choices import parse_choice
+from quorum.prompts.sure import ANSWER_CHOICES, ANSWER_SUMMARIES, ANSWER_SUMMARY
 
 
 async def answer_from_summaries(state: State, runtime: Runtime[Context]) -> State:
     """question, passages, summaries (shown after the passages) -> answer, evidence, passages (those shown)."""
-    question, convert_answer = state["question"], get_answer_converter("answer_summaries", state["question"], runtime)
+    question, convert_answer = state["question"], get_answer_converter(ANSWER_SUMMARIES, state["question"], runtime)
     replies = await ask(
-        "answer_summaries",
+        ANSWER_SUMMARIES,
         runtime,
-        parse=partial(parse_short_answer, question=question),
-        inputs={"question": question, "summaries": state["summaries"] or []},
+        question=question,
+        summaries=state["summaries"] or [],
         passages=state["passages"],
     )
     answer = convert_answer(replies.values[0])
     evidence = find_evidence(answer, replies.shown)
     return {
         **make_answer(answer, text=replies.texts[0]),
-        **note_brief_answer_type("answer_summaries", question, runtime),
+        **note_brief_answer_type(ANSWER_SUMMARIES, question, runtime),
         "evidence": evidence,
         "passages": replies.shown,
         **replies.state_update,
@@ -41,20 +41,20 @@ async def answer_from_choices(state: State, runtime: Runtime[Context]) -> State:
     """question, passages, candidates (shown as choices) -> answer, evidence, passages (those shown)."""
     candidates, convert_answer = (
         state["candidates"] or [],
-        get_answer_converter("answer_choices", state["question"], runtime),
+        get_answer_converter(ANSWER_CHOICES, state["question"], runtime),
     )
     replies = await ask(
-        "answer_choices",
+        ANSWER_CHOICES.read_with(partial(parse_choice, candidates=candidates)),
         runtime,
-        parse=partial(parse_choice, candidates=candidates, question=state["question"]),
-        inputs={"question": state["question"], "choices": format_lettered_list(candidates)},
+        question=state["question"],
+        choices=format_lettered_list(candidates),
         passages=state["passages"],
     )
     answer = convert_answer(replies.values[0])
     evidence = find_evidence(answer, replies.shown)
     return {
         **make_answer(answer, text=replies.texts[0] if is_unknown(answer) else answer),
-        **note_brief_answer_type("answer_choices", state["question"], runtime),
+        **note_brief_answer_type(ANSWER_CHOICES, state["question"], runtime),
         "evidence": evidence,
         "passages": replies.shown,
         **replies.state_update,
@@ -69,20 +69,14 @@ async def answer_from_summary(state: State, runtime: Runtime[Context]) -> State:
     question, (summary,), convert_answer = (
         state["question"],
         state["summaries"] or [],
-        get_answer_converter("answer_summary", state["question"], runtime),
+        get_answer_converter(ANSWER_SUMMARY, state["question"], runtime),
     )
-    replies = await ask(
-        "answer_summary",
-        runtime,
-        parse=partial(parse_short_answer, question=question),
-        inputs={"question": question, "summary": summary},
-        passages=None,
-    )
+    replies = await ask(ANSWER_SUMMARY, runtime, question=question, summary=summary)
     answer = convert_answer(replies.values[0])
     evidence = find_evidence(answer, state["passages"])
     return {
         **make_answer(answer, text=replies.texts[0]),
-        **note_brief_answer_type("answer_summary", question, runtime),
+        **note_brief_answer_type(ANSWER_SUMMARY, question, runtime),
         "rationale": summary,
         "evidence": evidence,
         **replies.state_update,

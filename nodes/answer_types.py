@@ -1,11 +1,10 @@
-"""Finds the type of answer that a question gets, the variant of a prompt for it, and the parser of its replies.
+"""Finds the type of answer that a question gets, and the variant of a prompt for it.
 
 Converts the answers of a prompt that has no variants.
 """
 
 from collections.abc import Callable
 from dataclasses import replace
-from functools import partial
 from typing import Any, cast
 
 from langgraph.runtime import Runtime
@@ -14,9 +13,8 @@ from quorum.algorithms.question_kind import find_question_kind
 from quorum.core.context import Context, get_context
 from quorum.core.errors import SetupError
 from quorum.core.state import State
-from quorum.parsing.answers import Parsed
-from quorum.parsing.read_reply import get_reply_parser
 from quorum.parsing.yes_no import parse_yes_no
+from quorum.prompts.prompt import Prompt
 
 BRIEF_TYPES = ("short", "yes_no")
 
@@ -31,7 +29,7 @@ def resolve_answer_type(context: Context, question: str) -> Context:
     return replace(context, answer_type=cast(Any, get_answer_type(context, question)))
 
 
-def resolve_for_prompt(context: Context, prompt: str, question: object) -> Context:
+def resolve_for_prompt(context: Context, prompt: Prompt[Any], question: object) -> Context:
     """The context with the type of answer that this prompt asks for; it is never "auto".
 
     question: the prompt's variable `question`; a prompt without one counts as short.
@@ -39,11 +37,11 @@ def resolve_for_prompt(context: Context, prompt: str, question: object) -> Conte
     if context.answer_type != "auto":
         return context
     resolved = resolve_answer_type(context, question if isinstance(question, str) else "")
-    is_short = resolved.answer_type == "long" and not prompt.endswith("_long")
+    is_short = resolved.answer_type == "long" and prompt.answer_type != "long"
     return replace(resolved, answer_type="short") if is_short else resolved
 
 
-def get_brief_answer_type(prompt: str, question: str, runtime: Runtime[Context]) -> str:
+def get_brief_answer_type(prompt: Prompt[Any], question: str, runtime: Runtime[Context]) -> str:
     """ "yes_no" or "short": the type of answer from a prompt that serves only these two.
 
     With answer_type=auto such a prompt answers every other question short. Raises a SetupError if the setting
@@ -54,8 +52,8 @@ def get_brief_answer_type(prompt: str, question: str, runtime: Runtime[Context])
         return "yes_no" if get_answer_type(context, question) == "yes_no" else "short"
     if context.answer_type not in BRIEF_TYPES:
         raise SetupError(
-            f"The prompt {prompt!r} does not serve answer_type={context.answer_type!r}; set answer_type to short or "
-            "yes_no, or choose another method, for example concat."
+            f"The prompt {prompt.name!r} does not serve answer_type={context.answer_type!r}; set answer_type to short "
+            "or yes_no, or choose another method, for example concat."
         )
     return context.answer_type
 
@@ -67,19 +65,22 @@ def resolve_sure_answer_type(context: Context, question: str) -> Context:
     return replace(resolved, answer_type="short") if is_short else resolved
 
 
-def note_brief_answer_type(prompt: str, question: str, runtime: Runtime[Context]) -> State:
+def note_brief_answer_type(prompt: Prompt[Any], question: str, runtime: Runtime[Context]) -> State:
     """The update of `answer_type` for a prompt that serves only the types short and yes_no."""
     return {"answer_type": get_brief_answer_type(prompt, question, runtime)}
 
 
-def choose_prompt(prompt: str, question: str, runtime: Runtime[Context]) -> tuple[str, Callable[[str], Parsed[str]]]:
-    """(the name of the prompt's variant for the answer type, the parser of its replies)."""
-    answer_type = get_answer_type(get_context(runtime), question)
-    variant = prompt if answer_type == "short" else f"{prompt}_{answer_type}"
-    return variant, partial(get_reply_parser(variant).parse, question=question)
+def choose_variant(prompt: Prompt[Any], question: str, runtime: Runtime[Context]) -> Prompt[Any]:
+    """The variant of the prompt for the type of answer that the question gets.
+
+    A prompt that serves only short and yes_no answers raises a SetupError for other types (`get_brief_answer_type`).
+    """
+    if prompt.served_types > set(BRIEF_TYPES):
+        return prompt.for_answer_type(get_answer_type(get_context(runtime), question))
+    return prompt.for_answer_type(get_brief_answer_type(prompt, question, runtime))
 
 
-def get_answer_converter(prompt: str, question: str, runtime: Runtime[Context]) -> Callable[[str], str]:
+def get_answer_converter(prompt: Prompt[Any], question: str, runtime: Runtime[Context]) -> Callable[[str], str]:
     """The function that converts the parsed answers of a prompt to the answer type "short" or "yes_no".
 
     For yes_no it reads the answer as yes, no or unknown; for short it changes nothing. A prompt whose answers are

@@ -3,13 +3,13 @@
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 from langchain_core.language_models import BaseChatModel
 from langgraph.runtime import Runtime
 
 from quorum.core.citation_marks import cut_invented_passages, strip_marks
-from quorum.core.context import Context, get_context
+from quorum.core.context import Context, get_context, get_filter_model
 from quorum.core.errors import TooLong
 from quorum.core.state import CountedReplies, Passage, State, Usage, merge_counted_replies, merge_usage
 from quorum.models.call import Reply, call
@@ -22,10 +22,11 @@ from quorum.nodes.read_replies import forget_unfinished_answer, is_cut_off, read
 from quorum.nodes.shorten import wants_short_answer
 from quorum.parsing.answer_text import find_answer_text
 from quorum.parsing.answers import Parsed
-from quorum.parsing.reply_forms import SHORT_ANSWER_PROMPTS, ReplyForm, get_form
+from quorum.parsing.reply_forms import ReplyForm
 from quorum.prompts import RenderedPrompt, get_text, load_overrides, render_prompt
 from quorum.prompts.citing import choose_texts
 from quorum.prompts.passages import format_passages_or_placeholder
+from quorum.prompts.prompt import Prompt
 
 T = TypeVar("T")
 
@@ -48,25 +49,24 @@ class ParsedReplies(Generic[T]):
 
 
 async def ask(
-    prompt: str,
+    prompt: Prompt[T],
     runtime: Runtime[Context],
+    /,
     *,
-    parse: Callable[[str], Parsed[T]],
-    inputs: Mapping[str, str | list[str]],
-    passages: Sequence[Passage] | None,
+    passages: Sequence[Passage] | None = None,
     layout: Callable[[Sequence[Passage]], str] = format_passages_or_placeholder,
     call_subject: str = "",
     n: int = 1,
     temperature: float | None = None,
-    model: str | BaseChatModel | None = None,
+    **inputs: str | list[str],
 ) -> ParsedReplies[T]:
     """Ask one prompt n times and parse the replies.
 
-    prompt: its name. inputs: the prompt's variables; a list becomes one line per item. passages: None for a prompt
-    without passages.
+    passages: None for a prompt without passages. inputs: the prompt's other variables; a list becomes one line per
+    item.
     layout: writes the text of $passages from the passages for which the window has room; the default numbers them, and
     writes '(none)' for an empty list.
-    call_subject: what this call is about, for traces. temperature, model: replace those of the context.
+    call_subject: what this call is about, for traces. temperature: replaces that of the context.
 
     Drops the lowest-ranked passages until the prompt fits the window, both by our estimate and by the server's reply.
     If the prompt asks for a short answer, it is read out of the reply (`quorum.nodes.read_replies`). An answer of a
@@ -75,12 +75,14 @@ async def ask(
     """
     question = inputs.get("question")
     context = resolve_for_prompt(get_context(runtime), prompt, question)
+    model = choose_model(prompt, context)
     json_form = find_form(prompt, inputs, len(passages or ()), context)
+    parse = prompt.make_parser({**inputs, "passages": passages or (), "count": len(passages or ())})
     overrides = await read_prompt_overrides(context)
 
     async def send(rendered_prompt: RenderedPrompt, shown: list[Passage]) -> Sequence[Reply]:
         return await call(
-            prompt,
+            prompt.name,
             rendered_prompt.text,
             context=context,
             prompt_version=rendered_prompt.version,
@@ -96,7 +98,7 @@ async def ask(
     window = await find_window(context, context.model if model is None else model)
     replies, shown = await send_what_fits(
         lambda shown: render_prompt(
-            prompt, overrides, **variables, **({} if passages is None else {"passages": layout(shown)})
+            prompt.name, overrides, **variables, **({} if passages is None else {"passages": layout(shown)})
         ),
         send,
         passages or (),
@@ -122,11 +124,11 @@ async def ask(
     )
     leaked = set[int]()
     if passages is not None and wants_short_answer(prompt, context):
-        demonstration_answers = find_demonstration_answers(get_text(prompt, overrides), inputs)
+        demonstration_answers = find_demonstration_answers(get_text(prompt.name, overrides), inputs)
         values, leaked = remove_leaked_answers(prompt, values, demonstration_answers, question, shown)
         texts = ["" if index in leaked else text for index, text in enumerate(texts)]
     malformed_flags = [parsed.malformed or index in leaked for index, parsed in enumerate(parsed_replies)]
-    update = count_replies(prompt, replies, malformed_flags, len(passages or ()) - len(shown))
+    update = count_replies(prompt.name, replies, malformed_flags, len(passages or ()) - len(shown))
     return ParsedReplies(values, texts, shown, add_counters(update, reading_counters))
 
 
@@ -144,15 +146,20 @@ def read_reply_in_words(
 
 
 def find_form(
-    prompt: str, inputs: Mapping[str, str | list[str]], passage_count: int, context: Context
+    prompt: Prompt[Any], inputs: Mapping[str, str | list[str]], passage_count: int, context: Context
 ) -> ReplyForm | None:
     """The form of the prompt's replies in JSON; None if the context wants words.
 
     With shorten=off a short answer is what the model writes, as in the papers, and has no form; yes or no is one word.
     """
-    if context.structured == "off" or (context.shorten == "off" and prompt in SHORT_ANSWER_PROMPTS):
+    if context.structured == "off" or (context.shorten == "off" and prompt.short_answer == "reply"):
         return None
-    return get_form(prompt, inputs, passage_count, is_plain=context.shorten == "off")
+    return prompt.get_form(inputs, passage_count, is_plain=context.shorten == "off")
+
+
+def choose_model(prompt: Prompt[Any], context: Context) -> str | BaseChatModel | None:
+    """The model that answers the prompt instead of the context's; None: the context's own."""
+    return {"model": None, "verifier": context.verifier, "context_filter": get_filter_model(context)}[prompt.model]
 
 
 def read_answer_text(reply: str, parsed_reply: Parsed[T], question: str, context: Context) -> str:

@@ -12,11 +12,12 @@ from quorum.core.state import State
 from quorum.core.text import UNKNOWN, is_unknown
 from quorum.models.systems import SYSTEM_CALL_NAME, read_system
 from quorum.nodes.answer import make_answer
-from quorum.nodes.answer_types import choose_prompt, resolve_answer_type
+from quorum.nodes.answer_types import choose_variant, resolve_answer_type
 from quorum.nodes.ask import read_answer_text
 from quorum.nodes.citations import add_citations
 from quorum.nodes.evidence import find_evidence
 from quorum.nodes.read_answer import draft_answer, read_answer_async
+from quorum.prompts.post_fusion import ANSWER
 
 
 async def read_system_answer(question: str, reply: str, parsed_answer: str, context: Context) -> str:
@@ -48,8 +49,7 @@ def make_system_node(name: str, spec: str) -> tuple[Callable[[State, Runtime[Con
             return make_answer(UNKNOWN, unknown=True)
         # Without the journal: the system may have changed since it gave an earlier reply.
         reply = await system.ask(question, state.get("given_passages"), replace(context, journal="off"))
-        _, parse = choose_prompt("answer", question, runtime)
-        parsed_reply = parse(reply.text)
+        parsed_reply = choose_variant(ANSWER, question, runtime).parse(reply.text, question)
         answer = await read_system_answer(question, reply.text, parsed_reply.value, context)
         text = read_answer_text(reply.text, parsed_reply, question, context)
         return {

@@ -4,8 +4,6 @@ Three prompts come from it: with passages, without passages, and with passages a
 et al. 2022).
 """
 
-from functools import partial
-
 from langgraph.runtime import Runtime
 
 from quorum.algorithms.vote_key import VOTE_KEYS
@@ -18,25 +16,29 @@ from quorum.nodes.answer_types import get_answer_converter, note_brief_answer_ty
 from quorum.nodes.ask import ask
 from quorum.nodes.evidence import find_evidence
 from quorum.nodes.example_pairs import format_example_pairs
-from quorum.parsing.answers import parse_short_answer
+from quorum.prompts.baselines import ZERO_SHOT_COT
+from quorum.prompts.prompt import Prompt
+from quorum.prompts.sure import ANSWER_BASE, ANSWER_BASE_CLOSED
 
 
 async def base_answer(state: State, runtime: Runtime[Context]) -> State:
     """question, passages -> answer (the most frequent of the samples), confidence, evidence, passages (those shown)."""
-    return await answer_briefly("answer_base", state, runtime, state["passages"])
+    return await answer_briefly(ANSWER_BASE, state, runtime, state["passages"])
 
 
 async def closed_book_answer(state: State, runtime: Runtime[Context]) -> State:
     """question -> answer (the most frequent of the samples), confidence, evidence and passages (two empty lists)."""
-    return await answer_briefly("answer_base_closed", state, runtime, None)
+    return await answer_briefly(ANSWER_BASE_CLOSED, state, runtime, None)
 
 
 async def stepwise_answer(state: State, runtime: Runtime[Context]) -> State:
     """question, passages -> rationale (step by step), answer, evidence, passages (those shown)."""
-    return await answer_with_reasoning("zero_shot_cot", state, runtime)
+    return await answer_with_reasoning(ZERO_SHOT_COT, state, runtime)
 
 
-async def answer_briefly(prompt: str, state: State, runtime: Runtime[Context], passages: list[Passage] | None) -> State:
+async def answer_briefly(
+    prompt: Prompt[str], state: State, runtime: Runtime[Context], passages: list[Passage] | None
+) -> State:
     """Ask for an answer of at most three words; the most frequent of the samples wins. confidence: its share of the
     samples; null if there is only one sample.
     """
@@ -48,8 +50,8 @@ async def answer_briefly(prompt: str, state: State, runtime: Runtime[Context], p
     replies = await ask(
         prompt,
         runtime,
-        parse=partial(parse_short_answer, question=question),
-        inputs={"question": question, "examples": await format_example_pairs(runtime)},
+        question=question,
+        examples=await format_example_pairs(runtime),
         passages=passages,
         n=samples,
     )

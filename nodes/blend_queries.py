@@ -4,38 +4,35 @@ A query is the question alone ("q"), or generated knowledge followed by the ques
 from passages ("ex", external) or from its memory ("in", internal).
 """
 
-from functools import partial
-
 from langgraph.runtime import Runtime
 
 from quorum.core.context import Context, get_context
 from quorum.core.state import State
 from quorum.core.text import find_sentences, is_unknown
+from quorum.nodes.answer_types import choose_variant
 from quorum.nodes.ask import ask
 from quorum.nodes.reason import ask_for_reasoning
-from quorum.parsing.reasoning import parse_free_text, parse_topic
+from quorum.parsing.reasoning import parse_free_text
+from quorum.prompts.blendfilter import INTERNAL, REASON, TOPIC
 
 
 async def write_external_knowledge(state: State, runtime: Runtime[Context]) -> State:
     """question, passages -> external_knowledge."""
     # The prompt is `reason` or `reason_yes_no`; call_subject is part of the call's name in traces: "reason: external".
-    replies = await ask_for_reasoning(state, runtime, parse_free_text, call_subject="external")
+    prompt = choose_variant(REASON, state["question"], runtime).read_with(parse_free_text)
+    replies = await ask_for_reasoning(prompt, state, runtime, call_subject="external")
     return {"external_knowledge": replies.values[0], **replies.state_update}
 
 
 async def write_internal_knowledge(state: State, runtime: Runtime[Context]) -> State:
     """question -> internal_knowledge."""
-    question = state["question"]
-    parse = partial(parse_free_text, question=question)
-    replies = await ask("internal", runtime, parse=parse, inputs={"question": question}, passages=None)
+    replies = await ask(INTERNAL, runtime, question=state["question"])
     return {"internal_knowledge": replies.values[0], **replies.state_update}
 
 
 async def name_topic(state: State, runtime: Runtime[Context]) -> State:
     """question -> topic."""
-    question = state["question"]
-    parse = partial(parse_topic, question=question)
-    replies = await ask("topic", runtime, parse=parse, inputs={"question": question}, passages=None)
+    replies = await ask(TOPIC, runtime, question=state["question"])
     return {"topic": replies.values[0], **replies.state_update}
 
 

@@ -1,4 +1,4 @@
-"""Formats the demonstrations of few-shot prompts, and chooses the variant of a few-shot prompt by answer type."""
+"""Formats the demonstrations of few-shot prompts."""
 
 import asyncio
 from collections.abc import Sequence
@@ -10,7 +10,7 @@ import quorum.prompts
 from quorum.core.context import Context, get_context
 from quorum.core.errors import SetupError
 from quorum.datasets.examples import Example, read_examples
-from quorum.nodes.answer_types import get_answer_type, get_brief_answer_type
+from quorum.nodes.answer_types import get_answer_type
 from quorum.prompts import format_passages
 
 DEMONSTRATIONS_FOLDER = Path(quorum.prompts.__file__).parent / "demonstrations"
@@ -19,14 +19,6 @@ DEMONSTRATIONS_FOLDER = Path(quorum.prompts.__file__).parent / "demonstrations"
 BUILT_IN_DEMONSTRATIONS = {
     path.stem: read_examples(str(path)) for path in sorted(DEMONSTRATIONS_FOLDER.glob("*.jsonl"))
 }
-
-
-def choose_variant(prompt: str, question: str, runtime: Runtime[Context]) -> str:
-    """The name of the variant of `prompt` for the answer type: `prompt` itself for short, `prompt`_yes_no for yes_no.
-
-    Few-shot prompts ask for a short fact, yes or no; for other types see `get_brief_answer_type`.
-    """
-    return prompt if get_brief_answer_type(prompt, question, runtime) == "short" else f"{prompt}_yes_no"
 
 
 async def format_demonstrations(

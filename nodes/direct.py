@@ -1,18 +1,15 @@
 """Nodes for few-shot answering without reasoning (Brown et al. 2020)."""
 
-from functools import partial
-
 from langgraph.runtime import Runtime
 
 from quorum.core.context import Context
 from quorum.core.state import Passage, State
 from quorum.nodes.answer import make_answer
-from quorum.nodes.answer_types import note_brief_answer_type
+from quorum.nodes.answer_types import choose_variant, note_brief_answer_type
 from quorum.nodes.ask import ask
-from quorum.nodes.demonstrations import choose_variant, format_demonstrations
+from quorum.nodes.demonstrations import format_demonstrations
 from quorum.nodes.evidence import find_evidence
-from quorum.parsing.answers import parse_short_answer
-from quorum.parsing.yes_no import parse_yes_no
+from quorum.prompts.blendfilter import DIRECT, DIRECT_FROM_MEMORY
 
 
 async def direct_answer(state: State, runtime: Runtime[Context]) -> State:
@@ -31,21 +28,19 @@ async def answer_directly(state: State, runtime: Runtime[Context], passages: lis
     passages: what the prompt shows; None for the prompt that asks the model to answer from memory.
     """
     question = state["question"]
-    prompt = choose_variant("direct_from_memory" if passages is None else "direct", question, runtime)
     demonstrations = await format_demonstrations(
         question, runtime, with_reasoning=False, with_passages=passages is not None
     )
-    parse = parse_yes_no if prompt.endswith("_yes_no") else parse_short_answer
     replies = await ask(
-        prompt,
+        choose_variant(DIRECT_FROM_MEMORY if passages is None else DIRECT, question, runtime),
         runtime,
-        parse=partial(parse, question=question),
-        inputs={"question": question, "demonstrations": demonstrations},
+        question=question,
+        demonstrations=demonstrations,
         passages=passages,
     )
     return {
         **make_answer(replies.values[0], text=replies.texts[0]),
-        **note_brief_answer_type("direct", question, runtime),
+        **note_brief_answer_type(DIRECT, question, runtime),
         "evidence": find_evidence(replies.values[0], replies.shown),
         "passages": replies.shown,
         **replies.state_update,

@@ -2,39 +2,30 @@
 
 import asyncio
 from collections.abc import Sequence
-from functools import partial
 
 from langgraph.runtime import Runtime
 
 from quorum.algorithms.filco_measures import Measure, choose_measure, choose_silver_pieces, shorten_passages
-from quorum.core.context import Context, get_context, get_filter_model, get_filter_spec
+from quorum.core.context import Context, get_context, get_filter_spec
 from quorum.core.errors import SetupError
 from quorum.core.state import Passage, State
 from quorum.models.context_filters import Mode, get_context_filter
 from quorum.models.logprobs import make_scorer
 from quorum.nodes.answer_types import get_answer_type
 from quorum.nodes.ask import ask
-from quorum.parsing.kept_sentences import parse_chosen_passages, parse_copied_sentences
 from quorum.prompts.cxmi import make_cxmi_prompt_writer
-
-PROMPT_AND_PARSER = {  # by filter_mode
-    "filco": ("filter_sentences", parse_copied_sentences),
-    "psg": ("filter_passages", parse_chosen_passages),
-}
+from quorum.prompts.filco import FILTER_PROMPTS
 
 
 async def filter_by_prompt(state: State, runtime: Runtime[Context]) -> State:
     """question or query, passages -> passages (what a chat model or trained filter copies or chooses), retrieved."""
-    passages, context = state["passages"], get_context(runtime)
-    prompt, parse = PROMPT_AND_PARSER[context.filter_mode]
+    passages, prompt = state["passages"], FILTER_PROMPTS[get_context(runtime).filter_mode]
     replies = await ask(
         prompt,
         runtime,
-        parse=partial(parse, passages=passages),
-        inputs={"question": get_search_text(state)},
+        question=get_search_text(state),
         passages=passages,
         temperature=0.0,
-        model=get_filter_model(context),
     )
     # Passages that did not fit into the model's window were not shown, so no piece of them can be chosen.
     chosen_pieces = [piece for piece in replies.values[0] if piece.rank < len(replies.shown)]
@@ -49,7 +40,7 @@ async def filter_by_scores(state: State, runtime: Runtime[Context]) -> State:
     selected_passages = await model.select(get_search_text(state), state["passages"], mode)
     return {
         **make_filter_update(state, selected_passages.passages),
-        "usage": {PROMPT_AND_PARSER[mode][0]: selected_passages.usage},
+        "usage": {FILTER_PROMPTS[mode].name: selected_passages.usage},
     }
 
 

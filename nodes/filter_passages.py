@@ -1,27 +1,26 @@
 """Nodes in which the model chooses the passages that help (Wang et al. 2024, section 3.3)."""
 
-from functools import partial
+from typing import Any
 
 from langgraph.runtime import Runtime
 
 from quorum.core.context import Context, get_context
 from quorum.core.state import Passage, State
+from quorum.nodes.answer_types import choose_variant
 from quorum.nodes.ask import ask
-from quorum.nodes.demonstrations import choose_variant
-from quorum.parsing.passage_ids import parse_passage_ids
-from quorum.parsing.reasoning import parse_free_text
+from quorum.prompts.blendfilter import CHOOSE, JUDGE, JUDGE_AND_CHOOSE
+from quorum.prompts.prompt import Prompt
 
 
 async def judge_passages(state: State, runtime: Runtime[Context]) -> State:
     """question, passages, topic -> passage_judgement, passages (those in the prompt), retrieved."""
-    prompt = choose_variant("judge", state["question"], runtime)
+    prompt = choose_variant(JUDGE, state["question"], runtime)
     replies = await ask(
         prompt,
         runtime,
-        parse=partial(parse_free_text, question=state["question"]),
-        inputs=make_judge_inputs(prompt, state),
         passages=state["passages"],
         call_subject=name_query(state, runtime),
+        **make_judge_inputs(prompt, state),
     )
     return {
         "passage_judgement": replies.values[0],
@@ -33,27 +32,25 @@ async def judge_passages(state: State, runtime: Runtime[Context]) -> State:
 
 async def choose_passages(state: State, runtime: Runtime[Context]) -> State:
     """question, passages, topic, passage_judgement -> passages (those that help)."""
-    prompt = choose_variant("choose", state["question"], runtime)
+    prompt = choose_variant(CHOOSE, state["question"], runtime)
     replies = await ask(
         prompt,
         runtime,
-        parse=partial(parse_passage_ids, count=len(state["passages"])),
-        inputs={**make_judge_inputs(prompt, state), "judgement": state.get("passage_judgement") or ""},
+        judgement=state.get("passage_judgement") or "",
         passages=state["passages"],
         call_subject=name_query(state, runtime),
+        **make_judge_inputs(prompt, state),
     )
     return {"passages": select_passages(replies.values[0], replies.shown), **replies.state_update}
 
 
 async def judge_and_choose(state: State, runtime: Runtime[Context]) -> State:
     """question, passages -> passages (those that help), retrieved."""
-    passages = state["passages"]
     replies = await ask(
-        choose_variant("judge_and_choose", state["question"], runtime),
+        choose_variant(JUDGE_AND_CHOOSE, state["question"], runtime),
         runtime,
-        parse=partial(parse_passage_ids, count=len(passages)),
-        inputs={"question": state["question"]},
-        passages=passages,
+        question=state["question"],
+        passages=state["passages"],
         call_subject=name_query(state, runtime),
     )
     return {
@@ -63,10 +60,12 @@ async def judge_and_choose(state: State, runtime: Runtime[Context]) -> State:
     }
 
 
-def make_judge_inputs(prompt: str, state: State) -> dict[str, str]:
+def make_judge_inputs(prompt: Prompt[Any], state: State) -> dict[str, Any]:
     """The variables that judging and choosing share: the question and, unless the answer is yes or no, its topic."""
     question = state["question"]
-    return {"question": question} if prompt.endswith("_yes_no") else {"question": question, "topic": get_topic(state)}
+    return (
+        {"question": question} if prompt.answer_type == "yes_no" else {"question": question, "topic": get_topic(state)}
+    )
 
 
 def get_topic(state: State) -> str:

@@ -1,7 +1,5 @@
 """Nodes of selection-inference: read one passage after the other and keep notes, then find the answer's evidence."""
 
-from functools import partial
-
 from langgraph.runtime import Runtime
 
 from quorum.core.context import Context
@@ -11,7 +9,7 @@ from quorum.nodes.answer import make_answer
 from quorum.nodes.answer_types import get_answer_converter, note_brief_answer_type
 from quorum.nodes.ask import ask
 from quorum.nodes.evidence import find_evidence
-from quorum.parsing.statements import parse_answer_with_notes
+from quorum.prompts.baselines import INFERENCE
 
 
 async def infer(state: State, runtime: Runtime[Context]) -> State:
@@ -22,13 +20,13 @@ async def infer(state: State, runtime: Runtime[Context]) -> State:
     """
     question, passages, notes = state["question"], state["passages"], state["notes"]
     finished_rounds = state["finished_rounds"]
-    convert_answer = get_answer_converter("inference", question, runtime)
+    convert_answer = get_answer_converter(INFERENCE, question, runtime)
     try:
         replies = await ask(
-            "inference",
+            INFERENCE,
             runtime,
-            parse=partial(parse_answer_with_notes, question=question),
-            inputs={"question": question, "notes": notes or ""},
+            question=question,
+            notes=notes or "",
             passages=passages[finished_rounds : finished_rounds + 1],
             call_subject=f"passage {finished_rounds + 1}",
         )
@@ -43,7 +41,7 @@ async def infer(state: State, runtime: Runtime[Context]) -> State:
     answer, notes = convert_answer(inference.answer), inference.rationale or notes
     return {
         **make_answer(answer, text=replies.texts[0]),
-        **note_brief_answer_type("inference", question, runtime),
+        **note_brief_answer_type(INFERENCE, question, runtime),
         "notes": notes,
         "rationale": notes,
         "finished_rounds": finished_rounds + 1,

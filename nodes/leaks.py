@@ -10,6 +10,7 @@ from quorum.core.state import Passage
 from quorum.core.text import is_unknown, normalize
 from quorum.nodes.read_replies import forget_answer, get_answer
 from quorum.nodes.shorten import is_wordy
+from quorum.prompts.prompt import Prompt
 
 T = TypeVar("T")
 
@@ -47,7 +48,11 @@ def find_demonstration_answers(template: str, inputs: Mapping[str, str | list[st
 
 
 def remove_leaked_answers(
-    prompt: str, values: Sequence[T], demonstration_answers: set[str], question: object, shown: Sequence[Passage]
+    prompt: Prompt[T],
+    values: Sequence[T],
+    demonstration_answers: set[str],
+    question: object,
+    shown: Sequence[Passage],
 ) -> tuple[list[T], set[int]]:
     """(the parsed values, in which leaked answers are unknown; the indexes of the values that had one).
 

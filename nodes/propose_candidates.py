@@ -11,7 +11,7 @@ from quorum.core.state import State
 from quorum.nodes.answer_types import note_brief_answer_type, resolve_sure_answer_type
 from quorum.nodes.ask import ask
 from quorum.nodes.example_pairs import format_example_pairs
-from quorum.parsing.candidates import parse_candidates
+from quorum.prompts.sure import CANDIDATES
 
 
 async def propose_candidates(state: State, runtime: Runtime[Context]) -> State:
@@ -19,15 +19,12 @@ async def propose_candidates(state: State, runtime: Runtime[Context]) -> State:
     context = get_context(runtime)
     count = context.candidates
     replies = await ask(
-        "candidates",
+        CANDIDATES.read_with(partial(CANDIDATES.parse, limit=count, key=VOTE_KEYS[context.answer_measure])),
         runtime,
-        parse=partial(parse_candidates, limit=count, key=VOTE_KEYS[context.answer_measure]),
-        inputs={
-            "question": state["question"],
-            "examples": await format_example_pairs(runtime),
-            "count": str(count),
-            "form": format_lettered_list(["answer"] * count),
-        },
+        question=state["question"],
+        examples=await format_example_pairs(runtime),
+        count=str(count),
+        form=format_lettered_list(["answer"] * count),
         passages=state["passages"],
     )
     return {"candidates": replies.values[0], "passages": replies.shown, **replies.state_update}
@@ -35,7 +32,7 @@ async def propose_candidates(state: State, runtime: Runtime[Context]) -> State:
 
 async def propose_short_answers(state: State, runtime: Runtime[Context]) -> State:
     """question, passages -> answer_type (short or yes_no), candidates, passages."""
-    answer_type = note_brief_answer_type("candidates", state["question"], runtime)  # a SetupError for other types
+    answer_type = note_brief_answer_type(CANDIDATES, state["question"], runtime)  # a SetupError for other types
     return {**answer_type, **await propose_candidates(state, runtime)}
 
 

@@ -1,14 +1,12 @@
 """Nodes in which the model orders passages: all at once, or in windows that move from the last passage to the first."""
 
-from functools import partial
-
 from langgraph.runtime import Runtime
 
 from quorum.core.context import Context
 from quorum.core.errors import TooLong
 from quorum.core.state import Passage, State
 from quorum.nodes.ask import ask
-from quorum.parsing.rankings import parse_ranking
+from quorum.prompts.baselines import RANK_PASSAGES
 
 WINDOW, WINDOW_STEP = 5, 3  # passages in a window; ranks between the beginnings of two consecutive windows
 
@@ -48,14 +46,7 @@ async def rank_by_model(
     one passage fits, all keep their old order.
     """
     try:
-        replies = await ask(
-            "rank_passages",
-            runtime,
-            parse=partial(parse_ranking, count=len(passages)),
-            inputs={"question": question},
-            passages=passages,
-            call_subject=call_subject,
-        )
+        replies = await ask(RANK_PASSAGES, runtime, question=question, passages=passages, call_subject=call_subject)
     except TooLong:
         return passages, {"dropped": len(passages)}
     return [passages[place] for place in replies.values[0]], replies.state_update

@@ -2,10 +2,10 @@
 
 from langgraph.runtime import Runtime
 
-from quorum.core.context import Context, get_context
+from quorum.core.context import Context
 from quorum.core.state import Preference, State
 from quorum.nodes.ask import ask
-from quorum.parsing.preferences import parse_preference
+from quorum.prompts.sure import RANKING
 
 
 async def rank_pair(state: State, runtime: Runtime[Context]) -> State:
@@ -15,13 +15,12 @@ async def rank_pair(state: State, runtime: Runtime[Context]) -> State:
     """
     (first_summary, second_summary), pair = state["summaries"] or [], state["pair"]
     replies = await ask(
-        "ranking",
+        RANKING,
         runtime,
-        parse=parse_preference,
-        inputs={"question": state["question"], "first": first_summary, "second": second_summary},
-        passages=None,
+        question=state["question"],
+        first=first_summary,
+        second=second_summary,
         call_subject=f"candidates {pair[0] + 1} and {pair[1] + 1}",
-        model=get_context(runtime).verifier,
     )
     place = replies.values[0]  # of the preferred summary, 0 or 1; None for a tie or a malformed reply
     preference = Preference(first=pair[0], second=pair[1], preferred=None if place is None else pair[place])

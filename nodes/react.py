@@ -1,6 +1,7 @@
 """ReAct's nodes: thoughts, searches and observations (Yao et al. 2023, section 2)."""
 
 from collections.abc import Sequence
+from typing import Any
 
 from langgraph.runtime import Runtime
 
@@ -16,21 +17,23 @@ from quorum.nodes.steps import (
     normalize_yes_no_answer,
     omit_query_equal_to_question,
 )
-from quorum.parsing.steps import parse_step
+from quorum.parsing.steps import Action, parse_step
 from quorum.prompts import format_passages
+from quorum.prompts.prompt import Prompt
+from quorum.prompts.steps import REACT, REACT_ACTION
 
 PassagePosition = tuple[int, int]  # the number of a passage's step and its rank in that step, both from 0
 
 
 async def think(state: State, runtime: Runtime[Context]) -> State:
     """question, steps -> steps (one more: thought, and query or answer, or both null), query, answer_text."""
-    return await take_step("react", state["steps"], state["question"], runtime)
+    return await take_step(REACT, state["steps"], state["question"], runtime)
 
 
 async def ask_action(state: State, runtime: Runtime[Context]) -> State:
     """question, steps -> steps (the last one with the action that follows from its thought), query, answer_text."""
     *earlier_steps, last = state["steps"]
-    return await take_step("react_action", earlier_steps, state["question"], runtime, last["thought"])
+    return await take_step(REACT_ACTION, earlier_steps, state["question"], runtime, last["thought"])
 
 
 async def observe(state: State) -> State:
@@ -49,7 +52,7 @@ async def finish(state: State) -> State:
 
 
 async def take_step(
-    prompt: str, steps: Sequence[Step], question: str, runtime: Runtime[Context], thought: str | None = None
+    prompt: Prompt[Action], steps: Sequence[Step], question: str, runtime: Runtime[Context], thought: str | None = None
 ) -> State:
     """Ask one prompt over the steps so far and add a step. The prompt's $passages holds these steps and their passages.
 
@@ -60,20 +63,19 @@ async def take_step(
     """
     positions = order_positions(steps)
     number = len(steps) + 1
-    inputs = {
+    inputs: dict[str, Any] = {
         "demonstrations": await format_step_demonstrations(question, runtime, format_demonstration),
-        "kind": describe_answer_form("react", question, runtime),
+        "kind": describe_answer_form(REACT, question, runtime),
         "question": question,
         "step": str(number),
     }
     replies = await ask(
-        prompt,
+        prompt.read_with(lambda reply: normalize_yes_no_answer(parse_step(reply), question, runtime)),
         runtime,
-        parse=lambda reply: normalize_yes_no_answer(parse_step(reply), question, runtime),
-        inputs=inputs if thought is None else inputs | {"thought": thought},
         passages=[steps[step]["passages"][rank] for step, rank in positions],
         layout=lambda shown: "".join(f"{part}\n\n" for part in format_steps(steps, positions[: len(shown)])),
         call_subject=f"step {number}",
+        **(inputs if thought is None else inputs | {"thought": thought}),
     )
     parsed_step = replies.values[0]
     earlier_steps = drop_unshown_passages(steps, positions[: len(replies.shown)])
@@ -83,7 +85,7 @@ async def take_step(
     return {
         "steps": [*earlier_steps, new_step],
         "answer_text": replies.texts[0] or None,
-        **note_brief_answer_type("react", question, runtime),
+        **note_brief_answer_type(REACT, question, runtime),
         "query": omit_query_equal_to_question(parsed_step.query, question),
         **replies.state_update,
     }

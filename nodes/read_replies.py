@@ -7,7 +7,7 @@ still depends on one passage only, which the certificate of a vote requires.
 import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TypeVar, cast
+from typing import Any, TypeVar, cast
 
 from langchain_core.language_models import BaseChatModel
 
@@ -18,7 +18,6 @@ from quorum.models.call import Reply
 from quorum.models.chat import chat_model_async
 from quorum.nodes.read_answer import AnswerReading, draft_answer, read_answer_async
 from quorum.nodes.shorten import (
-    CANDIDATE_PROMPTS,
     ShortenedAnswer,
     ask_for_cut,
     choose_text_to_cut,
@@ -27,9 +26,9 @@ from quorum.nodes.shorten import (
     wants_short_answer,
 )
 from quorum.parsing.answers import Parsed, ReasonedAnswer
-from quorum.parsing.reply_forms import SHORT_ANSWER_PROMPTS
 from quorum.parsing.steps import Action, SelfAskStep
 from quorum.prompts import Overrides
+from quorum.prompts.prompt import Prompt
 
 T = TypeVar("T")
 AnswerPart = ReasonedAnswer | Action | SelfAskStep  # parsed values that hold an answer beside other things
@@ -60,7 +59,7 @@ class ReplyReader:
 
 
 async def read_short_answers(
-    prompt: str,
+    prompt: Prompt[Any],
     question: object,
     replies: Sequence[tuple[Reply, str]],
     parsed_replies: Sequence[Parsed[T]],
@@ -103,31 +102,33 @@ async def is_read_again(context: Context, model: str | BaseChatModel | None) -> 
     return not getattr(client, "reads_prompt_inputs", False) and not getattr(client, "is_trained_by_quorum", False)
 
 
-def count_wordy_answers(prompt: str, values: Sequence[object], raw_replies: Sequence[str]) -> State:
+def count_wordy_answers(prompt: Prompt[Any], values: Sequence[object], raw_replies: Sequence[str]) -> State:
     """The state update that counts the replies whose answers, as they were written, have too many words."""
     wordy_replies = [
         reply for value, reply in zip(values, raw_replies, strict=True) if is_wordy(get_answer(prompt, value) or "")
     ]
     if not wordy_replies:
         return {}
-    return State(wordy_answers={prompt: CountedReplies(count=len(wordy_replies), replies=wordy_replies)})
+    return State(wordy_answers={prompt.name: CountedReplies(count=len(wordy_replies), replies=wordy_replies)})
 
 
-def get_answer(prompt: str, value: object) -> str | None:
+def get_answer(prompt: Prompt[Any], value: object) -> str | None:
     """The answer in a value parsed from a reply to the prompt; None if the value is no single answer."""
     if isinstance(value, AnswerPart):
         return value.answer
-    return value if isinstance(value, str) and prompt in SHORT_ANSWER_PROMPTS else None
+    return value if isinstance(value, str) and prompt.short_answer == "reply" else None
 
 
-def list_requests(prompt: str, value: object, reply: Reply, text: str, context: Context) -> list[tuple[str, bool]]:
+def list_requests(
+    prompt: Prompt[Any], value: object, reply: Reply, text: str, context: Context
+) -> list[tuple[str, bool]]:
     """What to read for a parsed value: (a text, whether the model may be asked about it).
 
     The text is the reply or, after a chain of thought or an action, the answer in it; of a list, each candidate. The
     model is not asked about single candidates, nor about a reply that was cut off.
     """
     may_ask = context.shorten != "reader" and not is_cut_off(reply)
-    if isinstance(value, list) and prompt in CANDIDATE_PROMPTS:
+    if isinstance(value, list) and prompt.short_answer == "items":
         return [(candidate, False) for candidate in value if isinstance(candidate, str)]
     answer = get_answer(prompt, value)
     if answer is None or is_unknown(answer):
@@ -140,7 +141,7 @@ def is_cut_off(reply: Reply) -> bool:
     return (reply.finish or "").lower() in ("length", "max_tokens")
 
 
-def forget_unfinished_answer(prompt: str, parsed_reply: Parsed[T], reply: Reply) -> Parsed[T]:
+def forget_unfinished_answer(prompt: Prompt[Any], parsed_reply: Parsed[T], reply: Reply) -> Parsed[T]:
     """The parsed reply, with an unknown answer if the reply was cut off before it said which part is its answer: what
     then stands at its end is a piece of the reasoning. Of several candidates, one that the reply ends in is left out.
     """
@@ -150,7 +151,7 @@ def forget_unfinished_answer(prompt: str, parsed_reply: Parsed[T], reply: Reply)
     if isinstance(value, AnswerPart) and parsed_reply.malformed:
         return replace(parsed_reply, value=forget_answer(value))
     is_at_end = isinstance(value, list) and len(value) > 1 and reply.text.rstrip().endswith(str(value[-1]))
-    if isinstance(value, list) and is_at_end and prompt in CANDIDATE_PROMPTS:
+    if isinstance(value, list) and is_at_end and prompt.short_answer == "items":
         return replace(parsed_reply, value=cast(T, value[:-1]))
     return parsed_reply
 

@@ -1,7 +1,6 @@
 """Self-Ask's nodes: follow-up questions, each looked up and answered (Press et al. 2023, section 3)."""
 
 from collections.abc import Sequence
-from functools import partial
 
 from langgraph.runtime import Runtime
 
@@ -18,24 +17,20 @@ from quorum.nodes.steps import (
     normalize_yes_no_answer,
     omit_query_equal_to_question,
 )
-from quorum.parsing.answers import parse_short_answer
 from quorum.parsing.steps import parse_final_answer, parse_self_ask_step
+from quorum.prompts.steps import SELF_ASK, SELF_ASK_ANSWER, SELF_ASK_FINAL
 
 
 async def follow_up(state: State, runtime: Runtime[Context]) -> State:
     """question, steps -> steps (one more, if the reply has a question or final answer), query, answer_text."""
     question, steps = state["question"], state["steps"]
     replies = await ask(
-        "self_ask",
+        SELF_ASK.read_with(lambda reply: normalize_yes_no_answer(parse_self_ask_step(reply), question, runtime)),
         runtime,
-        parse=lambda reply: normalize_yes_no_answer(parse_self_ask_step(reply), question, runtime),
-        inputs={
-            "demonstrations": await format_step_demonstrations(question, runtime, format_demonstration),
-            "kind": describe_answer_form("self_ask", question, runtime),
-            "question": question,
-            "steps": f" {format_follow_ups(steps)}" if steps else "",
-        },
-        passages=None,
+        demonstrations=await format_step_demonstrations(question, runtime, format_demonstration),
+        kind=describe_answer_form(SELF_ASK, question, runtime),
+        question=question,
+        steps=f" {format_follow_ups(steps)}" if steps else "",
         call_subject=f"step {len(steps) + 1}",
     )
     step = replies.values[0]
@@ -45,7 +40,7 @@ async def follow_up(state: State, runtime: Runtime[Context]) -> State:
     return {
         "steps": [*steps, *new_steps],
         "answer_text": replies.texts[0] or None,
-        **note_brief_answer_type("self_ask", question, runtime),
+        **note_brief_answer_type(SELF_ASK, question, runtime),
         "query": omit_query_equal_to_question(query, question),
         **replies.state_update,
     }
@@ -54,12 +49,10 @@ async def follow_up(state: State, runtime: Runtime[Context]) -> State:
 async def intermediate_answer(state: State, runtime: Runtime[Context]) -> State:
     """steps, passages -> steps (the last one with the answer to its follow-up question)."""
     *before, last = state["steps"]
-    question = last["query"] or ""
     replies = await ask(
-        "self_ask_answer",
+        SELF_ASK_ANSWER,
         runtime,
-        parse=partial(parse_short_answer, question=question),
-        inputs={"question": question},
+        question=last["query"] or "",
         passages=state["passages"],
         call_subject=f"step {len(before) + 1}",
     )
@@ -73,19 +66,18 @@ async def forced_answer(state: State, runtime: Runtime[Context]) -> State:
     """question, steps, passages (only used if there are no steps) -> steps (one more: final), answer_text."""
     question, steps = state["question"], state["steps"]
     replies = await ask(
-        "self_ask_final",
+        SELF_ASK_FINAL.read_with(
+            lambda reply: normalize_yes_no_answer(parse_final_answer(reply, question), question, runtime)
+        ),
         runtime,
-        parse=lambda reply: normalize_yes_no_answer(parse_final_answer(reply, question), question, runtime),
-        inputs={
-            "kind": describe_answer_form("self_ask", question, runtime),
-            "question": question,
-            "steps": format_follow_ups(steps) or "No.",
-        },
+        kind=describe_answer_form(SELF_ASK, question, runtime),
+        question=question,
+        steps=format_follow_ups(steps) or "No.",
         passages=collect_passages(steps) if steps else state["passages"],
     )
     shown = [] if steps else replies.shown  # the passages of earlier steps already belong to those steps
     final = Step(thought="", query=None, passages=shown, answer=replies.values[0].answer)
-    answer_type = note_brief_answer_type("self_ask", question, runtime)
+    answer_type = note_brief_answer_type(SELF_ASK, question, runtime)
     return {"steps": [*steps, final], "answer_text": replies.texts[0] or None, **answer_type, **replies.state_update}
 
 

@@ -1,7 +1,5 @@
 """Self-verification's nodes (Weng et al. 2023): if an answer is right, the question can be recovered from it."""
 
-from functools import partial
-
 from langgraph.runtime import Runtime
 
 from quorum.algorithms.vote_key import VOTE_KEYS
@@ -12,8 +10,7 @@ from quorum.nodes.answer import make_answer
 from quorum.nodes.answer_types import get_answer_converter, note_brief_answer_type
 from quorum.nodes.ask import ask
 from quorum.nodes.evidence import find_evidence
-from quorum.parsing.answers import parse_reasoned_answer
-from quorum.parsing.statements import parse_masked_statement, parse_missing_words
+from quorum.prompts.baselines import MASK_CONDITION, RECOVER_CONDITION, ZERO_SHOT_COT
 
 CHAINS, CHAIN_TEMPERATURE = 5, 0.3  # the number of chains of thought, and their temperature
 RECOVERY_CALLS, RECOVERY_TEMPERATURE = 10, 0.2  # the number of calls for each candidate, and their temperature
@@ -24,12 +21,11 @@ async def sample_answers(state: State, runtime: Runtime[Context]) -> State:
 
     confidence: if there is only one candidate, the share of samples that gave it; otherwise null.
     """
-    question, convert_answer = state["question"], get_answer_converter("zero_shot_cot", state["question"], runtime)
+    question, convert_answer = state["question"], get_answer_converter(ZERO_SHOT_COT, state["question"], runtime)
     replies = await ask(
-        "zero_shot_cot",
+        ZERO_SHOT_COT,
         runtime,
-        parse=partial(parse_reasoned_answer, question=question),
-        inputs={"question": question},
+        question=question,
         passages=state["passages"],
         n=CHAINS,
         temperature=CHAIN_TEMPERATURE,
@@ -47,7 +43,7 @@ async def sample_answers(state: State, runtime: Runtime[Context]) -> State:
         "candidates": [answer for answer, _, _ in distinct.values()],
         "candidate_texts": [text for _, text, _ in distinct.values()],
         "rationales": [rationale for _, _, rationale in distinct.values()],
-        **note_brief_answer_type("zero_shot_cot", question, runtime),
+        **note_brief_answer_type(ZERO_SHOT_COT, question, runtime),
         "confidence": len(known_answers) / CHAINS if len(distinct) == 1 else None,
         "passages": replies.shown,
         **replies.state_update,
@@ -60,13 +56,11 @@ async def mask_condition(state: State, runtime: Runtime[Context]) -> State:
     The statement joins question and answer, and [MASK] hides a condition of the question: a name, a date or another
     detail. masked_statement is null if the reply gives no such statement.
     """
-    question, answer = state["question"], state["answer"]
     replies = await ask(
-        "mask_condition",
+        MASK_CONDITION,
         runtime,
-        parse=partial(parse_masked_statement, answer=answer),
-        inputs={"question": question, "answer": answer},
-        passages=None,
+        question=state["question"],
+        answer=state["answer"],
         call_subject=f"candidate {state['rank'] + 1}",
     )
     return {"masked_statement": replies.values[0], **replies.state_update}
@@ -77,10 +71,9 @@ async def recover_condition(state: State, runtime: Runtime[Context]) -> State:
     masked_statement, rank = state["masked_statement"], state["rank"]
     assert masked_statement is not None  # recover_if_masked routes here only with a statement
     replies = await ask(
-        "recover_condition",
+        RECOVER_CONDITION,
         runtime,
-        parse=parse_missing_words,
-        inputs={"statement": masked_statement["statement"]},
+        statement=masked_statement["statement"],
         passages=state["passages"],
         call_subject=f"candidate {rank + 1}",
         n=RECOVERY_CALLS,

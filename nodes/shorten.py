@@ -1,6 +1,4 @@
-"""Says which prompts ask for a short answer, and asks the model to cut a wordy reply down to the short answer that it
-contains.
-"""
+"""Asks the model to cut a wordy reply down to its short answer, and says which prompts ask for one."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -15,19 +13,13 @@ from quorum.core.errors import TooLong
 from quorum.core.state import CountedReplies, Usage, merge_usage
 from quorum.core.text import is_unknown, normalize
 from quorum.models.call import Reply, call
-from quorum.parsing.answers import parse_short_answer
-from quorum.parsing.reply_forms import SHORT_ANSWER_PROMPTS
 from quorum.prompts import Overrides, render_prompt
+from quorum.prompts.any_method import SHORTEN
+from quorum.prompts.prompt import Prompt
 
-PROMPT = "shorten"
 MAX_WORDS = 12  # of a short answer; a title, or a date with a place, has fewer
 # Characters. The prompt shows only the beginning and the end of a longer reply, because its short answer stands there.
 LONGEST_SHOWN_REPLY = 6000
-# Their replies end with a short answer.
-REASONING_PROMPTS = frozenset({"pruning", "summary", "zero_shot_cot", "reason", "reason_from_memory", "inference"})
-STEP_PROMPTS = frozenset({"react", "react_action", "self_ask", "self_ask_final"})  # their last reply has the answer
-CANDIDATE_PROMPTS = frozenset({"candidates"})  # their replies list short answers
-PROMPTS_WITH_SHORT_ANSWERS = SHORT_ANSWER_PROMPTS | REASONING_PROMPTS | STEP_PROMPTS | CANDIDATE_PROMPTS
 WORD = re.compile(r"\w+")
 
 
@@ -39,9 +31,9 @@ class ShortenedAnswer:
     reply: Reply
 
 
-def wants_short_answer(prompt: str, context: Context) -> bool:
+def wants_short_answer(prompt: Prompt[Any], context: Context) -> bool:
     """Whether the prompt asks for a short answer, and the setting `answer_type` does, too."""
-    return context.answer_type in ("auto", "short") and prompt in PROMPTS_WITH_SHORT_ANSWERS
+    return context.answer_type in ("auto", "short") and prompt.short_answer is not None
 
 
 def is_wordy(answer: str) -> bool:
@@ -53,10 +45,10 @@ async def ask_for_cut(
     question: str, text: str, context: Context, overrides: Overrides, model: str | BaseChatModel | None
 ) -> ShortenedAnswer | None:
     """Ask for the short answer in a text; None if the text does not fit into the model's window."""
-    rendered_prompt = render_prompt(PROMPT, overrides, question=question, answer=text)
+    rendered_prompt = render_prompt(SHORTEN.name, overrides, question=question, answer=text)
     try:
         (reply,) = await call(
-            PROMPT,
+            SHORTEN.name,
             rendered_prompt.text,
             context=context,
             prompt_version=rendered_prompt.version,
@@ -65,7 +57,7 @@ async def ask_for_cut(
         )
     except TooLong:
         return None
-    answer = parse_short_answer(reply.text, question).value
+    answer = SHORTEN.parse(reply.text, question).value
     is_verdict = is_yes_no_question(question) and normalize(answer) in ("yes", "no")
     return ShortenedAnswer(answer if is_verdict or is_excerpt(answer, text) else None, reply)
 
@@ -96,9 +88,9 @@ def count_cuts(cuts: Sequence[ShortenedAnswer]) -> Mapping[str, Any]:
     """
     usage: dict[str, Usage] = {}
     for cut in cuts:
-        usage = merge_usage(usage, {PROMPT: cut.reply.usage})
+        usage = merge_usage(usage, {SHORTEN.name: cut.reply.usage})
     malformed = [cut.reply.raw for cut in cuts if cut.answer is None]
     return {
         "usage": usage,
-        "malformed": {PROMPT: CountedReplies(count=len(malformed), replies=malformed)} if malformed else {},
+        "malformed": {SHORTEN.name: CountedReplies(count=len(malformed), replies=malformed)} if malformed else {},
     }

@@ -1,7 +1,6 @@
 """The node that makes a question of a conversation understandable without the conversation."""
 
 from collections.abc import Sequence
-from functools import partial
 
 from langgraph.runtime import Runtime
 
@@ -10,7 +9,7 @@ from quorum.core.conversation import ConversationState, Turn
 from quorum.core.errors import TooLong
 from quorum.core.state import State
 from quorum.nodes.ask import ask
-from quorum.parsing.stand_alone import parse_stand_alone_question
+from quorum.prompts.any_method import STAND_ALONE
 
 MAX_TURNS = 12  # the prompt shows at most this many messages from before the question
 MAX_TURN_LENGTH = 1_500  # the prompt shows at most this many characters of each message
@@ -25,14 +24,7 @@ async def stand_alone(state: ConversationState, runtime: Runtime[Context]) -> St
     question, turns = state["question"], state["history"][-MAX_TURNS:]
     while turns:
         try:
-            replies = await ask(
-                "stand_alone",
-                runtime,
-                parse=partial(parse_stand_alone_question, question=question),
-                inputs={"history": format_turns(turns), "question": question},
-                passages=None,
-                temperature=0.0,
-            )
+            replies = await ask(STAND_ALONE, runtime, history=format_turns(turns), question=question, temperature=0.0)
         except TooLong:
             turns = turns[len(turns) // 2 + 1 :]
         else:

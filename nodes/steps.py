@@ -5,7 +5,7 @@ answer has, normalise the answer, and make the result.
 import asyncio
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from langgraph.runtime import Runtime
 
@@ -19,16 +19,17 @@ from quorum.nodes.evidence import find_evidence
 from quorum.parsing.answers import Parsed
 from quorum.parsing.steps import Action, SelfAskStep
 from quorum.parsing.yes_no import parse_yes_no
+from quorum.prompts.prompt import Prompt
 
 ANSWER_FORMS = {"short": "a name, a place, a date, a number, or yes or no", "yes_no": "Yes or No"}
 
 ParsedStep = TypeVar("ParsedStep", Action, SelfAskStep)
 
 
-def describe_answer_form(prompt: str, question: str, runtime: Runtime[Context]) -> str:
+def describe_answer_form(prompt: Prompt[Any], question: str, runtime: Runtime[Context]) -> str:
     """The words with which the prompt describes its answer, such as "Yes or No" for answer_type yes_no.
 
-    prompt: the prompt's name. Other types than short and yes_no: see `get_brief_answer_type`.
+    Other types than short and yes_no: see `get_brief_answer_type`.
     """
     return ANSWER_FORMS[get_brief_answer_type(prompt, question, runtime)]
 

@@ -9,24 +9,19 @@ from quorum.core.state import CandidateSummary, State, select_counters
 from quorum.nodes.answer_types import resolve_sure_answer_type
 from quorum.nodes.ask import ask
 from quorum.nodes.citations import cites
-from quorum.parsing.read_reply import get_reply_parser
-from quorum.parsing.summaries import parse_summary
+from quorum.prompts.sure import CONDITIONAL_SUMMARY, GENERIC_SUMMARY
 
 
 async def summarize_candidate(state: State, runtime: Runtime[Context]) -> State:
     """question, passages, candidates, rank -> candidate_summaries (one)."""
     candidates, rank = state["candidates"] or [], state["rank"]
     context = resolve_sure_answer_type(get_context(runtime), state["question"])
-    prompt = "conditional_summary" + ("_long" if cites(context) else "")
     replies = await ask(
-        prompt,
+        CONDITIONAL_SUMMARY.for_answer_type("long" if cites(context) else "short"),
         runtime,
-        parse=get_reply_parser(prompt).parse,
-        inputs={
-            "question": state["question"],
-            "choices": format_lettered_list(candidates),
-            "prediction": f"({get_letter(rank)}) {candidates[rank]}",
-        },
+        question=state["question"],
+        choices=format_lettered_list(candidates),
+        prediction=f"({get_letter(rank)}) {candidates[rank]}",
         passages=state["passages"],
         call_subject=f"candidate {rank + 1}",
     )
@@ -52,6 +47,5 @@ async def collect_summaries(state: State, runtime: Runtime[Context]) -> State:
 
 async def summarize(state: State, runtime: Runtime[Context]) -> State:
     """question, passages -> summaries (one, of what is relevant to the question), passages (those in the prompt)."""
-    inputs = {"question": state["question"]}
-    replies = await ask("generic_summary", runtime, parse=parse_summary, inputs=inputs, passages=state["passages"])
+    replies = await ask(GENERIC_SUMMARY, runtime, question=state["question"], passages=state["passages"])
     return {"summaries": replies.values, "passages": replies.shown, **replies.state_update}

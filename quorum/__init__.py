@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from quorum.graphs import METHODS, Method
     from quorum.nodes.read_answer import AnswerReading, read_answer, read_answer_async
     from quorum.parsing.answers import Parsed
-    from quorum.parsing.read_reply import read_reply
+    from quorum.prompts.read_reply import read_reply
     from quorum.retrievers.index_report import IndexReport
 
     __version__: str
@@ -89,7 +89,7 @@ _NAMES_BY_MODULE = {
     "quorum.graphs": ("METHODS", "Method"),
     "quorum.nodes.read_answer": ("AnswerReading", "read_answer", "read_answer_async"),
     "quorum.parsing.answers": ("Parsed",),
-    "quorum.parsing.read_reply": ("read_reply",),
+    "quorum.prompts.read_reply": ("read_reply",),
     "quorum.retrievers.index_report": ("IndexReport",),
 }
 _MODULE_BY_NAME = {name: module for module, names in _NAMES_BY_MODULE.items() for name in names}

@@ -76,7 +76,7 @@ class AnswerReader:
         from quorum.core.json_text import replace_lone_surrogates
         from quorum.core.visible_text import find_visible
         from quorum.graphs.visible_messages import BEGINS_ANEW
-        from quorum.parsing.partial_answers import has_streamed_answer, read_partial_answer
+        from quorum.prompts.partial_answers import has_streamed_answer, read_partial_answer
 
         prompt = str(metadata.get("prompt") or "")
         # A prompt with a detail, such as "passage 2", is one of several for the question: its reply is not the answer.

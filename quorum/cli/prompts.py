@@ -103,15 +103,12 @@ def try_reply(
     """
     from quorum.core.refusals.unknown import is_unknown
     from quorum.nodes.read_answer import read_answer
-    from quorum.nodes.shorten import PROMPTS_WITH_SHORT_ANSWERS
-    from quorum.parsing.read_reply import ARGUMENT_DESCRIPTIONS, get_reply_parser, read_reply
-    from quorum.parsing.reply_forms import SHORT_ANSWER_PROMPTS
+    from quorum.prompts.read_reply import ARGUMENT_DESCRIPTIONS, list_required_arguments, read_reply
+    from quorum.prompts.registry import get_prompt
 
     check_name(name)
-    extra_arguments = {"question": question, "candidates": candidates, "count": count}
-    if missing := sorted(
-        argument for argument in get_reply_parser(name).required_arguments if extra_arguments[argument] is None
-    ):
+    prompt, extra_arguments = get_prompt(name), {"question": question, "candidates": candidates, "count": count}
+    if missing := sorted(argument for argument in list_required_arguments(prompt) if extra_arguments[argument] is None):
         raise SetupError(f"To read a reply to {name!r}, give --{missing[0]} ({ARGUMENT_DESCRIPTIONS[missing[0]]}).")
     text = read_text(reply, reply_file)
     parsed_reply = read_reply(name, text, question=question, candidates=candidates, count=count)
@@ -123,8 +120,8 @@ def try_reply(
     stated_answer = value.get("answer") if isinstance(value, dict) else value
     answer = stated_answer if isinstance(stated_answer, str) else None
     unknown, how = answer is not None and is_unknown(answer), None
-    if answer is not None and name in PROMPTS_WITH_SHORT_ANSWERS:
-        reading = read_answer(question or "", text if name in SHORT_ANSWER_PROMPTS else answer)
+    if answer is not None and prompt.short_answer is not None:
+        reading = read_answer(question or "", text if prompt.short_answer == "reply" else answer)
         answer, unknown, how = reading.answer, reading.unknown, reading.how
     report = {
         "prompt": name,
@@ -153,9 +150,10 @@ def try_reply(
 
 def list_descriptions(settings: Sequence[str] | None) -> "list[Description]":
     """Each prompt with its family, variables and version, and with the methods and commands that send it."""
+    from quorum.graphs.senders import find_senders
     from quorum.prompts.catalogue import describe_prompts
 
-    return describe_prompts(read_overrides(settings))
+    return describe_prompts(find_senders(), read_overrides(settings))
 
 
 def read_overrides(settings: Sequence[str] | None) -> "Overrides":

@@ -46,7 +46,7 @@ class ReplyForm:
     def write_in_words(self, reply: str) -> str:
         """The reply in the words that the prompt asks for; unchanged if it does not have this form.
 
-        >>> get_form("answer_yes_no", {}).write_in_words('{"answer": "Yes", "why": "It opens at nine."}')
+        >>> EXPLAINED_YES_NO_FORM.write_in_words('{"answer": "Yes", "why": "It opens at nine."}')
         'Yes. It opens at nine.'
         """
         text = remove_wrapping(reply).strip()
@@ -94,7 +94,6 @@ def format_ranking(numbers: list[int]) -> str | None:
 
 YES_NO_FORM = make_choice_form("answer", ("Yes", "No", "Unknown"))
 EXPLAINED_YES_NO_FORM = replace(YES_NO_FORM, sentence_name="why")
-EXPLAINED_PROMPTS = ("answer_yes_no", "answer_candidates_yes_no")
 LABEL_FORM = make_choice_form("label", LABELS)
 # A text; null stands for an answer that is unknown.
 SHORT_ANSWER_FORM = ReplyForm(
@@ -102,30 +101,8 @@ SHORT_ANSWER_FORM = ReplyForm(
     {"type": "string"},
     lambda value: "unknown" if value is None else value if isinstance(value, str) else None,
 )
-# The prompts that ask for a short answer and nothing else.
-SHORT_ANSWER_PROMPTS = frozenset(
-    {
-        *("answer", "answer_candidates"),
-        *("answer_base", "answer_base_closed", "answer_summaries", "answer_summary"),
-        *("direct", "direct_from_memory", "extract_answer"),
-        "self_ask_answer",
-    }
-)
 NUMBER_LIST_FORM = make_number_list_form("passages", format_numbers)
-# The form of the replies by the name of the prompt.
-REPLY_FORMS = {
-    **dict.fromkeys(SHORT_ANSWER_PROMPTS, SHORT_ANSWER_FORM),
-    **dict.fromkeys(("answer_label", "answer_candidates_label"), LABEL_FORM),
-    **dict.fromkeys(EXPLAINED_PROMPTS, EXPLAINED_YES_NO_FORM),
-    "extract_answer_yes_no": YES_NO_FORM,
-    **dict.fromkeys(("direct_yes_no", "direct_from_memory_yes_no"), YES_NO_FORM),
-    **dict.fromkeys(("choose", "choose_yes_no", "filter_passages"), NUMBER_LIST_FORM),
-    "rank_passages": make_number_list_form("ranking", format_ranking),
-    "validity": make_choice_form("verdict", ("True", "False")),
-    "ranking": make_choice_form("choice", ("Passage 1", "Passage 2")),
-    "preference": make_choice_form("choice", ("Summary 1", "Summary 2", "Tie")),
-    "correctness": make_choice_form("verdict", ("correct", "incorrect")),
-}
+RANKING_FORM = make_number_list_form("ranking", format_ranking)
 
 
 def limit_numbers(form: ReplyForm, count: int) -> ReplyForm:
@@ -134,25 +111,9 @@ def limit_numbers(form: ReplyForm, count: int) -> ReplyForm:
     return replace(form, property_schema={"type": "array", "items": numbers})
 
 
-def get_form(
-    prompt: str, inputs: Mapping[str, Any], passage_count: int = 0, *, is_plain: bool = False
-) -> ReplyForm | None:
-    """The form of the replies to a prompt; None if the replies are free text.
-
-    inputs: the prompt's variables. passage_count: how many passages the prompt shows at most; 0: not known.
-    is_plain: whether yes/no prompts ask for one word, without the sentence why.
-
-    >>> get_form("choose", {}, passage_count=2).schema["properties"]["passages"]["items"]["enum"]
-    [1, 2]
-    """
-    if is_plain and prompt in EXPLAINED_PROMPTS:
-        return YES_NO_FORM
-    if prompt == "answer_choices":
-        letters = list(dict.fromkeys(LETTER_LABEL.findall(str(inputs.get("choices", "")))))
-        return make_choice_form(
-            "choice", (*letters, NO_CHOICE), lambda choice: "Unknown" if choice == NO_CHOICE else f"({choice})"
-        )
-    form = REPLY_FORMS.get(prompt)
-    if form and form.property_schema["type"] == "array" and 0 < passage_count <= MOST_LISTED_NUMBERS:
-        return limit_numbers(form, passage_count)
-    return form
+def make_letter_form(choices: str) -> ReplyForm:
+    """The form of a reply that is the letter of one of the choices, or none. choices: as the prompt shows them."""
+    letters = list(dict.fromkeys(LETTER_LABEL.findall(choices)))
+    return make_choice_form(
+        "choice", (*letters, NO_CHOICE), lambda choice: "Unknown" if choice == NO_CHOICE else f"({choice})"
+    )

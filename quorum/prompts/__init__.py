@@ -29,6 +29,7 @@ __all__ = [
     "format_passages",
     "get_text",
     "get_version",
+    "list_texts",
     "load_overrides",
     "render_prompt",
 ]
@@ -111,6 +112,15 @@ def check_variables(name: str, template: ParsedTemplate, inputs: Set[str]) -> No
 def format_variables(names: Set[str]) -> str:
     """'$passages, $question', or 'no variables'."""
     return ", ".join(f"${name}" for name in sorted(names)) or "no variables"
+
+
+def list_texts(variant: str) -> dict[str, str]:
+    """The texts NAME.VARIANT.md of a variant, by the names of the prompts that they may replace.
+
+    >>> sorted(list_texts("two_way"))
+    ['answer_candidates_label', 'answer_label']
+    """
+    return {name.removesuffix(f".{variant}"): text for name, text in BUILT_IN.items() if name.endswith(f".{variant}")}
 
 
 def load_overrides(overrides: Overrides) -> Mapping[str, str]:

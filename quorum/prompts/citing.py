@@ -4,15 +4,12 @@ is yes or no.
 
 from collections.abc import Mapping
 
-from quorum.prompts import BUILT_IN, Overrides, load_overrides
+from quorum.prompts import Overrides, list_texts, load_overrides
 
-ENDING = ".uncited"
 # The prompts for long answers and for turns of a conversation, in a wording that asks for no citations.
-UNCITED_TEXTS = {name.removesuffix(ENDING): text for name, text in BUILT_IN.items() if name.endswith(ENDING)}
-
-
+UNCITED_TEXTS = list_texts("uncited")
 # The prompts for yes or no, in the papers' wording: one word, without the sentence why.
-PLAIN_TEXTS = {name.removesuffix(".plain"): text for name, text in BUILT_IN.items() if name.endswith(".plain")}
+PLAIN_TEXTS = list_texts("plain")
 
 
 def choose_texts(overrides: Overrides, *, cites: bool, is_plain: bool = False) -> Mapping[str, str]:

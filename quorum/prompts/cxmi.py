@@ -8,9 +8,10 @@ from collections.abc import Callable
 
 from quorum.algorithms.filco_measures import Piece
 from quorum.core.state import Passage
-from quorum.prompts import BUILT_IN, Overrides, render_prompt
+from quorum.prompts import Overrides, render_prompt
 from quorum.prompts.citing import choose_texts
 from quorum.prompts.passages import format_passages_or_placeholder
+from quorum.prompts.post_fusion import ANSWER
 
 
 def make_cxmi_prompt_writer(answer_type: str, overrides: Overrides = None) -> Callable[[str, Piece | None], str]:
@@ -23,8 +24,7 @@ def make_cxmi_prompt_writer(answer_type: str, overrides: Overrides = None) -> Ca
     True
     """
     texts = choose_texts(overrides, cites=False, is_plain=True)
-    typed_name = f"answer_{answer_type}"
-    prompt_name = typed_name if typed_name in BUILT_IN else "answer"  # for the answer type "short"
+    prompt_name = ANSWER.for_answer_type(answer_type).name
 
     def write_prompt(question: str, piece: Piece | None) -> str:
         shown_passages = [] if piece is None else [Passage(id="", title=piece.title, text=piece.text)]

@@ -1,12 +1,14 @@
 """The most that a call and a request of the server may cost."""
 
 import math
+from typing import get_args
 
 from quorum.core.context import Context
 from quorum.evaluation.compare.call_bounds import compute_call_bounds
-from quorum.evaluation.metrics.prices import FILTER_PROMPTS, FREE_PRICE, VERIFIER_PROMPTS, Prices, find_model_of_prompt
+from quorum.evaluation.metrics.prices import FREE_PRICE, Prices, find_model
 from quorum.evaluation.run.columns import Column
 from quorum.models.token_estimate import estimate_tokens
+from quorum.prompts.prompt import ModelRole
 
 # Tokens. A reply is counted as this long until its real length is known; chat models seldom write more to our prompts.
 LONGEST_REPLY = 2000
@@ -24,7 +26,7 @@ def bound_request(prices: Prices, method: str, context: Context, question: str) 
 
     For a method whose calls have no bound, it is the price of one call, and each later call is checked by itself.
     """
-    models = {find_model_of_prompt(prompt, context) for prompt in ("answer", VERIFIER_PROMPTS[0], FILTER_PROMPTS[0])}
+    models = {find_model(role, context) for role in get_args(ModelRole)}
     prompt_tokens = estimate_tokens(question) + TOKENS_OF_INSTRUCTIONS + context.k * TOKENS_OF_PASSAGE
     dearest_call = max(
         (prices.find_price(model) or FREE_PRICE).compute_cost(prompt_tokens, LONGEST_REPLY) for model in models

@@ -7,7 +7,7 @@ from typing import Any
 
 from quorum.core.context import Context
 from quorum.core.errors import SetupError
-from quorum.evaluation.metrics.prices import FILTER_PROMPTS, VERIFIER_PROMPTS, Prices, find_model_of_prompt
+from quorum.evaluation.metrics.prices import Prices, find_model
 from quorum.serving.access_control import App, split_paths
 from quorum.serving.address import check_tokens, open_listening_socket
 from quorum.serving.app import make_app
@@ -148,12 +148,11 @@ def check_models(models: Sequence[str]) -> None:
 
 def check_prices(server_context: Context, models: Sequence[str], prices: Prices) -> None:
     """Raise `SetupError` if an allowed model has no price, without which dollars cannot be limited."""
-    # The prompts of a group all go to the same model, so the first one stands for its group.
     allowed_models = [
         server_context.model,
         *models,
-        find_model_of_prompt(VERIFIER_PROMPTS[0], server_context),
-        find_model_of_prompt(FILTER_PROMPTS[0], server_context),
+        find_model("verifier", server_context),
+        find_model("context_filter", server_context),
     ]
     unpriced_model = next((model for model in allowed_models if prices.find_price(model) is None), None)
     if unpriced_model is not None:
@@ -170,9 +169,7 @@ def check_cascade_prices(server_context: Context, cascades: Mapping[str, ServedC
         for stage in served_cascade.cascade.stages:
             context = column.make_stage_context(stage)
             unpriced_models = [
-                model
-                for model in (context.model, find_model_of_prompt(VERIFIER_PROMPTS[0], context))
-                if prices.find_price(model) is None
+                model for model in (context.model, find_model("verifier", context)) if prices.find_price(model) is None
             ]
             if unpriced_models:
                 raise SetupError(

@@ -15,11 +15,12 @@ from quorum.core.errors import SetupError
 from quorum.core.state import Passage
 from quorum.datasets.silver import SilverLine, read_silver
 from quorum.prompts import format_passages, get_version, render_prompt
+from quorum.prompts.filco import FILTER_PROMPTS
+from quorum.prompts.post_fusion import ANSWER
 
 Kind = Literal["filter", "generator"]
 Mode = Literal["filco", "psg"]
 GeneratorContext = Literal["silver", "full"]
-FILTER_PROMPTS: dict[Mode, str] = {"filco": "filter_sentences", "psg": "filter_passages"}
 NO_PIECES = "None"  # the reply of a filter that chooses nothing
 
 
@@ -48,8 +49,8 @@ class TrainingTask:
     def get_prompt_name(self, line: SilverLine) -> str:
         """The name of the prompt. A generator's prompt depends on the answer type, as in the graph."""
         if self.kind == "filter":
-            return FILTER_PROMPTS[self.mode]
-        return "answer" if line["answer_type"] == "short" else f"answer_{line['answer_type']}"
+            return FILTER_PROMPTS[self.mode].name
+        return ANSWER.for_answer_type(line["answer_type"]).name
 
     def list_prompt_versions(self, lines: Sequence[SilverLine]) -> dict[str, str]:
         """{name: version} of the prompts that the examples of these lines use."""

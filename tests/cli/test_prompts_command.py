@@ -8,8 +8,8 @@ import pytest
 from quorum_command import Quorum
 
 from quorum.graphs import METHODS
+from quorum.graphs.senders import find_senders
 from quorum.prompts import BUILT_IN
-from quorum.prompts.catalogue import SENT_BY, list_senders
 
 
 def test_every_prompt_is_listed_with_its_senders(quorum: Quorum) -> None:
@@ -30,9 +30,8 @@ def test_the_table_names_families_and_methods(quorum: Quorum) -> None:
 
 
 def test_every_prompt_is_sent_by_a_method_or_a_command() -> None:
-    assert set(SENT_BY) <= set(BUILT_IN)
-    for name in BUILT_IN:
-        senders = list_senders(name)
+    assert set(find_senders()) == {name for name in BUILT_IN if "." not in name}
+    for name, senders in find_senders().items():
         assert senders, name
         # A sender with a space is a command ("quorum chat") or a description ("any method with a history").
         assert all(sender in METHODS or " " in sender for sender in senders)
@@ -44,7 +43,7 @@ def test_a_method_sends_what_the_catalogue_says(quorum: Quorum, method: str) -> 
     run = quorum("ask", "Where was Joseph Haydn born?", "--method", method, "--model", "embedded", "--k", "2", "--json")
     sent_prompts = set(json.loads(run.out)["usage"])
     assert sent_prompts
-    assert all(method in list_senders(prompt) for prompt in sent_prompts)
+    assert all(method in find_senders()[prompt] for prompt in sent_prompts)
 
 
 def test_show_prints_a_prompt_or_its_override(quorum: Quorum, tmp_path: Path) -> None:

@@ -14,10 +14,10 @@ from quorum import Context, Parsed, read_reply
 from quorum.models.call import call
 from quorum.nodes.ask import ask, format_list
 from quorum.nodes.demonstrations import format_demonstrations
-from quorum.parsing.read_reply import ARGUMENT_DESCRIPTIONS, REPLY_PARSERS
-from quorum.parsing.reply_forms import get_form
 from quorum.prompts import get_text, render_prompt
 from quorum.prompts.passages import format_passages
+from quorum.prompts.read_reply import ARGUMENT_DESCRIPTIONS
+from quorum.prompts.registry import PROMPTS
 
 CANDIDATES = ["Ada Korn", "Ida Moor"]
 SUMMARY = "Ada Korn built the lighthouse of Vell in 1874."
@@ -66,9 +66,9 @@ async def make_inputs(prompt: str, context: Context) -> dict[str, str | list[str
     return {name: (VALUES | {"demonstrations": demonstrations})[name] for name in names}
 
 
-@pytest.mark.parametrize("prompt", sorted(REPLY_PARSERS))
+@pytest.mark.parametrize("prompt", sorted(PROMPTS))
 async def test_a_reply_is_read_or_counted_as_malformed(prompt: str, context: Context) -> None:
-    value_type = get_value_type(partial(REPLY_PARSERS[prompt].parse))
+    value_type = get_value_type(partial(PROMPTS[prompt].parse))
     replies: list[Parsed[Any]] = []
 
     def parse(reply: str) -> Parsed[Any]:
@@ -80,7 +80,10 @@ async def test_a_reply_is_read_or_counted_as_malformed(prompt: str, context: Con
     has_passages = "passages" in Template(get_text(prompt)).get_identifiers()
     inputs = await make_inputs(prompt, context)
     outcome = await ask(
-        prompt, Runtime(context=context), parse=parse, inputs=inputs, passages=PASSAGES if has_passages else None
+        PROMPTS[prompt].read_with(parse),
+        Runtime(context=context),
+        passages=PASSAGES if has_passages else None,
+        **inputs,
     )
     assert len(outcome.values) == 1
     assert outcome.state_update["usage"][prompt]["calls"] == 1
@@ -92,7 +95,7 @@ async def test_a_reply_is_read_or_counted_as_malformed(prompt: str, context: Con
 
 async def list_prompts_with_schema(context: Context) -> list[str]:
     """The prompts whose replies have a JSON schema."""
-    return [prompt for prompt in sorted(REPLY_PARSERS) if get_form(prompt, await make_inputs(prompt, context))]
+    return [prompt for prompt in sorted(PROMPTS) if PROMPTS[prompt].get_form(await make_inputs(prompt, context))]
 
 
 async def test_a_reply_by_json_schema_is_read(context: Context) -> None:
@@ -103,7 +106,7 @@ async def test_a_reply_by_json_schema_is_read(context: Context) -> None:
     assert len(prompts) > 10
     for prompt in prompts:
         inputs = await make_inputs(prompt, context)
-        form = get_form(prompt, inputs, len(PASSAGES))
+        form = PROMPTS[prompt].get_form(inputs, len(PASSAGES))
         assert form
         variables = {name: value if isinstance(value, str) else format_list(value) for name, value in inputs.items()}
         if "passages" in Template(get_text(prompt)).get_identifiers():

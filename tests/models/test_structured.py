@@ -19,11 +19,11 @@ from quorum.graphs import answer
 from quorum.models.call import call
 from quorum.models.journal import close_journals
 from quorum.models.parameters import REFUSED_PARAMETERS
-from quorum.parsing.reply_forms import REPLY_FORMS, get_form
-from quorum.prompts import BUILT_IN
+from quorum.parsing.reply_forms import LABEL_FORM
+from quorum.prompts.registry import PROMPTS
 
 CLAIM = "The tower was finished in 1931."
-SCHEMA = get_form("answer_label", {}).schema  # type: ignore[union-attr]
+SCHEMA = LABEL_FORM.schema
 
 
 def reply_by_schema(request: Request) -> str:
@@ -198,10 +198,6 @@ async def test_stored_replies_are_used_for_a_server_without_schemas(
     assert list_schema_use(openai_server) == [False, True]
 
 
-def test_every_reply_form_belongs_to_a_prompt() -> None:
-    assert set(REPLY_FORMS) <= set(BUILT_IN)
-
-
 # (prompt, reply): the reply in the words that the prompt asks for. A reply that breaks the schema stays as it is.
 TEXT_OF_REPLY = {
     ("answer_yes_no", '{"answer": "Unknown"}'): "Unknown",
@@ -222,7 +218,7 @@ TEXT_OF_REPLY = {
 
 @pytest.mark.parametrize(("prompt", "reply"), TEXT_OF_REPLY, ids=lambda value: value)
 def test_a_json_reply_is_rewritten_in_the_words_that_the_prompt_asks_for(prompt: str, reply: str) -> None:
-    form = get_form(prompt, {"choices": "(a) Oslo (b) Bergen"})
+    form = PROMPTS[prompt].get_form({"choices": "(a) Oslo (b) Bergen"})
     assert form is not None
     assert form.write_in_words(reply) == TEXT_OF_REPLY[prompt, reply]
     json.dumps(form.schema)  # raises if the schema cannot be sent
@@ -230,7 +226,7 @@ def test_a_json_reply_is_rewritten_in_the_words_that_the_prompt_asks_for(prompt:
 
 def test_a_schema_lists_only_the_numbers_of_the_passages_that_the_prompt_shows() -> None:
     for prompt, count, numbers in (("choose", 3, [1, 2, 3]), ("rank_passages", 1, [1]), ("filter_passages", 500, None)):
-        form = get_form(prompt, {}, count)
+        form = PROMPTS[prompt].get_form({}, count)
         assert form is not None
         (items,) = (field["items"] for field in form.schema["properties"].values())
         assert items.get("enum") == numbers

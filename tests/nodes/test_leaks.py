@@ -18,8 +18,8 @@ from quorum.models.scripted import ScriptedModel
 from quorum.nodes.ask import ask as ask_prompt
 from quorum.nodes.leaks import find_demonstration_answers
 from quorum.nodes.read_replies import get_answer
-from quorum.nodes.shorten import PROMPTS_WITH_SHORT_ANSWERS
 from quorum.prompts import BUILT_IN
+from quorum.prompts.registry import PROMPTS
 
 LEAKED = "Robert Hooke"  # a built-in demonstration's answer
 WHO = "Who built the Lumen Tower?"
@@ -78,9 +78,10 @@ async def test_a_leaked_answer_in_json_is_unknown_also_in_a_stream(openai_server
 
 
 SHOWING_PROMPTS = [
-    prompt
-    for prompt in sorted(PROMPTS_WITH_SHORT_ANSWERS)
-    if "passages" in Template(BUILT_IN[prompt]).get_identifiers()
+    name
+    for name, prompt in sorted(PROMPTS.items())
+    if prompt.short_answer and prompt.answer_type == "short"
+    if "passages" in Template(BUILT_IN[name]).get_identifiers()
 ]
 
 
@@ -95,9 +96,9 @@ async def test_no_prompt_that_shows_passages_lets_a_demonstrations_answer_throug
     )
     runtime = make_runtime(ScriptedModel().on(prompt, reply), prompts={prompt: f"{demonstration}\n{BUILT_IN[prompt]}"})
     read = partial(read_reply, prompt, question=QUESTION, candidates=["1"], count=2)
-    replies = await ask_prompt(prompt, runtime, parse=read, inputs=inputs, passages=PASSAGES[:2])
+    replies = await ask_prompt(PROMPTS[prompt].read_with(read), runtime, passages=PASSAGES[:2], **inputs)
     value = replies.values[0]
-    assert value == [] or get_answer(prompt, value) == "unknown"
+    assert value == [] or get_answer(PROMPTS[prompt], value) == "unknown"
     assert replies.state_update["malformed"][prompt]["count"] == 1
 
 

@@ -19,8 +19,9 @@ from quorum.evaluation.compare.estimate import estimate
 from quorum.evaluation.run.columns import parse_columns
 from quorum.evaluation.run.dataset import read_data
 from quorum.graphs import answer
-from quorum.nodes.shorten import MAX_WORDS, REASONING_PROMPTS, SHORT_ANSWER_PROMPTS, is_excerpt
+from quorum.nodes.shorten import MAX_WORDS, is_excerpt
 from quorum.prompts import BUILT_IN
+from quorum.prompts.registry import PROMPTS
 
 WORDY_REPLY = "According to the passages that were given to me, the tower was finished in the year 1931 by Ada Moreau."
 CONTEXT_WITH_SERVER = Context(model="openai:test", shorten="model")
@@ -237,9 +238,13 @@ def test_an_excerpt_has_only_words_of_the_text_in_their_order(answer: str, text:
 
 
 def test_prompts_for_short_answers_ask_for_the_answer_alone_or_for_few_words() -> None:
-    for name in SHORT_ANSWER_PROMPTS:
+    prompts = [prompt for prompt in PROMPTS.values() if prompt.answer_type == "short"]
+    answer_prompts = [prompt.name for prompt in prompts if prompt.short_answer == "reply"]
+    reasoning_prompts = [prompt.name for prompt in prompts if prompt.short_answer == "end" and prompt.reply == "long"]
+    assert (len(answer_prompts), len(reasoning_prompts)) == (10, 6)
+    for name in answer_prompts:
         assert re.search(r"nothing but the answer|the answer alone|nothing else|explain nothing", BUILT_IN[name]), name
-    for name in REASONING_PROMPTS:
+    for name in reasoning_prompts:
         assert re.search(r"one to five words|at most three words|short fact", BUILT_IN[name]), name
 
 

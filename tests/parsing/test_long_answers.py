@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from quorum.core.text import UNKNOWN
 from quorum.parsing.long_answers import parse_long_answer, parse_turn
-from quorum.parsing.partial_answers import read_partial_answer
+from quorum.prompts.partial_answers import read_partial_answer
 
 MARKDOWN = """\
 ## Towers

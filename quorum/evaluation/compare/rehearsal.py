@@ -22,21 +22,11 @@ from quorum.evaluation.run.ask_question import answer_question
 from quorum.evaluation.run.callbacks import read_usage
 from quorum.evaluation.run.columns import Column
 from quorum.evaluation.run.eligibility import has_only_embedded_models
-from quorum.nodes.shorten import CANDIDATE_PROMPTS, wants_short_answer
+from quorum.nodes.shorten import wants_short_answer
+from quorum.prompts.prompt import REPLY_TOKENS
+from quorum.prompts.registry import find_prompt
 
-# Assumed tokens of a chat model's reply: of a short answer, and of a longer reply.
-SHORT_REPLY_TOKENS, LONG_REPLY_TOKENS = 12, 160
-PROMPTS_WITH_SHORT_REPLIES = (  # how the names of these prompts begin
-    "answer",
-    "direct",
-    "validity",
-    "ranking",
-    "candidates",
-    "choose",
-    "extract",
-    "topic",
-    "self_ask_answer",
-)
+LONG_REPLY_TOKENS = REPLY_TOKENS["long"]  # of a call that is no prompt's
 
 
 @dataclass
@@ -76,7 +66,7 @@ class CallRecorder(AsyncCallbackHandler):
         **kwargs: Any,
     ) -> None:
         prompt_name = str((metadata or {}).get("prompt") or "")
-        model = find_model_of_prompt(prompt_name, self.context)
+        prompt, model = find_prompt(prompt_name), find_model_of_prompt(prompt_name, self.context)
         text = "\n".join(str(message.text) for message in messages[0])
         decoding = (self.context.temperature, self.context.top_p, self.context.seed)
         number = len(self.calls) if self.context.temperature else 0  # two samples of one prompt get two keys
@@ -85,8 +75,9 @@ class CallRecorder(AsyncCallbackHandler):
         may_ask_for_shorter_reply = (
             self.context.shorten in ("auto", "model")
             and not is_by_reader
-            and prompt_name not in CANDIDATE_PROMPTS
-            and wants_short_answer(prompt_name, self.context)
+            and prompt is not None
+            and prompt.short_answer != "items"
+            and wants_short_answer(prompt, self.context)
         )
         self.open_calls[run_id] = RehearsedCall(
             prompt_name, key, is_by_embedded_reader=is_by_reader, may_ask_for_shorter_reply=may_ask_for_shorter_reply
@@ -104,7 +95,8 @@ class CallRecorder(AsyncCallbackHandler):
 
 def guess_reply_tokens(prompt_name: str) -> float:
     """The tokens that a chat model's reply to the prompt is assumed to have."""
-    return SHORT_REPLY_TOKENS if prompt_name.startswith(PROMPTS_WITH_SHORT_REPLIES) else LONG_REPLY_TOKENS
+    prompt = find_prompt(prompt_name)
+    return LONG_REPLY_TOKENS if prompt is None else prompt.reply_tokens
 
 
 async def rehearse_method(
@@ -128,7 +120,6 @@ async def rehearse_method(
             context,
             model="embedded",
             verifier=None,
-            answer_type="short",  # the embedded reader refuses labels; the prompts for short answers are about as long
             context_filter="llm" if filter_name.startswith("llm") else context.context_filter,
         )
     try:

@@ -16,8 +16,9 @@ from quorum.algorithms.cascades import RecordedAnswers
 from quorum.algorithms.certificate import certify_votes
 from quorum.core.errors import SetupError
 from quorum.evaluation.decisions.recorded_results import RecordedResults
-from quorum.evaluation.metrics.prices import VERIFIER_PROMPTS, Price, Prices
+from quorum.evaluation.metrics.prices import Price, Prices
 from quorum.evaluation.run.details import LineIndex
+from quorum.prompts.registry import find_prompt
 
 Unit = Literal["tokens", "calls", "dollars"]
 COST_UNITS: tuple[Unit, ...] = ("tokens", "calls", "dollars")
@@ -132,7 +133,9 @@ def price_call(call: Call, unit: Unit, prices: Mapping[str, Price]) -> float:
         return 1.0
     if unit == "tokens":
         return float(input_tokens + output_tokens)
-    role = "verifier" if "verifier" in prices and name.split(":")[0] in VERIFIER_PROMPTS else "model"
+    prompt = find_prompt(name.split(":")[0])
+    is_verifier = "verifier" in prices and prompt is not None and prompt.model == "verifier"
+    role = "verifier" if is_verifier else "model"
     return prices[role].compute_cost(input_tokens, output_tokens)
 
 

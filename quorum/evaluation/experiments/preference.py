@@ -17,7 +17,7 @@ from quorum.evaluation.experiments.analyses import AnalysisTable
 from quorum.evaluation.metrics.statistics import compute_mean_interval, number_units
 from quorum.nodes.ask import ask
 from quorum.parsing.answers import Parsed, add_malformed_flag
-from quorum.parsing.preferences import parse_preference
+from quorum.prompts.evaluation import PREFERENCE
 
 Outcome = Literal["first", "second", "tie", "unscored", "failed"]
 
@@ -88,11 +88,12 @@ async def ask_preference(pair: Pair, texts: tuple[str, str], context: Context) -
     A reply that cannot be read is marked as malformed, so that it does not count as a tie.
     """
     replies = await ask(
-        "preference",
+        PREFERENCE.read_with(add_malformed_flag(PREFERENCE.parse)),
         Runtime(context=context),
-        parse=add_malformed_flag(parse_preference),
-        inputs={"question": pair.question, "answer": pair.answer, "first": texts[0], "second": texts[1]},
-        passages=None,
+        question=pair.question,
+        answer=pair.answer,
+        first=texts[0],
+        second=texts[1],
         call_subject=pair.id,
     )
     return replies.values[0]

@@ -16,13 +16,13 @@ from quorum.core.errors import SetupError
 from quorum.core.files import read_regular
 from quorum.core.state import Usage
 from quorum.models.model_spec import read_spec
+from quorum.prompts.prompt import ModelRole
+from quorum.prompts.registry import find_prompt
 
 BUILT_IN_PRICES = Path(__file__).with_name("prices.toml")
 MILLION = 1_000_000
 DATE_SUFFIX = re.compile(r"-(\d{4}-\d{2}-\d{2}|\d{8}|latest)$")
 FREE_PROVIDERS = ("embedded", "transformers")  # run in this process: free of charge
-VERIFIER_PROMPTS = ("validity", "ranking")  # prompts for `Context.verifier`
-FILTER_PROMPTS = ("filter_sentences", "filter_passages")  # prompts for `Context.context_filter`
 PRICE_FILE_FORM = 'expected a table of models, each with numbers: ["openai:NAME"] input = 0.15, output = 0.60'
 
 
@@ -99,12 +99,18 @@ def is_free(name: str) -> bool:
     return name.partition(":")[0] in FREE_PROVIDERS
 
 
-def find_model_of_prompt(prompt: str, context: Context) -> Any:
-    """The model that a prompt is sent to."""
-    if prompt in VERIFIER_PROMPTS and context.verifier is not None:
+def find_model_of_prompt(name: str, context: Context) -> Any:
+    """The model that the prompt of this name is sent to; for any other name, the context's model."""
+    prompt = find_prompt(name)
+    return find_model("model" if prompt is None else prompt.model, context)
+
+
+def find_model(role: ModelRole, context: Context) -> Any:
+    """The context's model for a role: the model, the verifier, or the context filter."""
+    if role == "verifier" and context.verifier is not None:
         return context.verifier
     filter_name = context.context_filter or ""
-    if prompt in FILTER_PROMPTS and filter_name.startswith(("llm:", *FREE_PROVIDERS)):
+    if role == "context_filter" and filter_name.startswith(("llm:", *FREE_PROVIDERS)):
         return filter_name.removeprefix("llm:")
     return context.model
 

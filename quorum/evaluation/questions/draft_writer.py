@@ -12,11 +12,11 @@ from langgraph.runtime import Runtime
 from quorum.core.context import Context
 from quorum.core.errors import CallError
 from quorum.evaluation.questions.check import Draft, EarlierQuestions, QuestionChecker, find_fault_in_text
-from quorum.evaluation.questions.draw import Draw, Kind
+from quorum.evaluation.questions.draw import Draw
 from quorum.evaluation.run.workers import run_workers
 from quorum.nodes.ask import ask
 from quorum.parsing.answers import add_malformed_flag
-from quorum.parsing.written_questions import parse_written_question
+from quorum.prompts.evaluation import QUESTION_PROMPTS
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -76,13 +76,11 @@ class DraftWriter:
         """Write the question and the answers of one draft, with one call. If this fails, the draft's fault says
         why.
         """
-        draft = Draft(draw)
+        draft, prompt = Draft(draw), QUESTION_PROMPTS[draw.kind]
         try:
             replies = await ask(
-                get_prompt_name(draw.kind),
+                prompt.read_with(add_malformed_flag(prompt.parse)),
                 Runtime(context=self.context),
-                parse=add_malformed_flag(parse_written_question),
-                inputs={},
                 passages=draw.passages,
                 call_subject=draw.id,
             )
@@ -105,7 +103,3 @@ class DraftWriter:
             draft.fault = await self.checker.find_fault(draft, config)
         except CallError as failure:
             draft.fault, draft.error = "failed", str(failure)
-
-
-def get_prompt_name(kind: Kind) -> str:
-    return f"question_{kind}"

@@ -6,12 +6,12 @@ from dataclasses import dataclass
 from quorum.core.context import Context
 from quorum.core.state import Passage
 from quorum.evaluation.compare.estimate import estimate_seconds
-from quorum.evaluation.compare.rehearsal import SHORT_REPLY_TOKENS
 from quorum.evaluation.metrics.prices import Prices
 from quorum.evaluation.questions.check import get_verifier
 from quorum.evaluation.questions.draw import Kind
 from quorum.models.token_estimate import estimate_tokens
 from quorum.prompts import BUILT_IN
+from quorum.prompts.prompt import REPLY_TOKENS
 
 QUESTION_TOKENS = 60  # tokens assumed for a reply with a question and its answer
 CHECK_CALLS = {
@@ -64,11 +64,11 @@ def estimate(
         None
         if price is None or verifier_price is None
         else price.compute_cost(writer_tokens, questions * QUESTION_TOKENS)
-        + verifier_price.compute_cost(verifier_tokens, check_calls * SHORT_REPLY_TOKENS)
+        + verifier_price.compute_cost(verifier_tokens, check_calls * REPLY_TOKENS["short"])
     )
     calls, total_tokens = (
         questions + check_calls,
-        writer_tokens + verifier_tokens + questions * QUESTION_TOKENS + check_calls * SHORT_REPLY_TOKENS,
+        writer_tokens + verifier_tokens + questions * QUESTION_TOKENS + check_calls * REPLY_TOKENS["short"],
     )
     return Estimate(
         questions,

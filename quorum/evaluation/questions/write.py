@@ -19,7 +19,7 @@ from quorum.core.state import Passage
 from quorum.evaluation.compare.spending_limit import LimitedSpending
 from quorum.evaluation.metrics.prices import Prices, check_limit
 from quorum.evaluation.questions.check import Draft, get_verifier
-from quorum.evaluation.questions.draft_writer import DraftWriter, get_prompt_name
+from quorum.evaluation.questions.draft_writer import DraftWriter
 from quorum.evaluation.questions.draw import (
     QUESTION_KINDS,
     DrawQueue,
@@ -42,6 +42,7 @@ from quorum.evaluation.run.source import (
 from quorum.models.chat import chat_model_async
 from quorum.nodes.describe_settings import get_text_or_class_name
 from quorum.prompts import get_version
+from quorum.prompts.evaluation import QUESTION_PROMPTS
 
 MOST_DRAFTS = 4  # the most drafts for each wanted question
 # The token F1 from which an answer counts as right. If the right answer has two words, one of them alone passes (0.67),
@@ -303,8 +304,8 @@ def describe_models(context: Context) -> dict[Kind, dict[str, str]]:
     return {
         kind: {
             **models,
-            "prompt": get_prompt_name(kind),
-            "version": get_version(get_prompt_name(kind), context.prompts),
+            "prompt": QUESTION_PROMPTS[kind].name,
+            "version": get_version(QUESTION_PROMPTS[kind].name, context.prompts),
         }
         for kind in QUESTION_KINDS
     }

@@ -24,9 +24,7 @@ from quorum.evaluation.run.tasks import get_stated_task, list_labels
 from quorum.evaluation.run.watch import SEARCH_SECONDS, AnswerWatcher
 from quorum.graphs import answer
 from quorum.models.slots import queue_calls_as_one_question
-from quorum.prompts import BUILT_IN, load_overrides
-
-TWO_WAY_PROMPTS = ("answer_label", "answer_candidates_label")  # prompts with a variant for two labels
+from quorum.prompts import list_texts, load_overrides
 
 
 @dataclass(frozen=True)
@@ -99,7 +97,7 @@ def use_label_prompts(context: Context, labels: Sequence[str]) -> Context:
     if context.answer_type != "label" or NOT_ENOUGH_INFO in labels:
         return context
     overrides = load_overrides(context.prompts)
-    return replace(context, prompts={**{name: BUILT_IN[f"{name}.two_way"] for name in TWO_WAY_PROMPTS}, **overrides})
+    return replace(context, prompts={**list_texts("two_way"), **overrides})
 
 
 async def answer_question(

@@ -32,13 +32,11 @@ from quorum.evaluation.run.spending import Spending
 from quorum.evaluation.run.workers import run_workers
 from quorum.models import get_model_identity
 from quorum.models.chat import chat_model_async
-from quorum.models.embedded.replies_correctness import CANNOT_JUDGE as EMBEDDED_CANNOT_JUDGE
 from quorum.nodes.ask import ask
 from quorum.parsing.answers import add_malformed_flag
-from quorum.parsing.correctness import parse_correctness
 from quorum.prompts import get_version
+from quorum.prompts.evaluation import CORRECTNESS
 
-JUDGE_PROMPT = "correctness"
 COUNT_KEYS = ("calls", "input_tokens", "output_tokens")
 
 
@@ -54,7 +52,7 @@ class Judge:
     def describe_settings(self) -> dict[str, Any]:
         """The settings on which the judge's verdicts depend."""
         judge_name = get_model_identity(self.context.model, self.context) or type(self.context.model).__name__
-        return {"judge": judge_name, "prompt": get_version(JUDGE_PROMPT, self.context.prompts)}
+        return {"judge": judge_name, "prompt": get_version(CORRECTNESS.name, self.context.prompts)}
 
 
 class JudgedLine(TypedDict):
@@ -78,7 +76,7 @@ def make_judge(model: str, context: Context) -> Judge:
 async def check_judge(judge: Judge) -> None:
     """Raises `SetupError` for an unusable judge, before any question is asked."""
     if judge.context.model == "embedded":
-        raise SetupError(EMBEDDED_CANNOT_JUDGE)
+        raise SetupError(str(CORRECTNESS.offline))
     await chat_model_async(judge.context.model, judge.context)
 
 
@@ -177,11 +175,11 @@ async def ask_judge(row: Row, judge: Judge) -> JudgedLine | None:
 async def ask_verdict(row: Row, context: Context) -> JudgedLine:
     """The judge's verdict on an answer. Raises `CallError` if the call failed permanently."""
     replies = await ask(
-        JUDGE_PROMPT,
+        CORRECTNESS.read_with(add_malformed_flag(CORRECTNESS.parse)),
         Runtime(context=context),
-        parse=add_malformed_flag(parse_correctness),
-        inputs={"question": row["question"], "golds": row["gold"], "answer": str(row["answer"])},
-        passages=None,
+        question=row["question"],
+        golds=row["gold"],
+        answer=str(row["answer"]),
         call_subject=row["id"],
     )
     reply = replies.values[0]
@@ -189,7 +187,7 @@ async def ask_verdict(row: Row, context: Context) -> JudgedLine:
 
 
 def make_line(row: Row, verdict_value: float | None, usage: Mapping[str, Usage]) -> JudgedLine:
-    judge_usage: Any = usage.get(JUDGE_PROMPT, {})
+    judge_usage: Any = usage.get(CORRECTNESS.name, {})
     return JudgedLine(
         id=row["id"],
         method=row["method"],

@@ -73,11 +73,13 @@ class EmbeddedReader(BaseChatModel):
     ) -> ChatResult:
         request = next((m.additional_kwargs["quorum"] for m in messages if "quorum" in m.additional_kwargs), None)
         respond = RESPONDERS.get(request["prompt"]) if request else None
+        if isinstance(respond, str):
+            raise SetupError(respond)
         if request is None or respond is None:
             request_name = f"the prompt {request['prompt']!r}" if request else "free text"
             raise SetupError(
-                f"The embedded reader cannot answer {request_name}: it serves the prompts {', '.join(RESPONDERS)}; "
-                "choose a chat model for anything else, for example --model openai:NAME."
+                f"The embedded reader cannot answer {request_name}: it serves only the prompts that `quorum prompts` "
+                "lists; choose a chat model for anything else, for example --model openai:NAME."
             )
         text = "\n".join(message.text for message in messages)
         sampler = Sampler(

@@ -185,11 +185,3 @@ def find_sentence(text: str, span: Span) -> str:
         if start <= span.start < end:
             return join_lines(text[start:end])
     return join_lines(text)
-
-
-RESPONDERS: dict[str, Responder] = {
-    "answer": answer,
-    "answer_candidates": answer_candidates,
-    "pruning": pruning,
-    "summary": summary,
-}

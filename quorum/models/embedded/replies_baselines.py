@@ -17,7 +17,6 @@ from quorum.models.embedded.reading import SEPARATOR, Reading
 from quorum.models.embedded.replies import (
     UNKNOWN,
     Inputs,
-    Responder,
     Sampler,
     find_sentence,
     get_calibration,
@@ -26,7 +25,7 @@ from quorum.models.embedded.replies import (
     read_each,
     remove_label_colons,
 )
-from quorum.models.embedded.replies_blend import FUNCTION_WORDS, write_unknown
+from quorum.models.embedded.replies_blend import FUNCTION_WORDS
 
 MAX_SPAN_WORDS = 3  # a span of more words is not short, see `keep_short_spans`
 MAX_NOTES = 5  # sentences; the oldest notes are kept, and further ones are dropped
@@ -126,14 +125,3 @@ async def recover_condition(inputs: Inputs, sampler: Sampler) -> str:
     reading = (await read_passages(question, passages)).reading
     spans = [span for span in reading.spans if f" {normalize(span.text)} " not in statement_words]
     return sampler.choose(replace(reading, spans=spans), get_threshold(passages))
-
-
-RESPONDERS: dict[str, Responder] = {
-    "answer_base": answer_base,
-    "answer_base_closed": write_unknown,
-    "zero_shot_cot": zero_shot_cot,
-    "rank_passages": rank_passages,
-    "inference": inference,
-    "mask_condition": mask_condition,
-    "recover_condition": recover_condition,
-}

@@ -14,7 +14,6 @@ from quorum.models.embedded.reading import Reading
 from quorum.models.embedded.replies import (
     UNKNOWN,
     Inputs,
-    Responder,
     Sampler,
     answer,
     find_sentence,
@@ -147,25 +146,3 @@ async def choose_passages(inputs: Inputs, sampler: Sampler) -> str:
 async def judge_and_choose_passages(inputs: Inputs, sampler: Sampler) -> str:
     """The judgement of each passage, then the numbers of the relevant ones."""
     return f"{await judge_passages(inputs, sampler)}\nRelevant passages: {await choose_passages(inputs, sampler)}"
-
-
-RESPONDERS: dict[str, Responder] = {
-    "direct": answer,
-    "direct_yes_no": answer_yes_no,
-    "direct_from_memory": write_unknown,
-    "direct_from_memory_yes_no": write_unknown,
-    "reason": reason,
-    "reason_yes_no": reason_yes_no,
-    "reason_from_memory": write_unknown_conclusion,
-    "reason_from_memory_yes_no": write_unknown_conclusion,
-    "extract_answer": extract_answer,
-    "extract_answer_yes_no": extract_answer_yes_no,
-    "internal": write_unknown,
-    "topic": write_topic,
-    "judge": judge_passages,
-    "judge_yes_no": judge_passages,
-    "choose": choose_passages,
-    "choose_yes_no": choose_passages,
-    "judge_and_choose": judge_and_choose_passages,
-    "judge_and_choose_yes_no": judge_and_choose_passages,
-}

@@ -43,23 +43,16 @@ def write_verdict(answer: str) -> str:
     return answer.capitalize() if answer in ("yes", "no") else remove_label_colons(answer)
 
 
-# Prompt -> the function that writes a rule's answer in the form that the prompt asks for.
-REPLY_WRITERS: dict[str, Callable[[str], str]] = {
-    "answer": remove_label_colons,
-    "answer_base": remove_label_colons,
-    "direct": remove_label_colons,
-    "self_ask_answer": remove_label_colons,
-    "self_ask_final": remove_label_colons,
-    "direct_yes_no": write_verdict,
-    "reason": lambda answer: write_conclusion(RULE_THOUGHT, answer),
-    "reason_yes_no": lambda answer: write_conclusion(RULE_THOUGHT, write_verdict(answer)),
-    "zero_shot_cot": lambda answer: f"Rationale: {RULE_THOUGHT}\nAnswer: {remove_label_colons(answer)}",
-}
+def write_reasoned_answer(answer: str) -> str:
+    """The reply to a prompt for a rationale and an answer."""
+    return f"Rationale: {RULE_THOUGHT}\nAnswer: {remove_label_colons(answer)}"
 
 
-def try_rules_first(responders: dict[str, Responder]) -> dict[str, Responder]:
-    """Prompt -> responder. The responders to the prompts in `REPLY_WRITERS` try the rules first."""
-    return {
-        prompt: prefer_rules(respond, REPLY_WRITERS[prompt]) if prompt in REPLY_WRITERS else respond
-        for prompt, respond in responders.items()
-    }
+def write_rule_conclusion(answer: str) -> str:
+    """The reply to a prompt for a chain of thought."""
+    return write_conclusion(RULE_THOUGHT, answer)
+
+
+def write_verdict_conclusion(answer: str) -> str:
+    """The reply to a prompt for a chain of thought that ends in yes or no."""
+    return write_conclusion(RULE_THOUGHT, write_verdict(answer))

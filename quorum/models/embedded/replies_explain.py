@@ -15,7 +15,7 @@ from quorum.algorithms.question_kind import asks_how
 from quorum.core.state import Passage
 from quorum.core.statements import find_statements
 from quorum.models.embedded import judging
-from quorum.models.embedded.replies import UNKNOWN, Inputs, Responder, Sampler, cite, join_lines, remove_label_colons
+from quorum.models.embedded.replies import UNKNOWN, Inputs, Sampler, cite, join_lines, remove_label_colons
 from quorum.models.embedded.replies_blend import choose_verdict
 from quorum.models.embedded.replies_compare import answer_by_rule, write_verdict
 from quorum.models.embedded.replies_filter import choose_best_pieces, score_pieces
@@ -155,12 +155,3 @@ async def answer_yes_no(inputs: Inputs, sampler: Sampler) -> str:
         return UNKNOWN if rule_answer is None else verdict
     sentence = passages[statement.passage]["text"][statement.start : statement.end]
     return f"{verdict}. {remove_label_colons(join_lines(sentence))}"
-
-
-RESPONDERS: dict[str, Responder] = {
-    "answer_long": answer_long,
-    "answer_yes_no": answer_yes_no,
-    # These prompts also give candidates. The reader ignores them, because it reads the passages they came from.
-    "answer_candidates_long": answer_long,
-    "answer_candidates_yes_no": answer_yes_no,
-}

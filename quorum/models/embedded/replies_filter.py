@@ -7,9 +7,11 @@ from typing import Literal
 
 from quorum.algorithms.filco_measures import Piece
 from quorum.core.errors import SetupError
+from quorum.core.labels import NOT_ENOUGH_INFO, SUPPORTS
+from quorum.core.rehearsal import IS_REHEARSAL
 from quorum.core.state import Passage
 from quorum.models.embedded import FOLDER, judging
-from quorum.models.embedded.replies import UNKNOWN, Inputs, Responder, Sampler, cite, join_lines
+from quorum.models.embedded.replies import UNKNOWN, Inputs, Sampler, cite, join_lines
 
 NOTHING_HELPS = "None"
 TURN_START = re.compile(r"^[ \t]*[^\W\d_][\w .'-]{0,30}:[ \t]+", re.MULTILINE)
@@ -73,20 +75,14 @@ async def answer_dialogue(inputs: Inputs, sampler: Sampler) -> str:
 
 
 async def answer_label(inputs: Inputs, sampler: Sampler) -> str:
-    """Raises a SetupError: the reader was not trained to recognise refuted claims."""
+    """Raises a SetupError: the reader was not trained to recognise refuted claims.
+
+    In a rehearsal, which only counts calls and tokens, it is SUPPORTS if the filter keeps a sentence.
+    """
+    if IS_REHEARSAL.get():
+        return SUPPORTS if await choose_best_pieces(inputs, 1) else NOT_ENOUGH_INFO
     raise SetupError(
         "The embedded reader cannot check claims (answer_type=label), because it only finds text in passages; choose a "
         "chat model, for example --model openai:gpt-4o-mini, or --model openai:NAME with OPENAI_BASE_URL set to the "
         "address of your own server."
     )
-
-
-RESPONDERS: dict[str, Responder] = {
-    "filter_sentences": filter_sentences,
-    "filter_passages": filter_passages,
-    "answer_dialogue": answer_dialogue,
-    "answer_label": answer_label,
-    # These prompts also give candidates. The reader ignores them, because it reads the passages they came from.
-    "answer_candidates_dialogue": answer_dialogue,
-    "answer_candidates_label": answer_label,
-}

@@ -5,7 +5,7 @@ The reader cannot rewrite a question, so it appends the names that stand in the 
 
 import re
 
-from quorum.models.embedded.replies import Inputs, Responder, Sampler, join_lines
+from quorum.models.embedded.replies import Inputs, Sampler, join_lines
 from quorum.models.embedded.replies_blend import FUNCTION_WORDS
 
 MAX_TURNS = 2  # how many of the last turns are searched for names; a turn is a question and its answer
@@ -59,6 +59,3 @@ def find_names(text: str) -> list[str]:
         if words and words[0].lower() not in ("unknown", "yes", "no"):
             found.append(" ".join(words))
     return found
-
-
-RESPONDERS: dict[str, Responder] = {"stand_alone": stand_alone}

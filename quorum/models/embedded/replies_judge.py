@@ -3,7 +3,7 @@
 from quorum.core.state import Passage
 from quorum.core.text import normalize
 from quorum.models.embedded.reading import Reading
-from quorum.models.embedded.replies import Inputs, Responder, Sampler, read_each
+from quorum.models.embedded.replies import Inputs, Sampler, read_each
 
 TIE_MARGIN = 0.05  # probabilities that differ by less are a tie
 
@@ -22,6 +22,3 @@ def find_answer_probability(reading: Reading, answer: str) -> float:
     """The probability (0..1) that this reading gives to the answer; 0 if the answer is not among its spans."""
     spans_with_answer = (span for span in reading.spans if normalize(span.text) == normalize(answer))
     return max((Reading([span], span.score).probability for span in spans_with_answer), default=0.0)
-
-
-RESPONDERS: dict[str, Responder] = {"preference": preference}

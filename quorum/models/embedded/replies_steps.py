@@ -8,7 +8,6 @@ from quorum.models.embedded.batching import read_passages
 from quorum.models.embedded.replies import (
     UNKNOWN,
     Inputs,
-    Responder,
     Sampler,
     answer,
     find_sentence,
@@ -75,12 +74,3 @@ async def self_ask_final(inputs: Inputs, sampler: Sampler) -> str:
     if wants_yes_no(inputs):
         return await choose_verdict(inputs["question"], inputs["passages"])
     return await answer(inputs, sampler)
-
-
-RESPONDERS: dict[str, Responder] = {
-    "react": react,
-    "react_action": react_action,
-    "self_ask": self_ask,
-    "self_ask_answer": answer,
-    "self_ask_final": self_ask_final,
-}

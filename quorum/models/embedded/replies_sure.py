@@ -19,7 +19,6 @@ from quorum.models.embedded.reading import Reading, Span
 from quorum.models.embedded.replies import (
     UNKNOWN,
     Inputs,
-    Responder,
     Sampler,
     cite,
     get_calibration,
@@ -186,16 +185,3 @@ async def answer_summary(inputs: Inputs, sampler: Sampler) -> str:
         keep_short_spans(await read_texts(inputs["question"], inputs["summary"])),
         get_calibration().threshold_one_passage,
     )
-
-
-RESPONDERS: dict[str, Responder] = {
-    "candidates": candidates,
-    "conditional_summary": conditional_summary,
-    "conditional_summary_long": conditional_summary_long,
-    "generic_summary": generic_summary,
-    "validity": validity,
-    "ranking": ranking,
-    "answer_choices": answer_choices,
-    "answer_summaries": answer_summaries,
-    "answer_summary": answer_summary,
-}

@@ -5,6 +5,7 @@ it again.
 """
 
 import pytest
+from reader_fixtures import write_offline
 
 from quorum.core.context import Context
 from quorum.core.state import Passage
@@ -13,7 +14,6 @@ from quorum.graphs import answer
 from quorum.models.embedded.replies import Sampler
 from quorum.models.embedded.replies_baselines import (
     NO_NOTES,
-    RESPONDERS,
     answer_base,
     find_conditions,
     mask_condition,
@@ -119,7 +119,9 @@ async def test_the_reply_that_hides_a_condition_is_well_formed_for_any_question(
 
 
 async def test_an_answer_from_memory_is_unknown() -> None:
-    assert await RESPONDERS["answer_base_closed"]({"question": BIRTH_QUESTION, "examples": ""}, Sampler()) == "Unknown"
+    assert (
+        await write_offline("answer_base_closed", {"question": BIRTH_QUESTION, "examples": ""}, Sampler()) == "Unknown"
+    )
 
 
 @pytest.mark.parametrize("method", ["selection_inference", "self_verification", "rerank", "replug", "base"])

@@ -7,12 +7,13 @@ import pytest
 from blendfilter_fixtures import PASSAGES, join_ids
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
+from reader_fixtures import write_offline
 
 from quorum.core.context import Context
 from quorum.core.state import Passage
 from quorum.graphs import answer
 from quorum.models.embedded.replies import Sampler
-from quorum.models.embedded.replies_blend import RESPONDERS, STATED_CONCLUSION
+from quorum.models.embedded.replies_blend import STATED_CONCLUSION
 from quorum.parsing.answers import parse_short_answer
 from quorum.parsing.passage_ids import parse_passage_ids
 from quorum.parsing.reasoning import parse_conclusion, parse_free_text, parse_yes_no_conclusion
@@ -27,7 +28,7 @@ HAYDN = [
 
 
 async def reply(prompt: str, **inputs: Any) -> str:
-    return await RESPONDERS[prompt]({"question": BIRTH_QUESTION, "passages": HAYDN, **inputs}, Sampler())
+    return await write_offline(prompt, {"question": BIRTH_QUESTION, "passages": HAYDN, **inputs}, Sampler())
 
 
 async def test_the_passages_judged_relevant_are_the_passages_chosen() -> None:
@@ -122,5 +123,5 @@ async def test_replies_to_odd_texts_are_never_malformed(text: str, title: str, p
     )
     passages = [Passage(id="o", title=title, text=text), HAYDN[0]]
     inputs = {"question": "Where is a?", "passages": passages, "reasoning": text, "judgement": text, "topic": title}
-    reply_text = await RESPONDERS[prompt](inputs, Sampler(temperature, seed=text))
+    reply_text = await write_offline(prompt, inputs, Sampler(temperature, seed=text))
     assert not PARSERS[prompt](reply_text).malformed, reply_text

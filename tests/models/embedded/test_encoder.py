@@ -140,6 +140,7 @@ def run_script(script: str) -> str:
 MESSAGE_SCRIPT = """
 from langchain_core.messages import HumanMessage
 from quorum.models.embedded.chat import EmbeddedReader
+from quorum.prompts.post_fusion import ANSWER
 inputs = {"question": "Where was Joseph Haydn born?",
           "passages": [{"id": "h", "title": "Joseph Haydn", "text": "Joseph Haydn was born in Rohrau in 1732."}]}
 message = HumanMessage("ask", additional_kwargs={"quorum": {"prompt": "answer", "inputs": inputs}})

@@ -6,7 +6,15 @@ import weakref
 
 import pytest
 from langchain_core.messages import HumanMessage
-from reader_fixtures import BIRTH_QUESTION, PARSERS, PASSAGES, forget_readings_before_each_test, make_message, reply
+from reader_fixtures import (
+    BIRTH_QUESTION,
+    PARSERS,
+    PASSAGES,
+    TESTED_ELSEWHERE,
+    forget_readings_before_each_test,
+    make_message,
+    reply,
+)
 
 from quorum.core.context import Context
 from quorum.core.errors import SetupError
@@ -14,26 +22,18 @@ from quorum.graphs import answer
 from quorum.models.embedded.chat import EmbeddedReader
 from quorum.models.embedded.encoder import get_encoder
 from quorum.models.embedded.responders import RESPONDERS
-from quorum.prompts import BUILT_IN
+from quorum.prompts.registry import PROMPTS
 
 __all__ = ["forget_readings_before_each_test"]  # a fixture that pytest uses for every test of this file
 
 
-FILTER_PROMPTS = {"filter_sentences", "filter_passages"}  # tested in tests/models/test_context_filters.py
-CLAIM_PROMPTS = {"answer_label", "answer_candidates_label"}
-JUDGE_PROMPTS = {"correctness"}
-FOLLOW_UP_PROMPTS = {"stand_alone"}  # the reply is a question: tested in test_replies_follow_up.py
-QUESTION_PROMPTS = {"question_single", "question_two", "question_unanswerable"}  # the reader refuses them
+CLAIM_PROMPTS = ["answer_candidates_label", "answer_label"]
+REFUSED_PROMPTS = {name: prompt.offline for name, prompt in PROMPTS.items() if isinstance(prompt.offline, str)}
 
 
-def test_every_prompt_has_a_responder() -> None:
-    """A variant of a prompt, NAME.VARIANT, is sent under the prompt's name."""
-    never_asked = {"shorten"}  # the reader's answers are short already
-    assert {name for name in BUILT_IN if "." not in name} - never_asked == set(RESPONDERS)
-    assert (
-        set(RESPONDERS)
-        == set(PARSERS) | FILTER_PROMPTS | CLAIM_PROMPTS | QUESTION_PROMPTS | FOLLOW_UP_PROMPTS | JUDGE_PROMPTS
-    )
+def test_the_reader_replies_to_every_prompt_or_says_why_not() -> None:
+    assert dict(RESPONDERS) == {name: prompt.offline for name, prompt in PROMPTS.items()}
+    assert set(PARSERS) | TESTED_ELSEWHERE | set(REFUSED_PROMPTS) == set(PROMPTS)
 
 
 @pytest.mark.parametrize("prompt", PARSERS)
@@ -66,29 +66,25 @@ async def test_evidence_is_verbatim() -> None:
 )
 async def test_unserved_prompts_are_refused(message: HumanMessage, refused_name: str) -> None:
     with pytest.raises(
-        SetupError, match=f"cannot answer {refused_name}: it serves the prompts answer, .* choose a chat model"
+        SetupError, match=f"cannot answer {refused_name}: it serves only the prompts .* choose a chat model"
     ):
         await EmbeddedReader().ainvoke([message])
     with pytest.raises(SetupError, match=refused_name):
         EmbeddedReader().invoke([message])
 
 
-@pytest.mark.parametrize("prompt", sorted(CLAIM_PROMPTS))
+@pytest.mark.parametrize("prompt", CLAIM_PROMPTS)
 async def test_claims_are_refused(prompt: str) -> None:
     with pytest.raises(SetupError, match=r"cannot check claims .* for example --model openai:"):
         await reply(prompt)
 
 
-@pytest.mark.parametrize("prompt", sorted(JUDGE_PROMPTS))
-async def test_judging_answers_is_refused(prompt: str) -> None:
-    with pytest.raises(SetupError, match=r"cannot judge answers, .* finds text.* for example --judge openai:"):
-        await reply(prompt)
-
-
-@pytest.mark.parametrize("prompt", sorted(QUESTION_PROMPTS))
-async def test_writing_questions_is_refused(prompt: str) -> None:
-    with pytest.raises(SetupError, match=r"cannot write questions, .* finds text.* for example --model openai:"):
-        await reply(prompt)
+@pytest.mark.parametrize("prompt", REFUSED_PROMPTS)
+async def test_what_the_reader_cannot_do_is_refused_with_the_prompts_sentence(prompt: str) -> None:
+    message = HumanMessage("x", additional_kwargs={"quorum": {"prompt": prompt, "inputs": {}, "sample": 0}})
+    with pytest.raises(SetupError, match=r"^The embedded reader (cannot|is never)") as caught:
+        await EmbeddedReader().ainvoke([message])
+    assert str(caught.value) == REFUSED_PROMPTS[prompt]
 
 
 def test_synchronous_calls_work() -> None:

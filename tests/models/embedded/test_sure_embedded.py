@@ -3,6 +3,7 @@
 from typing import Any
 
 import pytest
+from reader_fixtures import write_offline
 
 from quorum.core.context import Context
 from quorum.core.lettered_lists import format_lettered_list
@@ -10,7 +11,6 @@ from quorum.core.state import Passage
 from quorum.core.text import squad_contains_answer
 from quorum.graphs import answer
 from quorum.models.embedded.replies import Sampler
-from quorum.models.embedded.responders import RESPONDERS
 from quorum.parsing.candidates import parse_candidates
 
 QUESTION = "Where was Joseph Haydn born?"
@@ -24,7 +24,7 @@ PASSAGES = [
 async def reply(prompt: str, sampler: Sampler | None = None, **inputs: Any) -> str:
     """The reader's reply to the prompt of this name."""
     inputs = {"question": QUESTION, "passages": PASSAGES, **inputs}
-    return await RESPONDERS[prompt](inputs, sampler or Sampler())
+    return await write_offline(prompt, inputs, sampler or Sampler())
 
 
 async def propose_candidates(count: int, sampler: Sampler | None = None) -> list[str]:

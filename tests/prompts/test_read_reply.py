@@ -1,68 +1,20 @@
 """`read_reply` reads the reply to a prompt as the node that sends the prompt does."""
 
-import ast
-from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import quorum
 from quorum import SetupError, read_reply
-from quorum.parsing.read_reply import REPLY_PARSERS, get_reply_parser
 from quorum.prompts import BUILT_IN
-
-ROOT = Path(quorum.__file__).resolve().parent.parent
-FILES_THAT_SEND_PROMPTS = [
-    *sorted((ROOT / "nodes").glob("*.py")),
-    *sorted((ROOT / "quorum" / "evaluation").rglob("*.py")),
-]
-# Two parsers in REPLY_PARSERS wrap another parser, and the nodes call the wrapped one.
-# parser in REPLY_PARSERS -> parser in the nodes
-ADAPTED_PARSERS = {
-    "parse_copied_texts": "parse_copied_sentences",
-    "parse_masked_statement_for_candidate": "parse_masked_statement",
-}
+from quorum.prompts.read_reply import list_required_arguments
+from quorum.prompts.registry import PROMPTS, get_prompt
 
 
-def test_every_prompt_has_a_reply_parser_and_no_other_name_has() -> None:
-    assert {name.partition(".")[0] for name in BUILT_IN} == set(REPLY_PARSERS)
-    assert get_reply_parser("candidates.paper") is REPLY_PARSERS["candidates"]
-
-
-def list_sent_prompts() -> dict[str, set[str]]:
-    """Prompt -> the identifiers in the argument `parse` of the call of `ask` that sends this prompt."""
-    names_in_parse: dict[str, set[str]] = {}
-    for file in FILES_THAT_SEND_PROMPTS:
-        for call in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
-            if not (isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and call.func.id == "ask"):
-                continue
-            prompt, parse = (
-                get_prompt_name(call.args[0]),
-                next((item.value for item in call.keywords if item.arg == "parse"), None),
-            )
-            if prompt is not None and parse is not None:
-                names_in_parse[prompt] = {node.id for node in ast.walk(parse) if isinstance(node, ast.Name)}
-    return names_in_parse
-
-
-def get_prompt_name(node: ast.expr) -> str | None:
-    """The prompt that an argument names: "NAME", or `choose_variant("NAME", runtime)`."""
-    name = node.args[0] if isinstance(node, ast.Call) and node.args else node
-    return name.value if isinstance(name, ast.Constant) and isinstance(name.value, str) else None
-
-
-def test_nodes_read_replies_with_the_parsers_of_the_table() -> None:
-    names_in_parse = list_sent_prompts()
-    assert len(names_in_parse) > 12
-    differing = {}
-    for prompt, names in names_in_parse.items():
-        parser = REPLY_PARSERS[prompt].parse.__name__
-        # parse=parse passes a local variable, and this test cannot see which parser it is.
-        if "parse" not in names and ADAPTED_PARSERS.get(parser, parser) not in names:
-            differing[prompt] = (parser, names)
-    assert differing == {}
+def test_every_text_has_a_prompt_and_every_prompt_a_text() -> None:
+    assert {name.partition(".")[0] for name in BUILT_IN} == set(PROMPTS)
+    assert get_prompt("candidates.paper") is PROMPTS["candidates"]
 
 
 CANDIDATES = ["Ada Korn", "Jonas Brekke"]
@@ -112,9 +64,9 @@ def test_values_have_named_fields() -> None:
     assert (draft.question, draft.answers) == ("Who built it?", ["Ada Korn"])
 
 
-@pytest.mark.parametrize("prompt", [name for name, item in REPLY_PARSERS.items() if item.required_arguments])
+@pytest.mark.parametrize("prompt", [name for name, item in PROMPTS.items() if list_required_arguments(item)])
 def test_a_missing_argument_is_a_setup_error_that_names_it(prompt: str) -> None:
-    (required_argument,) = REPLY_PARSERS[prompt].required_arguments
+    (required_argument,) = list_required_arguments(PROMPTS[prompt])
     with pytest.raises(SetupError, match=f"'{prompt}', give {required_argument}="):
         read_reply(prompt, "1")
 
@@ -124,7 +76,7 @@ def test_an_unknown_prompt_is_a_setup_error_that_lists_the_prompts() -> None:
         read_reply("anwser", "Ada Korn")
 
 
-@given(prompt=st.sampled_from(sorted(REPLY_PARSERS)), reply=st.text())
+@given(prompt=st.sampled_from(sorted(PROMPTS)), reply=st.text())
 def test_read_reply_never_raises_whatever_the_reply_is(prompt: str, reply: str) -> None:
     reading = read_reply(prompt, reply, question="Who?", candidates=CANDIDATES, count=2)
     assert reading.malformed in (True, False)

@@ -11,10 +11,9 @@ import re
 from quorum.core.text import is_unknown
 from quorum.parsing.answers import REASONING_TAG_NAMES
 from quorum.parsing.long_answers import QUOTES, RULE_AT_END, has_wrapping_fence
-from quorum.parsing.read_reply import REPLY_PARSERS
 from quorum.parsing.wrapping import BOX_COMMAND
+from quorum.prompts.registry import find_prompt, get_prompt
 
-TEXT_ANSWER_SUFFIXES = ("_long", "_dialogue")  # ends of the names of prompts that ask for sentences
 # An answer of at most this many words may be a refusal, so it is held back until its first sentence ends.
 HELD_BACK_WORDS = 12
 # Reasoning that is cut when its tag closes.
@@ -24,7 +23,8 @@ SENTENCE_END = re.compile(r"[.!?。！？]\s")
 
 def has_streamed_answer(prompt: str) -> bool:
     """Whether the answer to the prompt of this name is shown while the model writes it."""
-    return prompt.startswith("answer") and prompt.endswith(TEXT_ANSWER_SUFFIXES)
+    contract = find_prompt(prompt)
+    return contract is not None and contract.streams
 
 
 def read_partial_answer(prompt: str, text: str, question: str) -> str:
@@ -35,7 +35,7 @@ def read_partial_answer(prompt: str, text: str, question: str) -> str:
     >>> read_partial_answer("answer_long", reply, "When was the tower finished?")
     'The tower was finished in 1931, after a strike of its builders. It'
     """
-    parsed_answer = REPLY_PARSERS[prompt].parse(text, question=question)
+    parsed_answer = get_prompt(prompt).parse(text, question=question)
     line, answer = str(parsed_answer.value), parsed_answer.text or ""
     if (
         parsed_answer.malformed

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from quorum.parsing.partial_answers import has_streamed_answer, read_partial_answer
-from quorum.parsing.read_reply import read_reply
-from quorum.prompts import BUILT_IN
+from quorum.prompts.partial_answers import has_streamed_answer, read_partial_answer
+from quorum.prompts.read_reply import read_reply
+from quorum.prompts.registry import PROMPTS
 
 REPLY = "Answer: The tower was finished in 1931, after a strike of its builders that took two years. It stands in Vell."
 REFUSAL = "The passages do not say when the tower was finished, and nothing else in them settles it."
@@ -20,7 +20,7 @@ def read_partial_answers(reply: str, prompt: str = "answer_long") -> list[str]:
 
 
 def test_long_answers_and_turns_of_a_dialogue_are_shown_while_they_are_written() -> None:
-    streamed_prompts = {name for name in BUILT_IN if has_streamed_answer(name)}
+    streamed_prompts = {name for name in PROMPTS if has_streamed_answer(name)}
     assert streamed_prompts == {f"answer{kind}_{form}" for kind in ("", "_candidates") for form in ("long", "dialogue")}
 
 
