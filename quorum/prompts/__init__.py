@@ -1,8 +1,8 @@
-"""The prompts: one file FAMILY/NAME.md each.
+"""The prompts: one file FAMILY/NAME.md and one object each.
 
 A file's text is a `string.Template` with variables such as `$passages` and `$question`. It ends with a cue for the
 reply, such as "Answer:", or with the lines that the reply should have. Begin reading at `render_prompt`, which fills in
-a prompt's variables. This package imports only `quorum.algorithms` and `quorum.core`.
+a prompt's variables. All else about a prompt says its object, a `quorum.prompts.prompt.Prompt`, in FAMILY/__init__.py.
 
 In react.md and react_action.md, `$passages` holds more than passages: all steps so far, each with the passages that its
 search found. At the first step it is empty.

@@ -3,6 +3,8 @@
 The column sends the prompts that it would send to the chat model, with the real passages, at no cost.
 """
 
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from hashlib import sha256
 from typing import Any
@@ -15,6 +17,7 @@ from langchain_core.outputs import LLMResult
 from quorum.cascades.rehearsal import mark_rehearsal
 from quorum.core.context import Context, get_filter_spec
 from quorum.core.errors import QuorumError
+from quorum.core.state import Usage
 from quorum.datasets.records import Record
 from quorum.evaluation.compare.call_bounds import compute_call_bounds
 from quorum.evaluation.metrics.prices import find_model_of_prompt
@@ -124,7 +127,7 @@ async def rehearse_method(
         )
     try:
         with mark_rehearsal():
-            await answer_question(
+            result = await answer_question(
                 record,
                 replace(column, context=context),
                 context,
@@ -133,7 +136,30 @@ async def rehearse_method(
             )
     except QuorumError:
         return add_missing_calls(recorder.calls, compute_call_bounds(column)[0])
-    return recorder.calls
+    return recorder.calls + list_uncalled_work(column.name, recorder.calls, result.get("usage") or {})
+
+
+def list_uncalled_work(
+    column_name: str, calls: Sequence[RehearsedCall], usage: Mapping[str, Usage]
+) -> list[RehearsedCall]:
+    """What a result counts as calls although no chat model was called: the work of a context filter that scores
+    sentences, and the call that a user's own system was spared. column_name: each column does this work for itself.
+
+    calls: those of chat models; usage: what the result counts, by the prompts' names.
+    """
+    called = Counter(call.prompt_name for call in calls)
+    return [
+        RehearsedCall(
+            prompt,
+            f"{column_name} {prompt} {number}",
+            counts["input_tokens"] / counts["calls"],
+            counts["output_tokens"] / counts["calls"],
+            is_by_embedded_reader=True,
+        )
+        for prompt, counts in usage.items()
+        if not called[prompt]
+        for number in range(counts["calls"])
+    ]
 
 
 def add_missing_calls(calls: list[RehearsedCall], fewest_calls: float) -> list[RehearsedCall]:

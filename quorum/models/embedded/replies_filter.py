@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import Literal
 
 from quorum.algorithms.filco_measures import Piece
+from quorum.cascades.rehearsal import IS_REHEARSAL
 from quorum.core.errors import SetupError
 from quorum.core.labels import NOT_ENOUGH_INFO, SUPPORTS
-from quorum.core.rehearsal import IS_REHEARSAL
 from quorum.core.state import Passage
 from quorum.models.embedded import FOLDER, judging
 from quorum.models.embedded.replies import UNKNOWN, Inputs, Sampler, cite, join_lines
