@@ -8,7 +8,7 @@ from quorum.graphs.catalogue import list_methods
 from quorum.nodes.sent_prompts import find_sent_prompts, list_known_prompts
 
 # Every method has these parts, whose prompts are sent if a setting asks for it: the prompts say which (`sent_by`).
-SHARED_PARTS = {"refinement", "reranking"}
+SHARED_PARTS = {"retrieve", "reranking"}
 
 
 @cache

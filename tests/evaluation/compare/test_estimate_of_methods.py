@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 from openai_bodies import Response
 from openai_server import OpenAIServer, Request
-from quorum.evaluation.compare.compare import compare, plan_comparison
 
 from quorum.core.context import Context
 from quorum.evaluation.compare.estimate import MethodEstimate
+from quorum.evaluation.comparison import compare, plan_comparison
 from quorum.evaluation.run.options import Options
 from quorum.models.token_estimate import estimate_tokens
 
