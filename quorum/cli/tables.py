@@ -12,7 +12,7 @@ from quorum.cli.show import make_plain_table
 from quorum.core.text import format_count
 from quorum.evaluation.metrics.measure_titles import MEASURE_TITLES
 from quorum.evaluation.metrics.registry import list_used_plugin_metrics
-from quorum.evaluation.report.text import draw_bar
+from quorum.evaluation.report.markdown import draw_bar
 from quorum.evaluation.run.differences import Comparison, Difference
 from quorum.evaluation.run.race_result import sort_standings
 from quorum.evaluation.run.results import Summary

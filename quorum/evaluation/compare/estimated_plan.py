@@ -3,8 +3,9 @@
 from dataclasses import dataclass, fields
 
 from quorum.evaluation.compare.estimate import Estimate, estimate
+from quorum.evaluation.compare.race_budget import limit_race
 from quorum.evaluation.compare.spending_limit import LimitedSpending
-from quorum.evaluation.metrics.prices import Prices, check_limit
+from quorum.evaluation.metrics.prices import check_limit
 from quorum.evaluation.run.plan import Plan
 from quorum.evaluation.run.shared_retrieval import share_retrieval
 from quorum.evaluation.run.source import ProgressCallback, fill_collections, ignore_progress
@@ -19,18 +20,18 @@ class EstimatedPlan(Plan):
 
 
 async def add_estimate(plan: Plan, progress: ProgressCallback = ignore_progress) -> EstimatedPlan:
-    """The plan with its estimate. Indexes a corpus that is not indexed yet.
+    """The plan with its estimate. Indexes a corpus that is not indexed yet. In a race under a budget, only methods that
+    are expected to stay within it may drop others (see `limit_race`).
 
     Raises `SetupError` if the options have a `max_cost` and a price is missing, or if the estimate exceeds `max_cost`.
     With a race, the estimate may exceed `max_cost`, because a race ends when it has spent that much.
     """
-    options, prices = plan.options, Prices(plan.options.prices)
-    columns = plan.columns
+    options, columns = plan.options, plan.columns
     if plan.source.retrieves:
         await fill_collections(plan.source, plan.dataset, columns, progress)
         columns = share_retrieval(columns)
     await warm_up(columns, retrieves=plan.source.retrieves)
-    spending = LimitedSpending(prices)
+    spending = LimitedSpending(plan.prices)
     cost_estimate = await estimate(
         plan.dataset,
         columns,
@@ -40,10 +41,14 @@ async def add_estimate(plan: Plan, progress: ProgressCallback = ignore_progress)
         spending=spending,
         progress=progress,
     )
-    is_judge_priced = plan.judge is None or prices.find_price(options.judge) is not None
+    is_judge_priced = plan.judge is None or plan.prices.find_price(options.judge) is not None
     cost = cost_estimate.cost if is_judge_priced else None
-    if options.race is None or cost is None:  # a race ends at the limit
+    if plan.race is None or cost is None:  # a race ends at the limit
         check_limit(cost, options.max_cost, instead="ask fewer questions with --limit, compare fewer methods")
+    updates = {
+        "is_indexed": True,
+        "rehearsal_usage": spending.usage_by_model,
+        "race": plan.race and limit_race(plan.race, options.budget, options.max_cost, cost_estimate.methods),
+    }
     known = {part.name: getattr(plan, part.name) for part in fields(plan)}
-    updates = {"is_indexed": True, "rehearsal_usage": spending.usage_by_model}
     return EstimatedPlan(**{**known, **updates}, estimate=cost_estimate)

@@ -1,6 +1,7 @@
 """The figures of a comparison: every method's quality, its cost per question, and its calibration."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 
 import numpy as np
 
@@ -12,7 +13,6 @@ from quorum.evaluation.metrics.uncertainty import Calibration, compute_calibrati
 from quorum.evaluation.run.column_scores import ColumnScores
 from quorum.evaluation.run.columns import Column
 from quorum.evaluation.run.details import LineIndex
-from quorum.evaluation.run.plan import Plan
 from quorum.evaluation.run.race_result import RaceResult
 
 
@@ -93,13 +93,15 @@ def compute_mean_of_known(scores: ColumnScores, measure: str) -> float:
     return float(known_values.mean()) if len(known_values) else 0.0
 
 
-def compute_mean_costs(plan: Plan, scores_by_column: Mapping[str, ColumnScores]) -> dict[str, float | None]:
+def compute_mean_costs(
+    folder: Path, columns: Sequence[Column], scores_by_column: Mapping[str, ColumnScores]
+) -> dict[str, float | None]:
     """Each column's mean dollars per question, from the usage in details.jsonl; None if a price is missing, or if no
-    question has details.
+    question has details. folder: that of the results.
     """
     means: dict[str, float | None] = {}
-    with LineIndex(plan.folder / "details.jsonl") as details:
-        for column in plan.columns:
+    with LineIndex(folder / "details.jsonl") as details:
+        for column in columns:
             costs = list(compute_costs(column, scores_by_column[column.name].ids, details))
             known_costs = [cost for cost in costs if cost is not None]
             means[column.name] = (

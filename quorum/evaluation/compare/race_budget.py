@@ -3,35 +3,39 @@
 A method that exceeds the budget cannot be recommended, so it must not drop a method that can be.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path
 
 from quorum.evaluation.compare.estimate import MethodEstimate
-from quorum.evaluation.compare.estimated_plan import EstimatedPlan
 from quorum.evaluation.compare.figures import compute_figures, compute_mean_costs
 from quorum.evaluation.compare.recommend import is_within_budget
-from quorum.evaluation.run.run_plan import RunOutcome
+from quorum.evaluation.run.column_scores import ColumnScores
+from quorum.evaluation.run.columns import Column
+from quorum.evaluation.run.race import RaceRules
+from quorum.evaluation.run.race_result import RaceResult
 
 
-def prepare_race(estimated_plan: EstimatedPlan) -> EstimatedPlan:
-    """The plan of a race in which only methods that are expected to stay within the budget may drop others, and in
-    which the cheapest are asked first, so that the race gets further before `max_cost` ends it.
+def limit_race(
+    rules: RaceRules, budget: Mapping[str, float], max_cost: float | None, estimates: Mapping[str, MethodEstimate]
+) -> RaceRules:
+    """The rules by which only methods that are expected to stay within the budget may drop others, and by which the
+    cheapest are asked first, so that the race gets further before `max_cost` ends it.
 
-    A plan without a race is returned unchanged; so is one with neither a budget nor a `max_cost`. The estimate does not
-    know a method's seconds, so every method is expected to stay within a limit on seconds.
+    Without a budget and a `max_cost`, the rules stay as they are. The estimates, by method, do not know a method's
+    seconds, so every method is expected to stay within a limit on seconds.
     """
-    options, estimates = estimated_plan.options, estimated_plan.estimate.methods
-    if options.race is None or not (options.budget or options.max_cost is not None):
-        return estimated_plan
-    limit_of_unit = {unit: limit for unit, limit in options.budget.items() if unit != "seconds"}
+    if not budget and max_cost is None:
+        return rules
+    limit_of_unit = {unit: limit for unit, limit in budget.items() if unit != "seconds"}
     affordable_names = frozenset(
         name
         for name, method_estimate in estimates.items()
         if all(is_expected_within_limit(method_estimate, unit, limit) for unit, limit in limit_of_unit.items())
     )
     return replace(
-        estimated_plan,
-        names_that_may_drop_others=affordable_names if options.budget else None,
+        rules,
+        names_that_may_drop_others=affordable_names if budget else None,
         asking_order=list_names_by_cost(estimates),
     )
 
@@ -57,25 +61,26 @@ def is_expected_within_limit(method_estimate: MethodEstimate, unit: str, limit: 
     return expected_use is not None and expected_use <= limit * (1 + 1e-9)  # the factor allows for rounding errors
 
 
-def restrict_dropping_by_measured_costs(estimated_plan: EstimatedPlan, outcome: RunOutcome) -> EstimatedPlan | None:
-    """The plan in which the methods that exceeded the budget in the race may no longer drop others.
+def correct_rules(
+    rules: RaceRules | None,
+    budget: Mapping[str, float],
+    race: RaceResult | None,
+    columns: Sequence[Column],
+    scores: Mapping[str, ColumnScores],
+    folder: Path,
+) -> RaceRules | None:
+    """The rules by which the methods that exceeded the budget in the race may no longer drop others.
 
-    With this plan the race must be run again, because a method that exceeded the budget may have dropped others that no
+    By these rules the race must be run again, because a method that exceeded the budget may have dropped others that no
     method within the budget would drop. None if the race need not be run again: no method that may drop others exceeded
-    the budget, the plan does not restrict which methods may drop others, or there is no finished race.
+    the budget, the rules do not restrict which methods may drop others, or there is no finished race.
+
+    columns, scores, folder: of the race; the folder is that of the results.
     """
-    if estimated_plan.names_that_may_drop_others is None or outcome.race is None or not outcome.race.is_finished:
+    if rules is None or race is None or not race.is_finished or rules.names_that_may_drop_others is None:
         return None
-    costs, scores = compute_mean_costs(estimated_plan, outcome.results.scores), outcome.results.scores
-    figures = [
-        compute_figures(name, scores[name], outcome.race.measure, costs[name], [])
-        for name in estimated_plan.names_that_may_drop_others
-    ]
-    affordable_names = frozenset(
-        figure.name for figure in figures if is_within_budget(figure, estimated_plan.options.budget)
-    )
-    return (
-        None
-        if affordable_names == estimated_plan.names_that_may_drop_others
-        else replace(estimated_plan, names_that_may_drop_others=affordable_names)
-    )
+    names = rules.names_that_may_drop_others
+    costs = compute_mean_costs(folder, columns, scores)
+    figures = [compute_figures(name, scores[name], race.measure, costs[name], []) for name in names]
+    affordable_names = frozenset(figure.name for figure in figures if is_within_budget(figure, budget))
+    return None if affordable_names == names else replace(rules, names_that_may_drop_others=affordable_names)

@@ -1,8 +1,9 @@
 """Counts the actual spending of a comparison by model, over all its runs, and enforces a limit in dollars."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
-from typing import Any, NotRequired, cast
+from typing import Any, NotRequired, Self, cast
 from uuid import UUID
 
 from langchain_core.messages import BaseMessage
@@ -10,6 +11,7 @@ from typing_extensions import TypedDict
 
 from quorum.evaluation.metrics.prices import FREE_PRICE, Prices
 from quorum.evaluation.run.config_file import read_json_file
+from quorum.evaluation.run.judge import Judge
 from quorum.evaluation.run.result_files import write_json
 from quorum.evaluation.run.spending import LimitReachedError, ModelSpending, SpendingCounts
 
@@ -119,6 +121,47 @@ def compute_cost_of_usage(model: str, counts: Mapping[str, int], prices: Prices)
         if price is None
         else price.compute_cost(counts["input_tokens"], counts["output_tokens"], counts["cached_tokens"])
     )
+
+
+class FolderSpending:
+    """What all runs in a folder of results have spent together, as a context manager: the end of its block writes it to
+    spent.json, also if the run ends early.
+
+    methods: counts the methods' calls of this run, and ends the run at the limit. The judge's calls count separately.
+    """
+
+    def __init__(
+        self,
+        folder: Path,
+        prices: Prices,
+        limit: float | None = None,
+        rehearsal_usage: Mapping[str, Mapping[str, int]] | None = None,
+    ) -> None:
+        earlier_spending = read_spent(folder)
+        self.folder, self.judge = folder, None if earlier_spending is None else earlier_spending.get("judge")
+        self.methods = LimitedSpending(prices, limit, earlier_spending, rehearsal_usage)
+        self.judge_spending: JudgeSpending | None = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        write_spent(self.folder, self.total())
+
+    def limit_judge(self, judge: Judge | None) -> Judge | None:
+        """The judge, whose calls now count here. The dollars of judge and methods count against one limit."""
+        if judge is None:
+            return None
+        self.judge_spending = JudgeSpending(self.methods, self.judge)
+        return replace(judge, spending=self.judge_spending)
+
+    def total(self) -> TotalSpent:
+        """The spending of this run and of earlier ones. The key "judge" holds what the judge has spent in all of them;
+        it is there if this run or an earlier one had a judge. The other keys do not include it.
+        """
+        judge = self.judge if self.judge_spending is None else self.judge_spending.total()
+        spent = self.methods.total()
+        return {**spent, "judge": judge} if judge else spent
 
 
 def read_spent(folder: Path) -> TotalSpent | None:

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
+from pathlib import Path
 
 import numpy as np
 
@@ -87,12 +88,10 @@ def describe_cross_fit(best_score: float, cross_fitted_score: float) -> str:
     )
 
 
-def describe_cascade(scores: Scores) -> list[str]:
+def describe_cascade(folder: Path, wrong_cost: float, margin: float) -> list[str]:
     """A list with one sentence about what `quorum compose` would save; empty if no cascade can be certified."""
     try:
-        options = scores.plan.options
-        guarantee = Guarantee(wrong_cost=options.wrong_cost, margin=options.margin)
-        composition = compose(read_results(scores.folder), guarantee)
+        composition = compose(read_results(folder), Guarantee(wrong_cost=wrong_cost, margin=margin))
     except SetupError:
         return []
     if composition.certificate is None:
@@ -100,7 +99,7 @@ def describe_cascade(scores: Scores) -> list[str]:
     stages = " -> ".join(stage.method for stage in composition.cascade)
     return [
         f"A cascade ({stages}) would take {format_percent(composition.saved_share, 0)} fewer tokens than "
-        f"{composition.best} and lose 3 points at most, with confidence 0.9: quorum compose {scores.folder}"
+        f"{composition.best} and lose 3 points at most, with confidence 0.9: quorum compose {folder}"
     ]
 
 
@@ -116,7 +115,7 @@ def decide(scores: Scores, spent: TotalSpent, estimate: Estimate | None = None) 
         for column_scores in scores_by_column.values():
             column_scores.add_worth(right_measure, options.wrong_cost)
         comparisons = compare_within_groups(scores_by_column, scores.plan.groups, options.baseline, race)
-    costs = compute_mean_costs(scores.plan, scores_by_column)
+    costs = compute_mean_costs(scores.folder, scores.plan.columns, scores_by_column)
     shared_ids = find_shared_questions(scores_by_column, race)
     figures = [
         compute_figures(name, column_scores, measure, costs[name], shared_ids, race, right_measure)
@@ -154,26 +153,38 @@ def decide(scores: Scores, spent: TotalSpent, estimate: Estimate | None = None) 
     added_sentences += [sentence] if (sentence := describe_choices(choices)) else []
     # The sentence about failed answers stays the last one.
     place = len(recommendation.sentences) - any(figure.errors for figure in figures)
-    recommendation.sentences[place:place] = [*added_sentences, *describe_cascade(scores)]
+    recommendation.sentences[place:place] = [
+        *added_sentences,
+        *describe_cascade(scores.folder, options.wrong_cost, options.margin),
+    ]
     race_json = {} if race is None else {"race": race.to_json()}
     write_json(
         scores.folder / "recommendation.json",
         {**convert_recommendation_to_json(recommendation), "cross_fitted": cross_fitted_score, **race_json},
     )
-    return Decision(scores, figures, recommendation, spent, write_calibrations(scores, right_measure), estimate)
+    return Decision(
+        scores,
+        figures,
+        recommendation,
+        spent,
+        write_calibrations(scores.folder, scores_by_column, right_measure),
+        estimate,
+    )
 
 
-def write_calibrations(scores: Scores, measure: str) -> dict[str, Calibration]:
+def write_calibrations(
+    folder: Path, scores_by_column: Mapping[str, ColumnScores], measure: str
+) -> dict[str, Calibration]:
     """Write uncertainty.json if the answers of a column state a confidence. Returns, for each such column, how well the
     confidence predicts right answers.
     """
     calibrations_found = {
-        name: calibrate_column(column_scores, measure) for name, column_scores in scores.scores_by_column.items()
+        name: calibrate_column(column_scores, measure) for name, column_scores in scores_by_column.items()
     }
     calibrations = {name: calibration for name, calibration in calibrations_found.items() if calibration is not None}
     if calibrations:
         write_json(
-            scores.folder / "uncertainty.json",
+            folder / "uncertainty.json",
             {name: asdict(calibration) for name, calibration in calibrations.items()},
         )
     return calibrations

@@ -181,7 +181,7 @@ def make_cost_table(scores: Scores, columns: Sequence[Column]) -> AnalysisTable:
     """The measures of each column, the tokens of all its calls, and their cost in dollars by the prices of the models
     that replied (SuRe, table 10).
     """
-    costs = compute_mean_costs(scores.plan, scores.scores_by_column)
+    costs = compute_mean_costs(scores.folder, scores.plan.columns, scores.scores_by_column)
     rows: list[dict[str, Any]] = []
     for name in (column.name for column in columns):
         column_scores, cost = scores.scores_by_column[name], costs[name]

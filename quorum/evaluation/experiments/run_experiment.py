@@ -121,7 +121,8 @@ def add_searched_collection(options: Options) -> Options:
     if options.collection is not None or options.corpus is not None or not options.data.is_file():
         return options
     dataset = read_data(options.data, options.limit, skip_bad=options.skip_bad)
-    return replace(options, collection=find_searched_collection(dataset, options))
+    collection = find_searched_collection(dataset, options.corpus, options.collection, options.context)
+    return replace(options, collection=collection)
 
 
 def apply_paper_settings(

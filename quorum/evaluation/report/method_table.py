@@ -2,28 +2,27 @@
 
 from collections.abc import Mapping, Sequence
 from html import escape
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from quorum.evaluation.compare.format_figures import format_dollars
-from quorum.evaluation.compare.recommendation import MethodFigures
+from quorum.evaluation.compare.recommendation import MethodFigures, Recommendation
 from quorum.evaluation.metrics.measure_titles import MEASURE_TITLES
 from quorum.evaluation.metrics.registry import list_used_plugin_metrics
-from quorum.evaluation.report.text import format_p_of_best
-
-if TYPE_CHECKING:
-    from quorum.evaluation.decisions.decide import Decision
+from quorum.evaluation.report.sentences import format_p_of_best
+from quorum.evaluation.run.results import Summary
 
 FAILURE_COUNTS = ("failed", "malformed", "wordy answers", "temperature refused", "unscored")
 
 
-def render_table(decision: "Decision") -> str:
-    """The table as HTML, with one row for each method of `decision.figures`. A column of FAILURE_COUNTS is left out if
-    it is 0 for every method.
+def render_table(
+    figures: Sequence[MethodFigures], summary: Summary, measures: Sequence[str], recommendation: Recommendation
+) -> str:
+    """The table as HTML, with one row for each method of `figures`. A column of FAILURE_COUNTS is left out if it is 0
+    for every method.
     """
-    rows = [make_table_row(decision, method_figures) for method_figures in decision.figures]
+    rows = [make_table_row(method_figures, summary, measures, recommendation) for method_figures in figures]
     shown_titles = [title for title in rows[0] if title not in FAILURE_COUNTS or any(row[title] != "0" for row in rows)]
     head = "".join(f'<th scope="col">{title}</th>' for title in shown_titles)
-    recommendation = decision.recommendation
     label = "best" if recommendation.is_certain else "recommended"
     # One method gets the label, the recommended one. It is called best only if no other method may be the best.
     lines = "".join(
@@ -31,7 +30,7 @@ def render_table(decision: "Decision") -> str:
             [row[title] for title in shown_titles],
             label=label if method_figures.name == recommendation.cheapest else "",
         )
-        for method_figures, row in zip(decision.figures, rows, strict=True)
+        for method_figures, row in zip(figures, rows, strict=True)
     )
     return (
         '<section><h2>All methods</h2><div class="scroll"><table class="methods">'
@@ -47,33 +46,32 @@ def render_table_line(cells: Sequence[str], *, label: str) -> str:
     )
 
 
-def make_table_row(decision: "Decision", method_figures: MethodFigures) -> dict[str, str]:
+def make_table_row(
+    method_figures: MethodFigures, summary: Summary, measures: Sequence[str], recommendation: Recommendation
+) -> dict[str, str]:
     """The cells of a method by the titles of their columns."""
-    summary = decision.scores.summary[method_figures.name]
+    row = summary[method_figures.name]
     return {
         "method": escape(method_figures.name),
-        "questions": f"{summary['n']:,}",
-        **({"worth": describe_worth(method_figures)} if decision.recommendation.wrong_cost else {}),
-        **{MEASURE_TITLES[name]: format_interval(summary, name) for name in decision.scores.measures},
-        **{
-            escape(name): format_number(summary.get(name), 3)
-            for name in list_used_plugin_metrics(decision.scores.summary)
-        },
-        **({"contains": format_share(summary.get("contains"))} if "em" in decision.scores.measures else {}),
-        "p&nbsp;of being the&nbsp;best": escape(format_p_of_best(decision, method_figures.name)),
+        "questions": f"{row['n']:,}",
+        **({"worth": describe_worth(method_figures)} if recommendation.wrong_cost else {}),
+        **{MEASURE_TITLES[name]: format_interval(row, name) for name in measures},
+        **{escape(name): format_number(row.get(name), 3) for name in list_used_plugin_metrics(summary)},
+        **({"contains": format_share(row.get("contains"))} if "em" in measures else {}),
+        "p&nbsp;of being the&nbsp;best": escape(format_p_of_best(recommendation, method_figures.name)),
         "right": format_share(method_figures.right) if method_figures.n else "–",
         "wrong": format_share(method_figures.wrong) if method_figures.n else "–",
         "unknown": format_share(method_figures.unknown) if method_figures.n else "–",
         "cost": "–" if method_figures.cost is None else format_dollars(method_figures.cost),
         "calls": f"{method_figures.calls:.1f}",
         "tokens": f"{method_figures.tokens:,.0f}",
-        "median&nbsp;s": format_number(summary["seconds_p50"], 2),
-        "p95&nbsp;s": format_number(summary["seconds_p95"], 2),
-        "failed": f"{summary['errors']:,}",
-        "malformed": f"{summary['malformed']:,}",
-        "wordy answers": f"{summary.get('wordy_answers') or 0:,}",
-        "temperature refused": f"{summary.get('temperature_refused') or 0:,}",
-        "unscored": f"{summary.get('unscored') or 0:,}",
+        "median&nbsp;s": format_number(row["seconds_p50"], 2),
+        "p95&nbsp;s": format_number(row["seconds_p95"], 2),
+        "failed": f"{row['errors']:,}",
+        "malformed": f"{row['malformed']:,}",
+        "wordy answers": f"{row.get('wordy_answers') or 0:,}",
+        "temperature refused": f"{row.get('temperature_refused') or 0:,}",
+        "unscored": f"{row.get('unscored') or 0:,}",
     }
 
 

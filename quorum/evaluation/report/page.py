@@ -1,12 +1,13 @@
 """The page of a report: its sections as HTML. Every text that comes from outside is escaped here."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from quorum.evaluation.compare.recommendation import MethodFigures
+from quorum.evaluation.compare.recommendation import MethodFigures, Recommendation
 from quorum.evaluation.metrics.measure_titles import MEASURE_TITLES
+from quorum.evaluation.metrics.uncertainty import Calibration
 from quorum.evaluation.report.chart_labels import NUMBER_CLASS
 from quorum.evaluation.report.charts import (
     NARROW_FRAME,
@@ -17,17 +18,9 @@ from quorum.evaluation.report.charts import (
     get_colour_class,
 )
 from quorum.evaluation.report.method_table import format_share, render_table
-from quorum.evaluation.report.text import (
-    CONFIDENCE_EXPLANATION,
-    describe_judging,
-    describe_savings,
-    describe_seconds,
-    describe_spending,
-    describe_standing,
-    list_facts,
-    list_sentences_after_headline,
-)
-from quorum.evaluation.run.race_result import sort_standings
+from quorum.evaluation.report.sentences import CONFIDENCE_EXPLANATION, Words, describe_standing
+from quorum.evaluation.run.race_result import RaceResult, sort_standings
+from quorum.evaluation.run.results import Summary
 
 if TYPE_CHECKING:
     from quorum.evaluation.decisions.decide import Decision
@@ -40,36 +33,38 @@ SHARES_LEGEND = (
 ASSETS = Path(__file__).with_name("assets")
 
 
-def render_body(decision: "Decision") -> str:
+def render_body(decision: "Decision", words: Words) -> str:
     """All sections, without the scripts."""
+    scores, figures, recommendation = decision.scores, decision.figures, decision.recommendation
+    # Methods are compared only within their group (see `Column.group`); this is the baseline of the first group.
+    baseline = next((comparison["baseline"] for comparison in scores.comparisons), None)
     parts = [
-        render_opening(decision),
-        render_cost_section(decision),
-        render_table(decision),
-        render_race_section(decision),
-        render_bar_section(decision),
-        render_confidence_section(decision),
-        render_spending_section(decision),
+        render_opening(words),
+        render_cost_section(figures, recommendation, baseline),
+        render_table(figures, scores.summary, scores.measures, recommendation),
+        "" if scores.race is None else render_race_section(scores.race),
+        render_bar_section(figures, scores.summary),
+        render_confidence_section(decision.calibrations, [figure.name for figure in figures]),
+        render_spending_section(words.spending),
         read_asset("explore.html"),
         read_asset("reading.html"),
     ]
     return f"<main>{''.join(parts)}</main>"
 
 
-def render_opening(decision: "Decision") -> str:
+def render_opening(words: Words) -> str:
     """The recommendation in words, before anything else."""
-    headline = decision.recommendation.sentences[0]
-    items = "".join(f"<li>{escape(sentence)}</li>" for sentence in list_sentences_after_headline(decision))
-    facts = escape(" · ".join(list_facts(decision)))
+    items = "".join(f"<li>{escape(sentence)}</li>" for sentence in words.after_headline)
+    facts = escape(" · ".join(words.facts))
     return (
         "<header><h1>Quorum: which method is worth its cost</h1>"
         f'<p class="about">{facts}</p></header>'
-        f'<p class="verdict">{escape(headline)}</p><ul class="sentences">{items}</ul>'
+        f'<p class="verdict">{escape(words.headline)}</p><ul class="sentences">{items}</ul>'
     )
 
 
-def render_cost_section(decision: "Decision") -> str:
-    recommendation = decision.recommendation
+def render_cost_section(figures: Sequence[MethodFigures], recommendation: Recommendation, baseline: str | None) -> str:
+    """Quality against cost, as a chart in two widths. baseline: its point is labelled among the first."""
     unit = "dollars" if recommendation.unit == "cost" else "tokens (in and out)"
     measure = recommendation.measure_name
     note = (
@@ -77,21 +72,23 @@ def render_cost_section(decision: "Decision") -> str:
         "other method is both better and cheaper."
     )
     charts = "".join(
-        f'<div class="{width}">{draw_cost_chart(decision, frame)}</div>' for width, frame in FRAMES.items()
+        f'<div class="{width}">{draw_cost_chart(figures, recommendation, baseline, frame)}</div>'
+        for width, frame in FRAMES.items()
     )
     return (
         f'<section><h2>Quality against cost</h2><p class="note">{note}</p><div class="figure">{charts}</div></section>'
     )
 
 
-def draw_cost_chart(decision: "Decision", frame: Frame) -> str:
+def draw_cost_chart(
+    figures: Sequence[MethodFigures], recommendation: Recommendation, baseline: str | None, frame: Frame
+) -> str:
     """The chart. If some of its points have numbers in place of names, a numbered list of the methods follows."""
-    recommendation = decision.recommendation
     names_to_label_first = [
-        name for name in (recommendation.best, find_baseline(decision), recommendation.cheapest) if name is not None
+        name for name in (recommendation.best, baseline, recommendation.cheapest) if name is not None
     ]
     chart = draw_quality_against_cost(
-        decision.figures,
+        figures,
         recommendation.pareto_front,
         recommendation.unit,
         recommendation.measure_name,
@@ -100,30 +97,13 @@ def draw_cost_chart(decision: "Decision", frame: Frame) -> str:
     )
     if NUMBER_CLASS not in chart:
         return chart
-    name_classes = [
-        (figure.name, get_colour_class(number)) for number, figure in enumerate(decision.figures) if figure.n
-    ]
+    name_classes = [(figure.name, get_colour_class(number)) for number, figure in enumerate(figures) if figure.n]
     names = "".join(f'<li class="{colour}">{escape(name)}</li>' for name, colour in name_classes)
     return f'{chart}<ol class="names">{names}</ol>'
 
 
-def find_baseline(decision: "Decision") -> str | None:
-    """The method with which the other methods are compared; None if no methods are compared.
-
-    Methods are compared only within their group (see `Column.group`);
-    of several groups, this is the baseline of the first.
-    """
-    return next((comparison["baseline"] for comparison in decision.scores.comparisons), None)
-
-
-def render_race_section(decision: "Decision") -> str:
-    """For each method of a race: how many questions it was asked, its result, and whether it was dropped.
-
-    Empty without a race.
-    """
-    race = decision.scores.race
-    if race is None:
-        return ""
+def render_race_section(race: RaceResult) -> str:
+    """For each method of a race: how many questions it was asked, its result, and whether it was dropped."""
     head = "".join(f'<th scope="col">{title}</th>' for title in ("method", "asked", MEASURE_TITLES[race.measure], ""))
     rows = "".join(
         f"<tr><td>{escape(standing.method)}</td><td>{standing.asked_count:,} of {race.question_count:,}</td>"
@@ -137,16 +117,14 @@ def render_race_section(decision: "Decision") -> str:
     )
 
 
-def render_bar_section(decision: "Decision") -> str:
+def render_bar_section(figures: Sequence[MethodFigures], summary: Summary) -> str:
     """For each method: right, wrong and unknown answers, right answers lost in the vote, calls and tokens."""
-    outvoted_shares = [
-        (name, 100 * (row["right_answer_outvoted"] or 0.0)) for name, row in decision.scores.summary.items()
-    ]
-    panels = {"Right, wrong, unknown": f"{SHARES_LEGEND}{draw_share_bars(decision.figures)}"}
+    outvoted_shares = [(name, 100 * (row["right_answer_outvoted"] or 0.0)) for name, row in summary.items()]
+    panels = {"Right, wrong, unknown": f"{SHARES_LEGEND}{draw_share_bars(figures)}"}
     if any(share for _, share in outvoted_shares):
         panels["Right answers outvoted, %"] = draw_single_bars(outvoted_shares, 1, 100.0)
-    panels["Calls for a question"] = draw_single_bars([(figure.name, figure.calls) for figure in decision.figures], 1)
-    panels["Tokens for a question"] = draw_single_bars([(figure.name, figure.tokens) for figure in decision.figures], 0)
+    panels["Calls for a question"] = draw_single_bars([(figure.name, figure.calls) for figure in figures], 1)
+    panels["Tokens for a question"] = draw_single_bars([(figure.name, figure.tokens) for figure in figures], 0)
     boxes = "".join(f"<div><h3>{title}</h3>{inside}</div>" for title, inside in panels.items())
     return f'<section><h2>Answers, calls and tokens</h2><div class="bars">{boxes}</div></section>'
 
@@ -179,9 +157,8 @@ def draw_bar(name: str, inside: str, label: str) -> str:
     return f'<div class="bar"><span>{escape(name)}</span><span class="track">{inside}</span><span>{label}</span></div>'
 
 
-def render_confidence_section(decision: "Decision") -> str:
-    """Risk against coverage, as a chart and a table, for the methods that state a confidence."""
-    calibrations, names = decision.calibrations, [figure.name for figure in decision.figures]
+def render_confidence_section(calibrations: Mapping[str, Calibration], names: Sequence[str]) -> str:
+    """Risk against coverage, as a chart and a table, for the methods that state a confidence. names: of all methods."""
     if not calibrations:
         note = "None of these methods states a confidence; methods that vote or weigh candidates do."
         return f'<section><h2>Confidence</h2><p class="note">{note}</p></section>'
@@ -212,14 +189,8 @@ def render_confidence_section(decision: "Decision") -> str:
     )
 
 
-def render_spending_section(decision: "Decision") -> str:
-    sentences = [
-        *describe_spending(decision),
-        describe_savings(decision),
-        describe_seconds(decision),
-        *describe_judging(decision),
-    ]
-    items = "".join(f"<li>{escape(sentence)}</li>" for sentence in sentences if sentence)
+def render_spending_section(sentences: Iterable[str]) -> str:
+    items = "".join(f"<li>{escape(sentence)}</li>" for sentence in sentences)
     return f'<section><h2>What this comparison took</h2><ul class="sentences">{items}</ul></section>'
 
 

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 
 from quorum.core.private_files import open_private_text
 from quorum.evaluation.report.csv_files import write_methods_csv, write_questions_csv
+from quorum.evaluation.report.markdown import render_markdown
 from quorum.evaluation.report.page import read_asset, render_body
 from quorum.evaluation.report.questions import (
     QUESTIONS_PER_CHUNK,
@@ -25,7 +26,7 @@ from quorum.evaluation.report.questions import (
     open_results,
     pack_details,
 )
-from quorum.evaluation.report.text import render_markdown
+from quorum.evaluation.report.sentences import describe_decision
 from quorum.evaluation.run.details import LineIndex
 from quorum.evaluation.run.result_files import explain_write_errors
 from quorum.evaluation.run.source import ProgressCallback, ignore_progress
@@ -41,7 +42,7 @@ def write_report(decision: "Decision", progress: ProgressCallback = ignore_progr
     """Write all files of the report beside the results, and return the path of report.html. Memory holds only the index
     of the questions and one chunk of details.
     """
-    folder = decision.scores.folder
+    folder, words = decision.scores.folder, describe_decision(decision)
     methods = [figure.name for figure in decision.figures]
     results, details = open_results(folder)
     is_judged = "judged" in decision.scores.measures
@@ -54,7 +55,8 @@ def write_report(decision: "Decision", progress: ProgressCallback = ignore_progr
             "questions_per_page": QUESTIONS_PER_PAGE,
             "rows": rows,
         }
-        page_start, page_end = make_page(decision, escape_script_json(index)).split(f"{PLACE_OF_QUESTIONS}\n")
+        page = make_page(words.headline, render_body(decision, words), escape_script_json(index))
+        page_start, page_end = page.split(f"{PLACE_OF_QUESTIONS}\n")
         draft = folder / "report.html.tmp"
         with explain_write_errors(draft), open_private_text(draft) as file:
             file.write(page_start)
@@ -65,23 +67,23 @@ def write_report(decision: "Decision", progress: ProgressCallback = ignore_progr
         os.replace(draft, folder / "report.html")
         write_questions_csv(folder / "questions.csv", ids, methods, results)
     with open_private_text(folder / "report.md") as file:
-        file.write(render_markdown(decision))
+        file.write(render_markdown(decision, words))
     write_methods_csv(
         folder / "report.csv", decision.scores.summary, {figure.name: figure.cost for figure in decision.figures}
     )
     return folder / "report.html"
 
 
-def make_page(decision: "Decision", index: str) -> str:
+def make_page(headline: str, body: str, index: str) -> str:
     """The text of report.html, with the line PLACE_OF_QUESTIONS, where `write_report` inserts the packed questions.
 
-    index: the index of the questions, as JSON.
+    body: the sections, as HTML; index: the index of the questions, as JSON.
     """
     script = read_asset("report.js")
     return Template(read_asset("report.html")).substitute(
-        title=escape(f"Quorum: {decision.recommendation.sentences[0]}"),
+        title=escape(f"Quorum: {headline}"),
         style=read_asset("report.css"),
-        body=render_body(decision),
+        body=body,
         index=index,
         script=script,
         script_hash=base64.b64encode(sha256(script.encode()).digest()).decode(),

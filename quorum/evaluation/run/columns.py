@@ -144,7 +144,7 @@ def list_columns(options: Options) -> list[Column]:
     several_values = {name: values for name, values in axes.items() if len(values) > 1}
     context = replace(options.context, **single_values)
     columns_by_name: dict[str, Column] = {}
-    named_columns = list(make_named_columns(options, context))
+    named_columns = list(make_named_columns(options.methods, options.graphs, context))
     check_names(named_columns)
     for base in named_columns:
         is_system = hasattr(base.own_graph, "pricing_model")  # a system has a model and passages of its own
@@ -158,15 +158,15 @@ def list_columns(options: Options) -> list[Column]:
     return list(columns_by_name.values())
 
 
-def make_named_columns(options: Options, context: Context) -> Iterator[Column]:
-    """The columns that `options` names: first its methods, then its systems, then its graphs. If it names none of
-    them, `parse_columns` raises a `SetupError`.
+def make_named_columns(names: str, graphs: "Sequence[Graph]", context: Context) -> Iterator[Column]:
+    """The columns that the options name: first the methods among `names`, then the systems there, then the graphs. If
+    there are none of them, `parse_columns` raises a `SetupError`.
     """
-    methods, systems = split_systems(options.methods)
-    if methods or not (options.graphs or systems):
+    methods, systems = split_systems(names)
+    if methods or not (graphs or systems):
         yield from parse_columns(methods, context, systems)
     yield from (make_column(make_system_graph(name, spec), {}, context) for name, spec in systems.items())
-    yield from (make_column(graph, {}, context) for graph in options.graphs)
+    yield from (make_column(graph, {}, context) for graph in graphs)
 
 
 def parse_columns(

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from quorum.algorithms.race import RACE_ERROR_PROBABILITY
 from quorum.algorithms.recommend import MARGIN
 from quorum.cluster.ray_cluster import check_engine
 from quorum.core.context import Context
@@ -122,6 +123,22 @@ class Options:
             raise SetupError(f"--race {self.race!r} does not fit; give exact, questions or future (docs/compare.md).")
         if self.max_cost is not None and not self.max_cost >= 0:
             raise SetupError(f"--max-cost {self.max_cost} does not fit; give dollars, from 0 on.")
+
+    def describe(self) -> dict[str, Any]:
+        """The options that config.json records, besides the data, the source of passages and the columns."""
+        from quorum.evaluation.run.given_metrics import describe_metrics
+        from quorum.evaluation.run.race_result import SEED
+
+        race: dict[str, Any] = {"mode": self.race, "error": RACE_ERROR_PROBABILITY, "seed": SEED}
+        if self.wrong_cost:
+            race["wrong_cost"] = self.wrong_cost
+        return {
+            **({"task": self.task} if self.task else {}),
+            **({"race": race} if self.race else {}),
+            **({"details": True} if self.writes_details else {}),
+            **({"own_metrics": describe_metrics(self.metrics)} if self.metrics else {}),
+            **self.extra_config,
+        }
 
 
 def check_margin(margin: float) -> float:

@@ -4,9 +4,9 @@ import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
-from quorum.algorithms.race import RACE_ERROR_PROBABILITY
+from quorum.algorithms.race import RaceMode
 from quorum.core.context import Context, get_filter_model
 from quorum.core.errors import SetupError
 from quorum.core.text import AnswerMeasure
@@ -16,9 +16,9 @@ from quorum.evaluation.run.columns import Column, check_names, list_columns, lis
 from quorum.evaluation.run.config import compute_short_hash, make_config
 from quorum.evaluation.run.dataset import DataSet, read_data
 from quorum.evaluation.run.eligibility import drop_ineligible
-from quorum.evaluation.run.given_metrics import describe_metrics
 from quorum.evaluation.run.judge import Judge, check_judge, make_judge
 from quorum.evaluation.run.options import Options
+from quorum.evaluation.run.race import RaceRules
 from quorum.evaluation.run.race_result import SEED
 from quorum.evaluation.run.source import (
     Source,
@@ -40,8 +40,7 @@ class Plan:
     an estimate has used for columns whose only model is the embedded one. These calls are real, and the run finds their
     replies in the journal. Calls in which the embedded model stands in for a chat model are not counted.
 
-    Of a race: names_that_may_drop_others: the names of the columns that can drop other columns; None: all can.
-    asking_order: the names of the columns in the order in which each question is asked; empty: as in `columns`.
+    race: how the race is run; None without a race. prices: those that `options` name, besides the built-in ones.
     """
 
     options: Options
@@ -54,8 +53,8 @@ class Plan:
     judge: Judge | None = None
     is_indexed: bool = False
     rehearsal_usage: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
-    names_that_may_drop_others: frozenset[str] | None = None
-    asking_order: Sequence[str] = ()
+    race: RaceRules | None = None
+    prices: Prices = field(default_factory=Prices)
 
     @property
     def groups(self) -> list[list[str]]:
@@ -96,28 +95,16 @@ async def plan(options: Options, columns: Sequence[Column] | None = None) -> Pla
         dataset,
         complete_columns,
         source.describe(),
-        describe_options(options),
+        options.describe(),
         find_answer_measure(complete_columns),
     )
     folder = options.out or Path("results") / f"{options.data.name.split('.')[0]}-{compute_short_hash(config)}"
-    return Plan(options, dataset, source, complete_columns, config, folder, left_out_reasons, judge)
-
-
-def describe_options(options: Options) -> dict[str, Any]:
-    """The options that config.json records, besides the data, the source of passages and the columns."""
-    task = {"task": options.task} if options.task else {}
-    race_settings: dict[str, Any] = {"mode": options.race, "error": RACE_ERROR_PROBABILITY, "seed": SEED}
-    if options.wrong_cost:
-        race_settings["wrong_cost"] = options.wrong_cost
-    race = {"race": race_settings} if options.race else {}
-    own_metrics = {"own_metrics": describe_metrics(options.metrics)} if options.metrics else {}
-    return {
-        **task,
-        **race,
-        **({"details": True} if options.writes_details else {}),
-        **own_metrics,
-        **options.extra_config,
-    }
+    race = None
+    if options.race is not None:
+        race = RaceRules(cast(RaceMode, options.race), options.task, options.wrong_cost)
+    return Plan(
+        options, dataset, source, complete_columns, config, folder, left_out_reasons, judge, race=race, prices=prices
+    )
 
 
 def find_answer_measure(columns: Sequence[Column]) -> AnswerMeasure:

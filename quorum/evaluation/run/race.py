@@ -8,6 +8,7 @@ they arrive, and a race that is killed and continued ends like an uninterrupted 
 import asyncio
 import math
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from itertools import chain
 from typing import Any
 
@@ -36,6 +37,29 @@ from quorum.evaluation.run.tasks import list_deciding_measures, list_short_answe
 # AHEAD_FACTOR * concurrency more.
 AHEAD_FACTOR = 2
 RaceWatcher = Callable[["RunningRace"], None]
+
+
+@dataclass(frozen=True)
+class RaceRules:
+    """How a race is run.
+
+    mode: when a method is dropped (see `quorum.algorithms.race.Race`); task: the task of every question, None: each has
+    its own; wrong_cost: what a wrong answer costs. names_that_may_drop_others: the names of the columns that may make
+    others drop out; None: all may. asking_order: the names of the columns in the order in which each question is asked;
+    empty: in the plan's order.
+    """
+
+    mode: RaceMode
+    task: str | None = None
+    wrong_cost: float = 0.0
+    names_that_may_drop_others: frozenset[str] | None = None
+    asking_order: Sequence[str] = ()
+
+    def order(self, columns: Sequence[Column]) -> Sequence[Column]:
+        """The columns in the order in which each question is asked."""
+        if not self.asking_order:
+            return columns
+        return sorted(columns, key=lambda column: self.asking_order.index(column.name))
 
 
 class RunningRace:
@@ -217,14 +241,10 @@ def choose_deciding_measure(columns: Sequence[Column], tasks: Sequence[str], *, 
 
 
 def start_race(
+    rules: RaceRules,
     columns: Sequence[Column],
     dataset: DataSet,
     results: Results,
-    *,
-    mode: RaceMode,
-    task: str | None = None,
-    wrong_cost: float = 0.0,
-    names_that_may_drop_others: frozenset[str] | None = None,
     watch_race: RaceWatcher | None = None,
 ) -> RunningRace:
     """The race with the answers of earlier runs, which `results` holds. Blocks while it reads the questions.
@@ -232,7 +252,7 @@ def start_race(
     dataset: its records come in the random order of the race.
     """
     records: list[Record] = list(dataset.read_records())
-    tasks = sorted({task or dataset.get_task(record) for record in records})
+    tasks = sorted({rules.task or dataset.get_task(record) for record in records})
     units = tuple(tuple(record["id"] for record in unit) for unit in group_records(records, by_group=dataset.by_group))
     has_short_answers = any(list_short_answers_of_parts(record) for record in records)
     measure = choose_deciding_measure(columns, tasks, has_short_answers=has_short_answers)
@@ -240,10 +260,10 @@ def start_race(
     race = RunningRace(
         names,
         units,
-        mode=mode,
+        mode=rules.mode,
         measure=measure,
-        wrong_cost=wrong_cost,
-        names_that_may_drop_others=names_that_may_drop_others,
+        wrong_cost=rules.wrong_cost,
+        names_that_may_drop_others=rules.names_that_may_drop_others,
         watch_race=watch_race,
     )
     race.load(results)

@@ -7,11 +7,9 @@ from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import cast
 
 from filelock import FileLock, Timeout
 
-from quorum.algorithms.race import RaceMode
 from quorum.core.errors import SetupError
 from quorum.core.private_files import make_private_folder
 from quorum.evaluation.run.ask_question import Questioner
@@ -73,8 +71,8 @@ async def run(
         plan.columns[0].context.answer_measure,
     ) as results:
         earlier_answer_count, dataset = len(results.answered_pairs), plan.dataset
-        race = await start_planned_race(plan, results, watch_race)
-        if race is not None:
+        if plan.race is not None:
+            race = await asyncio.to_thread(start_race, plan.race, plan.columns, plan.dataset, results, watch_race)
             if not race.is_finished:
                 with suppress(LimitReachedError):  # the race then ends with its survivors
                     await ask_all(plan, results, spending, progress, race)
@@ -94,22 +92,6 @@ async def run(
     )
 
 
-async def start_planned_race(plan: Plan, results: Results, watch_race: RaceWatcher | None) -> RunningRace | None:
-    """The race that the plan's options ask for, with the answers of earlier runs; None without a race."""
-    if plan.options.race is None:
-        return None
-    mode, task = cast(RaceMode, plan.options.race), plan.options.task
-    start = partial(
-        start_race,
-        mode=mode,
-        task=task,
-        wrong_cost=plan.options.wrong_cost,
-        names_that_may_drop_others=plan.names_that_may_drop_others,
-        watch_race=watch_race,
-    )
-    return await asyncio.to_thread(start, plan.columns, plan.dataset, results)
-
-
 async def ask_all(
     plan: Plan, results: Results, spending: Spending, progress: ProgressCallback, race: RunningRace | None = None
 ) -> DataSet:
@@ -121,8 +103,8 @@ async def ask_all(
     `split_into_rounds`).
     """
     columns, dataset = await prepare_questions(plan, progress)
-    if plan.asking_order:
-        columns = sorted(columns, key=lambda column: plan.asking_order.index(column.name))
+    if plan.race is not None:
+        columns = plan.race.order(columns)
     options, uses_given_passages = plan.options, not plan.source.retrieves
     questioner = Questioner(uses_given_passages, options.task, dataset.task, tuple(options.extra_keys), dataset.labels)
     details_file = Details(plan.folder / "details.jsonl") if plan.options.writes_details else nullcontext()
@@ -131,7 +113,7 @@ async def ask_all(
             recorder = Recorder(
                 results, details, spending, partial(report_progress, progress, results, round_of_questions), race
             )
-            await ask_round(round_of_questions, recorder, questioner, plan)
+            await ask_round(round_of_questions, recorder, questioner, options.concurrency, options.engine)
     return dataset
 
 
@@ -153,10 +135,11 @@ async def prepare_questions(plan: Plan, progress: ProgressCallback) -> tuple[Seq
     return columns, dataset
 
 
-async def ask_round(round_of_questions: QuestionRound, recorder: Recorder, questioner: Questioner, plan: Plan) -> None:
-    """Ask the questions of one round, on Ray or in this process as `plan.options.engine` says."""
-    concurrency = plan.options.concurrency
-    if plan.options.engine == "ray":
+async def ask_round(
+    round_of_questions: QuestionRound, recorder: Recorder, questioner: Questioner, concurrency: int, engine: str
+) -> None:
+    """Ask the questions of one round, on Ray or in this process as `engine` says."""
+    if engine == "ray":
         from quorum.evaluation.run.engine_ray import ask_on_ray
 
         await ask_on_ray(round_of_questions, recorder, questioner, concurrency)

@@ -4,7 +4,7 @@ between columns.
 
 import asyncio
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -17,12 +17,12 @@ from quorum.evaluation.run.judge import judge_answers
 from quorum.evaluation.run.plan import Plan
 from quorum.evaluation.run.race_result import RaceResult
 from quorum.evaluation.run.result_files import write_json
-from quorum.evaluation.run.results import Summary
+from quorum.evaluation.run.results import Results, Summary
 from quorum.evaluation.run.run_plan import RunOutcome
 from quorum.evaluation.run.source import ProgressCallback, ignore_progress
 from quorum.evaluation.run.spending import Spending
 from quorum.evaluation.run.tasks import list_deciding_measures
-from quorum.evaluation.run.user_measures import compute_user_measures
+from quorum.evaluation.run.user_measures import UserMeasure, compute_user_measures
 
 
 @dataclass(frozen=True)
@@ -85,7 +85,15 @@ async def score(outcome: RunOutcome, progress: ProgressCallback = ignore_progres
     plan, results = outcome.plan, outcome.results
     if plan.judge is not None:
         await judge_answers(plan.folder, results, plan.judge, concurrency=plan.options.concurrency, progress=progress)
-    summary, comparisons = await asyncio.to_thread(write_summaries, outcome)
+    summary, comparisons = await asyncio.to_thread(
+        write_summaries,
+        plan.folder,
+        results,
+        plan.groups,
+        plan.options.baseline,
+        plan.options.measures,
+        outcome.race,
+    )
     return Scores(
         plan=plan,
         scores_by_column=results.scores,
@@ -119,23 +127,31 @@ def compute_anytime_intervals(scores: ColumnScores, race: RaceResult, asked_coun
     return interval_ends
 
 
-def write_summaries(outcome: RunOutcome) -> tuple[Summary, list[Comparison]]:
+def write_summaries(
+    folder: Path,
+    results: Results,
+    groups: Sequence[Sequence[str]],
+    baseline: str | None,
+    measures: Mapping[str, UserMeasure],
+    race: RaceResult | None,
+) -> tuple[Summary, list[Comparison]]:
     """Write summary.json; race.json, if there was a race; and comparison.json, if columns are compared. Returns the
     contents of summary.json and comparison.json. With many questions, computing the intervals takes a while.
+
+    groups: the names of the columns that are compared with one another; baseline, measures: as in the options.
     """
-    plan, results = outcome.plan, outcome.results
     summary = results.summarize()
-    for name, values in compute_user_measures(results.path, plan.options.measures).items():
+    for name, values in compute_user_measures(results.path, measures).items():
         for column, value in values.items():
             summary[column][name] = value
-    if outcome.race is not None:
-        for standing in outcome.race.dropped_standings:
+    if race is not None:
+        for standing in race.dropped_standings:
             summary[standing.method] |= compute_anytime_intervals(
-                results.scores[standing.method], outcome.race, standing.asked_count
+                results.scores[standing.method], race, standing.asked_count
             )
-        write_json(plan.folder / "race.json", outcome.race.to_json())
-    comparisons = compare_within_groups(results.scores, plan.groups, plan.options.baseline, outcome.race)
-    write_json(plan.folder / "summary.json", summary)
+        write_json(folder / "race.json", race.to_json())
+    comparisons = compare_within_groups(results.scores, groups, baseline, race)
+    write_json(folder / "summary.json", summary)
     if comparisons:
-        write_json(plan.folder / "comparison.json", comparisons)
+        write_json(folder / "comparison.json", comparisons)
     return summary, comparisons

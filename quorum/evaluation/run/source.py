@@ -81,9 +81,10 @@ def find_passage_source(dataset: DataSet, options: Options) -> Source:
     Raises `SetupError` if the options name no source although some questions bring no passages, if they name both a
     corpus and a collection, or if the named corpus does not exist or cannot be used.
     """
-    corpus, collection = options.corpus, find_searched_collection(dataset, options)
+    corpus = options.corpus
+    collection = find_searched_collection(dataset, corpus, options.collection, options.context)
     if corpus == GIVEN_SOURCE:
-        check_given_passages(dataset, options)
+        check_given_passages(dataset, options.retrievers)
     if corpus is not None and collection is not None:
         raise SetupError(f"Both a corpus ({corpus}) and a collection ({collection}) are named; give one of them.")
     if corpus == GIVEN_SOURCE:
@@ -105,15 +106,17 @@ def find_passage_source(dataset: DataSet, options: Options) -> Source:
     return Source(corpus, collection, sha256, dataset.skip_bad, revision)
 
 
-def find_searched_collection(dataset: DataSet, options: Options) -> str | None:
+def find_searched_collection(
+    dataset: DataSet, corpus: str | None, collection: str | None, context: Context
+) -> str | None:
     """The collection that the options name. If they name neither a collection nor a corpus, and no question brings
     passages, it is the one that the context asks (see `quorum.retrievers.choose_collection`). The call blocks.
     """
-    if options.collection is not None or options.corpus is not None or dataset.count_with_passages:
-        return options.collection
+    if collection is not None or corpus is not None or dataset.count_with_passages:
+        return collection
     from quorum.retrievers.choose_collection import locate_collection
 
-    return locate_collection(options.context).collection
+    return locate_collection(context).collection
 
 
 def find_revision(collection: str, context: Context) -> str | None:
@@ -126,8 +129,8 @@ def find_revision(collection: str, context: Context) -> str | None:
     return None if info is None else info.revision
 
 
-def check_given_passages(dataset: DataSet, options: Options) -> None:
-    """Raises `SetupError` if a question has no passages of its own, or if the options name retrievers, which would have
+def check_given_passages(dataset: DataSet, retrievers: Sequence[str]) -> None:
+    """Raises `SetupError` if a question has no passages of its own, or if retrievers are named, which would have
     nothing to search.
     """
     if dataset.count_with_passages < dataset.count:
@@ -136,9 +139,9 @@ def check_given_passages(dataset: DataSet, options: Options) -> None:
             f"{dataset.count - dataset.count_with_passages} of {dataset.count} questions in {dataset.path} have no "
             f"passages of their own; name a corpus in place of 'given'{pool_advice}."
         )
-    if options.retrievers:
+    if retrievers:
         raise SetupError(
-            f"--retrievers {','.join(options.retrievers)} would search nothing, because the questions bring their "
+            f"--retrievers {','.join(retrievers)} would search nothing, because the questions bring their "
             "passages; leave out --retrievers, or name 'pool' in place of 'given'."
         )
 

@@ -19,8 +19,8 @@ from report_folder import HTML_ATTACK, METHODS, make_decision, make_report
 from quorum.evaluation.compare.recommendation import MethodFigures
 from quorum.evaluation.report.charts import Axis, choose_ticks, draw_quality_against_cost, make_cost_axis
 from quorum.evaluation.report.csv_files import escape_formula, format_cell
+from quorum.evaluation.report.markdown import escape_markdown
 from quorum.evaluation.report.questions import escape_script_json
-from quorum.evaluation.report.text import escape_markdown
 from quorum.evaluation.report.write import write_report
 
 NO_WINNER = "No clear winner yet: 2 of 3 methods may be the best, and about "
