@@ -8,6 +8,7 @@ Begin with `catalogue`, which lists them, and `concat_pf`. The graphs import onl
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, cast
 
+from quorum.core.same_parameters import takes_parameters_of
 from quorum.graphs.catalogue import DEFAULT_METHOD, METHODS, Method, list_methods
 from quorum.graphs.find_method import find_method
 
@@ -68,16 +69,8 @@ async def answer(
     return cast("Result", {name: value for name, value in final_state.items() if name != "messages"})
 
 
-def answer_sync(
-    question: str,
-    method: "str | Graph" = DEFAULT_METHOD,
-    context: "Context | None" = None,
-    *,
-    given: "Sequence[Passage] | None" = None,
-    gold_answers: Sequence[str] | None = None,
-    history: Sequence[Mapping[str, str]] = (),
-    config: "RunnableConfig | None" = None,
-) -> "Result":
+@takes_parameters_of(answer)
+def answer_sync(*args: Any, **inputs: Any) -> "Result":
     """`answer` for synchronous code: a script, a thread, or a notebook, where an event loop is running already.
 
     >>> import quorum
@@ -88,6 +81,4 @@ def answer_sync(
     """
     from quorum.core.sync import run_sync
 
-    return run_sync(
-        answer(question, method, context, given=given, gold_answers=gold_answers, history=history, config=config)
-    )
+    return run_sync(answer(*args, **inputs))

@@ -1,29 +1,21 @@
 """Answers one question from Python, and says where the answer stands."""
 
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any, cast
 
+from quorum.core.same_parameters import takes_parameters_of
 from quorum.graphs import DEFAULT_METHOD
 from quorum.graphs import answer as answer_without_support
 
 if TYPE_CHECKING:
-    from langchain_core.runnables import RunnableConfig
-
     from quorum.core.context import Context
-    from quorum.core.state import Passage, Result
+    from quorum.core.state import Result
     from quorum.evaluation.shown.support import ShownResult
     from quorum.graphs import Graph
 
 
+@takes_parameters_of(answer_without_support)
 async def answer(
-    question: str,
-    method: "str | Graph" = DEFAULT_METHOD,
-    context: "Context | None" = None,
-    *,
-    given: "Sequence[Passage] | None" = None,
-    gold_answers: Sequence[str] | None = None,
-    history: Sequence[Mapping[str, str]] = (),
-    config: "RunnableConfig | None" = None,
+    question: str, method: "str | Graph" = DEFAULT_METHOD, context: "Context | None" = None, **inputs: Any
 ) -> "ShownResult":
     """Answer one question. method: the name of a method, or a compiled graph of your own.
 
@@ -43,22 +35,11 @@ async def answer(
     >>> asyncio.run(quorum.answer("How tall is it?", history=[first_question, first_answer]))["answer"]
     '330 metres'
     """
-    result = await answer_without_support(
-        question, method, context, given=given, gold_answers=gold_answers, history=history, config=config
-    )
-    return await add_support(question, result, context)
+    return await add_support(question, await answer_without_support(question, method, context, **inputs), context)
 
 
-def answer_sync(
-    question: str,
-    method: "str | Graph" = DEFAULT_METHOD,
-    context: "Context | None" = None,
-    *,
-    given: "Sequence[Passage] | None" = None,
-    gold_answers: Sequence[str] | None = None,
-    history: Sequence[Mapping[str, str]] = (),
-    config: "RunnableConfig | None" = None,
-) -> "ShownResult":
+@takes_parameters_of(answer)
+def answer_sync(*args: Any, **inputs: Any) -> "ShownResult":
     """`answer` for synchronous code: a script, a thread, or a notebook, where an event loop is running already.
 
     >>> import quorum
@@ -71,9 +52,7 @@ def answer_sync(
     """
     from quorum.core.sync import run_sync
 
-    return run_sync(
-        answer(question, method, context, given=given, gold_answers=gold_answers, history=history, config=config)
-    )
+    return run_sync(answer(*args, **inputs))
 
 
 async def add_support(question: str, result: "Result", context: "Context | None") -> "ShownResult":

@@ -37,6 +37,7 @@ def open_data_path(data: "str | Path | Iterable[Mapping[str, Any]]") -> Iterator
             'and a list of texts "answers".'
         ) from None
     with tempfile.TemporaryDirectory(prefix="quorum-") as folder:
-        path = Path(folder) / "questions.jsonl"
+        path = Path(folder) / "records" / "questions.jsonl"  # runs show the file with its folder
+        path.parent.mkdir()
         path.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
         yield path

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from quorum.api.arguments import open_data_path, split_methods
+from quorum.core.same_parameters import takes_parameters_of
 from quorum.core.sync import run_sync
 
 if TYPE_CHECKING:
@@ -87,31 +88,8 @@ async def compare_async(
         return make_comparison(await compare(planned_comparison, progress=report_progress))
 
 
-def compare(
-    corpus: str | Path,
-    data: "str | Path | Iterable[Mapping[str, Any]]",
-    *,
-    methods: "str | Graph | Sequence[str | Graph] | None" = None,
-    models: Sequence[str] = (),
-    retrievers: Sequence[str] = (),
-    k: Sequence[int] = (),
-    context: "Context | None" = None,
-    limit: int | None = None,
-    out: str | Path | None = None,
-    baseline: str | None = None,
-    budget: str | None = None,
-    wrong_cost: float = 0.0,
-    margin: float = 0.02,
-    max_cost: float | None = None,
-    prices: str | Path | None = None,
-    race: str | None = None,
-    judge: str | None = None,
-    metrics: "GivenMetrics" = (),
-    skip_bad: bool = False,
-    concurrency: int = 8,
-    engine: str = "local",
-    progress: "ProgressCallback | None" = None,
-) -> "Comparison":
+@takes_parameters_of(compare_async)
+def compare(*args: Any, **options: Any) -> "Comparison":
     """Find out which method is worth its cost on your questions: estimate, ask, compare, recommend, write a report.
 
     corpus: a folder of documents or a file of passages; "given": each question's own passages; "pool": the passages of
@@ -142,29 +120,4 @@ def compare(
     >>> comparison.best, comparison.report.name
     ('concat', 'report.html')
     """
-    return run_sync(
-        compare_async(
-            corpus,
-            data,
-            methods=methods,
-            models=models,
-            retrievers=retrievers,
-            k=k,
-            context=context,
-            limit=limit,
-            out=out,
-            baseline=baseline,
-            budget=budget,
-            wrong_cost=wrong_cost,
-            margin=margin,
-            max_cost=max_cost,
-            prices=prices,
-            race=race,
-            judge=judge,
-            metrics=metrics,
-            skip_bad=skip_bad,
-            concurrency=concurrency,
-            engine=engine,
-            progress=progress,
-        )
-    )
+    return run_sync(compare_async(*args, **options))

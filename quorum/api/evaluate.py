@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from quorum.api.arguments import open_data_path, split_methods
+from quorum.core.same_parameters import takes_parameters_of
 from quorum.core.sync import run_sync
 
 if TYPE_CHECKING:
@@ -66,22 +67,8 @@ async def evaluate_async(
         return make_evaluation(await evaluate(options, progress=progress or ignore_progress))
 
 
-def evaluate(
-    data: "str | Path | Iterable[Mapping[str, Any]]",
-    methods: "str | Graph | Sequence[str | Graph]",
-    *,
-    context: "Context | None" = None,
-    limit: int | None = None,
-    out: str | Path | None = None,
-    corpus: str | Path | None = None,
-    collection: str | None = None,
-    baseline: str | None = None,
-    judge: str | None = None,
-    metrics: "GivenMetrics" = (),
-    skip_bad: bool = False,
-    concurrency: int = 8,
-    progress: "ProgressCallback | None" = None,
-) -> "Evaluation":
+@takes_parameters_of(evaluate_async)
+def evaluate(*args: Any, **options: Any) -> "Evaluation":
     """Ask every question of a data set by several methods, and measure their answers.
 
     The same call continues an interrupted evaluation.
@@ -122,20 +109,4 @@ def evaluate(
     >>> quorum.evaluate(records, "concat", metrics=[words], out="results-words").table[0]["words"]
     1.5
     """
-    return run_sync(
-        evaluate_async(
-            data,
-            methods,
-            context=context,
-            limit=limit,
-            out=out,
-            corpus=corpus,
-            collection=collection,
-            baseline=baseline,
-            judge=judge,
-            metrics=metrics,
-            skip_bad=skip_bad,
-            concurrency=concurrency,
-            progress=progress,
-        )
-    )
+    return run_sync(evaluate_async(*args, **options))

@@ -5,6 +5,7 @@ from contextlib import aclosing
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
 
+from quorum.core.same_parameters import takes_parameters_of
 from quorum.graphs import DEFAULT_METHOD, answer, find_method
 
 if TYPE_CHECKING:
@@ -125,15 +126,9 @@ class AnswerReader:
         return AnswerText(answer, replaces=True)
 
 
-async def stream(
-    question: str,
-    method: "str | Graph" = DEFAULT_METHOD,
-    context: "Context | None" = None,
-    *,
-    given: "Sequence[Passage] | None" = None,
-    gold_answers: Sequence[str] | None = None,
-    history: Sequence[Mapping[str, str]] = (),
-    config: "RunnableConfig | None" = None,
+@takes_parameters_of(answer)
+def stream(
+    question: str, method: "str | Graph" = DEFAULT_METHOD, context: "Context | None" = None, **inputs: Any
 ) -> AsyncIterator[Event]:
     """Answer one question as `answer` does, and yield events while it runs.
 
@@ -160,11 +155,13 @@ async def stream(
     vote
     Tim Peters
     """
+    return add_support_to_result(question, context, stream_run(question, method, context, **inputs))
+
+
+async def add_support_to_result(question: str, context: "Context | None", run: Any) -> AsyncIterator[Event]:
+    """The events of a run, the last one with what the passages say about the answer."""
     from quorum.api.answer import add_support
 
-    run: Any = stream_run(
-        question, method, context, given=given, gold_answers=gold_answers, history=history, config=config
-    )
     async with aclosing(run) as events:
         async for event in events:
             is_last = isinstance(event, RunFinished)
@@ -226,19 +223,17 @@ async def answer_and_report(
     method: "str | Graph",
     context: "Context",
     on_event: "Callable[[Event], None]",
-    *,
-    given: "Sequence[Passage] | None" = None,
-    history: Sequence[Mapping[str, str]] = (),
-    config: "RunnableConfig | None" = None,
+    **inputs: Any,
 ) -> "Result":
-    """Answer as `quorum.graphs.answer` does, and call `on_event` with every event of `stream_run`.
+    """Answer as `quorum.graphs.answer` does, and call `on_event` with every event of `stream_run`. inputs: the further
+    parameters of `answer`.
 
     With a calibration there are no events: nothing may be shown before the confidence is known.
     """
     if context.calibration is not None:
-        return await answer(question, method, context, given=given, history=history, config=config)
+        return await answer(question, method, context, **inputs)
     result: dict[str, Any] = {}
-    run: Any = stream_run(question, method, context, given=given, history=history, config=config)
+    run: Any = stream_run(question, method, context, **inputs)
     async with aclosing(run) as events:
         async for event in events:
             on_event(event)

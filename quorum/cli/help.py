@@ -3,7 +3,8 @@
 The module of a command is imported when the command is called: so `quorum --help` imports none of them.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from functools import cache
 from importlib import import_module
 from itertools import groupby
 from typing import Any
@@ -80,27 +81,25 @@ class RootCommands(GroupedCommands):
         return [(title, name, line) for title, commands in COMMANDS.items() for name, (*_, line) in commands.items()]
 
 
-class Commands(dict[str, Any]):
+class Commands(Mapping[str, Any]):
     """{name: command}; the command is made, and its module imported, when it is asked for."""
 
-    def __init__(self) -> None:
-        super().__init__(dict.fromkeys(PLACES))
-
     def __getitem__(self, name: str) -> Any:
-        command = super().__getitem__(name)
-        if command is None:
-            command = self[name] = make_command(name)
-        return command
+        if name not in PLACES:
+            raise KeyError(name)
+        return make_command(name)
 
-    def get(self, name: str, default: Any = None) -> Any:
-        if name not in self:
-            return default
-        return self[name]
+    def __iter__(self) -> Iterator[str]:
+        return iter(PLACES)
 
-    def items(self) -> Iterator[tuple[str, Any]]:  # type: ignore[override]
-        return ((name, self[name]) for name in self)
+    def __len__(self) -> int:
+        return len(PLACES)
+
+    def __contains__(self, name: object) -> bool:
+        return name in PLACES
 
 
+@cache
 def make_command(name: str) -> Any:
     """The Click command of this name. Imports its module."""
     module, attribute, line = PLACES[name]

@@ -49,9 +49,10 @@ def accept_global_options(
 @cache
 def get_command() -> Callable[..., Any]:
     """The Click command that Typer makes from `app`. The modules of its commands are imported when they are called."""
-    command: Any = typer.main.get_command(app)
-    command.commands = Commands()
-    return command  # type: ignore[no-any-return]
+    group: Any = typer.main.get_command(app)
+    group.commands = Commands()
+    command: Callable[..., Any] = group
+    return command
 
 
 def main(args: list[str] | None = None) -> None:

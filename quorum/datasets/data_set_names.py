@@ -32,6 +32,16 @@ def find_data_set_name(path: str | PurePath) -> str | None:
     return find_name_in_parts(os.path.abspath(path), os.path.expanduser("~"))
 
 
+def find_folder_name(path: str | PurePath) -> str | None:
+    """The name of the file's folder; None for the home folder and those above it, which are named after people.
+
+    >>> find_folder_name("data/hotpotqa/dev.jsonl.gz")
+    'hotpotqa'
+    """
+    folder = PurePath(os.path.abspath(path)).parent
+    return None if PurePath(os.path.expanduser("~")).is_relative_to(folder) else folder.name
+
+
 @lru_cache(maxsize=64)  # a converter asks for every record of a file
 def find_name_in_parts(absolute_path: str, home: str) -> str | None:
     path, home_folder = PurePath(absolute_path), PurePath(home)

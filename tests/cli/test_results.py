@@ -20,7 +20,8 @@ RECORDS = [
 @pytest.fixture
 def run_folder(quorum: Quorum, tmp_path: Path) -> Path:
     """The results of two methods, in results/first."""
-    questions = tmp_path / "questions.jsonl"
+    questions = tmp_path / "handbook" / "questions.jsonl"
+    questions.parent.mkdir()
     questions.write_text("".join(json.dumps(record) + "\n" for record in RECORDS))
     methods = "concat,post_fusion[k=3]"
     assert quorum("eval", str(questions), "--methods", methods, "--out", "results/first").code == 0
@@ -35,12 +36,30 @@ def test_runs_are_listed_with_data_models_methods_and_date_the_latest_first(quor
     runs = json.loads(quorum("results", "--json").out)
     assert [run["folder"] for run in runs] == ["results/stopped", "results/first"]
     first = next(run for run in runs if run["folder"] == "results/first")
-    assert first["data"] == "questions.jsonl"
+    assert first["data"] == "handbook/questions.jsonl"  # the file's own name says little
     assert first["methods"] == ["concat", "post_fusion[k=3]"]
     assert (first["models"], first["questions"], first["finished"]) == (["embedded"], 2, True)
     table = quorum("results").out
     assert "post_fusion[k=3]" in table
     assert table.count("stopped") == 2  # the folder's name, and the state
+
+
+def test_the_same_questions_in_another_folder_continue_the_run(
+    quorum: Quorum, run_folder: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "handbook").rename(tmp_path / "manual")
+    questions, methods = tmp_path / "manual" / "questions.jsonl", "concat,post_fusion[k=3]"
+    again = quorum("eval", str(questions), "--methods", methods, "--out", "results/first")
+    assert (again.code, "made 0 calls now" in again.err) == (0, True), again.err
+
+
+def test_a_run_of_an_older_version_is_listed_without_the_folder_of_its_data(quorum: Quorum, run_folder: Path) -> None:
+    config_file = run_folder / "config.json"
+    config = json.loads(config_file.read_text())
+    del config["data_folder"]
+    config_file.write_text(json.dumps(config))
+    (run,) = json.loads(quorum("results", "--json").out)
+    assert run["data"] == "questions.jsonl"
 
 
 def test_show_prints_the_tables_that_eval_printed(quorum: Quorum, run_folder: Path) -> None:

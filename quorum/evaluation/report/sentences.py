@@ -12,7 +12,7 @@ from quorum.evaluation.compare.recommendation import Recommendation
 from quorum.evaluation.compare.spending_limit import TotalSpent
 from quorum.evaluation.run.column_scores import ColumnScores
 from quorum.evaluation.run.columns import Column
-from quorum.evaluation.run.config_file import read_json_file
+from quorum.evaluation.run.config_file import describe_data, read_json_file
 from quorum.evaluation.run.eligibility import describe_left_out
 from quorum.evaluation.run.results import Summary
 
@@ -62,7 +62,7 @@ def describe_decision(decision: "Decision") -> Words:
 
 
 def list_facts(folder: Path, columns: Sequence[Column], summary: Summary) -> list[str]:
-    """The facts of the comparison: '124 questions of questions.jsonl', 'over corpus', the models, the version.
+    """The facts of the comparison: '124 questions of handbook/questions.jsonl', 'over corpus', the models, the version.
 
     The models are those of all columns; a column is a method with its settings. folder: that of the results.
     """
@@ -71,7 +71,7 @@ def list_facts(folder: Path, columns: Sequence[Column], summary: Summary) -> lis
     source = config["source"].get("corpus") or config["source"].get("collection") or "given passages"
     count = max(int(row["n"] or 0) for row in summary.values())
     return [
-        f"{format_count(count, 'question')} of {config['data']['file']}",
+        f"{format_count(count, 'question')} of {describe_data(config)}",
         f"over {source}",
         ", ".join(sorted(models)),
         f"Quorum {config['quorum']}",

@@ -1,6 +1,7 @@
 """Reads and writes config.json: an evaluation adds to a folder of results only with the same configuration."""
 
 import json
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -9,23 +10,28 @@ from quorum.core.text import PUBLISHED_MEASURE
 from quorum.evaluation.run.result_files import write_json
 
 ABSENT_VALUE = object()
+FOLDER_KEY = "data_folder"  # in config.json: the name of the folder of the data
 MOST_NAMED_DIFFERENCES = 4
 
 
-def write_or_check_config(folder: Path, config: dict[str, Any]) -> None:
-    """Write config.json, or check that the existing one is the same.
+def write_or_check_config(folder: Path, config: dict[str, Any], data_folder: str | None = None) -> None:
+    """Write config.json, or check that the existing one is the same. data_folder: the name of the folder of the data,
+    which is written for people to read; the same data in another folder are the same configuration.
 
     If it differs and the folder has results, raises a `SetupError` that names the differences. If it differs and the
     folder has no results, it is replaced. Results without a config.json raise a `SetupError`, too. A config.json that
     names no `answer_measure` is of an older version, which had only SQuAD's.
     """
     config_path, results_path = folder / "config.json", folder / "results.jsonl"
+    written_config = config if data_folder is None else {**config, FOLDER_KEY: data_folder}
     if config_path.exists():
         existing_config = read_json_file(config_path)
+        if isinstance(existing_config, dict):
+            existing_config.pop(FOLDER_KEY, None)
         if isinstance(existing_config, dict) and "answer_measure" in config:
             existing_config = {"answer_measure": PUBLISHED_MEASURE, **existing_config}
         if existing_config != config and not (results_path.exists() and results_path.stat().st_size):
-            write_json(config_path, config)
+            write_json(config_path, written_config)
         elif existing_config != config:
             differences = list_differences(existing_config, config)
             unnamed_count = len(differences) - MOST_NAMED_DIFFERENCES
@@ -38,7 +44,17 @@ def write_or_check_config(folder: Path, config: dict[str, Any]) -> None:
     elif results_path.exists():
         raise SetupError(f"{folder} holds results but no config.json; give another folder with --out.")
     else:
-        write_json(config_path, config)
+        write_json(config_path, written_config)
+
+
+def describe_data(config: Mapping[str, Any]) -> str:
+    """The file of the data with its folder, as config.json names them: a file's own name may say little.
+
+    >>> describe_data({"data": {"file": "dev.jsonl.gz"}, "data_folder": "hotpotqa"})
+    'hotpotqa/dev.jsonl.gz'
+    """
+    file, folder = str((config.get("data") or {}).get("file") or "?"), config.get(FOLDER_KEY)
+    return f"{folder}/{file}" if folder else file
 
 
 def read_json_file(path: Path, advice: str = "give another folder with --out") -> Any:

@@ -12,6 +12,7 @@ from filelock import FileLock, Timeout
 
 from quorum.core.errors import SetupError
 from quorum.core.private_files import make_private_folder
+from quorum.datasets.data_set_names import find_folder_name
 from quorum.evaluation.run.ask_question import Questioner
 from quorum.evaluation.run.columns import Column
 from quorum.evaluation.run.config_file import write_or_check_config
@@ -63,7 +64,7 @@ async def run(
     The caller must have locked the folder (see `lock_folder`).
     """
     spending = spending or Spending()
-    write_or_check_config(plan.folder, dict(plan.config))
+    write_or_check_config(plan.folder, dict(plan.config), find_folder_name(plan.dataset.path))
     with Results(
         plan.folder / "results.jsonl",
         [column.name for column in plan.columns],

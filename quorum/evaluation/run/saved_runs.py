@@ -10,6 +10,7 @@ from typing import Any
 from quorum.core.errors import SetupError
 from quorum.core.files import read_regular
 from quorum.evaluation.run.column_scores import ColumnScores
+from quorum.evaluation.run.config_file import describe_data
 from quorum.evaluation.run.read_rows import read_rows
 from quorum.evaluation.run.results import Summary
 from quorum.evaluation.run.tasks import list_deciding_measures
@@ -19,9 +20,9 @@ MOST_LEVELS = 3  # how deep below the folder runs are looked for
 
 @dataclass(frozen=True)
 class SavedRun:
-    """One run. data: the name of its file of questions; questions: how many were asked of the method that was asked the
-    most; models: the chat models, as provider:name; changed: when it was last written to, ISO 8601 in UTC; finished:
-    whether its tables were written.
+    """One run. data: its file of questions, with the folder; questions: how many were asked of the method that was
+    asked the most; models: the chat models, as provider:name; changed: when it was last written to, ISO 8601 in UTC;
+    finished: whether its tables were written.
     """
 
     folder: str
@@ -73,7 +74,7 @@ def read_run(folder: Path) -> SavedRun:
     changed = max(path.stat().st_mtime for path in (results, summary_path) if path.is_file())
     return SavedRun(
         folder=str(folder),
-        data=str((config.get("data") or {}).get("file") or "?"),
+        data=describe_data(config),
         questions=count_questions(results),
         methods=list(methods),
         models=list(dict.fromkeys(describe_model(method) for method in methods.values())),
