@@ -47,7 +47,7 @@ def test_a_race_that_has_not_ended_names_the_remaining_methods_first_and_failure
         settled_count=30,
         standings=standings,
     )
-    monkeypatch.setattr(decide_module, "describe_cascade", lambda scores: ["A cascade would save tokens."])
+    monkeypatch.setattr(decide_module, "describe_cascade", lambda *_: ["A cascade would save tokens."])
     sentences = decide_module.decide(replace(decision.scores, race=race), decision.spent).recommendation.sentences
     assert sentences[0].startswith("The race stopped before its end, after 30 of 60 questions. Still in the race, ")
     assert METHODS[0] in sentences[0]
