@@ -32,18 +32,19 @@ How = Literal["json", "stripped", "reader", "model", "as_is"]
 
 @dataclass(frozen=True)
 class AnswerReading:
-    """A short answer and the reply that it was read from.
-
-    answer: the short answer, "unknown" if the reply gives none. answer_text: the reply as the model wrote it, without
-    thoughts. unknown: whether the reply gives no answer. how: where the answer comes from: a field of JSON (json), what
-    is left of the reply when lead-ins, Markdown and the like are stripped (stripped), the embedded reader (reader), a
-    call of the chat model, which only the methods make (model), or the reply, of which nothing was read (as_is).
-    """
+    """A short answer and the reply that it was read from."""
 
     answer: str
+    """The short answer, "unknown" if the reply gives none."""
     answer_text: str
+    """The reply as the model wrote it, without thoughts."""
     unknown: bool
+    """Whether the reply gives no answer."""
     how: How
+    """Where the answer comes from: a field of JSON (json), what is left of the reply when lead-ins, Markdown and the
+    like are stripped (stripped), the embedded reader (reader), a call of the chat model, which only the methods make
+    (model), or the reply, of which nothing was read (as_is).
+    """
 
 
 @dataclass(frozen=True)

@@ -11,38 +11,44 @@ ProgressCallback = Callable[[int, int, str], None]  # called with (steps done, a
 
 @dataclass
 class IndexReport:
-    """The number of files that were added, unchanged, replaced and removed. A file of JSON lines counts once.
-
-    passages: how many passages the collection now has. copies: how many passages are not stored because another file
-    has the same passage, or nearly the same. ignored: how many files and folders .gitignore leaves out. skipped: pairs
-    (what was not read, reason); the first part names a file or a line of a file. notes: pairs (name, remark), where the
-    name is that of a file or of the collection; the remark is, for example, that an encoding was assumed.
-    """
+    """The numbers of an indexing run. A file of JSON lines counts as one file."""
 
     added: int = 0
+    """Files that are new in the collection."""
     unchanged: int = 0
+    """Files whose passages the collection had already."""
     replaced: int = 0
+    """Files whose passages differ from those of the last run."""
     removed: int = 0
+    """Files that were removed because they no longer exist (`prune`)."""
     passages: int = 0
+    """How many passages the collection now has."""
     copies: int = 0
+    """How many passages are not stored because another file has the same passage, or nearly the same."""
     ignored: int = 0
+    """How many files and folders .gitignore leaves out."""
     skipped: list[tuple[str, str]] = field(default_factory=list)
+    """Pairs (what was not read, reason); the first part names a file or a line of a file."""
     notes: list[tuple[str, str]] = field(default_factory=list)
+    """Pairs (name, remark), where the name is that of a file or of the collection; the remark is, for example, that an
+    encoding was assumed.
+    """
 
 
 @dataclass(frozen=True)
 class IndexProgress:
-    """The progress of indexing.
-
-    passages: how many passages are stored or were found unchanged; files: how many of all_files are done; share: the
-    share of all bytes that is done, from 0 to 1; path: the file that is being read.
-    """
+    """The progress of indexing."""
 
     passages: int
+    """How many passages are stored or were found unchanged."""
     files: int
+    """How many files are done."""
     all_files: int
+    """How many files there are."""
     share: float
+    """The share of all bytes that is done, from 0 to 1."""
     path: str
+    """The file that is being read."""
 
 
 WatchCallback = Callable[[IndexProgress], None]

@@ -35,30 +35,31 @@ FAILURE_COUNTS = ("errors", "malformed", "unscored", "judge_errors")
 
 @dataclass(frozen=True, repr=False)
 class Evaluation:
-    """The result of `evaluate`.
-
-    folder: where config.json, results.jsonl and summary.json lie. measures: the measures of the answers, the deciding
-    one first. table: a row for each method, as in summary.json: `method`, `n` (questions), the mean of each measure
-    (not in percent: an EM of 0.5 says that half of the answers match exactly), the 95% interval of each measure that
-    methods are compared by (for EM `em_low` and `em_high`), the calls and tokens per question, counted as if the method
-    had run alone, percentiles of the seconds (`seconds_p50`, `seconds_p95`), and counts such as `errors` and
-    `malformed`. rows: a row for each question and method, read from results.jsonl at each access. differences: a row
-    for each method and measure, with the `difference` of its mean from the baseline's, the interval from `low` to
-    `high` (the intervals of all methods hold together), `p_holm` (p adjusted for all methods) and `questions_needed`
-    (about how many questions would show the difference; None if these do, if the means are equal, if there are fewer
-    than two questions, or if a race dropped one of the two methods or has not ended). spent: the calls and tokens of
-    this run; replies that came from the journal do not count. metrics: the names of the metrics that a package or you
-    added.
+    """The result of `evaluate`. `rows` has a row for each question and method; each access reads results.jsonl.
 
     Print the evaluation, or leave it as the last line of a notebook's cell.
     """
 
     folder: Path
+    """Where config.json, results.jsonl and summary.json lie."""
     measures: tuple[str, ...]
+    """The measures of the answers, the deciding one first."""
     table: list[Row]
+    """A row for each method, as in summary.json: `method`, `n` (questions), the mean of each measure (not in percent:
+    an EM of 0.5 says that half of the answers match exactly), the 95% interval of each measure that methods are
+    compared by (for EM `em_low` and `em_high`), the calls and tokens per question, counted as if the method had run
+    alone, percentiles of the seconds (`seconds_p50`, `seconds_p95`), and counts such as `errors` and `malformed`.
+    """
     differences: list[Row]
+    """A row for each method and measure, with the `difference` of its mean from the baseline's, the interval from `low`
+    to `high` (the intervals of all methods hold together), `p_holm` (p adjusted for all methods) and `questions_needed`
+    (about how many questions would show the difference; None if these do, if the means are equal, if there are fewer
+    than two questions, or if a race dropped one of the two methods or has not ended).
+    """
     spent: dict[str, int]
+    """The calls and tokens of this run; replies that came from the journal do not count."""
     metrics: tuple[str, ...] = ()
+    """The names of the metrics that a package or you added."""
 
     @property
     def rows(self) -> list[Row]:
@@ -85,35 +86,42 @@ class Evaluation:
 class Comparison:
     """The result of `compare`, with its recommendation.
 
-    best: the method with the highest mean among those within the budget; None if no method is within the budget, or if
-    a race ended at `max_cost` with more than one method left. cheapest: the recommended method, the cheapest of those
-    that may be the best and are within `margin` of the highest mean; use this one. None without a `best`, and if
-    answering "unknown" always is recommended (`wrong_cost`). certain: whether no other method may be the best.
-    may_be_best, not_among_best: the methods that may be the best, and those that are not. front: the methods on the
-    Pareto front of quality and cost, the cheapest first. sentences: the recommendation in words, the most important
-    sentence first. figures: a row for each method: `name`, `n` (questions), `errors`, `quality` with `low` and `high`
-    (in 0..1; with `wrong_cost` the mean worth of an answer, in -wrong_cost..1); per question `calls`, `tokens`, `cost`
-    (dollars; None: no price) and `seconds` (95th percentile); the shares `right`, `wrong` and `unknown`. estimate: a
-    row for each method with the calls, tokens and dollars expected per question. report: the path of report.html.
-    evaluation: the whole `Evaluation`. race: a row for each method of a race: `method`, `asked` (questions it was
-    asked), `of` (questions in all), `dropped` (whether the race dropped it), `mean` with `low` and `high`; empty
-    without a race.
-
     Print the comparison, or leave it as the last line of a notebook's cell.
     """
 
     best: str | None
+    """The method with the highest mean among those within the budget; None if no method is within the budget, or if a
+    race ended at `max_cost` with more than one method left.
+    """
     cheapest: str | None
+    """The recommended method, the cheapest of those that may be the best and are within `margin` of the highest mean;
+    use this one. None without a `best`, and if answering "unknown" always is recommended (`wrong_cost`).
+    """
     front: list[str]
+    """The methods on the Pareto front of quality and cost, the cheapest first."""
     sentences: list[str]
+    """The recommendation in words, the most important sentence first."""
     figures: list[Row]
+    """A row for each method: `name`, `n` (questions), `errors`, `quality` with `low` and `high` (in 0..1; with
+    `wrong_cost` the mean worth of an answer, in -wrong_cost..1); per question `calls`, `tokens`, `cost` (dollars; None:
+    no price) and `seconds` (95th percentile); the shares `right`, `wrong` and `unknown`.
+    """
     estimate: list[Row]
+    """A row for each method with the calls, tokens and dollars expected per question."""
     report: Path
+    """The path of report.html."""
     evaluation: Evaluation
+    """The whole `Evaluation`."""
     race: list[Row] = field(default_factory=list)
+    """A row for each method of a race: `method`, `asked` (questions it was asked), `of` (questions in all), `dropped`
+    (whether the race dropped it), `mean` with `low` and `high`; empty without a race.
+    """
     certain: bool = False
+    """Whether no other method may be the best."""
     may_be_best: list[str] = field(default_factory=list)
+    """The methods that may be the best."""
     not_among_best: list[str] = field(default_factory=list)
+    """The methods that are not among the best."""
 
     def __str__(self) -> str:
         return "\n".join([*self.sentences, "", str(self.evaluation), "", f"The report is {self.report}"])

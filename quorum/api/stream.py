@@ -23,15 +23,16 @@ class Event:
 
 @dataclass(frozen=True)
 class NodeFinished(Event):
-    """A node has finished.
-
-    node: the node's name, as in the method's diagram. update: what the node changed in the state. inside: if the node
-    belongs to a subgraph, the nodes that contain it, the outermost first; empty for a node of the method itself.
-    """
+    """A node has finished."""
 
     node: str
+    """The node's name, as in the method's diagram."""
     update: Mapping[str, Any]
+    """What the node changed in the state."""
     inside: tuple[str, ...] = ()
+    """If the node belongs to a subgraph, the nodes that contain it, the outermost first; empty for a node of the method
+    itself.
+    """
 
 
 @dataclass(frozen=True)
@@ -40,19 +41,21 @@ class AnswerText(Event):
     dialogue its `answer_text`, else its `answer`.
 
     A long answer and a turn of a dialogue arrive while the model writes them, in Markdown. A short answer and the
-    answer of a vote arrive in one piece, when they are final. replaces: if True, discard all earlier pieces: the answer
-    begins with this one.
+    answer of a vote arrive in one piece, when they are final.
     """
 
     text: str
+    """The piece."""
     replaces: bool = False
+    """If True, discard all earlier pieces: the answer begins with this one."""
 
 
 @dataclass(frozen=True)
 class RunFinished(Event):
-    """The last event: the run has ended, and this is its result."""
+    """The last event: the run has ended."""
 
     result: "Result"
+    """Its result, as `answer` returns it."""
 
 
 class AnswerReader:

@@ -14,15 +14,14 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Parsed(Generic[T]):
-    """The result of a parser.
-
-    malformed: the reply does not have the form that the prompt asks for. The parser's docstring says what `value` is in
-    this case. text: a long answer, a turn of a conversation or a summary as people read it; None in other replies.
-    """
+    """The result of a parser."""
 
     value: T
+    """What was read; the parser's docstring says what it is if the reply is malformed."""
     malformed: bool = False
+    """Whether the reply does not have the form that the prompt asks for."""
     text: str | None = None
+    """A long answer, a turn of a conversation or a summary as people read it; None in other replies."""
 
 
 def add_malformed_flag(parse: Callable[[str], Parsed[T]]) -> Callable[[str], Parsed[Parsed[T]]]:

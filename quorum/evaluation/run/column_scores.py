@@ -23,74 +23,126 @@ COST_KEYS = ("calls", "input_tokens", "output_tokens")
 class Row(TypedDict, total=False):
     """One line of results.jsonl. All measures are null if the question has an `error`.
 
-    `seconds` is the wall time of the answer in this run. If the run writes details.jsonl (`Options.writes_details`), a
-    stored reply and a cached search count with their original time, as if no other method ran. `dropped`: how many
-    passages were left out of prompts to fit the model's window. `reused_calls`: how many of the answer's calls needed
-    no request, because the reply came from the journal or from an identical call of another method. `group`: the
-    document or conversation that the question belongs to, if the data name one. `answer_measure`: how answers were
-    compared with accepted ones (`Context.answer_measure`); in rows of older versions, without it, by SQuAD's rules.
-    `answer_text`: the answer as the model wrote it; rows of older versions lack it.
-
     The measures have the names of `METRICS` in `quorum.evaluation.metrics.registry`; the function of each metric
-    explains it. `passages`: the ids of the passages after a filter; `retrieved`: those before it. Extra keys of an
-    experiment, such as `rationale`, follow at the end, then the metrics of installed packages.
+    explains it. Extra keys of an experiment follow at the end, then the metrics of installed packages.
     """
 
     id: str
+    """The question's id in the data."""
     method: str
+    """The column: a method with its own settings in brackets."""
     question: str
+    """The question as it was asked."""
     task: str
+    """short, yes_no, label, dialogue or long."""
     answer_measure: str
+    """How answers were compared with accepted ones (`Context.answer_measure`); in rows of older versions, without it,
+    by SQuAD's rules.
+    """
     answer: str | None
+    """What the method answered, as it is measured; "unknown" for none; null after an error."""
     answer_text: str | None
+    """The answer as the model wrote it; rows of older versions lack it."""
     gold: list[str]
+    """The accepted answers."""
     em: float | None
+    """Exact match, 0 or 1."""
     f1: float | None
+    """Token F1 with the best accepted answer, 0..1."""
     contains: float | None
+    """Whether `answer_text` contains an accepted answer, 0 or 1."""
     squad_exact_match: float | None
+    """Exact match as SQuAD publishes it, whatever the answer measure."""
     squad_f1: float | None
+    """Token F1 as SQuAD publishes it, whatever the answer measure."""
     accuracy: float | None
+    """Whether a yes/no answer or a label is right, 0 or 1; null for other tasks."""
     rouge_l: float | None
+    """ROUGE-L of a long answer, 0..1; null for other tasks."""
     str_em: float | None
+    """The share of the parts of a long answer that it contains, 0..1; null without such parts."""
     unknown: bool | None
+    """Whether the method gave no answer."""
     right_answer_outvoted: bool | None
+    """Whether a right answer was among the votes and lost; null without a vote."""
     right_answer_among_votes: bool | None
+    """Whether a right answer was among the votes; null without a vote."""
     oracle: bool | None
+    """Whether any candidate, or else any vote, is right."""
     oracle_f1: float | None
+    """The highest F1 of a candidate, or else of a vote, 0..1."""
     overlap_own_summary: float | None
+    """TF-IDF cosine of a candidate and its own summary, the mean over candidates, 0..1."""
     overlap_other_summaries: float | None
+    """TF-IDF cosine of a candidate and another's summary, the mean over all pairs, 0..1."""
     recall: float | None
+    """The share of the gold passages that are among the final ones."""
     precision: float | None
+    """The share of the final passages that are gold."""
     s_precision: float | None
+    """1 if the final passages are exactly the gold ones, else 0."""
     recall_before_filter: float | None
+    """Recall of the retrieved passages, before a filter."""
     precision_before_filter: float | None
+    """Precision of the retrieved passages, before a filter."""
     s_precision_before_filter: float | None
+    """S-Precision of the retrieved passages, before a filter."""
     hit_at_1: float | None
+    """1 if the first retrieved passage is gold, else 0."""
     mrr: float | None
+    """1 divided by the rank of the first gold passage, 0 if there is none."""
     answer_in_passages: bool | None
+    """Whether a final passage contains an accepted answer."""
     answer_on_top: bool | None
+    """Whether the first final passage supports an accepted answer."""
     supported: bool | None
+    """Whether a final passage supports an accepted answer."""
     context_tokens: int | None
+    """Tokens of the final passages, at three bytes a token."""
     context_precision: float | None
+    """The share of the final passages' words that also occur in an accepted answer."""
     confidence: float | None
+    """How sure the method is, 0..1; null if it does not say."""
     candidates: list[str] | None
+    """The candidate answers; null in a method without them."""
     evidence: list[str]
+    """The ids of the passages that support the answer."""
     voters_without_evidence: list[str] | None
+    """The ids of the passages that voted for the answer and do not contain it."""
     passages: list[str]
+    """The ids of the passages after a filter, best first."""
     retrieved: list[str] | None
+    """The ids of the passages before a filter; null in a method without one."""
     calls: int | None
+    """Model calls, counted as if the method had run alone."""
     input_tokens: int | None
+    """Tokens of the prompts of these calls."""
     output_tokens: int | None
+    """Tokens of the replies to these calls."""
     malformed: int | None
+    """How many replies lack the form that their prompt asks for."""
     wordy_answers: int | None
+    """How many answers have too many words where the prompt asks for a short one."""
     temperature_refused: bool | None
+    """Whether a model refused temperature 0, so that the answer may differ the next time."""
     dropped: int | None
+    """How many passages were left out of prompts to fit the model's window."""
     seconds: float
+    """The wall time of the answer in this run. If the run writes details.jsonl (`Options.writes_details`), a stored
+    reply and a cached search count with their original time, as if no other method ran.
+    """
     reused_calls: int | None
+    """How many of the answer's calls needed no request, because the reply came from the journal or from an identical
+    call of another method.
+    """
     error: str | None
+    """Why the question has no answer, in one sentence; null if it has one."""
     group: str
+    """The document or conversation that the question belongs to, if the data name one."""
     rationale: str | None
+    """In experiments: the method's reasons."""
     gold_rank: int | None
+    """In experiments: the rank that the gold passage was put at, from 0."""
 
 
 def list_measure_names() -> list[str]:

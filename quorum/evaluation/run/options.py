@@ -24,42 +24,6 @@ RACE_MODES = ("exact", "questions", "future")
 class Options:
     """The questions, the columns (methods with their settings), the passages, how to ask, and where the results go.
 
-    data: the file of questions; limit: how many of them to ask, from the first on; skip_bad: skip broken records
-    instead of refusing the data; task: the task of every question, in place of the one in the data.
-
-    methods: names, as `--methods` has them; graphs: compiled graphs of your own; models, retrievers, k: each method is
-    asked with each combination of these values; context: the settings of all methods.
-
-    corpus: a folder or file to retrieve from, "pool" for the passages of all questions, "given" for each question's
-    own; collection: an indexed collection. Without a corpus and a collection, each question's own
-    passages are read.
-
-    concurrency: how many questions are asked at once; engine: "local", or "ray" for questions asked by many processes,
-    with the same results (docs/scale.md). out: the folder of the results; by default a folder under results/, named by
-    the configuration.
-
-    baseline: the column to compare with, by default the first. measures: the user's own measures, by name; each is
-    computed from all answers of a column together. judge: a chat model that decides whether an answer is right; it may
-    be added after the questions are answered. writes_details: whether to write details.jsonl; in the `seconds` of a
-    row, a stored reply and a cached search then count with the time that they took at first, as if no other method ran.
-
-    budget: the most that a method may use per question, by unit: calls, tokens and cost (in dollars) are compared by
-    their means, seconds by their 95th percentile. max_cost: dollars that the run may spend; prices: your own file of
-    prices.
-
-    wrong_cost: what a wrong answer costs, where a right one is worth 1; unknown costs nothing. A race uses it. Without
-    a race it only changes the decision, so the answers in a folder can be compared again at another cost.
-
-    margin: how far the mean of a recommended method may be below the highest, so that a cheaper method that may be the
-    best is recommended; it changes only the decision.
-
-    race: the rule by which methods that cannot win are no longer asked: "exact", "questions" or "future"
-    (docs/compare.md); None: every method is asked every question.
-
-    Only experiments use the rest. extra_keys: further keys of the result to write into the rows; extra_config: further
-    entries of config.json; screening_column: a column that is asked before all others; the others are not
-    asked the questions that it answers right (EM); gold_from: a file with gold passages that are not in `data`.
-
     Raises `SetupError` for a number, an engine or a race that is not allowed.
 
     >>> Options(data=Path("questions.jsonl"), methods="concat,sure", limit=100).concurrency
@@ -67,41 +31,93 @@ class Options:
     """
 
     data: Path
+    """The file of questions: JSON lines, also gzip, or a published data set in its own format."""
     limit: int | None = None
+    """Only so many questions, from the first on; None: all."""
     skip_bad: bool = False
+    """Skip broken records and count them, instead of refusing the data."""
     task: str | None = None
+    """The task of every question (short, yes_no, label, dialogue or long), in place of the one in the data; None: as
+    the data say.
+    """
 
     methods: str = ""
+    """Methods by name, with their own settings in brackets, as `--methods` has them: "concat,concat[k=10]"."""
     graphs: "Sequence[Graph]" = ()
+    """Compiled graphs of your own, which are asked beside the methods."""
     models: Sequence[str] = ()
+    """Models; each method is asked with each of them. Empty: the context's."""
     retrievers: Sequence[str] = ()
+    """Retrievers; each method is asked with each of them. Empty: the context's."""
     k: Sequence[str] = ()
+    """Numbers of passages, as text; each method is asked with each of them. Empty: the context's."""
     context: Context = field(default_factory=Context)
+    """The settings of all methods; those in a method's brackets win."""
 
     corpus: str | None = None
+    """A folder or file to retrieve from, "pool" for the passages of all questions, or "given" for each question's own.
+    None, and no collection: each question's own.
+    """
     collection: str | None = None
+    """An indexed collection to retrieve from."""
 
     concurrency: int = 8
+    """How many questions are asked at once, from 1 on; else a `SetupError`."""
     engine: str = "local"
+    """"local", or "ray" for questions asked by many processes, with the same results (docs/scale.md); any other is a
+    `SetupError`.
+    """
     out: Path | None = None
+    """The folder of the results; None: a folder under results/, named by the configuration."""
 
     baseline: str | None = None
+    """The column that the others are compared with; None: the first."""
     measures: "Mapping[str, UserMeasure]" = field(default_factory=dict)
+    """Measures of your own, by name; each is computed from all answers of a column together."""
     metrics: "Mapping[str, Scorer]" = field(default_factory=dict)
+    """Metrics of your own, by name: functions (result, reference) -> number. Not with engine "ray", whose processes do
+    not have them: a `SetupError`.
+    """
     judge: str | None = None
+    """A chat model that decides whether an answer is right; it may be added after the questions are answered. None: no
+    judge.
+    """
     writes_details: bool = False
+    """Whether to write details.jsonl. In the `seconds` of a row, a stored reply and a cached search then count with the
+    time that they took at first, as if no other method ran.
+    """
 
     budget: Mapping[str, float] = field(default_factory=dict)
+    """The most that a method may use per question, by unit: calls, tokens and cost (dollars) are compared by their
+    means, seconds by their 95th percentile.
+    """
     max_cost: float | None = None
+    """Dollars that the run may spend, from 0 on; None: no limit."""
     prices: Path | None = None
+    """Your own file of prices; None: the built-in ones."""
     race: str | None = None
+    """The rule by which methods that cannot win are no longer asked: "exact", "questions" or "future"
+    (docs/compare.md). None: every method is asked every question.
+    """
     wrong_cost: float = 0.0
+    """What a wrong answer costs, from 0 on, where a right one is worth 1; unknown costs nothing. A race uses it.
+    Without a race it only changes the decision, so the answers in a folder can be compared again at another cost.
+    """
     margin: float = MARGIN
+    """How far below the highest mean a recommended method may be, from 0 on and below 1, so that a cheaper method that
+    may be the best is recommended. It changes only the decision.
+    """
 
     extra_keys: Sequence[str] = ()
+    """For experiments: further keys of the result to write into the rows."""
     extra_config: Mapping[str, Any] = field(default_factory=dict)
+    """For experiments: further entries of config.json."""
     screening_column: str | None = None
+    """For experiments: a column that is asked before all others; the others are not asked the questions that it answers
+    right (EM).
+    """
     gold_from: Path | None = None
+    """For experiments: a file with gold passages that are not in `data`."""
 
     def __post_init__(self) -> None:
         check_engine(self.engine)

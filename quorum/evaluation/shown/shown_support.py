@@ -12,43 +12,53 @@ SupportState = Literal["stated", "by_content", "none"]
 
 
 class ShownStatement(TypedDict):
-    """A statement of a passage.
-
-    passage: the passage's id; start, end: where the statement stands in the passage's text (characters [start, end));
-    sentence: its text; span: [start, end] of words of the statement in the passage's text, or null.
-    """
+    """A statement of a passage."""
 
     passage: str
+    """The passage's id."""
     start: int
+    """Where the statement begins in the passage's text, in characters."""
     end: int
+    """Where it ends in the passage's text: the character after its last one."""
     sentence: str
+    """Its text."""
     span: list[int] | None
+    """[start, end] of words of the statement in the passage's text, or null."""
 
 
 class Support(TypedDict):
-    """What the passages say about an answer.
-
-    state: "stated" if the answer stands in a passage, in this or another form (4 July 1776, July 4, 1776); "by_content"
-    if a sentence says it in other words; "none" if no passage contains it, and for an unknown answer. passage, start,
-    end, sentence: the sentence that supports the answer, as in `ShownStatement`; null if there is none, or if the
-    answer stands only in a title. span: where the answer's words stand in this sentence, or null. score: how well the
-    sentence supports the answer (0..1; 0.5 and more for "by_content"), null if this was not measured. certainty: the
-    probability that the statement that answers the question best contains the answer, by the embedded reader's
-    calibration; null with other models, and for yes and no. is_certain: whether the answer can be shown
-    without a warning. closest: if the answer of the embedded reader is unknown or not certain and another statement
-    answers the question best, this statement; its span marks the words that the reader reads there.
-    """
+    """What the passages say about an answer."""
 
     state: SupportState
+    """"stated" if the answer stands in a passage, in this or another form (4 July 1776, July 4, 1776); "by_content" if
+    a sentence says it in other words; "none" if no passage contains it, and for an unknown answer.
+    """
     passage: str | None
+    """The id of the passage whose sentence supports the answer; null if there is none."""
     start: int | None
+    """Where the sentence begins in the passage's text, in characters; null if there is none, or if the answer stands
+    only in a title.
+    """
     end: int | None
+    """Where the sentence ends; null as `start`."""
     sentence: str | None
+    """The sentence that supports the answer; null as `start`."""
     span: list[int] | None
+    """[start, end] of the answer's words in this sentence, in the passage's text, or null."""
     score: float | None
+    """How well the sentence supports the answer (0..1; 0.5 and more for "by_content"), null if this was not
+    measured.
+    """
     certainty: float | None
+    """The probability that the statement that answers the question best contains the answer, by the embedded reader's
+    calibration; null with other models, and for yes and no.
+    """
     is_certain: bool
+    """Whether the answer can be shown without a warning."""
     closest: ShownStatement | None
+    """If the answer of the embedded reader is unknown or not certain and another statement answers the question best,
+    this statement; its span marks the words that the reader reads there. Else null.
+    """
 
 
 def make_support(state: SupportState, *, passage: str | None = None, is_certain: bool = False) -> Support:

@@ -22,14 +22,14 @@ if TYPE_CHECKING:
 
 
 class ShownResult(Result, total=False):
-    """A result as people see it: with what the passages say about the answer (`support`), a sentence about the
-    question (`note`), for example that the built-in reader reads English only, and, with the answer unknown, a sentence
-    that says what was searched (`search_note`). Each is null if there is nothing to show.
-    """
+    """A result as people see it. Each of its own keys is null if there is nothing to show."""
 
     support: Support | None
+    """What the passages say about the answer."""
     note: str | None
+    """A sentence about the question, for example that the built-in reader reads English only."""
     search_note: str | None
+    """With the answer unknown, a sentence that says what was searched."""
 
 
 async def add_supporting_statement_and_language_note(
