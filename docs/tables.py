@@ -4,17 +4,13 @@ every method's graph, and langgraph.json (python docs/tables.py; a test checks t
 
 import json
 import re
-import typing
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
-from pydantic.fields import FieldInfo
-
 from docs.api_page import write_api_page
 from quorum.algorithms.abstention import count_fewest_answers
-from quorum.core.context import Context
+from quorum.core.context import get_setting_schemas
 from quorum.graphs import METHODS, list_methods
 
 CHAT_GRAPH = "quorum.graphs.conversation:graph"
@@ -42,14 +38,11 @@ def make_methods_table() -> str:
 
 def make_settings_table() -> str:
     """Every setting: its name, default and meaning."""
-    hints = typing.get_type_hints(Context, include_extras=True)
     rows = []
-    for field in fields(Context):
-        field_info = next(item for item in typing.get_args(hints[field.name]) if isinstance(item, FieldInfo))
-        extra = field_info.json_schema_extra if isinstance(field_info.json_schema_extra, dict) else {}
-        default = extra.get("default")
+    for name, schema in get_setting_schemas().items():
+        default = schema.get("default")
         default_cell = "" if default is None else f"`{str(default).lower() if isinstance(default, bool) else default}`"
-        rows.append([f"`{field.name}`", default_cell, field_info.description])
+        rows.append([f"`{name}`", default_cell, schema["description"].removesuffix(".")])
     return format_table(["setting", "default", "meaning"], rows)
 
 

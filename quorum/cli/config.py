@@ -35,7 +35,7 @@ def config(
     k = 8. Keys stay in the environment.
     """
     from quorum.cli.settings import read_options
-    from quorum.core.context import parse_setting
+    from quorum.core.context import get_setting_schemas, parse_setting
     from quorum.core.settings.setting_sources import list_settings, read_files
 
     options: dict[str, Any] = {
@@ -51,6 +51,7 @@ def config(
         print_as_json(files, chosen_rows)
     elif name is not None:
         typer.echo(f"{name} = {format_value(chosen_rows[0].value)} ({chosen_rows[0].source})")
+        typer.echo(get_setting_schemas()[name]["description"])
     else:
         print_files(files)
         print_rows(chosen_rows)

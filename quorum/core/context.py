@@ -20,7 +20,7 @@ from langchain_core.embeddings import Embeddings
 from langchain_core.language_models import BaseChatModel
 from langchain_core.retrievers import BaseRetriever
 from langgraph.runtime import Runtime
-from pydantic import Field, InstanceOf, TypeAdapter, ValidationError
+from pydantic import ConfigDict, Field, InstanceOf, TypeAdapter, ValidationError
 from pydantic.json_schema import SkipJsonSchema
 
 from quorum.core.errors import SetupError
@@ -42,13 +42,9 @@ def read_environment(name: str, default: Any) -> Any:
     return default if text is None or text == "" else parse_setting(name, text)
 
 
-def describe(text: str, default: Any = None, **bounds: Any) -> Any:
-    """What Studio's form shows for a setting: its description, its default and its bounds.
-
-    `check_setting` refuses values outside the bounds.
-    """
-    extra = {} if default is None else {"default": default}
-    return Field(description=text, json_schema_extra=extra, **bounds)
+def limit(default: Any = None, **bounds: Any) -> Any:
+    """The default of a setting, which Studio's form shows, and its bounds; `check_setting` refuses values outside."""
+    return Field(json_schema_extra={} if default is None else {"default": default}, **bounds)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -60,210 +56,129 @@ class Context:
     3
     """
 
-    model: Annotated[
-        str | SkipJsonSchema[InstanceOf[BaseChatModel]],
-        describe("Chat model: embedded, openai:NAME, or provider:NAME", "embedded"),
-    ] = define("model", "embedded")
-    temperature: Annotated[float, describe("Sampling temperature", 0.0, ge=0, le=2)] = define("temperature", 0.0)
-    top_p: Annotated[float, describe("Nucleus sampling", 1.0, ge=0, le=1)] = define("top_p", 1.0)
-    samples: Annotated[
-        int, describe("Replies to each prompt that asks for an answer; the most frequent answer wins", 1, ge=1, le=100)
-    ] = define("samples", 1)
-    seed: Annotated[int, describe("Seed of all sampling", 0)] = define("seed", 0)
-    retriever: Annotated[
-        str | SkipJsonSchema[InstanceOf[BaseRetriever]],
-        describe("Retriever: hybrid, chroma, bm25 or colbert:MODEL", "hybrid"),
-    ] = define("retriever", "hybrid")
-    collection: Annotated[
-        str | None,
-        describe("Collection in the store; empty: the store's only one, or the sample in a store that holds none"),
-    ] = define("collection", None)
-    store: Annotated[str, describe("Folder of the Chroma store, or http://host:port", ".quorum")] = define(
-        "store", ".quorum"
+    __pydantic_config__ = ConfigDict(use_attribute_docstrings=True)  # Studio, the page and docs/settings.md show them
+
+    model: Annotated[str | SkipJsonSchema[InstanceOf[BaseChatModel]], limit("embedded")] = define("model", "embedded")
+    """Chat model: embedded, openai:NAME, or provider:NAME."""
+    temperature: Annotated[float, limit(0.0, ge=0, le=2)] = define("temperature", 0.0)
+    """Sampling temperature, from 0 to 2; at 0 the model gives the likeliest reply."""
+    top_p: Annotated[float, limit(1.0, ge=0, le=1)] = define("top_p", 1.0)
+    """Nucleus sampling: the likeliest tokens that have this probability together, from 0 to 1."""
+    samples: Annotated[int, limit(1, ge=1, le=100)] = define("samples", 1)
+    """Replies to each prompt that asks for an answer; the most frequent answer wins."""
+    seed: Annotated[int, limit(0)] = define("seed", 0)
+    """Seed of all sampling."""
+    retriever: Annotated[str | SkipJsonSchema[InstanceOf[BaseRetriever]], limit("hybrid")] = define(
+        "retriever", "hybrid"
     )
-    embeddings: Annotated[
-        str | SkipJsonSchema[InstanceOf[Embeddings]],
-        describe("Embeddings: embedded, huggingface:MODEL or provider:NAME", "embedded"),
-    ] = define("embeddings", "embedded")
-    k: Annotated[int, describe("Passages per query", 5, ge=1, le=MAX_PASSAGES)] = define("k", 5)
-    retrieve: Annotated[
-        bool, describe("direct, cot: answer from passages (true) or from the model's memory (false)", True)
-    ] = define("retrieve", True)
-    reranker: Annotated[
-        Literal["rationale", "question", "listwise", "summary"] | None,
-        describe(
-            "Sort the passages again: by their similarity to the summary of the candidate that SuRe's steps choose "
-            "(rationale), to the question (question) or to a summary of the passages (summary), or as the model orders "
-            "them (listwise); empty: keep the retriever's order"
-        ),
-    ] = define("reranker", None)
-    context_filter: Annotated[
-        str | None,
-        describe("Shorten the passages before they are read: embedded, llm, llm:MODEL or transformers:PATH"),
-    ] = define("context_filter", None)
-    filter_mode: Annotated[
-        Literal["full", "psg", "filco", "silver"],
-        describe(
-            "What a filter keeps: all text (full), the whole passages that it chooses (psg), the sentences that it "
-            "chooses (filco), or the sentences that the gold answers need (silver)",
-            "filco",
-        ),
-    ] = define("filter_mode", "filco")
-    silver_measure: Annotated[
-        Literal["strinc", "lexical", "cxmi"] | None,
-        describe(
-            "filter_mode=silver: strinc, lexical or cxmi chooses the sentences; empty: the best for the answer type"
-        ),
-    ] = define("silver_measure", None)
-    scorer: Annotated[
-        str | None,
-        describe(
-            "Model that gives log-probabilities for the measure cxmi: transformers:PATH or completions:MODEL; "
-            "empty: if silver_measure is empty as well, lexical is used where cxmi would be best"
-        ),
-    ] = define("scorer", None)
-    verifier: Annotated[
-        str | SkipJsonSchema[InstanceOf[BaseChatModel]] | None,
-        describe("sure: chat model for validity and ranking; empty: the chat model of the setting model"),
-    ] = define("verifier", None)
-    candidates: Annotated[int, describe("sure and similar methods: number of candidate answers", 2, ge=2, le=26)] = (
-        define("candidates", 2)
+    """Retriever: hybrid, chroma, bm25 or colbert:MODEL."""
+    collection: str | None = define("collection", None)
+    """Collection in the store; empty: the store's only one, or the sample in a store that holds none."""
+    store: Annotated[str, limit(".quorum")] = define("store", ".quorum")
+    """Folder of the Chroma store, or http://host:port."""
+    embeddings: Annotated[str | SkipJsonSchema[InstanceOf[Embeddings]], limit("embedded")] = define(
+        "embeddings", "embedded"
     )
-    ranking: Annotated[
-        Literal["eager", "lazy"],
-        describe(
-            "sure: rank without waiting for the validity checks (eager), or after them and only if ranking can still "
-            "change the answer (lazy)",
-            "eager",
-        ),
-    ] = define("ranking", "eager")
-    sure_parts: Annotated[
-        Literal["summaries", "ranking", "validity+ranking"],
-        describe(
-            "sure: answer from the summaries (summaries), or choose a candidate by ranking (ranking) or by validity "
-            "and ranking (validity+ranking)",
-            "validity+ranking",
-        ),
-    ] = define("sure_parts", "validity+ranking")
-    queries: Annotated[
-        Literal["q+ex+in", "q+ex", "q+in", "ex+in", "q", "ex", "in"],
-        describe(
-            "blendfilter: its queries, joined by +: the question alone (q), the question with external knowledge (ex), "
-            "the question with internal knowledge (in)",
-            "q+ex+in",
-        ),
-    ] = define("queries", "q+ex+in")
-    filter_turns: Annotated[
-        int,
-        describe(
-            "blendfilter: use two calls (2) or one call (1) to judge the passages and choose among them, and the same "
-            "number to reason and extract the answer",
-            2,
-            ge=1,
-            le=2,
-        ),
-    ] = define("filter_turns", 2)
-    filter_union: Annotated[
-        bool, describe("blendfilter: merge the passages of all queries first, and filter once", False)
-    ] = define("filter_union", False)
-    iterations: Annotated[int, describe("iter_retgen: rounds of retrieval and answer", 2, ge=1, le=MAX_ROUNDS)] = (
-        define("iterations", 2)
+    """Embeddings: embedded, huggingface:MODEL or provider:NAME."""
+    k: Annotated[int, limit(5, ge=1, le=MAX_PASSAGES)] = define("k", 5)
+    """Passages per query, from 1 to 1000."""
+    retrieve: Annotated[bool, limit(True)] = define("retrieve", True)
+    """direct, cot: answer from passages (true) or from the model's memory (false)."""
+    reranker: Literal["rationale", "question", "listwise", "summary"] | None = define("reranker", None)
+    """Sort the passages again: by their similarity to the summary of the candidate that SuRe's steps choose
+    (rationale), to the question (question) or to a summary of the passages (summary), or as the model orders them
+    (listwise); empty: keep the retriever's order.
+    """
+    context_filter: str | None = define("context_filter", None)
+    """Shorten the passages before they are read: embedded, llm, llm:MODEL or transformers:PATH."""
+    filter_mode: Annotated[Literal["full", "psg", "filco", "silver"], limit("filco")] = define("filter_mode", "filco")
+    """What a filter keeps: all text (full), the whole passages that it chooses (psg), the sentences that it chooses
+    (filco), or the sentences that the gold answers need (silver).
+    """
+    silver_measure: Literal["strinc", "lexical", "cxmi"] | None = define("silver_measure", None)
+    """filter_mode=silver: strinc, lexical or cxmi chooses the sentences; empty: the best for the answer type."""
+    scorer: str | None = define("scorer", None)
+    """Model that gives log-probabilities for the measure cxmi: transformers:PATH or completions:MODEL; empty: if
+    silver_measure is empty as well, lexical is used where cxmi would be best.
+    """
+    verifier: str | SkipJsonSchema[InstanceOf[BaseChatModel]] | None = define("verifier", None)
+    """sure: chat model for validity and ranking; empty: the chat model of the setting model."""
+    candidates: Annotated[int, limit(2, ge=2, le=26)] = define("candidates", 2)
+    """sure and similar methods: number of candidate answers."""
+    ranking: Annotated[Literal["eager", "lazy"], limit("eager")] = define("ranking", "eager")
+    """sure: rank without waiting for the validity checks (eager), or after them and only if ranking can still change
+    the answer (lazy).
+    """
+    sure_parts: Annotated[Literal["summaries", "ranking", "validity+ranking"], limit("validity+ranking")] = define(
+        "sure_parts", "validity+ranking"
     )
-    max_steps: Annotated[int, describe("react, self_ask: largest number of searches", 5, ge=1, le=MAX_STEPS)] = define(
-        "max_steps", 5
+    """sure: answer from the summaries (summaries), or choose a candidate by ranking (ranking) or by validity and
+    ranking (validity+ranking).
+    """
+    queries: Annotated[Literal["q+ex+in", "q+ex", "q+in", "ex+in", "q", "ex", "in"], limit("q+ex+in")] = define(
+        "queries", "q+ex+in"
     )
-    examples: Annotated[
-        str | None,
-        describe("File of demonstrations (question, answer, rationale, passages, steps); empty: the built-in ones"),
-    ] = define("examples", None)
-    answer_type: Annotated[
-        Literal["auto", "short", "yes_no", "label", "dialogue", "long"],
-        describe(
-            "Kind of answer: as the question asks (auto: short, yes_no or long), or always short, yes_no, label, "
-            "dialogue or long",
-            "auto",
-        ),
-    ] = define("answer_type", "auto")
-    answer_measure: Annotated[
-        AnswerMeasure,
-        describe(
-            "How answers are compared, with accepted ones and in votes: exact_match ignores typography and tells 3.5 "
-            "from 35; squad_exact_match is SQuAD's, for published numbers (quorum experiment always uses it)",
-            "exact_match",
-        ),
-    ] = define("answer_measure", "exact_match")
-    speculative: Annotated[
-        bool,
-        describe(
-            "concat_pf: ask about all passages together and about each one at the same time (faster, more tokens)",
-            False,
-        ),
-    ] = define("speculative", False)
-    vote: Annotated[
-        Literal["all", "staged"],
-        describe(
-            "post_fusion, concat_pf: ask the model about every passage (all), or stop once the vote is decided "
-            "(staged)",
-            "all",
-        ),
-    ] = define("vote", "all")
-    shorten: Annotated[
-        Literal["auto", "reader", "model", "off"],
-        describe(
-            "How a short answer is read out of a wordy reply: by rules, then by the embedded reader, and by one more "
-            "call where the reader is unsure (auto) or never (reader); by rules, then by one more call (model); not at "
-            "all (off)",
-            "auto",
-        ),
-    ] = define("shorten", "auto")
-    citations: Annotated[
-        Literal["auto", "off"],
-        describe(
-            "In long answers and dialogue: ask for the numbers of the passages, such as [2], and find the sentence of "
-            "the passage that each cites (auto), or not (off)",
-            "auto",
-        ),
-    ] = define("citations", "auto")
-    structured: Annotated[
-        Literal["auto", "off"],
-        describe(
-            "Ask for short answers, labels, choices, verdicts and numbers as JSON where the model takes a schema "
-            "(auto), or never (off)",
-            "auto",
-        ),
-    ] = define("structured", "auto")
-    context_window: Annotated[
-        int | None,
-        describe(
-            "Most tokens that a prompt may have; empty: as the model's profile says, or 8192 if it does not say", ge=256
-        ),
-    ] = define("context_window", None)
-    timeout: Annotated[float, describe("Time limit of one model call, in seconds", 60.0, gt=0)] = define(
-        "timeout", 60.0
+    """blendfilter: its queries, joined by +: the question alone (q), the question with external knowledge (ex), the
+    question with internal knowledge (in).
+    """
+    filter_turns: Annotated[int, limit(2, ge=1, le=2)] = define("filter_turns", 2)
+    """blendfilter: use two calls (2) or one call (1) to judge the passages and choose among them, and the same number
+    to reason and extract the answer.
+    """
+    filter_union: Annotated[bool, limit(False)] = define("filter_union", False)
+    """blendfilter: merge the passages of all queries first, and filter once."""
+    iterations: Annotated[int, limit(2, ge=1, le=MAX_ROUNDS)] = define("iterations", 2)
+    """iter_retgen: rounds of retrieval and answer."""
+    max_steps: Annotated[int, limit(5, ge=1, le=MAX_STEPS)] = define("max_steps", 5)
+    """react, self_ask: largest number of searches."""
+    examples: str | None = define("examples", None)
+    """File of demonstrations (question, answer, rationale, passages, steps); empty: the built-in ones."""
+    answer_type: Annotated[Literal["auto", "short", "yes_no", "label", "dialogue", "long"], limit("auto")] = define(
+        "answer_type", "auto"
     )
-    attempts: Annotated[int, describe("How many times a model call is tried at most", 8, ge=1)] = define("attempts", 8)
-    concurrency: Annotated[int, describe("Most model calls at the same time", 16, ge=1)] = define("concurrency", 16)
-    requests_per_minute: Annotated[int | None, describe("Limit on the calls per minute of each model", ge=1)] = define(
-        "requests_per_minute", None
-    )
-    tokens_per_minute: Annotated[int | None, describe("Limit on the tokens per minute of each model", ge=1)] = define(
-        "tokens_per_minute", None
-    )
-    calibration: Annotated[
-        str | None,
-        describe("File that quorum calibrate wrote: answers that are not sure enough become unknown"),
-    ] = define("calibration", None)
-    prompts: Annotated[
-        str | dict[str, str] | None,
-        describe(
-            "Prompts of your own in place of the built-in ones: a folder of NAME.md files (in Python also a dict, "
-            "name -> text)"
-        ),
-    ] = define("prompts", None)
-    journal: Annotated[
-        str | None,
-        describe("File that keeps model replies, 'off' for none; empty: journal.sqlite in the local store folder"),
-    ] = define("journal", None)
+    """Kind of answer: as the question asks (auto: short, yes_no or long), or always short, yes_no, label, dialogue or
+    long.
+    """
+    answer_measure: Annotated[AnswerMeasure, limit("exact_match")] = define("answer_measure", "exact_match")
+    """How answers are compared, with accepted ones and in votes: exact_match ignores typography and tells 3.5 from 35;
+    squad_exact_match is SQuAD's, for published numbers (quorum experiment always uses it).
+    """
+    speculative: Annotated[bool, limit(False)] = define("speculative", False)
+    """concat_pf: ask about all passages together and about each one at the same time (faster, more tokens)."""
+    vote: Annotated[Literal["all", "staged"], limit("all")] = define("vote", "all")
+    """post_fusion, concat_pf: ask the model about every passage (all), or stop once the vote is decided (staged)."""
+    shorten: Annotated[Literal["auto", "reader", "model", "off"], limit("auto")] = define("shorten", "auto")
+    """How a short answer is read out of a wordy reply: by rules, then by the embedded reader, and by one more call
+    where the reader is unsure (auto) or never (reader); by rules, then by one more call (model); not at all (off).
+    """
+    citations: Annotated[Literal["auto", "off"], limit("auto")] = define("citations", "auto")
+    """In long answers and dialogue: ask for the numbers of the passages, such as [2], and find the sentence of the
+    passage that each cites (auto), or not (off).
+    """
+    structured: Annotated[Literal["auto", "off"], limit("auto")] = define("structured", "auto")
+    """Ask for short answers, labels, choices, verdicts and numbers as JSON where the model takes a schema (auto), or
+    never (off).
+    """
+    context_window: Annotated[int | None, limit(ge=256)] = define("context_window", None)
+    """Most tokens that a prompt may have; empty: as the model's profile says, or 8192 if it does not say."""
+    timeout: Annotated[float, limit(60.0, gt=0)] = define("timeout", 60.0)
+    """Time limit of one model call, in seconds."""
+    attempts: Annotated[int, limit(8, ge=1)] = define("attempts", 8)
+    """How many times a model call is tried at most."""
+    concurrency: Annotated[int, limit(16, ge=1)] = define("concurrency", 16)
+    """Most model calls at the same time."""
+    requests_per_minute: Annotated[int | None, limit(ge=1)] = define("requests_per_minute", None)
+    """Limit on the calls per minute of each model."""
+    tokens_per_minute: Annotated[int | None, limit(ge=1)] = define("tokens_per_minute", None)
+    """Limit on the tokens per minute of each model."""
+    calibration: str | None = define("calibration", None)
+    """File that quorum calibrate wrote: answers that are not sure enough become unknown."""
+    prompts: str | dict[str, str] | None = define("prompts", None)
+    """Prompts of your own in place of the built-in ones: a folder of NAME.md files (in Python also a dict, name ->
+    text).
+    """
+    journal: str | None = define("journal", None)
+    """File that keeps model replies, 'off' for none; empty: journal.sqlite in the local store folder."""
 
     @classmethod
     def from_config(cls, folder: str | Path | None = None, **values: Any) -> "Context":
@@ -294,6 +209,16 @@ class Context:
 def get_validator(name: str) -> TypeAdapter[Any]:
     """The validator of one setting, made on first use."""
     return TypeAdapter(get_setting_types()[name])
+
+
+@cache
+def get_setting_schemas() -> dict[str, Mapping[str, Any]]:
+    """The JSON schema of every setting, with its description and its default."""
+    properties: dict[str, dict[str, Any]] = TypeAdapter(Context).json_schema()["properties"]
+    return {
+        name: schema | {"description": " ".join(schema.get("description", "").split())}
+        for name, schema in properties.items()
+    }
 
 
 @cache

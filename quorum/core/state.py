@@ -8,105 +8,119 @@ T = TypeVar("T")
 
 
 class Place(TypedDict):
-    """Where a passage stands. `file` is a path; the other keys are optional.
-
-    page: from 1; a slide's number in presentations. headings: from the highest down. start, end: the passage's position
-    in the document's text as it was read, in characters. line: from 1, in files of JSON lines. modified: the file's
-    time, ISO 8601. metadata: the file's own metadata, such as its author.
-    """
+    """Where a passage stands. Only `file` is always there."""
 
     file: str
+    """A path."""
     page: NotRequired[int]
+    """From 1; a slide's number in presentations."""
     headings: NotRequired[list[str]]
+    """The headings above the passage, from the highest down."""
     start: NotRequired[int]
+    """Where the passage begins in the document's text as it was read, in characters."""
     end: NotRequired[int]
+    """Where it ends: the character after its last one."""
     line: NotRequired[int]
+    """From 1, in files of JSON lines."""
     modified: NotRequired[str]
+    """The file's time, ISO 8601."""
     metadata: NotRequired[dict[str, str]]
+    """The file's own metadata, such as its author."""
 
 
 class Passage(TypedDict):
-    """A piece of a document. score: the retriever's score, higher is better; places: where it stands in files."""
+    """A piece of a document."""
 
     id: str
+    """The same in every run; of a passage from a document, a hash of its content."""
     title: str
+    """The document's title; may be empty."""
     text: str
+    """What is read and quoted."""
     score: NotRequired[float]
+    """The retriever's score, higher is better; its scale depends on the retriever."""
     places: NotRequired[list[Place]]
+    """Where the passage stands in files."""
 
 
 class Vote(TypedDict):
-    """The answer that one passage gives to the question.
-
-    rank: the passage's rank, from 0; passage: its id; answer_text: the answer as the model wrote it, null without a
-    reply; unknown: whether the answer is unknown; weight: how much the vote counts, 1 if it is missing.
-    """
+    """The answer that one passage gives to the question."""
 
     rank: int
+    """The passage's rank, from 0."""
     passage: str
+    """The passage's id."""
     answer: str
-    answer_text: NotRequired[str | None]  # not in votes of an older Quorum
+    """What is voted on; "unknown" for none."""
+    answer_text: NotRequired[str | None]
+    """The answer as the model wrote it, null without a reply; votes of an older Quorum lack it."""
     unknown: bool
+    """Whether the passage gives no answer."""
     weight: NotRequired[float]
+    """How much the vote counts; 1 if it is missing."""
 
 
 class CandidateSummary(TypedDict):
-    """A summary that supports one candidate.
-
-    rank: the candidate's number, from 0; shown: how many passages fitted into the prompt.
-    """
+    """A summary that supports one candidate."""
 
     rank: int
+    """The candidate's number, from 0."""
     text: str
+    """The summary."""
     shown: int
+    """How many passages fitted into the prompt."""
 
 
 class SummaryValidity(TypedDict):
-    """valid: whether a summary supports its candidate; rank: the candidate's number, from 0."""
+    """Whether a summary supports its candidate."""
 
     rank: int
+    """The candidate's number, from 0."""
     valid: bool
+    """Whether its summary supports it."""
 
 
 class Preference(TypedDict):
-    """Which of two candidates has the more informative summary.
-
-    first, second: the candidates' numbers, in the order in which the prompt shows their summaries; preferred: the
-    number of the better one, or null for neither.
-    """
+    """Which of two candidates has the more informative summary."""
 
     first: int
+    """The number of the candidate whose summary the prompt shows first, from 0."""
     second: int
+    """The number of the other candidate."""
     preferred: int | None
+    """The number of the better one, or null for neither."""
 
 
 class Evidence(TypedDict):
     """A passage that supports the answer.
 
     Such a passage contains the answer. For an answer that no passage contains word for word ("yes", "no", a label, a
-    long text), it is a passage that voted for the answer. start, end: the position of the answer in the passage's text;
-    null if the text does not contain the answer word for word.
+    long text), it is a passage that voted for the answer.
     """
 
     passage: str
+    """The passage's id."""
     start: int | None
+    """Where the answer begins in the passage's text, in characters; null if the text does not contain it word
+    for word.
+    """
     end: int | None
+    """Where it ends, the character after its last one; null as `start`."""
 
 
 class Citation(TypedDict):
-    """A passage that a long answer cites.
-
-    n: the passage's number in the answer's marks, from 1; at: where these marks ([n], or [n, m] for several passages)
-    stand in `answer_text`, each as [start, end]. passage: its id; start, end: the sentence of its text that supports
-    the sentences which the marks cite, or null if none does. A passage whose sentences support several cited ones has a
-    citation for each.
-    """
+    """A passage that a long answer cites. A passage whose sentences support several cited ones has a citation for each."""
 
     n: int
+    """The passage's number in the answer's marks, from 1."""
     at: list[list[int]]
+    """Where these marks ([n], or [n, m] for several passages) stand in `answer_text`, each as [start, end]."""
     passage: str
+    """The passage's id."""
     start: int | None
+    """Where the sentence of its text that supports the citing sentences begins, in characters; null if none does."""
     end: int | None
+    """Where this sentence ends; null as `start`."""
 
 
 class Step(TypedDict):
@@ -114,54 +128,60 @@ class Step(TypedDict):
 
     The finished steps are in the state under `steps`. `quorum.stream` shows them in the `update` of its `NodeFinished`
     events.
-
-    thought: the reasoning that the model wrote in this step; may be empty. query: the query that was written for this
-    step's search, such as a follow-up question; null if none was written: the step then searched for the question
-    itself, or for nothing. passages: the passages that the search found and that a prompt showed. answer: the answer to
-    the follow-up question (Self-Ask) or to the question itself; null if the step gave none.
     """
 
     thought: str
+    """The reasoning that the model wrote in this step; may be empty."""
     query: str | None
+    """The query that was written for this step's search, such as a follow-up question; null if none was written: the
+    step then searched for the question itself, or for nothing.
+    """
     passages: list[Passage]
+    """The passages that the search found and that a prompt showed."""
     answer: str | None
+    """The answer to the follow-up question (Self-Ask) or to the question itself; null if the step gave none."""
 
 
 class QueryPassages(TypedDict):
-    """The passages that one of several queries found, after filtering.
-
-    rank: the query's number, from 0; retrieved: ids of the passages before filtering.
-    """
+    """The passages that one of several queries found, after filtering."""
 
     rank: int
+    """The query's number, from 0."""
     retrieved: list[str]
+    """The ids of the passages before filtering."""
     passages: list[Passage]
+    """The passages that are left."""
 
 
 class MaskedStatement(TypedDict):
-    """A statement in which [MASK] hides some words of the question. hidden_words: the words that [MASK] hides."""
+    """A statement in which [MASK] hides some words of the question."""
 
     statement: str
+    """The statement with [MASK]."""
     hidden_words: str
+    """The words that [MASK] hides."""
 
 
 class VerifiedCandidate(TypedDict):
-    """recovered: how many attempts recovered the hidden words; rank: the candidate's number, from 0."""
+    """How well a candidate was verified."""
 
     rank: int
+    """The candidate's number, from 0."""
     recovered: int
+    """How many attempts recovered the hidden words."""
 
 
 class Usage(TypedDict):
-    """How many calls were made under one prompt name, and how many tokens they took.
-
-    cached_tokens: the input tokens that the server's prefix cache held; input_tokens counts them, too.
-    """
+    """How many calls were made under one prompt name, and how many tokens they took."""
 
     calls: int
+    """Model calls, whether sent or from the journal."""
     input_tokens: int
+    """Tokens of the prompts."""
     output_tokens: int
+    """Tokens of the replies."""
     cached_tokens: int
+    """The input tokens that the server's prefix cache held; `input_tokens` counts them, too."""
 
 
 class CountedReplies(TypedDict):
@@ -173,7 +193,9 @@ class CountedReplies(TypedDict):
     """
 
     count: int
+    """How many."""
     replies: list[str]
+    """The replies as the model wrote them."""
 
 
 def append_items(left: list[T] | None, right: list[T] | None) -> list[T] | None:
@@ -226,127 +248,151 @@ class WithheldAnswer(TypedDict):
     """An answer that was withheld because its confidence was missing or below `lowest_confidence`."""
 
     answer: str
+    """What was withheld."""
     confidence: float | None
+    """Its confidence, 0..1; null if the method gave none."""
     lowest_confidence: float
+    """The calibration's limit, 0..1."""
 
 
 class Counters(TypedDict, total=False):
-    """The counters of a run or a part of it: calls and tokens, malformed replies, passages dropped because they
-    did not fit into the model's window.
+    """The counters of a run or a part of it. `usage`, `malformed` and `wordy_answers` have one entry per prompt name.
 
-    usage, malformed and wordy_answers have one entry per prompt name. wordy_answers: answers with too many words
-    where the prompt asks for a short one. temperature_refused: whether a model refused temperature 0; if so, the same
-    question may get another answer the next time. A subgraph returns counters but does not take them as input;
-    otherwise they would be added twice.
+    A subgraph returns counters but does not take them as input; otherwise they would be added twice.
     """
 
     usage: Annotated[dict[str, Usage], merge_usage]
+    """Calls and tokens, by prompt name."""
     malformed: Annotated[dict[str, CountedReplies], merge_counted_replies]
+    """Replies without the form that the prompt asks for, by prompt name."""
     wordy_answers: Annotated[dict[str, CountedReplies], merge_counted_replies]
+    """Answers with too many words where the prompt asks for a short one, by prompt name."""
     temperature_refused: Annotated[bool, is_either_true]
+    """Whether a model refused temperature 0; if so, the same question may get another answer the next time."""
     dropped: Annotated[int, add_counts]
+    """How many passages were left out of prompts because they did not fit into the model's window."""
 
 
 class Question(TypedDict, total=False):
-    """A graph's input.
-
-    given: passages to answer from, in place of retrieved ones; gold_answers: for filter_mode="silver" only, never shown
-    to the model that answers.
-    """
+    """A graph's input."""
 
     question: str
+    """A text that is not empty; else a `SetupError`."""
     given: list[Passage] | None
+    """Passages to answer from, in place of retrieved ones; null to retrieve."""
     gold_answers: list[str] | None
+    """For filter_mode="silver" only, never shown to the model that answers."""
 
 
 class Answer(TypedDict, total=False):
     """The answer of a method. Every method has the same keys; a key that it does not use is null."""
 
     answer: str
-    answer_text: str | None  # the answer as the model wrote it, shown to people; null without a reply
-    answer_type: str | None  # short, yes_no, label, dialogue or long: the type as which the method answered
+    """What is voted on, and measured by exact match and F1; "unknown" for an unknown answer."""
+    answer_text: str | None
+    """The answer as the model wrote it, for people to read; the measure `contains` looks for the gold answer in it. It
+    has no thoughts and no chain of thought (the latter is in `rationale`). The text of a vote is that of the first
+    passage that voted for the winner; the text of a candidate that was chosen is the candidate. If the answer is
+    unknown, the text is the reply that says so; it is null if no single reply does, and for an answer that was
+    withheld.
+    """
+    answer_type: str | None
+    """short, yes_no, label, dialogue or long: the type as which the method answered: with the setting answer_type=auto
+    as the question asks, but short for an explanation or steps if the method gives no long answers.
+    """
     unknown: bool
+    """Whether the method found no answer."""
     confidence: float | None
-    certified: int | None  # how many passages could be replaced without changing the vote (quorum.algorithms)
+    """How sure the method is, 0..1; null if it does not say."""
+    certified: int | None
+    """How many passages could be replaced by any others without changing the winner of the vote
+    (quorum.algorithms.certificate); null without a vote.
+    """
     rationale: str | None
+    """The reasons or the chain of thought that led to the answer."""
     evidence: list[Evidence]
-    citations: list[Citation] | None  # of a long answer or a turn of a conversation; null for other answers
-    voters_without_evidence: list[str] | None  # ids of passages; null in a method without votes
-    votes: Annotated[list[Vote], append_items]  # null in a method without votes
+    """The passages that support the answer; empty if none does."""
+    citations: list[Citation] | None
+    """Of a long answer or a turn of a conversation, what the marks in `answer_text` cite, empty if it has none; null
+    for other answers.
+    """
+    voters_without_evidence: list[str] | None
+    """The ids of the passages that voted for the answer and do not contain it; null in a method without votes."""
+    votes: Annotated[list[Vote], append_items]
+    """The answer of every passage that was asked; null in a method without votes."""
     candidates: list[str] | None
+    """The candidate answers; null in a method without them."""
     summaries: list[str] | None
-    validity: list[bool] | None  # one per candidate: whether its summary supports it
-    scores: list[float] | None  # one per candidate
+    """One per candidate: the summary that supports it."""
+    validity: list[bool] | None
+    """One per candidate: whether its summary supports it."""
+    scores: list[float] | None
+    """One per candidate: how good it is, as the method computes it."""
     passages: list[Passage]
-    retrieved: list[str] | None  # ids of the passages before a filter; null in a method without a filter
-    withheld: WithheldAnswer | None  # the answer that a calibration withheld: Context.calibration
+    """The passages that were read, best first, after a filter."""
+    retrieved: list[str] | None
+    """The ids of the passages before a filter; null in a method without a filter."""
+    withheld: WithheldAnswer | None
+    """The answer that `Context.calibration` replaced by unknown; null if it replaced none."""
 
 
 class Result(Answer, Counters, total=False):
-    """A graph's output: the answer and its counters. A key that a method does not use is null.
-
-    answer: what is voted on, and measured by exact match and F1; "unknown" for an unknown answer. answer_text: the
-    answer as the model wrote it, for people to read; the measure `contains` looks for the gold answer in it. It has no
-    thoughts and no chain of thought (the latter is in `rationale`). The text of a vote is that of the first passage
-    that voted for the winner; the text of a candidate that was chosen is the candidate. If the answer is unknown, the
-    text is the reply that says so; it is null if no single reply does, and for an answer that was withheld.
-    answer_type: the type as which the method answered: with the setting answer_type=auto as the question asks, but
-    short for an explanation or steps if the method gives no long answers.
-
-    citations: of a long answer or a turn of a conversation, what the marks in `answer_text` cite; empty if it has none.
-
-    certified: how many passages could be replaced by any others without changing the winner of the vote.
-    voters_without_evidence: ids of the passages that voted for the answer and do not contain it. validity, scores: for
-    each candidate, whether its summary supports it, and its score. dropped: how many passages were left out of prompts
-    because they did not fit into the model's window. retrieved: ids of the passages before a filter; null in a method
-    without a filter. withheld: the answer that `Context.calibration` replaced by unknown. wordy_answers: answers
-    with too many words where the prompt asks for a short one, by prompt name. temperature_refused: whether a model
-    refused temperature 0; if so, the same question may get another answer the next time.
-    """
+    """A graph's output: the answer and its counters. A key that a method does not use is null."""
 
 
 class State(Question, Result, total=False):
-    """Everything that a node may read or write.
-
-    rank: in a fan-out, the number of one passage, query or candidate. pair: the numbers of two candidates.
-    given_passages: the passages that the question brings, null when passages are retrieved. The node `begin` moves them
-    from `given` to `given_passages` and clears `given`, so that the next question on the same thread does not get these
-    passages, too. given_gold_answers: the gold answers that the question brings, which `begin` moves from
-    `gold_answers` for the same reason. query: what to search for, null for the question itself. finished_rounds: how
-    many rounds of the loop inside a method are over. reasoning: a chain of thought as the model wrote it. notes: what
-    selection_inference has learned so far. queries: the queries of blendfilter. external_knowledge, internal_knowledge:
-    what blendfilter adds to the question in two of these queries: an answer from passages, and a passage that the model
-    wrote from memory. passages_by_query: the passages that each of blendfilter's queries found. candidate_texts: the
-    candidates as the model wrote them. topic: the question's
-    topic; passage_judgement: the model's view of which passages help; blendfilter's filter needs both. rationales: the
-    reasoning behind each candidate. masked_statement: the statement whose hidden words are to be recovered.
-    """
+    """Everything that a node may read or write."""
 
     rank: int
+    """In a fan-out, the number of one passage, query or candidate, from 0."""
     pair: list[int]
+    """The numbers of two candidates."""
     candidate_summaries: Annotated[list[CandidateSummary], append_items]
+    """What the branches of SuRe's first fan-out have written."""
     summary_validities: Annotated[list[SummaryValidity], append_items]
+    """What the branches that check summaries have found."""
     preferences: Annotated[list[Preference], append_items]
+    """What the branches that compare two summaries have found."""
     given_passages: list[Passage] | None
+    """The passages that the question brings, null when passages are retrieved. The node `begin` moves them from `given`
+    and clears `given`, so that the next question on the same thread does not get these passages, too.
+    """
     given_gold_answers: list[str] | None
+    """The gold answers that the question brings, which `begin` moves from `gold_answers` for the same reason."""
     query: str | None
-    steps: list[Step]  # finished steps, oldest first
+    """What to search for, null for the question itself."""
+    steps: list[Step]
+    """The finished steps, oldest first."""
     reasoning: str | None
+    """A chain of thought as the model wrote it."""
     external_knowledge: str | None
+    """What blendfilter adds to a query from passages: an answer."""
     internal_knowledge: str | None
+    """What blendfilter adds to a query from the model's memory: a passage."""
     topic: str | None
+    """The question's topic, for blendfilter's filter."""
     passage_judgement: str | None
+    """The model's view of which passages help, for blendfilter's filter."""
     queries: list[str] | None
+    """The queries of blendfilter."""
     passages_by_query: Annotated[list[QueryPassages], append_items]
+    """The passages that each of blendfilter's queries found."""
     finished_rounds: int
+    """How many rounds of the loop inside a method are over."""
     notes: str | None
+    """What selection_inference has learned so far."""
     rationales: list[str | None] | None
+    """One per candidate: the reasoning behind it."""
     candidate_texts: list[str] | None
+    """The candidates as the model wrote them."""
     masked_statement: MaskedStatement | None
+    """The statement whose hidden words are to be recovered."""
     verified_candidates: Annotated[list[VerifiedCandidate], append_items]
-    cascade_run_id: str | None  # in a cascade: the id of the run's cache (quorum.cascades.cascade_cache)
-    # in a cascade: the key of each stage's answer so far (quorum.algorithms.vote_key); "" for unknown
+    """How often each candidate recovered the hidden words."""
+    cascade_run_id: str | None
+    """In a cascade: the id of the run's cache (quorum.cascades.cascade_cache)."""
     stage_vote_keys: list[str]
+    """In a cascade: the key of each stage's answer so far (quorum.algorithms.vote_key); "" for unknown."""
 
 
 def select_counters(update: State) -> State:

@@ -101,21 +101,17 @@ def describe_request(permissions: Permissions) -> dict[str, Any]:
 
 def describe_settings(permissions: Permissions) -> dict[str, Any]:
     """The schema of the field `quorum`: the settings that a client may choose, and `sources` and `history`."""
-    from pydantic import TypeAdapter
+    from quorum.core.context import get_setting_schemas
 
-    from quorum.core.context import Context
-
-    schemas: dict[str, Any] = TypeAdapter(Context).json_schema()["properties"]
+    schemas = get_setting_schemas()
     choice_schemas = {name: {"enum": list(choices)} for name, choices in ALLOWED_CHOICES.items()}
-    model_schemas = {
-        name: {**TEXT_TYPE, "description": schemas[name].get("description", "")} for name in ("model", "verifier")
-    }
+    model_schemas = {name: {**TEXT_TYPE, "description": schemas[name]["description"]} for name in ("model", "verifier")}
     sources = {
         "sources": {"type": "boolean", "default": True, "description": "Whether a list of sources follows the answer"}
     }
     history = {"history": {"type": "boolean", "default": True, "description": "Whether earlier messages are read"}}
     limited_schemas = {
-        name: schemas[name] | {"maximum": permissions.get_largest_value(name)} for name in LARGEST_VALUES
+        name: {**schemas[name], "maximum": permissions.get_largest_value(name)} for name in LARGEST_VALUES
     }
     return (
         {name: schemas[name] for name in ALLOWED_SETTINGS}

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, fields, replace
 from typing import Any, Literal
 from urllib.parse import parse_qsl, urlencode
 
-from quorum.core.context import Context, parse_setting
+from quorum.core.context import Context, get_setting_schemas, parse_setting
 from quorum.core.errors import SetupError
 from quorum.evaluation.run.columns import Column, parse_columns
 from quorum.graphs import DEFAULT_METHOD
@@ -122,9 +122,7 @@ class FormField:
 
 def list_form_fields(server_context: Context) -> list[FormField]:
     """A form field for every setting that is in neither MAIN_SETTINGS nor FIXED_SETTINGS."""
-    from pydantic import TypeAdapter
-
-    schemas: dict[str, Any] = TypeAdapter(Context).json_schema()["properties"]
+    schemas = get_setting_schemas()
     names = [part.name for part in fields(Context) if part.name not in (*MAIN_SETTINGS, *FIXED_SETTINGS)]
     return [make_form_field(name, schemas[name], getattr(server_context, name)) for name in names]
 
@@ -137,7 +135,7 @@ def make_form_field(name: str, schema: Mapping[str, Any], value: Any) -> FormFie
     kind_of_type: dict[str, Literal["flag", "number"]] = {"boolean": "flag", "integer": "number", "number": "number"}
     return FormField(
         name=name,
-        description=str(schema.get("description", "")),
+        description=str(schema["description"]),
         kind="choice" if "enum" in value_schema else kind_of_type.get(str(value_schema.get("type")), "text"),
         server_value=format_setting(value),
         choices=tuple(map(str, value_schema.get("enum", ()))),

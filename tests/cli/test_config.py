@@ -50,7 +50,7 @@ def test_a_setting_comes_from_option_environment_project_user_or_default_in_this
     assert read_sources(quorum)["k"] == (8, "QUORUM_K")
     assert read_sources(quorum, "-k", "9")["k"] == (9, "command line")
     assert read_sources(quorum, "--set", "k=10")["k"] == (10, "command line")
-    assert quorum("config", "k").out == "k = 8 (QUORUM_K)\n"
+    assert quorum("config", "k").out == "k = 8 (QUORUM_K)\nPassages per query, from 1 to 1000.\n"
 
 
 def test_the_project_ends_at_the_root_of_its_repository(project: Path) -> None:

@@ -4,11 +4,9 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any
 
-from pydantic.fields import FieldInfo
-
-from quorum.core.context import Context, get_setting_types, make_setting_checks, read_environment
+from quorum.core.context import Context, get_setting_schemas, make_setting_checks, read_environment
 from quorum.core.settings.config_files import ConfigFile, choose_from_files, read_config_files
 
 
@@ -45,6 +43,4 @@ def list_settings(files: list[ConfigFile], options: Mapping[str, Any]) -> list[S
 
 def read_default(name: str) -> Any:
     """The built-in default of a setting, whatever the environment says."""
-    info = next(item for item in get_args(get_setting_types()[name]) if isinstance(item, FieldInfo))
-    extra = info.json_schema_extra
-    return extra.get("default") if isinstance(extra, dict) else None
+    return get_setting_schemas()[name].get("default")
