@@ -1,11 +1,13 @@
 """Generates the text of docs/api.md, which tables.py writes: every public name with its docstring and its signature."""
 
+import ast
 import doctest
 import inspect
 import re
 import textwrap
 from collections.abc import Iterator
 from dataclasses import dataclass, fields, is_dataclass
+from itertools import pairwise
 from typing import Any
 
 from typing_extensions import is_typeddict
@@ -171,7 +173,7 @@ def list_group_parts(group: Group) -> Iterator[str]:
         if name in FURTHER_READING:
             yield FURTHER_READING[name]
         if rows := list_fields(value):
-            yield "\n".join(["| field | type |", "| --- | --- |", *rows])
+            yield "\n".join(["| field | type | meaning |", "| --- | --- | --- |", *rows])
         if example:
             yield format_doctest(example)
 
@@ -237,7 +239,30 @@ def list_fields(value: Any) -> list[str]:
         types = {field.name: format_type(field.type) for field in fields(value)}
     else:
         return []
-    return [f"| `{name}` | {format_field_type(type_text)} |" for name, type_text in types.items()]
+    meanings = read_field_docs(value)
+    return [
+        f"| `{name}` | {format_field_type(type_text)} | {escape_cell(meanings[name])} |"
+        for name, type_text in types.items()
+    ]
+
+
+def escape_cell(text: str) -> str:
+    """A text for a cell of a table, in which a bar stays a bar."""
+    return text.replace("|", "\\|")
+
+
+def read_field_docs(value: type) -> dict[str, str]:
+    """{field: the docstring below it} of a class and its bases."""
+    docs: dict[str, str] = {}
+    for base in getattr(value, "__orig_bases__", value.__bases__):
+        if isinstance(base, type) and base.__module__.startswith("quorum"):
+            docs |= read_field_docs(base)
+    (class_definition,) = ast.parse(textwrap.dedent(inspect.getsource(value))).body
+    assert isinstance(class_definition, ast.ClassDef)
+    for field, below in pairwise(class_definition.body):
+        if isinstance(field, ast.AnnAssign) and isinstance(field.target, ast.Name) and isinstance(below, ast.Expr):
+            docs[field.target.id] = " ".join(ast.literal_eval(below.value).split())
+    return docs
 
 
 def format_field_type(type_text: str) -> str:

@@ -23,19 +23,24 @@ DEFAULT_METHOD = "concat_pf"
 class Method:
     """A method, its paper and its cost.
 
-    calls: the number of model calls; depth: how many of them follow one another. Both are formulas, in which k is the
-    number of passages, n the number of samples, K the number of candidates, T the number of rounds (iterations), s the
-    largest number of searches (max_steps), and d, in self_verification only, the number of different answers.
-    [condition] stands before calls that are made only if the condition holds. calls and depth are empty if the numbers
-    are unknown. module: the module of the compiled `graph`; if empty, quorum.graphs.NAME.
+    `calls` and `depth` are formulas, in which k is the number of passages, n the number of samples, K the number of
+    candidates, T the number of rounds (iterations), s the largest number of searches (max_steps), and d, in
+    self_verification only, the number of different answers. [condition] stands before calls that are made only if the
+    condition holds.
     """
 
     name: str
+    """What `--methods` and `answer` call it."""
     paper: str
+    """Authors, year and title, or what it is an example of."""
     summary: str
+    """What it does, in a sentence."""
     calls: str
+    """The number of model calls; empty if it is not known."""
     depth: str
+    """How many of the calls follow one another; empty if it is not known."""
     module: str = ""
+    """The module of the compiled `graph`; if empty, quorum.graphs.NAME."""
 
     @property
     def import_path(self) -> str:

@@ -109,7 +109,7 @@ class Evidence(TypedDict):
 
 
 class Citation(TypedDict):
-    """A passage that a long answer cites. A passage whose sentences support several cited ones has a citation for each."""
+    """A passage that a long answer cites; if several of its sentences support cited ones, it has several citations."""
 
     n: int
     """The passage's number in the answer's marks, from 1."""

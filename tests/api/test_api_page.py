@@ -8,7 +8,18 @@ from pathlib import Path
 import pytest
 
 import quorum
-from docs.api_page import GROUPS, collect_examples, format_doctest, format_type, list_documented_names
+from docs.api_page import (
+    GROUPS,
+    collect_examples,
+    format_doctest,
+    format_type,
+    list_documented_names,
+    read_field_docs,
+)
+from quorum.core.context import Context
+from quorum.core.state import State
+from quorum.evaluation.run.column_scores import Row
+from quorum.evaluation.run.options import Options
 
 EXAMPLES = collect_examples()
 
@@ -48,6 +59,12 @@ def test_every_name_has_a_docstring_of_its_own() -> None:
         name for name in list_documented_names() if inspect.isfunction(getattr(quorum, name))
     ]
     assert [name for name in list_documented_names() if not getattr(quorum, name).__doc__] == []
+
+
+@pytest.mark.parametrize("documented_class", [Context, Options, Row, State])
+def test_every_field_has_a_docstring_below_it(documented_class: type) -> None:
+    """Of the other public types, docs/api.md shows the docstrings of the fields, and cannot be written without them."""
+    assert documented_class.__annotations__.keys() - read_field_docs(documented_class).keys() == set()
 
 
 def test_an_example_becomes_code_with_its_output_as_comments() -> None:
