@@ -27,6 +27,7 @@ from quorum.core.sync import iterate_sync, run_sync
 from quorum.graphs.drawing import close_repeated_subgraphs
 from quorum.graphs.visible_messages import VisibleMessages
 from quorum.nodes.abstain import check_calibration, read_calibration, suppress_unsure_answer
+from quorum.nodes.begin import clean_trace
 
 RUNTIME_KEY = "__pregel_runtime"  # LangGraph puts this key into the config of a graph that runs inside another graph
 
@@ -59,6 +60,7 @@ class CompiledMethodGraph(CompiledStateGraph[StateT, ContextT, InputT, OutputT])
         self, input: Any, config: RunnableConfig | None = None, *, context: Any = None, **settings: Any
     ) -> Any:
         """Run the graph. With `Context.calibration`, an answer whose confidence is too low becomes unknown."""
+        config = clean_trace(config)
         calibration_file, context = take_calibration(context, config)
         if calibration_file is None:
             return await run_apart(super().ainvoke(input, config, context=context, **settings))
@@ -81,7 +83,7 @@ class CompiledMethodGraph(CompiledStateGraph[StateT, ContextT, InputT, OutputT])
                 "confidence is known. LangGraph Studio streams: leave the calibration empty there, or use invoke or "
                 "ainvoke."
             )
-        stream: Any = super().astream(input, config, context=context, **settings)
+        stream: Any = super().astream(input, clean_trace(config), context=context, **settings)
         messages = VisibleMessages()
         async with aclosing(iterate_apart(stream)) as items:
             async for item in items:

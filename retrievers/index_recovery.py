@@ -172,10 +172,18 @@ def remove_index(chroma_folder: Path, collection_id: str) -> None:
 
 
 def find_index_folders(chroma_folder: Path, collection_id: str) -> list[Path]:
-    """The folders of a collection's vector index."""
+    """The folders of a collection's vector index; none if the database has not the form that is known here.
+
+    Chroma's database and the files in these folders are not public: a test names the version (docs/dependencies.md).
+    """
     database_uri = (chroma_folder / "chroma.sqlite3").resolve().as_uri()
     with closing(sqlite3.connect(f"{database_uri}?mode=ro", uri=True)) as database:
-        rows = database.execute(
-            "SELECT id FROM segments WHERE collection = ? AND scope = 'VECTOR'", (collection_id,)
-        ).fetchall()
+        try:
+            rows = database.execute(
+                "SELECT id FROM segments WHERE collection = ? AND scope = 'VECTOR'", (collection_id,)
+            ).fetchall()
+        except sqlite3.OperationalError as error:
+            if "no such" not in str(error):
+                raise
+            return []
     return [chroma_folder / str(segment) for (segment,) in rows if (chroma_folder / str(segment)).is_dir()]

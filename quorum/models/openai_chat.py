@@ -2,24 +2,24 @@
 
 `ChatOpenAI` drops fields that OpenAI does not have, such as the reasoning that vLLM, llama.cpp and DeepSeek send beside
 the answer; LangChain's documentation says that a subclass must read them. So `OpenAIChat` overrides two methods of
-langchain-openai that are not public, as LangChain's own packages for other servers do; a test
-(tests/models/test_private_parts.py) names the version for which this was tried. A response with status 200 either
+langchain-openai that are not public, as LangChain's own packages for other servers do; a test names the version for
+which this was tried (docs/dependencies.md). A response with status 200 either
 becomes a reply or raises `GarbledReply`; then `quorum.models.send_request` sends the request again.
 
 A reply may stand in the field of the reasoning alone: vLLM's reasoning parsers put it there if the model does not
 think. Such a reply is read as if it stood in the content.
 """
 
-import warnings
 from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Self
 
 import openai
 from langchain_core.callbacks import AsyncCallbackManagerForLLMRun
 from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage
 from langchain_core.outputs import ChatGenerationChunk, ChatResult
 from langchain_openai import ChatOpenAI
+from pydantic import model_validator
 
 from quorum.core.json_text import replace_lone_surrogates
 from quorum.models.done_mark import AWAITED_MARK, DoneMark
@@ -32,13 +32,16 @@ from quorum.models.token_counts import clean_usage
 REASONING_FIELDS = ("reasoning_content", "reasoning")
 EMPTY_REPLY_REASONS = ("length", "max_tokens", "content_filter")  # finish reasons of a reply that may be empty
 
-# LangChain turns each chunk into a dictionary, and Pydantic then warns about every chunk that differs from OpenAI's.
-# The warning is hidden, because such chunks are read here.
-warnings.filterwarnings("ignore", message="Pydantic serializer warnings", category=UserWarning)
-
 
 class OpenAIChat(ChatOpenAI):
     """`ChatOpenAI` that keeps the reasoning, in `additional_kwargs["reasoning_content"]`, and checks every reply."""
+
+    @model_validator(mode="after")
+    def read_chunks_as_dictionaries(self) -> Self:
+        """Take the chunks of streams out of OpenAI's classes, as `PlainCompletions` does."""
+        if not isinstance(self.async_client, PlainCompletions):
+            self.async_client = PlainCompletions(self.async_client)
+        return self
 
     async def _astream(
         self,
@@ -99,6 +102,42 @@ class OpenAIChat(ChatOpenAI):
             generation_chunk.message.response_metadata["model_provider"] = "openai"
             keep_reasoning(generation_chunk.message, delta)
         return generation_chunk
+
+
+class PlainCompletions:
+    """OpenAI's client of chat completions, whose streams give dictionaries, which LangChain takes as they are.
+
+    LangChain would make dictionaries of the chunks itself, and Pydantic would warn of every chunk that differs from
+    OpenAI's. Such chunks are read here.
+    """
+
+    def __init__(self, completions: Any) -> None:
+        self.completions = completions
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.completions, name)
+
+    async def create(self, **payload: Any) -> Any:
+        response = await self.completions.create(**payload)
+        return PlainChunks(response) if payload.get("stream") else response
+
+
+class PlainChunks:
+    """A stream whose chunks are dictionaries."""
+
+    def __init__(self, stream: Any) -> None:
+        self.stream = stream
+
+    async def __aenter__(self) -> Self:
+        await self.stream.__aenter__()
+        return self
+
+    async def __aexit__(self, *error: Any) -> None:
+        await self.stream.__aexit__(*error)
+
+    async def __aiter__(self) -> AsyncIterator[dict[str, Any]]:
+        async for chunk in self.stream:
+            yield chunk.model_dump(warnings=False) if isinstance(chunk, openai.BaseModel) else chunk
 
 
 @dataclass

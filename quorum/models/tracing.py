@@ -1,21 +1,27 @@
 """Prepares traces: adds the names of method, model, retriever and prompts; hides secrets and, on request, passages.
 
-LangChain traces to LangSmith by itself when LANGSMITH_TRACING=true. Importing this module replaces LangSmith's default
-client by ours, which removes secrets from every trace. QUORUM_HIDE_PASSAGES=1 also hides all text but questions and
-short answers; the tree of runs, names, ids, numbers and token counts stay.
+LangChain traces to LangSmith by itself when LANGSMITH_TRACING=true. Quorum's runs go through a client that removes
+secrets (`clean_trace`); the program's own client, and its other runs, stay as they are. LangSmith's hooks for hiding
+see inputs, outputs and metadata, but not errors without an anonymizer, events and descriptions of models, so a run is
+cleaned where it is created and updated. QUORUM_HIDE_PASSAGES=1 also hides all text but questions and short answers; the
+tree of runs, names, ids, numbers and token counts stay.
 """
 
 import os
 import re
-import threading
 from collections.abc import Iterator, Mapping
 from dataclasses import fields, is_dataclass
 from typing import Any
 
 import langsmith
-from langchain_core.runnables.config import var_child_runnable_config
+from langchain_core.runnables import RunnableConfig
+from langchain_core.runnables.config import ensure_config, merge_configs
+from langchain_core.tracers.context import tracing_v2_callback_var
+from langchain_core.tracers.langchain import LangChainTracer
 from langgraph.types import Send
 from langsmith import run_trees
+from langsmith.run_helpers import get_tracing_context
+from langsmith.utils import tracing_is_enabled
 from pydantic import BaseModel
 
 from quorum.core.context import Context
@@ -97,22 +103,12 @@ def make_placeholder(text: str) -> str:
 
 
 class TraceClient(langsmith.Client):
-    """A LangSmith client that cleans runs before it sends them. It reads the environment at the first traced run."""
-
-    SETUP_LOCK = threading.RLock()
+    """A LangSmith client that cleans runs before it sends them, for programs that give their runs a client."""
 
     def __init__(self, **options: Any) -> None:
         # LangSmith adds parts of the environment to the metadata, and these can hold secrets.
         own_settings = {"hide_metadata": lambda metadata: copy_without_secrets(metadata, hide_passages=False)}
-        self.options: dict[str, Any] | None = own_settings | options
-
-    def __getattr__(self, name: str) -> Any:
-        """Set up LangSmith's client when an attribute is first needed."""
-        with self.SETUP_LOCK:
-            options, self.options = self.__dict__.get("options"), None
-            if options is not None:
-                super().__init__(**options)
-        return object.__getattribute__(self, name)
+        super().__init__(**own_settings | options)
 
     def create_run(self, name: str, inputs: dict[str, Any], run_type: Any, **run_fields: Any) -> None:
         """Send the beginning of a run."""
@@ -121,6 +117,46 @@ class TraceClient(langsmith.Client):
     def update_run(self, run_id: Any, **run_fields: Any) -> None:
         """Send the end of a run."""
         super().update_run(run_id, **clean_run(run_fields))
+
+
+class CleaningClient:
+    """The program's own client: cleans runs before that client sends them, with its server, key and settings."""
+
+    def __init__(self, client: langsmith.Client) -> None:
+        self.client = client
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.client, name)
+
+    def create_run(self, name: str, inputs: dict[str, Any], run_type: Any, **run_fields: Any) -> None:
+        """Send the beginning of a run."""
+        inputs = copy_without_secrets(inputs, hides_passages())
+        self.client.create_run(name, inputs, run_type, **clean_run(run_fields))
+
+    def update_run(self, run_id: Any, **run_fields: Any) -> None:
+        """Send the end of a run."""
+        self.client.update_run(run_id, **clean_run(run_fields))
+
+
+def clean_trace(config: RunnableConfig | None) -> RunnableConfig | None:
+    """The config of a run. If the run begins a trace in LangSmith, a tracer is added whose client cleans its runs.
+
+    A tracer that the caller gives, and one of a run around this one, stay as they are.
+    """
+    if not tracing_is_enabled() or tracing_v2_callback_var.get() is not None:
+        return config
+    surroundings = get_tracing_context()
+    callbacks: Any = ensure_config(config).get("callbacks") or ()
+    handlers = getattr(callbacks, "handlers", callbacks)
+    if surroundings["parent"] is not None or any(isinstance(handler, LangChainTracer) for handler in handlers):
+        return config
+    client: Any = surroundings["client"] or run_trees.get_cached_client()
+    if not isinstance(client, TraceClient):
+        client = CleaningClient(client)
+    tracer = LangChainTracer(
+        client=client, **{name: surroundings[name] for name in ("project_name", "address", "tags", "metadata")}
+    )
+    return merge_configs(config, {"callbacks": [tracer]})
 
 
 def clean_run(run_fields: dict[str, Any]) -> dict[str, Any]:
@@ -143,9 +179,7 @@ def clean_run(run_fields: dict[str, Any]) -> dict[str, Any]:
 
 def find_enclosing_runs() -> Iterator[tuple[Any, list[Any]]]:
     """For every active trace: (LangSmith's tracer, the runs that enclose the current code, innermost first)."""
-    from langchain_core.tracers.langchain import LangChainTracer
-
-    callbacks: Any = (var_child_runnable_config.get() or {}).get("callbacks")
+    callbacks: Any = ensure_config().get("callbacks")
     for tracer in getattr(callbacks, "handlers", ()):
         if isinstance(tracer, LangChainTracer):
             enclosing_runs, parent_id = [], callbacks.parent_run_id
@@ -161,7 +195,7 @@ def describe_run_in_traces(context: Context) -> None:
     Raises SetupError if passages should be hidden but the tracing client does not hide them.
     """
     for tracer, enclosing_runs in find_enclosing_runs():
-        if hides_passages() and not isinstance(tracer.client, TraceClient):
+        if hides_passages() and not isinstance(tracer.client, TraceClient | CleaningClient):
             raise SetupError(
                 f"{HIDE_VARIABLE} is set, but the run is traced by a LangSmith client that hides nothing; create this "
                 "client with quorum.models.tracing.TraceClient(), or give none: Quorum then creates its own."
@@ -196,7 +230,3 @@ def note_prompt(prompt: str, version: str) -> None:
             if isinstance(versions_by_prompt, dict):
                 versions_by_prompt[prompt] = version
                 break
-
-
-if run_trees._CLIENT is None:  # If the program has already set a client, keep that one.
-    langsmith.configure(client=TraceClient())

@@ -11,6 +11,9 @@ REQUEST_SECONDS = 60.0  # for the head of a request; also the longest pause in i
 class PatientProtocol(AutoHTTPProtocol):  # type: ignore[misc]  # uvicorn chooses one of two classes
     """uvicorn's protocol, which waits for a connection's first request, and for the rest of any request, only
     `request_seconds` seconds. Between two requests uvicorn itself waits 5 s.
+
+    uvicorn has no option for this. The attribute `cycle` and the methods of its protocols are not public: a test names
+    the version (docs/dependencies.md).
     """
 
     request_seconds = REQUEST_SECONDS

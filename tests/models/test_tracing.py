@@ -1,5 +1,7 @@
 """Traces that LangSmith's real client sends over a real socket: their tree, their contents, and what they hide."""
 
+import subprocess
+import sys
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -23,7 +25,7 @@ from openai_server import OpenAIServer
 from quorum.core.context import Context
 from quorum.core.errors import CallError, SetupError
 from quorum.graphs import METHODS, answer
-from quorum.models.tracing import TraceClient, copy_without_secrets
+from quorum.models.tracing import copy_without_secrets
 
 API_KEY, PASSWORD = "sk-0123456789abcdef", "open-sesame"
 SECRET_WORD = "zanzibar"
@@ -51,12 +53,11 @@ def collector(monkeypatch: pytest.MonkeyPatch, isolate: None) -> Iterator[Collec
     monkeypatch.setenv("LANGSMITH_ENDPOINT", collector.url)
     monkeypatch.setenv("LANGSMITH_API_KEY", "lsv2_0123456789")
     get_env_var.cache_clear()
-    client = TraceClient()
-    langsmith.configure(client=client)
+    langsmith.configure(client=None)
     yield collector
     monkeypatch.setenv("LANGSMITH_TRACING", "false")
-    client.close()
-    langsmith.configure(client=TraceClient())
+    run_trees.get_cached_client().close()
+    langsmith.configure(client=None)
     get_env_var.cache_clear()
     collector.close()
 
@@ -72,9 +73,20 @@ def list_runs(root: Run, kind: str) -> list[Run]:
     return [run for run in root.list_subtree() if run.kind == kind]
 
 
-async def test_importing_a_graph_installs_the_trace_client() -> None:
-    assert METHODS["sure"].graph
-    assert isinstance(run_trees.get_cached_client(), TraceClient)
+def test_importing_graphs_and_models_changes_neither_the_programs_client_nor_its_warnings() -> None:
+    code = """
+import warnings, langsmith, langchain_openai, langgraph.graph, langchain_core.retrievers, pydantic, numpy
+from langsmith import run_trees
+before, mine = list(warnings.filters), langsmith.Client(api_url="http://127.0.0.1:9", api_key="x")
+langsmith.configure(client=mine)
+import quorum.models.openai_chat
+from quorum.graphs import METHODS
+for method in METHODS.values():
+    method.graph
+print(run_trees.get_cached_client() is mine, [one for one in warnings.filters if one not in before])
+"""
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert run.stdout == "True []\n"
 
 
 async def test_a_trace_is_the_run_of_the_graph(collector: Collector) -> None:
