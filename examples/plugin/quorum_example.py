@@ -1,20 +1,13 @@
 """A package that adds a method (`shout`), a metric (`brevity`), a retriever (`titles`) and a reader (`.note`)."""
 
+from typing import Any
+
 from langchain_core.callbacks import CallbackManagerForRetrieverRun
 from langchain_core.documents import Document
 from langchain_core.retrievers import BaseRetriever
 
-from quorum import Context, Method
-from quorum.core.state import Question, Result, State
-from quorum.documents.document import Block
-from quorum.documents.document import Document as FileDocument
-from quorum.evaluation.metrics.answers import Reference
-from quorum.graphs.method_graph import MethodGraph
-from quorum.graphs.parts.retrieve import retrieve
-from quorum.nodes.answer import concat_answer
-from quorum.nodes.begin import begin
-from quorum.retrievers.collections import list_passages
-from quorum.retrievers.passages import make_document
+from quorum import extend
+from quorum.extend import Context, MethodGraph, Question, Result, State, begin, concat_answer, retrieve
 
 
 async def write_in_capitals(state: State) -> State:
@@ -29,12 +22,12 @@ graph = (
     .compile(name="shout")
 )
 # calls="n": one call for each sample (the setting `samples`); depth="1": no call waits for the reply to another
-method = Method(
+method = extend.Method(
     "shout", "Example", "One prompt over all passages; the answer in capitals.", calls="n", depth="1", module=__name__
 )
 
 
-def brevity(outputs: Result, reference_outputs: Reference) -> float | None:
+def brevity(outputs: Result, reference_outputs: dict[str, Any]) -> float | None:
     """One divided by the number of words of the answer; None if the answer is unknown."""
     return None if outputs["unknown"] else 1 / len(outputs["answer"].split())
 
@@ -45,9 +38,9 @@ class TitleRetriever(BaseRetriever):
     context: Context
 
     def _get_relevant_documents(self, query: str, *, run_manager: CallbackManagerForRetrieverRun) -> list[Document]:
-        query_words, passages = set(query.lower().split()), list_passages(self.context)
+        query_words, passages = set(query.lower().split()), extend.list_passages(self.context)
         best = sorted(passages, key=lambda passage: -len(query_words & set(passage["title"].lower().split())))
-        return [make_document(passage) for passage in best[: self.context.k]]
+        return [extend.make_document(passage) for passage in best[: self.context.k]]
 
 
 def make_title_retriever(context: Context) -> BaseRetriever:
@@ -55,7 +48,7 @@ def make_title_retriever(context: Context) -> BaseRetriever:
     return TitleRetriever(context=context)
 
 
-def read_note(data: bytes, name: str) -> FileDocument:
+def read_note(data: bytes, name: str) -> extend.Document:
     """Read a .note file (`name` is its file name): the first line is the title, and each other line is a block."""
     title, *lines = data.decode(errors="replace").splitlines()
-    return FileDocument(title, [Block(line) for line in lines])
+    return extend.Document(title, [extend.Block(line) for line in lines])
