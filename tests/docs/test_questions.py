@@ -50,6 +50,8 @@ ANSWERS = {
     "When is the coffee machine cleaned?": ("handbook", "Mondays"),
     "When was it built?": (LIGHTHOUSE, "1874"),
     "Where are new laptops ordered?": ("handbook", "Halden Street"),
+    "Which astronomer suggested what Jupiter's moon Europa should be called?": ("sample", "unknown"),
+    "Which contractor supplied bad wire for the Brooklyn Bridge?": ("sample", "Lloyd Haigh"),
     "Who books train tickets?": ("handbook", "Mira Oduya"),
     "Who built the lighthouse?": (LIGHTHOUSE, "Ada Korn"),
     "Who cleans the windows?": ("handbook", "unknown"),
@@ -57,6 +59,8 @@ ANSWERS = {
     "Who led the first expedition to reach the South Pole?": ("sample", "Roald Amundsen"),
     "Who lit the lamp of Vell?": ("The lamp of Vell was lit by Ida Brenn.", "Ida Brenn"),
     "Who may use the small kitchen?": ("handbook", "Guests"),
+    "Who selected the colour of the Golden Gate Bridge?": ("sample", "Irving Morrow"),
+    "Who slashed the ribbon at the opening of the Sydney Harbour Bridge?": ("sample", "Francis de Groot"),
     "Who was captain of the Marigold?": (
         "On 3 May the Marigold left Vell harbour under Captain Ada Korn.",
         "Ada Korn",
