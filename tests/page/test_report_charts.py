@@ -50,7 +50,7 @@ def write_charts_page(folder: Path, seed: int, count: int) -> Path:
         unit="tokens",
     )
     page = folder / "charts.html"
-    body = render_cost_section(replace(decision, figures=figures, recommendation=recommendation))
+    body = render_cost_section(figures, recommendation, baseline=decision.scores.comparisons[0]["baseline"])
     page.write_text(
         f"<!doctype html><meta charset=utf-8><style>{read_asset('report.css')}</style><main>{body}</main>",
         encoding="utf-8",
