@@ -18,6 +18,7 @@ from langchain_core.runnables import RunnableConfig
 from langchain_core.runnables.config import ensure_config, merge_configs
 from langchain_core.tracers.context import tracing_v2_callback_var
 from langchain_core.tracers.langchain import LangChainTracer
+from langgraph.config import get_config
 from langgraph.types import Send
 from langsmith import run_trees
 from langsmith.run_helpers import get_tracing_context
@@ -179,7 +180,10 @@ def clean_run(run_fields: dict[str, Any]) -> dict[str, Any]:
 
 def find_enclosing_runs() -> Iterator[tuple[Any, list[Any]]]:
     """For every active trace: (LangSmith's tracer, the runs that enclose the current code, innermost first)."""
-    callbacks: Any = ensure_config().get("callbacks")
+    try:
+        callbacks: Any = get_config().get("callbacks")
+    except RuntimeError:  # no run encloses the current code
+        return
     for tracer in getattr(callbacks, "handlers", ()):
         if isinstance(tracer, LangChainTracer):
             enclosing_runs, parent_id = [], callbacks.parent_run_id
