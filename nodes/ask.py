@@ -25,6 +25,7 @@ from quorum.parsing.answers import Parsed
 from quorum.parsing.reply_forms import ReplyForm
 from quorum.prompts import RenderedPrompt, get_text, load_overrides, render_prompt
 from quorum.prompts.citing import choose_texts
+from quorum.prompts.escape import escape_variables, undo_escapes
 from quorum.prompts.passages import format_passages_or_placeholder
 from quorum.prompts.prompt import Prompt
 
@@ -94,7 +95,9 @@ async def ask(
             schema=json_form.schema if json_form else None,
         )
 
-    variables = {name: value if isinstance(value, str) else format_list(value) for name, value in inputs.items()}
+    variables = escape_variables(
+        {name: value if isinstance(value, str) else format_list(value) for name, value in inputs.items()}
+    )
     window = await find_window(context, context.model if model is None else model)
     replies, shown = await send_what_fits(
         lambda shown: render_prompt(
@@ -104,7 +107,8 @@ async def ask(
         passages or (),
         window,
     )
-    replies_in_words = [json_form.write_in_words(reply.text) if json_form else reply.text for reply in replies]
+    texts_of_replies = [undo_escapes(reply.text) for reply in replies]
+    replies_in_words = [json_form.write_in_words(text) if json_form else text for text in texts_of_replies]
     parsed_replies = [
         forget_unfinished_answer(prompt, read_reply_in_words(words, parse, context, len(shown)), reply)
         for words, reply in zip(replies_in_words, replies, strict=True)

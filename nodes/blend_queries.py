@@ -50,8 +50,18 @@ async def blend_queries(state: State, runtime: Runtime[Context]) -> State:
 def blend_query(generated_text: str | None, question: str) -> str:
     """The generated text, then the question (Wang et al. 2024, section 3.2).
 
-    If there is no text, or if every sentence of it says that the answer is unknown, the query is the question alone.
+    Sentences that say that the answer is unknown are left out, such as "So the answer is Unknown." Without any other
+    sentence, the query is the question alone.
+
+    >>> blend_query("The tower stands in Vell. So the answer is Unknown.", "Who built it?")
+    'The tower stands in Vell.\\nWho built it?'
     """
-    text = generated_text or ""
-    says_unknown = all(is_unknown(text[start:end]) for start, end in find_sentences(text))
-    return question if says_unknown else f"{text}\n{question}"
+    known_text = remove_unknown_sentences(generated_text or "")
+    return f"{known_text}\n{question}" if known_text else question
+
+
+def remove_unknown_sentences(text: str) -> str:
+    """The text without the sentences that say that the answer is unknown; unchanged if there is none."""
+    sentences = [text[start:end] for start, end in find_sentences(text)]
+    known_sentences = [sentence for sentence in sentences if not is_unknown(sentence)]
+    return text if len(known_sentences) == len(sentences) > 0 else " ".join(known_sentences)

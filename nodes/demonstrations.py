@@ -12,6 +12,7 @@ from quorum.core.errors import SetupError
 from quorum.datasets.examples import Example, read_examples
 from quorum.nodes.answer_types import get_answer_type
 from quorum.prompts import format_passages
+from quorum.prompts.passages import mark_passages
 
 DEMONSTRATIONS_FOLDER = Path(quorum.prompts.__file__).parent / "demonstrations"
 # File name without suffix -> examples. They are read at import, because nodes run on an event loop, which must not
@@ -56,7 +57,7 @@ def format_example(example: Example, with_reasoning: bool, with_passages: bool) 
     """One example as a prompt shows it: passages, question, then the reasoning with the answer, or the answer."""
     parts = [f"Question: {example['question']}"]
     if with_passages and (passages := example.get("passages")):
-        parts = ["Passages:\n", f"{format_passages(passages)}\n", *parts]
+        parts = [f"Passages:\n{mark_passages(format_passages(passages))}\n", *parts]
     if with_reasoning:
         parts.append(f"Rationale: {example['rationale'].strip()} So the answer is {example['answer']}.")
     else:

@@ -19,6 +19,7 @@ from quorum.nodes.steps import (
 )
 from quorum.parsing.steps import Action, parse_step
 from quorum.prompts import format_passages
+from quorum.prompts.passages import mark_passages
 from quorum.prompts.prompt import Prompt
 from quorum.prompts.steps import REACT, REACT_ACTION
 
@@ -114,10 +115,8 @@ def format_steps(steps: Sequence[Step], shown: Sequence[PassagePosition]) -> lis
     parts = []
     for number, step in enumerate(steps):
         fitting_passages = [passage for rank, passage in enumerate(step["passages"]) if (number, rank) in shown]
-        parts.append(
-            f"{format_step(number + 1, step)}\nObservation {number + 1}:\n"
-            f"{format_passages(fitting_passages) or 'No passage.'}"
-        )
+        observation = mark_passages(format_passages(fitting_passages)) if fitting_passages else "No passage."
+        parts.append(f"{format_step(number + 1, step)}\nObservation {number + 1}:\n{observation}")
     return parts
 
 

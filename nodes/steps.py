@@ -21,7 +21,10 @@ from quorum.parsing.steps import Action, SelfAskStep
 from quorum.parsing.yes_no import parse_yes_no
 from quorum.prompts.prompt import Prompt
 
-ANSWER_FORMS = {"short": "a name, a place, a date, a number, or yes or no", "yes_no": "Yes or No"}
+ANSWER_FORMS = {
+    "short": "a name, a place, a date, a number, a short phrase or reason, or yes or no",
+    "yes_no": "Yes or No",
+}
 
 ParsedStep = TypeVar("ParsedStep", Action, SelfAskStep)
 

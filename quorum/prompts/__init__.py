@@ -9,7 +9,8 @@ search found. At the first step it is empty.
 
 NAME.VARIANT.md is another text for the prompt NAME, for example with the instructions before the passages, as in the
 paper. To use it, pass it as an override; it is then sent and counted as NAME:
-`Context(prompts={"candidates": BUILT_IN["candidates.paper"]})`.
+`Context(prompts={"candidates": BUILT_IN["candidates.paper"]})`. Two variants are chosen by settings: NAME.plain, in the
+papers' wording, with shorten=off, as in every experiment; NAME.uncited with citations=off.
 """
 
 import hashlib

@@ -1,5 +1,5 @@
-"""Chooses the texts of the prompts that ask the model to cite passages (`Context.citations`), or to say why its answer
-is yes or no.
+"""Chooses the texts of the prompts: those that ask the model to cite passages (`Context.citations`), and the papers'
+wordings.
 """
 
 from collections.abc import Mapping
@@ -8,13 +8,13 @@ from quorum.prompts import Overrides, list_texts, load_overrides
 
 # The prompts for long answers and for turns of a conversation, in a wording that asks for no citations.
 UNCITED_TEXTS = list_texts("uncited")
-# The prompts for yes or no, in the papers' wording: one word, without the sentence why.
+# The papers' wordings: yes or no in one word, without the sentence why; two summaries are never a tie; and so on.
 PLAIN_TEXTS = list_texts("plain")
 
 
 def choose_texts(overrides: Overrides, *, cites: bool, is_plain: bool = False) -> Mapping[str, str]:
     """The texts that replace the built-in ones, by the prompts' names: those of the user and, unless the answer shall
-    cite passages, those that ask for no citations. The user's win. is_plain: yes/no prompts ask for one word.
+    cite passages, those that ask for no citations. The user's win. is_plain: the papers' wordings.
 
     >>> sorted(choose_texts({"answer_long": "$passages $question"}, cites=True))
     ['answer_long']

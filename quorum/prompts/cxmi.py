@@ -10,6 +10,7 @@ from quorum.algorithms.filco_measures import Piece
 from quorum.core.state import Passage
 from quorum.prompts import Overrides, render_prompt
 from quorum.prompts.citing import choose_texts
+from quorum.prompts.escape import escape
 from quorum.prompts.passages import format_passages_or_placeholder
 from quorum.prompts.post_fusion import ANSWER
 
@@ -29,6 +30,6 @@ def make_cxmi_prompt_writer(answer_type: str, overrides: Overrides = None) -> Ca
     def write_prompt(question: str, piece: Piece | None) -> str:
         shown_passages = [] if piece is None else [Passage(id="", title=piece.title, text=piece.text)]
         passages_text = format_passages_or_placeholder(shown_passages)
-        return render_prompt(prompt_name, texts, question=question, passages=passages_text).text
+        return render_prompt(prompt_name, texts, question=escape(question), passages=passages_text).text
 
     return write_prompt

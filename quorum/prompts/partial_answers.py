@@ -12,6 +12,7 @@ from quorum.core.text import is_unknown
 from quorum.parsing.answers import REASONING_TAG_NAMES
 from quorum.parsing.long_answers import QUOTES, RULE_AT_END, has_wrapping_fence
 from quorum.parsing.wrapping import BOX_COMMAND
+from quorum.prompts.escape import undo_escapes
 from quorum.prompts.registry import find_prompt, get_prompt
 
 # An answer of at most this many words may be a refusal, so it is held back until its first sentence ends.
@@ -35,6 +36,7 @@ def read_partial_answer(prompt: str, text: str, question: str) -> str:
     >>> read_partial_answer("answer_long", reply, "When was the tower finished?")
     'The tower was finished in 1931, after a strike of its builders. It'
     """
+    text = undo_escapes(text)
     parsed_answer = get_prompt(prompt).parse(text, question=question)
     line, answer = str(parsed_answer.value), parsed_answer.text or ""
     if (

@@ -7,6 +7,7 @@ from typing import Any
 from quorum.core.errors import SetupError
 from quorum.core.thinking import remove_thinking
 from quorum.parsing.answers import Parsed
+from quorum.prompts.escape import undo_escapes
 from quorum.prompts.prompt import Prompt
 from quorum.prompts.registry import get_prompt
 
@@ -82,4 +83,4 @@ def read_reply(
     arguments = {
         name: value for name, value in all_arguments.items() if value is not None and name in signature(read).parameters
     }
-    return read(remove_thinking(reply), **arguments)
+    return read(undo_escapes(remove_thinking(reply)), **arguments)

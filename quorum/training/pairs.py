@@ -15,6 +15,7 @@ from quorum.core.errors import SetupError
 from quorum.core.state import Passage
 from quorum.datasets.silver import SilverLine, read_silver
 from quorum.prompts import format_passages, get_version, render_prompt
+from quorum.prompts.escape import escape
 from quorum.prompts.filco import FILTER_PROMPTS
 from quorum.prompts.post_fusion import ANSWER
 
@@ -60,7 +61,7 @@ class TrainingTask:
         """The example of a line, with the first `passage_count` of its prompt's passages."""
         passages = self.select_passages(line)[:passage_count]
         text = render_prompt(
-            self.get_prompt_name(line), question=line["question"], passages=format_passages(passages)
+            self.get_prompt_name(line), question=escape(line["question"]), passages=format_passages(passages)
         ).text
         return Pair(line["id"], text, self.make_target(line, passages))
 

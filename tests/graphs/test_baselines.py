@@ -38,7 +38,7 @@ async def test_base_prompt_asks_for_three_words_and_offers_no_unknown() -> None:
     text = model.history[0].text
     assert "at most three words" in text
     assert "nknown" not in text
-    assert text.endswith(f"\n\n[3] Towers\n{PASSAGES[2]['text']}\n\nQuestion: {QUESTION}\nAnswer:")
+    assert text.endswith(f"\n\n[3] Towers\n{PASSAGES[2]['text']}\n</passages>\n\nQuestion: {QUESTION}\nAnswer:")
 
 
 EXAMPLES = '{"question": "Who?", "answer": "He", "rationale": "By name."}\n{"question": "Where?", "answer": "There"}\n'

@@ -182,7 +182,10 @@ async def test_if_the_filters_keep_no_passage_the_answer_is_generated_without_pa
     result = await run_blendfilter(model)
     assert (result["answer"], result["passages"], result["retrieved"]) == ("Jillian Belk", [], RETRIEVED_IDS)
     reasoning_prompt = next(call.text for call in model.history if call.name == "reason")
-    assert reasoning_prompt.rsplit("Passages:", 1)[1] == f"\n\n(none)\n\nQuestion: {QUESTION}\nRationale:"
+    assert (
+        reasoning_prompt.rsplit("Passages:", 1)[1]
+        == f"\n<passages>\n(none)\n</passages>\n\nQuestion: {QUESTION}\nRationale:"
+    )
 
 
 async def test_a_choice_that_cannot_be_read_keeps_all_passages_of_its_query() -> None:
@@ -262,3 +265,13 @@ async def test_a_small_window_drops_the_last_passages_from_judging_and_choosing(
     assert len(result["passages"]) < 4
     assert result["dropped"] > 0
     assert result["malformed"] == {}
+
+
+async def test_knowledge_that_says_unknown_is_no_part_of_a_query() -> None:
+    """Its other sentences are, so that the search still knows what was found."""
+    unknown = "The film has several writers. So the answer is Unknown."
+    state = State(
+        question=QUESTION, external_knowledge=unknown, internal_knowledge="I do not know. So the answer is Unknown."
+    )
+    queries = (await blend_queries(state, make_runtime()))["queries"]
+    assert queries == [QUESTION, f"The film has several writers.\n{QUESTION}", QUESTION]

@@ -102,7 +102,8 @@ async def test_a_querys_judging_and_choosing_prompts_are_equal_up_to_their_instr
         shared_text = text[: text.index("\n\nTake the passages one after another")]
         assert sum(other.startswith(shared_text) for other in choosing_prompts) == 1
         positions = [
-            shared_text.index(part) for part in ("Passages:\n\n[1] ", "\n\n[3] ", f"Question: {QUESTION}", "Set aside")
+            shared_text.index(part)
+            for part in ("Passages:\n<passages>\n[1] ", "\n\n[3] ", f"Question: {QUESTION}", "Set aside")
         ]
         assert positions == sorted(positions)
     assert len({text[: text.index("[1] ")] for text in judging_prompts | choosing_prompts}) == 1
@@ -171,5 +172,7 @@ async def test_direct_and_cot_make_one_call_even_with_samples(
     assert (request.body["temperature"], request.body["top_p"]) == (0.7, 0.5)
     assert request.text.endswith(f"Question: {QUESTION}{ending}")
     assert (result["answer"], result["confidence"]) == ("Jillian Belk", None)
-    positions = [request.text.rindex(part) for part in ("Passages:\n\n[1] SuperMansion", "[5] Jillian Bell", QUESTION)]
+    positions = [
+        request.text.rindex(part) for part in ("Passages:\n<passages>\n[1] SuperMansion", "[5] Jillian Bell", QUESTION)
+    ]
     assert positions == sorted(positions)

@@ -28,7 +28,7 @@ def make_model(filter_reply: str, answer_reply: str = "1931") -> ScriptedModel:
 
 def get_shown_passages(model: ScriptedModel) -> str:
     """What the last prompt showed as passages."""
-    return model.history[-1].text.split("Passages:\n\n")[-1].split("\n\nQuestion:")[0]
+    return model.history[-1].text.split("Passages:\n<passages>\n")[-1].split("\n</passages>\n\nQuestion:")[0]
 
 
 async def test_filco_answers_from_the_sentences_that_its_filter_copied() -> None:
@@ -205,7 +205,7 @@ async def test_filter_and_answer_are_two_calls_in_sequence(openai_server: OpenAI
     assert (result["answer"], result["evidence"][0]["passage"]) == ("1931", "p1")
     assert PASSAGES[1]["text"] in filter_request.text
     assert PASSAGES[1]["text"] not in answer_request.text
-    assert f"[1] Lumen Tower\n{FINISHED_SENTENCE}\n\nQuestion: {QUESTION}" in answer_request.text
+    assert f"[1] Lumen Tower\n{FINISHED_SENTENCE}\n</passages>\n\nQuestion: {QUESTION}" in answer_request.text
 
 
 @pytest.mark.parametrize("spec", ["lmm", "transformers", "bert:x"])

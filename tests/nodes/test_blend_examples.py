@@ -37,7 +37,7 @@ def examples_file(tmp_path: Path) -> str:
 async def test_a_demonstration_has_the_form_of_the_prompt_that_shows_it(examples_file: str) -> None:
     runtime = make_runtime(examples=examples_file)
     assert await format_demonstrations("Who is it?", runtime, with_reasoning=True, with_passages=True) == (
-        "Passages:\n\n[1] Anna\nAnna's door is green.\n\nQuestion: Which colour is the door?\n"
+        "Passages:\n<passages>\n[1] Anna\nAnna's door is green.\n</passages>\n\nQuestion: Which colour is the door?\n"
         "Rationale: The house is Anna's. Her door is green. So the answer is green.\n\n"
         "Question: Who lives there?\nRationale: It is her house. So the answer is Anna."
     )

@@ -13,7 +13,7 @@ async def test_the_lowest_ranked_passages_are_dropped_whole_to_fit_the_window() 
     long_passages = [Passage(id=str(i), title="", text=f"{i} " + "word " * 100) for i in range(5)]
     model = ScriptedModel().on("answer", "1931")
     update = await concat_answer(
-        {"question": QUESTION, "passages": long_passages}, make_runtime(model, context_window=640)
+        {"question": QUESTION, "passages": long_passages}, make_runtime(model, context_window=670)
     )
     assert [passage["id"] for passage in update["passages"]] == ["0", "1"]
     assert update["dropped"] == 3
@@ -25,7 +25,7 @@ async def test_after_an_unknown_answer_the_state_keeps_all_passages_for_the_next
     long_passages = [Passage(id=str(i), title="", text="word " * 100) for i in range(5)]
     model = ScriptedModel().on("answer", "unknown")
     update = await concat_answer(
-        {"question": QUESTION, "passages": long_passages}, make_runtime(model, context_window=640)
+        {"question": QUESTION, "passages": long_passages}, make_runtime(model, context_window=670)
     )
     assert (len(update["passages"]), update["dropped"]) == (5, 3)
 
@@ -51,6 +51,6 @@ async def test_in_a_vote_a_passage_that_does_not_fit_alone_is_dropped_and_votes_
 
 
 async def test_the_models_profile_gives_the_size_of_its_context_window() -> None:
-    model = ScriptedModel(profile={"max_input_tokens": 640}).on("answer", "1931")
+    model = ScriptedModel(profile={"max_input_tokens": 670}).on("answer", "1931")
     long_passages = [Passage(id=str(i), title="", text="word " * 100) for i in range(5)]
     assert (await concat_answer({"question": QUESTION, "passages": long_passages}, make_runtime(model)))["dropped"] == 3

@@ -245,7 +245,7 @@ def test_prompts_for_short_answers_ask_for_the_answer_alone_or_for_few_words() -
     for name in answer_prompts:
         assert re.search(r"nothing but the answer|the answer alone|nothing else|explain nothing", BUILT_IN[name]), name
     for name in reasoning_prompts:
-        assert re.search(r"one to five words|at most three words|short fact", BUILT_IN[name]), name
+        assert re.search(r"one to five words|at most three words|in a few words", BUILT_IN[name]), name
 
 
 def test_an_evaluation_counts_wordy_answers(openai_server: OpenAIServer, quorum: Quorum, tmp_path: Path) -> None:

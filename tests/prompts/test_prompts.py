@@ -10,7 +10,10 @@ from hypothesis import strategies as st
 from quorum import prompts
 from quorum.core.errors import SetupError
 from quorum.core.state import Passage
+from quorum.parsing.reply_forms import ReplyForm
 from quorum.prompts import BUILT_IN, format_passages, get_version, load_overrides, render_prompt
+from quorum.prompts.registry import PROMPTS
+from quorum.prompts.sure import RANKING
 
 TITLED_PASSAGE = Passage(id="a", title="Harbour", text="It was dug in 1850.\n")
 UNTITLED_PASSAGE = Passage(id="b", title="", text="Ships came.")
@@ -44,7 +47,8 @@ def test_fixed_text_comes_first(name: str) -> None:
 def test_answer_and_answer_candidates_begin_alike_up_to_the_question() -> None:
     answer_prompt = render_prompt("answer", passages="P", question="Q").text
     candidates_prompt = render_prompt("answer_candidates", passages="P", question="Q", candidates="- c").text
-    shared_length = answer_prompt.index("P\n\nQuestion: Q") + len("P\n\nQuestion: Q\n")
+    shared_part = "P\n</passages>\n\nQuestion: Q\n"
+    shared_length = answer_prompt.index(shared_part) + len(shared_part)
     assert answer_prompt[:shared_length] == candidates_prompt[:shared_length]
     assert candidates_prompt.index("- c") > shared_length
 
@@ -122,3 +126,46 @@ def test_prompts_for_short_answers_also_allow_yes_or_no(name: str) -> None:
 def test_blendfilter_may_reason_from_what_the_model_knows(name: str) -> None:
     assert "what you know" in BUILT_IN[name]
     assert "Unknown" in BUILT_IN[name]
+
+
+ENUM_PROMPTS = [
+    (name, form.property_schema["enum"])
+    for name, prompt in PROMPTS.items()
+    if isinstance(form := prompt.form, ReplyForm) and "enum" in form.property_schema
+]
+
+
+@pytest.mark.parametrize(("name", "choices"), ENUM_PROMPTS)
+def test_a_prompt_names_every_choice_that_its_schema_offers(name: str, choices: list[str]) -> None:
+    assert [choice for choice in choices if choice not in BUILT_IN[name]] == []
+
+
+def test_the_schema_of_the_papers_wording_has_no_tie() -> None:
+    schemas = [RANKING.get_form({}, is_plain=is_plain) for is_plain in (False, True)]
+    ties = [form is not None and "Tie" in form.property_schema["enum"] for form in schemas]
+    assert ties == ["Tie" in BUILT_IN["ranking"], "Tie" in BUILT_IN["ranking.plain"]] == [True, False]
+
+
+@pytest.mark.parametrize("name", ["choose", "choose_yes_no", "judge_and_choose", "judge_and_choose_yes_no"])
+def test_no_passage_need_help(name: str) -> None:
+    assert "If none of them helps, write none." in BUILT_IN[name]
+
+
+CANDIDATE_PROMPTS = [name for name in BUILT_IN if name.startswith("answer_candidates") and "." not in name]
+
+
+@pytest.mark.parametrize("name", CANDIDATE_PROMPTS)
+def test_readers_of_single_passages_do_not_talk_the_model_out_of_unknown(name: str) -> None:
+    last_words = BUILT_IN[name].partition("$candidates")[2]
+    assert "or Unknown" in last_words or "may be NOT ENOUGH INFO" in last_words
+    assert "the one right answer" not in last_words
+
+
+def test_prompts_leave_room_for_reasons_one_candidate_and_false() -> None:
+    for name in ("answer", "answer_candidates", "direct", "reason", "pruning", "summary", "extract_answer"):
+        assert "phrase or reason" in BUILT_IN[name], name
+    assert "even a single one" in BUILT_IN["candidates"]
+    assert "correctly supported" not in BUILT_IN["validity"]
+    for name in ("pruning", "summary"):
+        assert BUILT_IN[name].count("Rationale: ") == 2  # the form, and the question worked out
+        assert "do not repeat the passages" in BUILT_IN[name]

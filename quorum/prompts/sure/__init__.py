@@ -64,7 +64,8 @@ VALIDITY = Prompt(
 RANKING = Prompt(
     "ranking",
     parse=parse_preference,
-    form=make_choice_form("choice", ("Passage 1", "Passage 2")),
+    form=make_choice_form("choice", ("Passage 1", "Passage 2", "Tie")),
+    plain_form=make_choice_form("choice", ("Passage 1", "Passage 2")),
     reply="word",
     model="verifier",
     offline=replies_sure.ranking,
