@@ -101,7 +101,7 @@ def test_completion_installs_and_completes_in_bash(tmp_path: Path) -> None:
         {"concat", "concat_pf"},
         {"sure,concat", "sure,concat_pf"},
         {"temperature="},
-        {"validity"},
+        {"validity", "validity.plain"},
         {"sure-table-4"},
     ]
 

@@ -24,7 +24,9 @@ from quorum.models.scripted import ScriptedModel
 from quorum.nodes.blend_queries import blend_queries
 from quorum.nodes.merge_passages import collect_passages, merge_passages
 
-EXTERNAL_QUERY, INTERNAL_QUERY = f"{EXTERNAL_REPLY}\n{QUESTION}", f"{INTERNAL_REPLY}\n{QUESTION}"
+# Without "So the answer is Unknown."
+EXTERNAL_QUERY = f"SuperMansion has the voice of Jillian Bell.\n{QUESTION}"
+INTERNAL_QUERY = f"{INTERNAL_REPLY}\n{QUESTION}"
 ANSWER = {
     "answer": "Jillian Belk",
     "unknown": False,
@@ -218,7 +220,7 @@ async def test_generated_text_comes_before_the_question() -> None:
     )
     update = await blend_queries(state, make_runtime())
     assert update == {
-        "queries": ["Who?", "Somebody. So the answer is Unknown.\nWho?", "Somebody else.\nWho?"],
+        "queries": ["Who?", "Somebody.\nWho?", "Somebody else.\nWho?"],
     }
     assert await blend_queries(state, make_runtime(queries="in")) == {"queries": ["Somebody else.\nWho?"]}
 

@@ -39,7 +39,8 @@ async def test_examples_with_steps_are_shown_as_whole_runs(tmp_path: Path) -> No
         await ask(method, model, examples=write_examples(tmp_path, EXAMPLE, PLAIN_EXAMPLE))
     assert (
         "Question: How high is the mountain that Karl climbed?\n\nThought 1: Which mountain was it?\n"
-        "Action 1: Search[Which mountain did Karl climb?]\nObservation 1:\n[1] Karl\nKarl climbed the Stufe.\n\n"
+        "Action 1: Search[Which mountain did Karl climb?]\n"
+        "Observation 1:\n<passages>\n[1] Karl\nKarl climbed the Stufe.\n</passages>\n\n"
         "Thought 2: \nAction 2: Search[How high is the Stufe?]\nObservation 2:\nNo passage.\n\n"
         "Thought 3: The Stufe is 812 metres high.\nAction 3: Finish[812 metres]\n\nNow"
     ) in model.history[0].text

@@ -51,8 +51,8 @@ async def test_react_searches_observes_and_finishes() -> None:
     assert [sent.name for sent in model.history] == ["react: step 1", "react: step 2", "react: step 3"]
     assert all(later.startswith(earlier) for earlier, later in pairwise(prompts))  # a prefix cache can be used
     assert (
-        prompts[2].count("Observation 1:\n[1] SuperMansion\n")
-        == prompts[2].count("Observation 2:\n[1] Jillian Bell\n")
+        prompts[2].count("Observation 1:\n<passages>\n[1] SuperMansion\n")
+        == prompts[2].count("Observation 2:\n<passages>\n[1] Jillian Bell\n")
         == 1
     )
     assert "made up" not in prompts[2]

@@ -172,7 +172,7 @@ def test_the_prompts_with_and_without_candidates_begin_with_the_same_text(answer
         f"answer_candidates_{answer_type}", passages="P", question=CLAIM, candidates="- c"
     ).text
     # Both prompts are equal up to the end of the line with the question, which comes after the passages.
-    shared_length = plain_prompt.index(f"{CLAIM}\n", plain_prompt.index("P\n\n")) + len(f"{CLAIM}\n")
+    shared_length = plain_prompt.index(f"{CLAIM}\n", plain_prompt.index("P\n</passages>\n\n")) + len(f"{CLAIM}\n")
     assert plain_prompt[:shared_length] == candidates_prompt[:shared_length]
     assert candidates_prompt.index("- c") > shared_length
 
