@@ -62,7 +62,7 @@ def make_search_key(query: str, context: "Context", given: list[Passage] | None)
     """The key of a search in a cascade's cache: the query, the number of passages, the settings that choose the
     retriever and the collection, and the ids of the given passages.
     """
-    parts = (context.retriever, context.collection, context.store, context.embeddings)
+    parts = (context.retriever, context.collection, context.store, context.embeddings, context.title_key or "")
     store_key = tuple(part if isinstance(part, str) else id(part) for part in parts)
     return query, context.k, store_key, None if given is None else tuple(passage["id"] for passage in given)
 

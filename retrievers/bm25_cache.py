@@ -26,35 +26,37 @@ LOG = logging.getLogger("quorum")
 LOADED_INDEXES: LoadedIndexes[BM25Index] = LoadedIndexes(most=8)
 
 
-def load_bm25_index(store: Store, name: str) -> BM25Index:
+def load_bm25_index(store: Store, name: str, title_key: str | None = None) -> BM25Index:
     """The BM25 index of the collection `name` (see `LoadedIndexes`). It blocks: call it on a thread.
+
+    title_key: see `quorum.retrievers.foreign.read_foreign_passage`.
 
     While the collection is being changed, the index is built in memory only, because the next change makes it useless.
     """
-    info = store.fetch_info(name)
+    info = store.fetch_revised_info(name)
     make = (
-        partial(build_bm25_index, store, name)
+        partial(build_bm25_index, store, name, title_key)
         if info.is_being_changed
-        else partial(load_or_build_index, store, name, info.revision)
+        else partial(load_or_build_index, store, name, info.revision, title_key)
     )
-    return LOADED_INDEXES.get((store.location, name), info, make)
+    return LOADED_INDEXES.get((store.location, name, title_key), info, make)
 
 
-def build_bm25_index(store: Store, name: str) -> tuple[str, BM25Index]:
+def build_bm25_index(store: Store, name: str, title_key: str | None) -> tuple[str, BM25Index]:
     """(revision, index) built from the collection's passages."""
-    revision, passages = store.fetch_passages(name)
+    revision, passages = store.fetch_passages(name, title_key)
     return revision, BM25Index(passages)
 
 
-def load_or_build_index(store: Store, name: str, revision: str) -> tuple[str, BM25Index]:
+def load_or_build_index(store: Store, name: str, revision: str, title_key: str | None) -> tuple[str, BM25Index]:
     """(revision, index) from the disk. If the index is not there, it is built from the collection's present passages
     and saved; the returned revision is then that of these passages.
     """
-    folder = make_index_folder(store, "bm25", name)
+    folder = make_index_folder(store, "bm25", name, *([title_key] if title_key else []))
     with hold_lock(FileLock(folder / "lock", mode=FILE_MODE)):
         index = load_index(folder / f"{revision}.{FORMAT_VERSION}")
         if index is None:
-            revision, index = build_bm25_index(store, name)
+            revision, index = build_bm25_index(store, name, title_key)
             save_index(index, folder / f"{revision}.{FORMAT_VERSION}")
         return revision, index
 

@@ -7,6 +7,7 @@ from quorum.core.context import Context
 from quorum.core.errors import SetupError
 from quorum.retrievers.collection_names import SAMPLE, check_collection_name
 from quorum.retrievers.index_report import ProgressCallback
+from quorum.retrievers.metadata import OTHER_PROGRAM
 from quorum.retrievers.sample import ensure_sample, find_sample_store
 from quorum.retrievers.store import open_store
 
@@ -50,20 +51,13 @@ def choose_only_collection(store: str) -> str:
 
 def list_choices(store: str) -> list[str]:
     """The collections of a store that can be meant if none is named: the users' own; without any, those that
-    evaluations made for their own use; without any, "sample" alone. The call blocks.
-
-    Raises `SetupError` if other programs made all collections.
+    evaluations made for their own use; without any, those of other programs; without any, "sample" alone. The call
+    blocks.
     """
     makers = open_store(store).list_makers()
-    for maker in (None, "evaluation"):
+    for maker in (None, "evaluation", OTHER_PROGRAM):
         if names := list_names_by(makers, maker):
             return names
-    if names := list_names_by(makers, "another program"):
-        raise SetupError(
-            f"Quorum made none of the collections in the store {store} ({format_names(names)}), so none can be asked; "
-            "index documents into a new one: quorum index PATH --collection NAME, or ask the sample: "
-            f"--collection {SAMPLE}."
-        )
     return [SAMPLE]
 
 

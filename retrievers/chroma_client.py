@@ -1,5 +1,6 @@
 """Opens clients of a Chroma store (a folder or a server) and explains their failures to the user."""
 
+import json
 import os
 import sqlite3
 from collections.abc import Iterator
@@ -22,7 +23,10 @@ DEFAULT_PORTS = {"http": 8000, "https": 443}
 
 
 def open_chroma_client(store: str) -> "ClientAPI":
-    """A client of the store: a folder, or a server at http://host:port.
+    """A client of the store: a folder, or a server at http://host:port; Chroma Cloud is at https://api.trychroma.com.
+
+    A server's tenant and database are those of CHROMA_TENANT and CHROMA_DATABASE, or its default ones; CHROMA_API_KEY
+    is its token, and CHROMA_HEADERS holds other headers as a JSON object.
 
     The first call imports chromadb, which takes about a second. In a process that was forked from one which had opened
     a client, it is a client of another process.
@@ -30,7 +34,7 @@ def open_chroma_client(store: str) -> "ClientAPI":
     if is_forked_after_use():
         return cast("ClientAPI", ClientOfFork(store))
     import chromadb
-    from chromadb.config import Settings
+    from chromadb.config import DEFAULT_DATABASE, DEFAULT_TENANT, Settings
 
     USERS.append(os.getpid())
     chroma_settings = Settings(anonymized_telemetry=False)
@@ -38,7 +42,15 @@ def open_chroma_client(store: str) -> "ClientAPI":
         return chromadb.PersistentClient(path=store, settings=chroma_settings)
     host, port, ssl = parse_address(store)
     try:
-        return chromadb.HttpClient(host=host, port=port, ssl=ssl, settings=chroma_settings)
+        return chromadb.HttpClient(
+            host=host,
+            port=port,
+            ssl=ssl,
+            settings=chroma_settings,
+            headers=read_headers(),
+            tenant=os.environ.get("CHROMA_TENANT") or DEFAULT_TENANT,
+            database=os.environ.get("CHROMA_DATABASE") or DEFAULT_DATABASE,
+        )
     except ValueError as error:  # Chroma raises this if its first request fails for any reason
         raise make_unreachable_error(store, error) from error
 
@@ -46,6 +58,18 @@ def open_chroma_client(store: str) -> "ClientAPI":
 def is_forked_after_use() -> bool:
     """Whether the process from which this one was forked had opened a client."""
     return bool(USERS) and os.getpid() not in USERS
+
+
+def read_headers() -> dict[str, str]:
+    """The headers of every request to a server. Raises `SetupError` if CHROMA_HEADERS is no JSON object of texts."""
+    text, key = os.environ.get("CHROMA_HEADERS") or "{}", os.environ.get("CHROMA_API_KEY")
+    try:
+        headers = json.loads(text)
+    except ValueError:
+        headers = None
+    if not isinstance(headers, dict) or not all(isinstance(value, str) for value in headers.values()):
+        raise SetupError('CHROMA_HEADERS is no JSON object of texts; write it like {"X-Team": "search"}.')
+    return headers | ({"x-chroma-token": key} if key else {})
 
 
 def parse_address(url: str) -> tuple[str, int, bool]:

@@ -34,23 +34,28 @@ ENCODED_AT_ONCE = 256  # passages
 LOADED_INDEXES: LoadedIndexes[TokenIndex] = LoadedIndexes(most=4)
 
 
-def load_token_index(store: Store, name: str, encoder: TokenEncoder) -> TokenIndex:
-    """The token vectors of the collection `name` (see `LoadedIndexes`). It blocks: call it on a thread."""
-    info = store.fetch_info(name)
-    make = partial(load_or_build_index, store, name, info.revision, encoder)
-    return LOADED_INDEXES.get((store.location, name, encoder.fingerprint), info, make)
+def load_token_index(store: Store, name: str, encoder: TokenEncoder, title_key: str | None = None) -> TokenIndex:
+    """The token vectors of the collection `name` (see `LoadedIndexes`). It blocks: call it on a thread.
+
+    title_key: see `quorum.retrievers.foreign.read_foreign_passage`.
+    """
+    info = store.fetch_revised_info(name)
+    make = partial(load_or_build_index, store, name, info.revision, encoder, title_key)
+    return LOADED_INDEXES.get((store.location, name, encoder.fingerprint, title_key), info, make)
 
 
-def load_or_build_index(store: Store, name: str, revision: str, encoder: TokenEncoder) -> tuple[str, TokenIndex]:
+def load_or_build_index(
+    store: Store, name: str, revision: str, encoder: TokenEncoder, title_key: str | None
+) -> tuple[str, TokenIndex]:
     """(revision, index) from disk. An index that is not there is computed and saved.
 
     If the collection has changed in the meantime, the returned revision is newer than the argument `revision`.
     """
-    folder = make_index_folder(store, "colbert", name, encoder.fingerprint)
+    folder = make_index_folder(store, "colbert", name, encoder.fingerprint, *([title_key] if title_key else []))
     with hold_lock(FileLock(folder / "lock", mode=FILE_MODE)):
         index = load_index(folder / f"{revision}.{FORMAT_VERSION}")
         if index is None:
-            revision, passages = store.fetch_passages(name)
+            revision, passages = store.fetch_passages(name, title_key)
             index = build_index(passages, encoder, find_older_index(folder), folder / f"{revision}.{FORMAT_VERSION}")
         return revision, index
 

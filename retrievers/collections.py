@@ -4,9 +4,10 @@ from pathlib import Path
 
 from quorum.core.context import Context
 from quorum.core.state import Passage
+from quorum.core.store_folder import DEFAULT_FOLDER
 from quorum.retrievers.choose_collection import locate_collection
 from quorum.retrievers.collection_names import check_collection_name, get_located_collection
-from quorum.retrievers.store import DEFAULT_FOLDER, open_store
+from quorum.retrievers.store import open_store
 
 
 def list_collections(store: str | Path = DEFAULT_FOLDER) -> list[str]:
@@ -20,11 +21,15 @@ def list_passages(context: Context) -> list[Passage]:
     The call blocks.
     """
     located_context = locate_collection(context)
-    return open_store(located_context.store).fetch_passages(get_located_collection(located_context))[1]
+    return open_store(located_context.store).fetch_passages(
+        get_located_collection(located_context), located_context.title_key
+    )[1]
 
 
-def delete_collection(collection: str, store: str | Path = DEFAULT_FOLDER) -> None:
-    """Remove a collection. Raises `SetupError` if it does not exist. The call blocks."""
+def delete_collection(collection: str, store: str | Path = DEFAULT_FOLDER, foreign: bool = False) -> None:
+    """Remove a collection. Raises `SetupError` if it does not exist, and, unless `foreign` is true, if another program
+    made it. The call blocks.
+    """
     opened_store = open_store(store)
     with opened_store.hold_writer_lock():
-        opened_store.delete(check_collection_name(collection))
+        opened_store.delete(check_collection_name(collection), foreign)

@@ -12,6 +12,7 @@ from quorum.cluster.ray_cluster import check_engine
 from quorum.core.errors import SetupError
 from quorum.core.files import escape_name
 from quorum.core.state import Passage
+from quorum.core.store_folder import DEFAULT_FOLDER
 from quorum.documents.document import Unreadable
 from quorum.documents.find_files import FileChoice, choose_files, explain_irregular_path, is_below, resolve_roots
 from quorum.documents.guarded_reading import TIME_LIMIT, FilePassages, GuardedReader, get_shared_reader, read_ahead
@@ -22,7 +23,7 @@ from quorum.retrievers.collection_names import SAMPLE, check_collection_name
 from quorum.retrievers.embedder import get_indexing_embedder
 from quorum.retrievers.index_report import IndexReport, ProgressCallback, ProgressCounter, WatchCallback
 from quorum.retrievers.ledger import Change, Ledger
-from quorum.retrievers.store import DEFAULT_FOLDER, open_store
+from quorum.retrievers.store import open_store
 
 
 def index_documents(

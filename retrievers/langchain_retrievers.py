@@ -23,6 +23,7 @@ from quorum.retrievers.bm25 import BM25Index
 from quorum.retrievers.bm25_cache import load_bm25_index
 from quorum.retrievers.colbert_cache import load_token_index
 from quorum.retrievers.embedder import get_embedder
+from quorum.retrievers.foreign_embeddings import choose_embeddings
 from quorum.retrievers.passages import check_question, copy_with_score, make_document
 from quorum.retrievers.store import open_store
 
@@ -63,6 +64,7 @@ class ChromaRetriever(Retriever):
     collection: str
     store: str
     embeddings: str | InstanceOf[Embeddings] = "embedded"
+    title_key: str | None = None
 
     def find(self, query: str) -> list[Passage]:
         return self.find_nearest(embed_question(self.get_model(), query))
@@ -76,12 +78,12 @@ class ChromaRetriever(Retriever):
 
     def get_model(self) -> Embeddings:
         """The embedding model. Raises `SetupError` if the collection was made with another one."""
-        open_store(self.store).check_embedding(self.collection, get_embedding_name(self.embeddings))
-        return get_embedder(self.embeddings)
+        return get_embedder(choose_embeddings(open_store(self.store), self.collection, self.embeddings))
 
     def find_nearest(self, vector: Sequence[float]) -> list[Passage]:
         name = get_embedding_name(self.embeddings)
-        return open_store(self.store).query(self.collection, vector, self.k, name) or refuse_empty(self.collection)
+        passages = open_store(self.store).query(self.collection, vector, self.k, name, self.title_key)
+        return passages or refuse_empty(self.collection)
 
 
 class BM25Retriever(Retriever):
@@ -89,11 +91,11 @@ class BM25Retriever(Retriever):
 
     collection: str
     store: str
+    title_key: str | None = None
 
     def find(self, query: str) -> list[Passage]:
-        return load_bm25_index(open_store(self.store), self.collection).find_best(query, self.k) or refuse_empty(
-            self.collection
-        )
+        index = load_bm25_index(open_store(self.store), self.collection, self.title_key)
+        return index.find_best(query, self.k) or refuse_empty(self.collection)
 
 
 class GivenRetriever(Retriever):
@@ -111,10 +113,11 @@ class ColbertRetriever(Retriever):
     collection: str
     store: str
     model: str  # the name of the token encoder
+    title_key: str | None = None
 
     def find(self, query: str) -> list[Passage]:
         encoder = get_token_encoder(self.model)
-        index = load_token_index(open_store(self.store), self.collection, encoder)
+        index = load_token_index(open_store(self.store), self.collection, encoder, self.title_key)
         return index.find_best(query, self.k, encoder) or refuse_empty(self.collection)
 
 
@@ -155,5 +158,6 @@ def fuse_rankings(rankings: list[list[Passage]]) -> list[Passage]:
 def refuse_empty(collection: str) -> NoReturn:
     """Raise the `SetupError` for a collection without passages."""
     raise SetupError(
-        f"The collection {collection!r} holds no passages; add some with: quorum index PATH --collection {collection}"
+        f"The collection {collection!r} holds no passages with a text; add some, for one of Quorum's own with: quorum "
+        f"index PATH --collection {collection}"
     )

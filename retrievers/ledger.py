@@ -15,7 +15,15 @@ from quorum.documents.pieces import get_headings, hash_passage
 from quorum.models.vectors import embed_texts
 from quorum.retrievers.chroma_rows import Changes
 from quorum.retrievers.copies import CopyFinder
-from quorum.retrievers.metadata import FORMAT_VERSION, OWN_HASH_KEY, CollectionInfo, PassageEntry, get_location
+from quorum.retrievers.foreign import make_foreign_error
+from quorum.retrievers.metadata import (
+    FORMAT_VERSION,
+    OTHER_PROGRAM,
+    OWN_HASH_KEY,
+    CollectionInfo,
+    PassageEntry,
+    get_location,
+)
 from quorum.retrievers.passages import make_indexed_text
 from quorum.retrievers.store import Store
 from quorum.retrievers.write_behind import WriteBehind
@@ -56,7 +64,10 @@ class Ledger:
         self.made_for, self.made_from = made_for, made_from
         self.copy_finder: CopyFinder | None = None
         self.writer = WriteBehind()
+        store.check_own()
         self.info: CollectionInfo | None = store.find_info(name)
+        if self.info and self.info.made_for == OTHER_PROGRAM:
+            raise make_foreign_error(name)
         if self.info and self.info.embedding != embedding:
             raise SetupError(
                 f"The collection {name!r} was made with the embeddings {self.info.embedding!r}, but {embedding!r} is "

@@ -84,7 +84,7 @@ def measure_bytes(store: Store, name: str) -> int:
     """Approximate bytes of a collection on disk: its vector files, its texts and their metadata."""
     with store.open_client():
         id_ = str(store.fetch_collection(name).id)
-    folder = store.folder / "chroma"
+    folder = store.chroma_folder
     vectors = sum(path.stat().st_size for index in find_index_folders(folder, id_) for path in index.iterdir())
     query = (
         "SELECT COALESCE(SUM(LENGTH(m.string_value)), 0) FROM embedding_metadata m JOIN embeddings e ON e.id = m.id "

@@ -14,6 +14,7 @@ from quorum.core.state import Passage, Place
 if TYPE_CHECKING:
     from chromadb.api.models.Collection import Collection
 
+OTHER_PROGRAM = "another program"  # made a collection that Quorum only reads
 FORMAT_VERSION = 2  # how files are read; version 1 stored no places and left formatting marks in the text
 # The fields of `CollectionInfo` that are stored under another name, with this name.
 STORED_NAMES = {"is_being_changed": "writing", "is_rebuilding_vectors": "torn", "sample_hash": "sample"}
@@ -27,12 +28,13 @@ MAX_PLACES = 50  # how many places a passage lists at most
 class CollectionInfo:
     """The metadata of a collection.
 
-    revision: changes with every change of content. is_being_changed: a run of changes has not finished; stored as
-    "writing". sample_hash: a hash of the sample collection's files, empty while these are being indexed, None in any
-    other collection; stored as "sample". is_rebuilding_vectors: the vectors were damaged and are being rebuilt, True or
-    None; stored as "torn". format: how its files were read (`FORMAT_VERSION`), None in old collections. files: number
-    of documents. changed: time of the last change, ISO 8601. made_for: "evaluation" if an evaluation made the
-    collection for its own use, else None. made_from: the name of the file or folder that the evaluation made it from.
+    revision: changes with every change of content; empty for another program's collection. is_being_changed: a run of
+    changes has not finished; stored as "writing". sample_hash: a hash of the sample collection's files, empty while
+    these are being indexed, None in any other collection; stored as "sample". is_rebuilding_vectors: the vectors were
+    damaged and are being rebuilt, True or None; stored as "torn". format: how its files were read (`FORMAT_VERSION`),
+    None in old collections. files: number of documents. changed: time of the last change, ISO 8601. made_for:
+    "evaluation" if an evaluation made the collection for its own use, "another program" for one that Quorum did not
+    make, else None. made_from: the name of the file or folder that the evaluation made it from.
     """
 
     embedding: str
@@ -138,10 +140,10 @@ def get_location(passage: Passage) -> dict[str, Any] | None:
 
 def find_maker(metadata: Mapping[str, Any]) -> str | None:
     """Who made a collection with this metadata: None for a user, with Quorum; "evaluation" or "sample" for Quorum, for
-    its own use; "another program" for a collection of Chroma that Quorum cannot read.
+    its own use; OTHER_PROGRAM for a collection of Chroma that Quorum only reads.
     """
     if "embedding" not in metadata:
-        return "another program"
+        return OTHER_PROGRAM
     if "sample" in metadata:
         return "sample"
     if "made_for" in metadata:
@@ -166,10 +168,10 @@ def read_info(collection: "Collection") -> CollectionInfo:
             made_for=str(metadata["made_for"]) if "made_for" in metadata else None,
             made_from=str(metadata["made_from"]) if "made_from" in metadata else None,
         )
-    except KeyError:
+    except KeyError as missing:
         raise SetupError(
-            f"The collection {collection.name!r} was not made by Quorum: it does not say which embeddings it holds; "
-            "index the documents into a new collection."
+            f"The metadata of the collection {collection.name!r} lack {missing.args[0]!r}, which Quorum has stored "
+            "there; index the documents into a new collection."
         ) from None
 
 

@@ -1,6 +1,7 @@
 """Converts passages from and to LangChain documents, makes the text that is indexed, and checks a query."""
 
 import math
+from collections.abc import Mapping
 from typing import Any
 
 from langchain_core.documents import Document
@@ -10,6 +11,8 @@ from quorum.core.state import Passage
 from quorum.datasets.records import hash_content as hash_content  # re-exported
 from quorum.documents.pieces import get_headings
 
+PASSAGE_KEYS = ("title", "score", "places")  # of a document's metadata: these are the passage's own fields
+
 
 def make_indexed_text(passage: Passage) -> str:
     """The text that is embedded and matched: the title, the headings above the passage, and its text."""
@@ -18,8 +21,8 @@ def make_indexed_text(passage: Passage) -> str:
 
 
 def make_document(passage: Passage) -> Document:
-    """A passage as LangChain's retrievers return it; title, score and places are metadata."""
-    metadata: dict[str, Any] = {"title": passage["title"]}
+    """A passage as LangChain's retrievers return it; title, score and places are metadata, beside its own."""
+    metadata: dict[str, Any] = passage.get("metadata", {}) | {"title": passage["title"]}
     if "score" in passage:
         metadata["score"] = passage["score"]
     if "places" in passage:
@@ -31,7 +34,7 @@ def read_document(document: Document) -> Passage:
     """Convert a document, which may come from any LangChain retriever, to a passage.
 
     A missing id is made from the content. The score is left out if it is not a finite number, and the places are left
-    out unless they are a list of objects with the key "file".
+    out unless they are a list of objects with the key "file". All other metadata are the passage's.
     """
     title, text = str(document.metadata.get("title") or ""), document.page_content
     id_ = document.id or document.metadata.get("id") or hash_content(title, text)
@@ -42,7 +45,27 @@ def read_document(document: Document) -> Passage:
     places = document.metadata.get("places")
     if isinstance(places, list) and all(isinstance(place, dict) and "file" in place for place in places):
         passage["places"] = places
+    own_metadata = {name: value for name, value in document.metadata.items() if name not in PASSAGE_KEYS}
+    if own_metadata:
+        passage["metadata"] = make_plain(own_metadata)
     return passage
+
+
+def make_plain(value: Any) -> Any:
+    """The value as JSON data: what JSON does not know, such as a date, becomes its text.
+
+    >>> make_plain({"pages": (1, float("inf")), "sizes": {2: 3.5}})
+    {'pages': [1, None], 'sizes': {'2': 3.5}}
+    """
+    if value is None or isinstance(value, str | bool | int):
+        return value
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, Mapping):
+        return {str(name): make_plain(item) for name, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [make_plain(item) for item in value]
+    return str(value)
 
 
 def copy_with_score(passage: Passage, score: float) -> Passage:

@@ -51,7 +51,11 @@ def make_colbert(context: "Context", argument: str) -> "BaseRetriever":
     from quorum.retrievers.langchain_retrievers import ColbertRetriever
 
     return ColbertRetriever(
-        k=context.k, collection=get_located_collection(context), store=context.store, model=argument
+        k=context.k,
+        collection=get_located_collection(context),
+        store=context.store,
+        model=argument,
+        title_key=context.title_key,
     )
 
 
@@ -59,14 +63,20 @@ def make_dense(context: "Context", k: int) -> "ChromaRetriever":
     from quorum.retrievers.langchain_retrievers import ChromaRetriever
 
     return ChromaRetriever(
-        k=k, collection=get_located_collection(context), store=context.store, embeddings=context.embeddings
+        k=k,
+        collection=get_located_collection(context),
+        store=context.store,
+        embeddings=context.embeddings,
+        title_key=context.title_key,
     )
 
 
 def make_lexical(context: "Context", k: int) -> "BM25Retriever":
     from quorum.retrievers.langchain_retrievers import BM25Retriever
 
-    return BM25Retriever(k=k, collection=get_located_collection(context), store=context.store)
+    return BM25Retriever(
+        k=k, collection=get_located_collection(context), store=context.store, title_key=context.title_key
+    )
 
 
 RETRIEVERS = {

@@ -53,9 +53,11 @@ def may(path: Path, mode: int) -> bool:
     return os.access(path, mode, effective_ids=os.access in os.supports_effective_ids)
 
 
-def is_read_only(folder: Path) -> bool:
-    """Whether there is a store in a folder that cannot be written. Raises `SetupError` if it cannot be read either."""
-    chroma_folder = folder / "chroma"
+def is_read_only(folder: Path, chroma_folder: Path) -> bool:
+    """Whether there is a store in a folder that cannot be written. Raises `SetupError` if it cannot be read either.
+
+    chroma_folder: where the store's database is.
+    """
     if not may(folder, os.F_OK) or not folder.is_dir():
         return False
     database = chroma_folder / DATABASE_NAME
@@ -68,17 +70,17 @@ def is_read_only(folder: Path) -> bool:
     return may(database, os.F_OK) and not all(may(path, os.W_OK) for path, _ in parts)
 
 
-def copy_store(folder: Path) -> Path:
+def copy_store(folder: Path, chroma_folder: Path) -> Path:
     """A copy of a store that cannot be written, in a private folder that is removed at the end of this process.
 
-    The copy has the collections and the sample. Raises `SetupError` if it cannot be made.
+    The copy has the database, from `chroma_folder`, and the sample. Raises `SetupError` if it cannot be made.
     """
     copied_folder = Path(tempfile.mkdtemp(prefix="quorum-store-"))
     atexit.register(shutil.rmtree, copied_folder, ignore_errors=True)
     try:
-        for part in ("chroma", "sample/chroma"):
-            if (folder / part).is_dir():
-                shutil.copytree(folder / part, copied_folder / part, copy_function=shutil.copyfile)
+        for source, part in ((chroma_folder, "chroma"), (folder / "sample/chroma", "sample/chroma")):
+            if source.is_dir():
+                shutil.copytree(source, copied_folder / part, copy_function=shutil.copyfile)
     except OSError as error:
         raise SetupError(
             f"The store {folder} cannot be written, and its copy in {copied_folder} cannot be made "

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from quorum.cli.completion import complete_method
-from quorum.cli.options import AsJson, Collection, Embeddings, K, Model, Retriever, Settings, Store
+from quorum.cli.options import AsJson, Collection, Embeddings, K, Model, Retriever, Settings, Store, TitleKey
 from quorum.cli.systems import OwnSystems, find_method_with_systems
 from quorum.cli.withhold import (
     check_abstain_below,
@@ -56,6 +56,7 @@ def ask(
     k: K = None,
     store: Store = None,
     embeddings: Embeddings = None,
+    title_key: TitleKey = None,
     abstain_below: Annotated[
         float | None,
         typer.Option("--abstain-below", metavar="X", help='Answer "unknown" when the confidence is below X (0 to 1).'),
@@ -93,6 +94,7 @@ def ask(
         k=k,
         store=store,
         embeddings=embeddings,
+        title_key=title_key,
         calibration=None if calibration is None else str(calibration),
     )
     given_passages = read_given_passages(passages, collection)
@@ -273,7 +275,7 @@ def print_result(result: "ShownResult", method: str, *, as_json: bool, shows_sco
 
         passages = [
             {**passage, "where": describe_place(passage), "link": make_file_link(passage) or None}
-            if "places" in passage
+            if describe_place(passage)
             else passage
             for passage in result.get("passages") or []
         ]

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from quorum.cli.completion import complete_method
-from quorum.cli.options import Collection, Embeddings, K, Model, Retriever, Settings, Store
+from quorum.cli.options import Collection, Embeddings, K, Model, Retriever, Settings, Store, TitleKey
 from quorum.cli.systems import OwnSystems, find_method_with_systems
 from quorum.core.errors import QuorumError, SetupError
 
@@ -29,6 +29,7 @@ def chat(
     k: K = None,
     store: Store = None,
     embeddings: Embeddings = None,
+    title_key: TitleKey = None,
     settings: Settings = None,
     own_systems: OwnSystems = None,
 ) -> None:
@@ -40,7 +41,14 @@ def chat(
     from quorum.cli.settings import read_context
 
     context = read_context(
-        settings, model=model, retriever=retriever, collection=collection, k=k, store=store, embeddings=embeddings
+        settings,
+        model=model,
+        retriever=retriever,
+        collection=collection,
+        k=k,
+        store=store,
+        embeddings=embeddings,
+        title_key=title_key,
     )
     chosen_method = find_method_with_systems(method, own_systems)
     if isinstance(context.retriever, str):

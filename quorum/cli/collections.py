@@ -110,9 +110,12 @@ def describe_maker(summary: "CollectionSummary") -> str:
     `docs`.
     """
     from quorum.core.files import escape_name
+    from quorum.retrievers.metadata import OTHER_PROGRAM
 
     if summary.made_for == "sample":
         return "Quorum for its sample"
+    if summary.made_for == OTHER_PROGRAM:
+        return OTHER_PROGRAM
     return f"an {summary.made_for}" + (f" from {escape_name(summary.made_from)}" if summary.made_from else "")
 
 
@@ -143,7 +146,8 @@ def show(name: Name, store: Store = None, json: AsJson = False) -> None:
         f"{summary.name}: {format_count(summary.passages, 'passage')} of {format_count(len(passage_counts), 'file')}"
     )
     typer.echo(
-        f"embeddings {summary.embedding}; changed {summary.changed or 'unknown'}" + (f"; {remarks}" if remarks else "")
+        f"embeddings {summary.embedding or 'unknown'}; changed {summary.changed or 'unknown'}"
+        + (f"; {remarks}" if remarks else "")
     )
     for path, count in list(passage_counts.items())[:MAX_LISTED_FILES]:
         typer.echo(f"  {escape_name(path)}: {format_count(count, 'passage')}")
@@ -152,11 +156,15 @@ def show(name: Name, store: Store = None, json: AsJson = False) -> None:
 
 
 @app.command("rm")
-def remove(name: Name, store: Store = None) -> None:
+def remove(
+    name: Name,
+    store: Store = None,
+    foreign: Annotated[bool, typer.Option("--foreign", help="Also a collection that another program made.")] = False,
+) -> None:
     """Remove a collection."""
     from quorum.retrievers.collections import delete_collection
 
-    delete_collection(name, get_store_with_collection(name, store))
+    delete_collection(name, get_store_with_collection(name, store), foreign=foreign)
     typer.echo(f"{name} is removed.")
 
 

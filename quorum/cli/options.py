@@ -23,6 +23,10 @@ Embeddings: TypeAlias = Annotated[
     str | None,
     typer.Option("--embeddings", metavar="SPEC", help="Embeddings: embedded, huggingface:MODEL or provider:NAME."),
 ]
+TitleKey: TypeAlias = Annotated[
+    str | None,
+    typer.Option("--title-key", metavar="KEY", help="Metadata with the title, in another program's collection."),
+]
 Collection: TypeAlias = Annotated[
     str | None,
     typer.Option("--collection", "-c", metavar="NAME", help="Collection to search; by default the store's only one."),

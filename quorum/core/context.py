@@ -80,6 +80,9 @@ class Context:
         "embeddings", "embedded"
     )
     """Embeddings: embedded, huggingface:MODEL or provider:NAME."""
+    title_key: str | None = define("title_key", None)
+    """Another program's collection: the key of its metadata that holds a passage's title; empty: the first of title,
+    name, heading, file_name and filename that it has, or the name of its source."""
     k: Annotated[int, limit(5, ge=1, le=MAX_PASSAGES)] = define("k", 5)
     """Passages per query, from 1 to 1000."""
     retrieve: Annotated[bool, limit(True)] = define("retrieve", True)

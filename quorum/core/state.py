@@ -2,7 +2,7 @@
 node's update into the state.
 """
 
-from typing import Annotated, NotRequired, cast
+from typing import Annotated, Any, NotRequired, cast
 
 from typing_extensions import TypedDict  # before Python 3.12, Studio's input form needs this one, not typing.TypedDict
 
@@ -50,6 +50,8 @@ class Passage(TypedDict):
     """The retriever's score, higher is better; its scale depends on the retriever."""
     places: NotRequired[list[Place]]
     """Where the passage stands in files."""
+    metadata: NotRequired[dict[str, Any]]
+    """What a retriever of the user's, or another program's collection, says about it; JSON data."""
 
 
 class Vote(TypedDict):

@@ -1,21 +1,26 @@
 """Describes where a passage stands, in words and as a link."""
 
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 from urllib.parse import quote
 
 from quorum.core.files import escape_name
 from quorum.core.state import Passage, Place
 
+SOURCE_KEYS = ("source", "file_path", "path", "url", "file_name", "filename")  # of metadata that name a document
+
 
 def describe_place(passage: Passage) -> str:
     """Where a passage stands: its first place, such as "handbook.pdf, p. 12, Leave > Parental", then up to three other
-    files that contain it. Empty for a passage that comes from no file.
+    files that contain it. For a passage of another program, the source and page that its metadata name. Empty for a
+    passage that comes from no file.
 
     >>> place = {"file": "/docs/handbook.pdf", "page": 12, "headings": ["Leave", "Parental"]}
     >>> describe_place({"id": "1", "title": "Handbook", "text": "...", "places": [place]})
     'handbook.pdf, p. 12, Leave > Parental'
     """
-    places = passage.get("places") or []
+    places = list_places(passage)
     if not places:
         return ""
     other_files = list(dict.fromkeys(get_file_name(place) for place in places[1:]))
@@ -23,6 +28,38 @@ def describe_place(passage: Passage) -> str:
         f" (also in {', '.join(other_files[:3])}{', ...' if other_files[3:] else ''})" if other_files else ""
     )
     return format_place(places[0]) + other_files_note
+
+
+def list_places(passage: Passage) -> list[Place]:
+    """The passage's places, or the one that its metadata name."""
+    metadata = passage.get("metadata") or {}
+    places = passage.get("places") or []
+    source = None if places else find_source(metadata)
+    if source is None:
+        return places
+    place = Place(file=source)
+    if (page := find_page(metadata)) is not None:
+        place["page"] = page
+    return [place]
+
+
+def find_page(metadata: Mapping[str, Any]) -> int | None:
+    """The page, from 1. LangChain's loaders of PDF count from 0 beside the number of all pages, and may add the label
+    that is printed on the page.
+
+    >>> find_page({"page": 4, "total_pages": 9}), find_page({"page": 4, "page_label": "v"}), find_page({"page": 4})
+    (5, None, 4)
+    """
+    page = metadata.get("page_label", metadata.get("page"))
+    if isinstance(page, bool) or not isinstance(page, int | str) or not str(page).isdecimal():
+        return None
+    from_zero = "page_label" not in metadata and "total_pages" in metadata
+    return int(page) + from_zero or None
+
+
+def find_source(metadata: Mapping[str, Any]) -> str | None:
+    """The file or address that metadata name; None if they name none."""
+    return next((str(metadata[key]) for key in SOURCE_KEYS if metadata.get(key) not in (None, "")), None)
 
 
 def format_place(place: Place) -> str:
@@ -47,7 +84,7 @@ def make_file_link(passage: Passage) -> str:
 
     A link to a PDF opens the page. If the passage has several places, the link is to the first whose file exists.
     """
-    for place in passage.get("places") or []:
+    for place in list_places(passage):
         path = Path(place["file"])
         try:
             is_there = path.is_absolute() and path.is_file()

@@ -18,13 +18,13 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
 from hashlib import sha256
-from pathlib import Path
 from typing import Any, Protocol
 
 from quorum.core.context import Context
 from quorum.core.errors import SetupError
 from quorum.core.files import expand_home
 from quorum.core.forks import PerProcess
+from quorum.core.store_folder import find_own_folder
 from quorum.models.journal_database import (
     ROOM,
     Record,
@@ -54,13 +54,13 @@ def make_key(identity: Mapping[str, Any], decoding: Mapping[str, Any], text: str
 def find_journal_path(context: Context) -> str | None:
     """The path of the journal's file: the setting `journal`, or journal.sqlite in the store's folder if it is not set.
 
-    If the store is a server, the folder is .quorum/. None if the journal is off.
+    If the store is a server, or another program's database, the folder is .quorum/. None if the journal is off.
     """
     if context.journal == "off":
         return None
     if context.journal:
         return context.journal
-    return str(Path(".quorum" if "://" in context.store else context.store) / "journal.sqlite")
+    return str(find_own_folder(context.store) / "journal.sqlite")
 
 
 @dataclass(frozen=True)

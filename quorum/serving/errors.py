@@ -17,7 +17,7 @@ FILE_PATH = re.compile(r"(?<![\w.:/])(?:~|\.{1,2}|[A-Za-z]:)?[/\\][\w.@%+~-]+(?:
 URL_ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://[^\s'\"<>)\]]+")
 # After the quoted name, the message lists the other collections, which a client must not see.
 MISSING_COLLECTION = re.compile(r"(There is no collection '[^']*').*")
-COLLECTION_NAMES = re.compile(r" \([^()]*\)(?=, so none can be asked|; choose one with --collection)")
+COLLECTION_NAMES = re.compile(r" \([^()]*\)(?=; choose one with --collection)")
 # OpenAI's clients must not retry: Quorum itself has already retried a failed call, and another request would meet the
 # same spending limit or the same internal error.
 NO_RETRY_HEADERS = {"x-should-retry": "false"}

@@ -191,7 +191,7 @@ def fetch_passages(server_context: Context, collection: str, ids: list[str]) -> 
     from quorum.retrievers.store import open_store
 
     located_context = locate_collection(replace(server_context, collection=collection))
-    return open_store(located_context.store).fetch_passages_by_id(collection, ids)
+    return open_store(located_context.store).fetch_passages_by_id(collection, ids, located_context.title_key)
 
 
 def make_tool_error(error: Exception, context: Context, call: Any) -> ToolError:

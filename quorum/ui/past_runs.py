@@ -14,6 +14,7 @@ from quorum.core.context import Context
 from quorum.core.errors import SetupError
 from quorum.core.files import expand_home, read_regular
 from quorum.core.private_files import make_private_folder, open_private_text
+from quorum.core.store_folder import find_own_folder
 from quorum.evaluation.shown.saved_run import read_number, read_result, read_saved_run
 from quorum.evaluation.shown.trace import FORMAT_NAME, Step, step_to_json
 from quorum.models.tracing import copy_without_secrets, hides_passages
@@ -37,7 +38,7 @@ class PastRun:
 
 def find_saved_data_folder(server_context: Context) -> Path:
     """The folder under which the page saves runs and uploads: the store's, or .quorum/ if the store is a server."""
-    return expand_home(".quorum" if "://" in server_context.store else server_context.store).resolve()
+    return expand_home(find_own_folder(server_context.store)).resolve()
 
 
 def save_run(run: Run, folder: Path) -> None:

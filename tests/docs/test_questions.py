@@ -54,6 +54,7 @@ ANSWERS = {
     "Which contractor supplied bad wire for the Brooklyn Bridge?": ("sample", "Lloyd Haigh"),
     "Who books train tickets?": ("handbook", "Mira Oduya"),
     "Who built the lighthouse?": (LIGHTHOUSE, "Ada Korn"),
+    "Who built the mill of Orrin?": ("The mill of Orrin was built by Greta Hale.", "Greta Hale"),
     "Who cleans the windows?": ("handbook", "unknown"),
     "Who leads the workshop?": ("handbook", "Jonas Brekke"),
     "Who led the first expedition to reach the South Pole?": ("sample", "Roald Amundsen"),

@@ -105,10 +105,9 @@ def test_collections_of_evaluations_count_only_in_a_store_without_others() -> No
     assert list_choices(".quorum") == ["handbook"]
 
 
-def test_collections_of_other_programs_are_never_asked() -> None:
+def test_collections_of_other_programs_count_only_in_a_store_without_others() -> None:
     make_foreign_collection("theirs")
-    with pytest.raises(SetupError, match=r"Quorum made none of the collections .* \(theirs\), so none can be asked"):
-        locate_collection(Context())
+    assert list_choices(".quorum") == ["theirs"]
     add_collection("handbook")
     assert list_choices(".quorum") == ["handbook"]
 

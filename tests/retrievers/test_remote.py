@@ -8,15 +8,21 @@ import sys
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
+import chromadb
 import pytest
+from chromadb.config import Settings
+from quorum_command import Quorum
 from retriever_names import PLAIN_RETRIEVERS
 from wordvectors import WordVectors
 
 from quorum.core.context import Context
 from quorum.core.errors import SetupError
 from quorum.retrievers import collections, search
+from quorum.retrievers.chroma_client import read_headers
 from quorum.retrievers.index import index_documents
+from quorum.retrievers.store import OPEN_STORES
 
 VECTORS = WordVectors()
 
@@ -88,6 +94,39 @@ async def test_the_only_collection_of_a_server_is_asked_and_the_sample_never_ent
     assert collections.list_collections(server) == ["rivers", "second"]
     for name in ("rivers", "second"):
         collections.delete_collection(name, server)
+
+
+async def test_another_programs_collection_in_another_tenant_is_searched_and_listed(
+    server: str, monkeypatch: pytest.MonkeyPatch, quorum: Quorum
+) -> None:
+    settings: Any = {"chroma_api_impl": "chromadb.api.fastapi.FastAPI", "anonymized_telemetry": False}
+    port = int(server.rpartition(":")[2])
+    admin = chromadb.AdminClient(Settings(chroma_server_host="127.0.0.1", chroma_server_http_port=port, **settings))
+    admin.create_tenant("team")
+    admin.create_database("papers", tenant="team")
+    theirs = chromadb.HttpClient("127.0.0.1", port, tenant="team", database="papers")
+    text = "The mill of Orrin was built by Greta Hale."
+    collection = theirs.create_collection("theirs", embedding_function=None)
+    collection.add(ids=["1"], documents=[text], embeddings=[VECTORS.embed_query(text)])
+    OPEN_STORES.get().get.cache_clear()  # as if this process had not asked the server yet
+    monkeypatch.setenv("CHROMA_TENANT", "team")
+    monkeypatch.setenv("CHROMA_DATABASE", "papers")
+    monkeypatch.setenv("CHROMA_HEADERS", '{"X-Team": "search"}')
+    context = Context(store=server, embeddings=VECTORS, k=1)
+    for retriever in PLAIN_RETRIEVERS:
+        [passage] = await search("Who built the mill of Orrin?", replace(context, retriever=retriever))
+        assert passage["text"] == text
+    assert "made by another program" in quorum("collections", "--store", server).out
+    assert quorum("collections", "rm", "theirs", "--store", server).code == 2
+    assert collection.count() == 1
+    OPEN_STORES.get().get.cache_clear()
+
+
+@pytest.mark.parametrize("headers", ["token", "[1]", '{"X-Team": 1}'])
+def test_headers_that_are_no_texts_are_an_error(headers: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CHROMA_HEADERS", headers)
+    with pytest.raises(SetupError, match="CHROMA_HEADERS is no JSON object of texts"):
+        read_headers()
 
 
 @pytest.mark.parametrize("retriever", ["hybrid", "bm25"])

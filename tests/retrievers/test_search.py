@@ -167,13 +167,6 @@ async def test_an_unknown_retriever_is_an_error(context: Context) -> None:
         await search("tiger", replace(context, retriever="dpr"))
 
 
-async def test_a_collection_that_quorum_did_not_make_is_an_error(tmp_path: Path) -> None:
-    with open_store(tmp_path).open_client() as client:
-        client.create_collection("foreign")
-    with pytest.raises(SetupError, match="'foreign' was not made by Quorum"):
-        await search("tiger", Context(store=str(tmp_path), collection="foreign", embeddings=VECTORS))
-
-
 @pytest.mark.parametrize("address", ["", "ftp://host:1", "http://", "http://host:port", "http://host:8000/path"])
 async def test_an_invalid_store_address_is_an_error(address: str) -> None:
     with pytest.raises(SetupError, match="The store"):

@@ -62,9 +62,10 @@ def test_names_of_collections_and_the_store_stay_hidden(empty_store: Path, serve
     from quorum.retrievers.store import open_store
 
     with open_store(empty_store).open_client() as client:
-        client.create_collection("theirs", embedding_function=None)
+        for name in ("theirs", "others"):
+            client.create_collection(name, embedding_function=None)
     api = serve(store=str(empty_store), collection=None)
-    with pytest.raises(openai.BadRequestError, match="so none can be asked") as refusal:
+    with pytest.raises(openai.BadRequestError, match="This server has several collections") as refusal:
         api.ask()
     assert "theirs" not in str(refusal.value)
     assert str(empty_store) not in str(refusal.value)

@@ -72,7 +72,7 @@ def share_retrieval(columns: Sequence[Column]) -> list[Column]:
         if get_composed_cascade(column.own_graph) is not None:  # a cascade has a cache of its own
             shared_columns.append(column)
             continue
-        parts = (context.retriever, context.collection, context.store, context.embeddings, context.k)
+        parts = (context.retriever, context.collection, context.store, context.embeddings, context.title_key, context.k)
         key = tuple(part if isinstance(part, str | int) else id(part) for part in parts)
         if key not in shared_retrievers:
             shared_retrievers[key] = CachingRetriever(inner=get_retriever(context))

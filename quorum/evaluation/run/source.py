@@ -125,8 +125,8 @@ def find_revision(collection: str, context: Context) -> str | None:
     from quorum.retrievers.store import open_store
 
     located_context = locate_collection(replace(context, collection=collection))
-    info = open_store(located_context.store).find_info(collection)
-    return None if info is None else info.revision
+    store = open_store(located_context.store)
+    return None if store.find_info(collection) is None else store.fetch_revised_info(collection).revision
 
 
 def check_given_passages(dataset: DataSet, retrievers: Sequence[str]) -> None:
