@@ -13,6 +13,7 @@ from quorum.core.errors import SetupError
 from quorum.core.state import Question, Result, State
 from quorum.graphs.catalogue import Method, find_listed_method, list_methods
 from quorum.graphs.method_graph import MethodGraph
+from quorum.nodes.abstain import abstain
 from quorum.nodes.ask_stage import find_model_spec, make_stage_node
 from quorum.nodes.begin import begin
 from quorum.nodes.routes import accept_or_go_on
@@ -63,14 +64,15 @@ def build_graph(cascade: ComposedCascade, systems: Mapping[str, str]) -> Any:
     graphs = [find_stage_graph(cascade, stage, systems) for stage in cascade.stages]
     node_names = [name_stage_node(cascade, number) for number in range(len(cascade.stages))]
     graph: Any = MethodGraph(State, input_schema=Question, output_schema=Result, context_schema=Context).add_node(begin)
-    graph.add_edge("__start__", "begin").add_edge("begin", node_names[0])
+    graph.add_node(abstain).add_edge("__start__", "begin").add_edge("begin", node_names[0])
     for number, stage in enumerate(cascade.stages):
         graph.add_node(node_names[number], make_stage_node(cascade, number, graphs[number]))
         if stage.accept is None:
-            graph.add_edge(node_names[number], "__end__")
+            graph.add_edge(node_names[number], "abstain")
         else:
-            paths = {stage.accept.description: "__end__", "else": node_names[number + 1]}
+            paths = {stage.accept.description: "abstain", "else": node_names[number + 1]}
             graph.add_conditional_edges(node_names[number], accept_or_go_on(stage.accept), paths)
+    graph.add_edge("abstain", "__end__")
     compiled_graph = graph.compile(name=cascade.graph_name).with_config(recursion_limit=MAX_SUPERSTEPS)
     compiled_graph.cascade = cascade
     compiled_graph.pricing_model_by_stage = {

@@ -9,6 +9,7 @@ from quorum.core.context import Context
 from quorum.core.state import Question, Result, State
 from quorum.graphs.method_graph import MethodGraph
 from quorum.graphs.parts.retrieve import retrieve
+from quorum.nodes.abstain import abstain
 from quorum.nodes.answer import concat_answer, passage_answer
 from quorum.nodes.begin import begin
 from quorum.nodes.routes import continue_vote, fall_back_if_unknown, start_one_or_both_rounds
@@ -24,6 +25,7 @@ graph = (
     .add_node(unknown_check)
     .add_node(passage_answer)
     .add_node(vote)
+    .add_node(abstain)
     .add_edge("__start__", "begin")
     .add_edge("begin", "retrieve")
     .add_conditional_edges(
@@ -34,9 +36,10 @@ graph = (
     .add_conditional_edges(
         "unknown_check",
         fall_back_if_unknown,
-        {"known": "__end__", "unknown": "passage_answer", "none left to ask": "vote"},
+        {"known": "abstain", "unknown": "passage_answer", "none left to ask": "vote"},
     )
     .add_edge("passage_answer", "vote")
-    .add_conditional_edges("vote", continue_vote, {"still undecided": "passage_answer", "decided": "__end__"})
+    .add_conditional_edges("vote", continue_vote, {"still undecided": "passage_answer", "decided": "abstain"})
+    .add_edge("abstain", "__end__")
     .compile(name="concat_pf")
 )

@@ -8,6 +8,7 @@ from quorum.core.context import MAX_SUPERSTEPS, Context
 from quorum.core.state import Question, Result, State
 from quorum.graphs.method_graph import MethodGraph
 from quorum.graphs.parts.retrieve import retrieve
+from quorum.nodes.abstain import abstain
 from quorum.nodes.begin import begin
 from quorum.nodes.react import ask_action, finish, observe, think
 from quorum.nodes.routes import act_on_thought, search_or_finish
@@ -20,6 +21,7 @@ graph = (
     .add_node(retrieve)
     .add_node(observe)
     .add_node(finish)
+    .add_node(abstain)
     .add_edge("__start__", "begin")
     .add_edge("begin", "think")
     .add_conditional_edges(
@@ -28,7 +30,8 @@ graph = (
     .add_conditional_edges("ask_action", search_or_finish, {"search": "retrieve", "final answer or limit": "finish"})
     .add_edge("retrieve", "observe")
     .add_edge("observe", "think")
-    .add_edge("finish", "__end__")
+    .add_edge("finish", "abstain")
+    .add_edge("abstain", "__end__")
     .compile(name="react")
     .with_config(recursion_limit=MAX_SUPERSTEPS)
 )

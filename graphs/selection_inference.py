@@ -7,6 +7,7 @@ from quorum.core.context import MAX_SUPERSTEPS, Context
 from quorum.core.state import Question, Result, State
 from quorum.graphs.method_graph import MethodGraph
 from quorum.graphs.parts.retrieve import retrieve
+from quorum.nodes.abstain import abstain
 from quorum.nodes.begin import begin
 from quorum.nodes.infer_stepwise import cite, infer
 from quorum.nodes.rank_passages import rank_passages
@@ -19,12 +20,14 @@ graph = (
     .add_node(rank_passages)
     .add_node(infer)
     .add_node(cite)
+    .add_node(abstain)
     .add_edge("__start__", "begin")
     .add_edge("begin", "retrieve")
     .add_edge("retrieve", "rank_passages")
     .add_edge("rank_passages", "infer")
     .add_conditional_edges("infer", continue_reading, {"passages left": "infer", "all read": "cite"})
-    .add_edge("cite", "__end__")
+    .add_edge("cite", "abstain")
+    .add_edge("abstain", "__end__")
     .compile(name="selection_inference")
     .with_config(recursion_limit=MAX_SUPERSTEPS)
 )

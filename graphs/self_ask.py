@@ -9,6 +9,7 @@ from quorum.core.context import MAX_SUPERSTEPS, Context
 from quorum.core.state import Question, Result, State
 from quorum.graphs.method_graph import MethodGraph
 from quorum.graphs.parts.retrieve import retrieve
+from quorum.nodes.abstain import abstain
 from quorum.nodes.begin import begin
 from quorum.nodes.routes import answer_follow_up_or_question, continue_follow_ups, search_or_conclude
 from quorum.nodes.self_ask import conclude, follow_up, forced_answer, intermediate_answer
@@ -21,6 +22,7 @@ graph = (
     .add_node(intermediate_answer)
     .add_node(forced_answer)
     .add_node(conclude)
+    .add_node(abstain)
     .add_edge("__start__", "begin")
     .add_edge("begin", "follow_up")
     .add_conditional_edges(
@@ -37,7 +39,8 @@ graph = (
         "intermediate_answer", continue_follow_ups, {"may ask more": "follow_up", "limit reached": "forced_answer"}
     )
     .add_edge("forced_answer", "conclude")
-    .add_edge("conclude", "__end__")
+    .add_edge("conclude", "abstain")
+    .add_edge("abstain", "__end__")
     .compile(name="self_ask")
     .with_config(recursion_limit=MAX_SUPERSTEPS)
 )

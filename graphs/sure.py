@@ -14,6 +14,7 @@ from quorum.core.context import Context
 from quorum.core.state import Question, Result, State
 from quorum.graphs.method_graph import MethodGraph
 from quorum.graphs.parts.retrieve import retrieve
+from quorum.nodes.abstain import abstain
 from quorum.nodes.answer_from_candidates import answer_from_summaries
 from quorum.nodes.begin import begin
 from quorum.nodes.propose_candidates import propose_sure_candidates
@@ -34,6 +35,7 @@ graph = (
     .add_node(rank_pair)
     .add_node(select_candidate)
     .add_node(answer_from_summaries)
+    .add_node(abstain)
     .add_edge("__start__", "begin")
     .add_edge("begin", "retrieve")
     .add_edge("retrieve", "propose_candidates")
@@ -56,8 +58,9 @@ graph = (
     .add_edge("validate", "select_candidate")
     .add_edge("rank_pair", "select_candidate")
     .add_conditional_edges(
-        "select_candidate", continue_comparisons, {"still undecided": "rank_pair", "decided": "__end__"}
+        "select_candidate", continue_comparisons, {"still undecided": "rank_pair", "decided": "abstain"}
     )
-    .add_edge("answer_from_summaries", "__end__")
+    .add_edge("answer_from_summaries", "abstain")
+    .add_edge("abstain", "__end__")
     .compile(name="sure")
 )

@@ -1,13 +1,16 @@
-"""Withholds answers whose confidence is below the threshold in a file of `quorum calibrate`."""
+"""The last node of every method: withholds answers whose confidence is below that of a file of `quorum calibrate`."""
 
+import asyncio
 import json
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from quorum.core.context import Context
+from langgraph.runtime import Runtime
+
+from quorum.core.context import Context, get_context
 from quorum.core.errors import SetupError
-from quorum.core.state import Result, WithheldAnswer
+from quorum.core.state import State, WithheldAnswer
 from quorum.core.text import UNKNOWN
 from quorum.nodes.describe_settings import (
     SETTINGS_THAT_CHANGE_NO_ANSWER,
@@ -19,6 +22,14 @@ from quorum.nodes.describe_settings import (
 CALIBRATION_FILE_KIND = "quorum calibration"
 # A calibration may be used although these settings have changed.
 UNCOMPARED_SETTINGS = SETTINGS_THAT_CHANGE_NO_ANSWER | {"collection", "answer_type", "calibration"}
+
+
+async def abstain(state: State, runtime: Runtime[Context]) -> State:
+    """answer, unknown, confidence -> answer (unknown if the calibration says that it is not sure enough), withheld."""
+    file = get_context(runtime).calibration
+    if not file:
+        return {}
+    return suppress_unsure_answer(state, await asyncio.to_thread(read_calibration, file))
 
 
 @dataclass(frozen=True)
@@ -66,16 +77,14 @@ def check_calibration(calibration: Calibration, method: str, context: Context) -
             )
 
 
-def suppress_unsure_answer(result: Result, calibration: Calibration) -> Result:
-    """Make the answer unknown if its confidence is missing or below the threshold of the calibration.
-
-    The key `withheld` then holds the answer that is not shown.
+def suppress_unsure_answer(state: State, calibration: Calibration) -> State:
+    """The update that makes the answer unknown if its confidence is missing or below the threshold of the calibration;
+    else an empty one. `withheld` then holds the answer that is not shown.
     """
-    confidence = result.get("confidence")
-    if result["unknown"] or (confidence is not None and confidence >= calibration.lowest_confidence):
-        return result
+    confidence = state.get("confidence")
+    if state["unknown"] or (confidence is not None and confidence >= calibration.lowest_confidence):
+        return {}
     withheld_answer = WithheldAnswer(
-        answer=result["answer"], confidence=confidence, lowest_confidence=calibration.lowest_confidence
+        answer=state["answer"], confidence=confidence, lowest_confidence=calibration.lowest_confidence
     )
-    unknown_answer = Result(answer=UNKNOWN, answer_text=None, unknown=True, evidence=[], citations=None)
-    return {**result, **unknown_answer, "withheld": withheld_answer}
+    return State(answer=UNKNOWN, answer_text=None, unknown=True, evidence=[], citations=None, withheld=withheld_answer)

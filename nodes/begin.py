@@ -1,5 +1,7 @@
 """The first node of every method."""
 
+from collections.abc import Mapping
+from copy import copy
 from typing import Any, cast
 
 from langgraph.runtime import Runtime
@@ -14,9 +16,67 @@ from quorum.models.tracing import clean_trace as clean_trace  # re-exported: gra
 from quorum.models.tracing import describe_run_in_traces
 from quorum.nodes.answer_types import get_answer_type
 
+EMPTY_RESULT: dict[str, Any] = {
+    "given": None,
+    "gold_answers": None,
+    "answer": "",
+    "answer_text": None,
+    "answer_type": None,
+    "unknown": True,
+    "confidence": None,
+    "certified": None,
+    "voters_without_evidence": None,
+    "rationale": None,
+    "evidence": [],
+    "citations": None,
+    "votes": None,
+    "candidates": None,
+    "summaries": None,
+    "validity": None,
+    "scores": None,
+    "passages": [],
+    "retrieved": None,
+    "usage": {},
+    "malformed": {},
+    "wordy_answers": {},
+    "temperature_refused": False,
+    "dropped": 0,
+    "withheld": None,
+}
+# The keys of the state that only nodes read; those of a fan-out (`rank`, `pair`) need no reset.
+EMPTY_INNER_VALUES: dict[str, Any] = {
+    "query": None,
+    "steps": [],
+    "candidate_summaries": [],
+    "summary_validities": [],
+    "preferences": [],
+    "reasoning": None,
+    "external_knowledge": None,
+    "internal_knowledge": None,
+    "topic": None,
+    "passage_judgement": None,
+    "queries": None,
+    "passages_by_query": [],
+    "finished_rounds": 0,
+    "notes": None,
+    "rationales": None,
+    "candidate_texts": None,
+    "masked_statement": None,
+    "verified_candidates": [],
+    "cascade_run_id": None,
+    "stage_vote_keys": [],
+}
+REDUCED_KEYS = frozenset(  # a reducer adds to their values
+    {
+        *("votes", "candidate_summaries", "summary_validities", "preferences", "passages_by_query"),
+        *("verified_candidates", "usage", "malformed", "wordy_answers", "temperature_refused", "dropped"),
+    }
+)
+
 
 async def begin(state: State, runtime: Runtime[Context]) -> State:
-    """given, gold_answers -> given_passages, given_gold_answers; every other key except the question is emptied.
+    """given, gold_answers -> given_passages, given_gold_answers; the keys of the result are emptied, and what
+    an earlier question left in other keys.
 
     `given` and `gold_answers` are emptied, too, so nothing is left of the thread's earlier question.
     """
@@ -32,7 +92,7 @@ async def begin(state: State, runtime: Runtime[Context]) -> State:
     ]
     answer_type = get_answer_type(get_context(runtime), state["question"])
     reset = {
-        **make_empty_state(),
+        **make_empty_state(state),
         "answer_type": answer_type,
         "given_passages": given_passages,
         "given_gold_answers": state.get("gold_answers"),
@@ -50,57 +110,14 @@ def check_question(question: object) -> None:
         )
 
 
-def make_empty_state() -> dict[str, Any]:
-    """Every key of the state with an empty value, except `question` and the keys of a fan-out (`rank`, `pair`).
+def make_empty_state(state: Mapping[str, Any]) -> dict[str, Any]:
+    """Every key of the result with an empty value, because all methods return the same keys; and an empty value for
+    each other key that an earlier question on this thread has left in the state.
 
     Overwrite replaces the value of a key to which a reducer would otherwise add.
     """
+    left_over = {name: value for name, value in EMPTY_INNER_VALUES.items() if state.get(name)}
     return {
-        "given": None,
-        "given_passages": None,
-        "gold_answers": None,
-        "given_gold_answers": None,
-        "query": None,
-        "steps": [],
-        "answer": "",
-        "answer_text": None,
-        "answer_type": None,
-        "unknown": True,
-        "confidence": None,
-        "certified": None,
-        "voters_without_evidence": None,
-        "rationale": None,
-        "evidence": [],
-        "citations": None,
-        "votes": Overwrite(None),
-        "candidates": None,
-        "summaries": None,
-        "validity": None,
-        "scores": None,
-        "candidate_summaries": Overwrite([]),
-        "summary_validities": Overwrite([]),
-        "preferences": Overwrite([]),
-        "passages": [],
-        "retrieved": None,
-        "reasoning": None,
-        "external_knowledge": None,
-        "internal_knowledge": None,
-        "topic": None,
-        "passage_judgement": None,
-        "queries": None,
-        "passages_by_query": Overwrite([]),
-        "finished_rounds": 0,
-        "notes": None,
-        "rationales": None,
-        "candidate_texts": None,
-        "masked_statement": None,
-        "verified_candidates": Overwrite([]),
-        "usage": Overwrite({}),
-        "malformed": Overwrite({}),
-        "wordy_answers": Overwrite({}),
-        "temperature_refused": Overwrite(False),
-        "dropped": Overwrite(0),
-        "withheld": None,
-        "cascade_run_id": None,
-        "stage_vote_keys": [],
+        name: Overwrite(copy(value)) if name in REDUCED_KEYS else copy(value)
+        for name, value in (EMPTY_RESULT | left_over).items()
     }

@@ -28,7 +28,7 @@ async def begin_turn(state: ConversationState, runtime: Runtime[Context]) -> Con
     check_question(question)
     history = [turn for turn in map(read_turn, messages[:question_index]) if turn["role"] and turn["content"]]
     given_values = {"given": state.get("given"), "gold_answers": state.get("gold_answers")}
-    reset: Any = {**make_empty_state(), **given_values, "question": question, "history": history}
+    reset: Any = {**make_empty_state(state), **given_values, "question": question, "history": history}
     return cast(ConversationState, reset)
 
 

@@ -18,8 +18,8 @@ async def infer(state: State, runtime: Runtime[Context]) -> State:
     Reads one more passage (Creswell et al. 2022). A passage that does not fit the model's window leaves answer and
     notes unchanged, and is counted in dropped.
     """
-    question, passages, notes = state["question"], state["passages"], state["notes"]
-    finished_rounds = state["finished_rounds"]
+    question, passages, notes = state["question"], state["passages"], state.get("notes")
+    finished_rounds = state.get("finished_rounds", 0)
     convert_answer = get_answer_converter(INFERENCE, question, runtime)
     try:
         replies = await ask(

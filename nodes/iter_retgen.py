@@ -2,6 +2,7 @@
 
 from quorum.core.state import State, Step
 from quorum.core.text import is_unknown
+from quorum.nodes.steps import get_steps
 
 
 async def next_query(state: State) -> State:
@@ -13,4 +14,4 @@ async def next_query(state: State) -> State:
     question, rationale, answer = state["question"], state.get("rationale"), state["answer"]
     parts = [part for part in (rationale, None if is_unknown(answer) else answer) if part]
     finished_step = Step(thought=rationale or "", query=state.get("query"), passages=state["passages"], answer=answer)
-    return {"query": " ".join([*parts, question]) if parts else None, "steps": [*state["steps"], finished_step]}
+    return {"query": " ".join([*parts, question]) if parts else None, "steps": [*get_steps(state), finished_step]}

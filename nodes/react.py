@@ -13,6 +13,7 @@ from quorum.nodes.ask import ask
 from quorum.nodes.steps import (
     describe_answer_form,
     format_step_demonstrations,
+    get_steps,
     make_outcome,
     normalize_yes_no_answer,
     omit_query_equal_to_question,
@@ -28,26 +29,26 @@ PassagePosition = tuple[int, int]  # the number of a passage's step and its rank
 
 async def think(state: State, runtime: Runtime[Context]) -> State:
     """question, steps -> steps (one more: thought, and query or answer, or both null), query, answer_text."""
-    return await take_step(REACT, state["steps"], state["question"], runtime)
+    return await take_step(REACT, get_steps(state), state["question"], runtime)
 
 
 async def ask_action(state: State, runtime: Runtime[Context]) -> State:
     """question, steps -> steps (the last one with the action that follows from its thought), query, answer_text."""
-    *earlier_steps, last = state["steps"]
+    *earlier_steps, last = get_steps(state)
     return await take_step(REACT_ACTION, earlier_steps, state["question"], runtime, last["thought"])
 
 
 async def observe(state: State) -> State:
     """steps, passages -> steps (the last one with the passages of its search)."""
-    *earlier_steps, last = state["steps"]
+    *earlier_steps, last = get_steps(state)
     return {"steps": [*earlier_steps, {**last, "passages": state["passages"]}]}
 
 
 async def finish(state: State) -> State:
     """steps, answer_text -> answer, rationale (the thoughts and actions), evidence, passages (all that were shown)."""
     return make_outcome(
-        state["steps"],
-        "\n".join(format_step(n, step) for n, step in enumerate(state["steps"], start=1)),
+        get_steps(state),
+        "\n".join(format_step(n, step) for n, step in enumerate(get_steps(state), start=1)),
         state.get("answer_text"),
     )
 

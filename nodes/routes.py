@@ -20,6 +20,7 @@ from quorum.nodes.answer_types import get_answer_type, resolve_sure_answer_type
 from quorum.nodes.ask_stage import is_accepted
 from quorum.nodes.fan_out import list_ranks_to_ask, send_comparisons, send_passages, send_validations
 from quorum.nodes.rank_passages import find_window_start
+from quorum.nodes.steps import get_steps
 
 Router = Callable[[State, Runtime[Context]], Hashable | Sequence[Hashable]]
 
@@ -81,7 +82,7 @@ def continue_windows(state: State) -> Literal["windows left", "all windows ranke
     """Rank windows until the one that begins at rank 0 was ranked."""
     return (
         "windows left"
-        if find_window_start(len(state["passages"]), state["finished_rounds"] - 1)
+        if find_window_start(len(state["passages"]), state.get("finished_rounds", 0) - 1)
         else "all windows ranked"
     )
 
@@ -127,14 +128,16 @@ def distill_if_answered(state: State) -> Literal["some answered", "none answered
 
 def act_on_thought(state: State, runtime: Runtime[Context]) -> Literal["no action", "search", "final answer or limit"]:
     """A thought without an action, or else as `search_or_finish` says."""
-    step = state["steps"][-1]
+    step = get_steps(state)[-1]
     return "no action" if step["query"] is None and step["answer"] is None else search_or_finish(state, runtime)
 
 
 def search_or_finish(state: State, runtime: Runtime[Context]) -> Literal["search", "final answer or limit"]:
     """A search, at most max_steps times. An answer, no action or one search too many ends the method."""
-    is_search = state["steps"][-1]["query"] is not None
-    return "search" if is_search and len(state["steps"]) <= get_context(runtime).max_steps else "final answer or limit"
+    is_search = get_steps(state)[-1]["query"] is not None
+    return (
+        "search" if is_search and len(get_steps(state)) <= get_context(runtime).max_steps else "final answer or limit"
+    )
 
 
 def search_or_conclude(state: State) -> Literal["search", "no final answer", "final answer"]:
@@ -142,7 +145,7 @@ def search_or_conclude(state: State) -> Literal["search", "no final answer", "fi
 
     If the model gives neither after an intermediate answer, a final answer must be forced.
     """
-    steps = state["steps"]
+    steps = get_steps(state)
     if not steps or steps[-1]["answer"] is None:
         return "search"
     return "final answer" if steps[-1]["query"] is None else "no final answer"
@@ -152,22 +155,22 @@ def answer_follow_up_or_question(
     state: State, runtime: Runtime[Context]
 ) -> Literal["found for a follow-up", "found for the question"]:
     """Whether the passages were searched for a follow-up question or for the question itself."""
-    return "found for a follow-up" if state["steps"] else "found for the question"
+    return "found for a follow-up" if get_steps(state) else "found for the question"
 
 
 def continue_follow_ups(state: State, runtime: Runtime[Context]) -> Literal["may ask more", "limit reached"]:
     """Whether fewer than max_steps follow-up questions were asked."""
-    return "may ask more" if len(state["steps"]) < get_context(runtime).max_steps else "limit reached"
+    return "may ask more" if len(get_steps(state)) < get_context(runtime).max_steps else "limit reached"
 
 
 def continue_rounds(state: State, runtime: Runtime[Context]) -> Literal["rounds left", "last round"]:
     """Whether rounds are left. The round that just ended is not among `steps` yet."""
-    return "rounds left" if len(state["steps"]) + 1 < get_context(runtime).iterations else "last round"
+    return "rounds left" if len(get_steps(state)) + 1 < get_context(runtime).iterations else "last round"
 
 
 def continue_reading(state: State) -> Literal["passages left", "all read"]:
     """Whether a passage was not read yet."""
-    return "passages left" if state["finished_rounds"] < len(state["passages"]) else "all read"
+    return "passages left" if state.get("finished_rounds", 0) < len(state["passages"]) else "all read"
 
 
 def verify_if_candidates_differ(state: State) -> list[Send] | Literal["at most one candidate"]:
@@ -179,7 +182,7 @@ def verify_if_candidates_differ(state: State) -> list[Send] | Literal["at most o
 
 def recover_if_masked(state: State) -> Literal["words hidden", "no statement"]:
     """Whether there is a statement with hidden words. Without one the candidate scores 0."""
-    return "words hidden" if state["masked_statement"] else "no statement"
+    return "words hidden" if state.get("masked_statement") else "no statement"
 
 
 def summarize_each_candidate(state: State) -> list[Send] | Literal["nothing to summarize"]:

@@ -13,6 +13,7 @@ from quorum.nodes.steps import (
     collect_passages,
     describe_answer_form,
     format_step_demonstrations,
+    get_steps,
     make_outcome,
     normalize_yes_no_answer,
     omit_query_equal_to_question,
@@ -23,7 +24,7 @@ from quorum.prompts.steps import SELF_ASK, SELF_ASK_ANSWER, SELF_ASK_FINAL
 
 async def follow_up(state: State, runtime: Runtime[Context]) -> State:
     """question, steps -> steps (one more, if the reply has a question or final answer), query, answer_text."""
-    question, steps = state["question"], state["steps"]
+    question, steps = state["question"], get_steps(state)
     replies = await ask(
         SELF_ASK.read_with(lambda reply: normalize_yes_no_answer(parse_self_ask_step(reply), question, runtime)),
         runtime,
@@ -48,7 +49,7 @@ async def follow_up(state: State, runtime: Runtime[Context]) -> State:
 
 async def intermediate_answer(state: State, runtime: Runtime[Context]) -> State:
     """steps, passages -> steps (the last one with the answer to its follow-up question)."""
-    *before, last = state["steps"]
+    *before, last = get_steps(state)
     replies = await ask(
         SELF_ASK_ANSWER,
         runtime,
@@ -64,7 +65,7 @@ async def intermediate_answer(state: State, runtime: Runtime[Context]) -> State:
 
 async def forced_answer(state: State, runtime: Runtime[Context]) -> State:
     """question, steps, passages (only used if there are no steps) -> steps (one more: final), answer_text."""
-    question, steps = state["question"], state["steps"]
+    question, steps = state["question"], get_steps(state)
     replies = await ask(
         SELF_ASK_FINAL.read_with(
             lambda reply: normalize_yes_no_answer(parse_final_answer(reply, question), question, runtime)
@@ -83,8 +84,8 @@ async def forced_answer(state: State, runtime: Runtime[Context]) -> State:
 
 async def conclude(state: State) -> State:
     """steps, answer_text -> answer, rationale (questions, intermediate answers), evidence, passages (all shown)."""
-    rationale = format_follow_ups(state["steps"]).removeprefix("Yes.\n")
-    return make_outcome(state["steps"], rationale, state.get("answer_text"))
+    rationale = format_follow_ups(get_steps(state)).removeprefix("Yes.\n")
+    return make_outcome(get_steps(state), rationale, state.get("answer_text"))
 
 
 def format_follow_ups(steps: Sequence[Step]) -> str:

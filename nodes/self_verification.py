@@ -68,7 +68,7 @@ async def mask_condition(state: State, runtime: Runtime[Context]) -> State:
 
 async def recover_condition(state: State, runtime: Runtime[Context]) -> State:
     """masked_statement, passages, rank -> verified_candidates (one: how many replies recover the hidden words)."""
-    masked_statement, rank = state["masked_statement"], state["rank"]
+    masked_statement, rank = state.get("masked_statement"), state["rank"]
     assert masked_statement is not None  # recover_if_masked routes here only with a statement
     replies = await ask(
         RECOVER_CONDITION,
@@ -93,9 +93,9 @@ async def choose_verified(state: State) -> State:
     highest scores, divided by RECOVERY_CALLS. A single candidate is the answer without a check, with the confidence
     from `sample_answers`. If there is no candidate, the answer is unknown.
     """
-    candidates, rationales = state["candidates"] or [UNKNOWN], state["rationales"] or [None]
+    candidates, rationales = state["candidates"] or [UNKNOWN], state.get("rationales") or [None]
     texts = state.get("candidate_texts") or [""] * len(candidates)
-    recovered_counts = {check["rank"]: check["recovered"] for check in state["verified_candidates"]}
+    recovered_counts = {check["rank"]: check["recovered"] for check in state.get("verified_candidates") or []}
     scores = [float(recovered_counts.get(rank, 0)) for rank in range(len(candidates))]
     best = scores.index(max(scores))
     chosen_update: State = {

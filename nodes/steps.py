@@ -29,6 +29,11 @@ ANSWER_FORMS = {
 ParsedStep = TypeVar("ParsedStep", Action, SelfAskStep)
 
 
+def get_steps(state: State) -> list[Step]:
+    """The steps that are finished, oldest first."""
+    return state.get("steps") or []
+
+
 def describe_answer_form(prompt: Prompt[Any], question: str, runtime: Runtime[Context]) -> str:
     """The words with which the prompt describes its answer, such as "Yes or No" for answer_type yes_no.
 

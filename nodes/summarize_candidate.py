@@ -35,7 +35,7 @@ async def collect_summaries(state: State, runtime: Runtime[Context]) -> State:
     the marks of cited passages), passages (those in every prompt).
     """
     is_long = resolve_sure_answer_type(get_context(runtime), state["question"]).answer_type == "long"
-    ordered_summaries = sorted(state["candidate_summaries"], key=lambda summary: summary["rank"])
+    ordered_summaries = sorted(state.get("candidate_summaries") or [], key=lambda summary: summary["rank"])
     shown = state["passages"][: min(summary["shown"] for summary in ordered_summaries)]
     dropped_count = len(state["passages"]) - len(shown)
     return {

@@ -77,7 +77,7 @@ async def trace_blendfilter(model: ScriptedModel, **settings: Any) -> list[tuple
     inputs: Any = {"question": QUESTION, "given": PASSAGES}
     updates: list[tuple[str, dict[str, Any]]] = []
     async for update in METHODS["blendfilter"].graph.astream(inputs, context=context, stream_mode="updates"):
-        updates += [(node, shorten_update(node_update)) for node, node_update in update.items()]
+        updates += [(node, shorten_update(node_update)) for node, node_update in update.items() if node_update]
     parallel_nodes = ("write_external_knowledge", "write_internal_knowledge", "name_topic")
     positions = {node: position for position, (node, _) in reversed(list(enumerate(updates)))}
     first_position = min((positions[node] for node in parallel_nodes if node in positions), default=0)

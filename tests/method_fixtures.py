@@ -49,14 +49,15 @@ def script_passage_answers(*answers: str | list[str]) -> ScriptedModel:
 async def trace_method(
     method: str, model: ScriptedModel, k: int = 3, **settings: Any
 ) -> list[tuple[str, dict[str, Any]]]:
-    """The steps of a run as (node, shortened update) pairs, in order; steps that run at the same time are sorted.
+    """The steps of a run as (node, shortened update) pairs, in order; steps that run at the same time are sorted. A
+    step that changes nothing, such as `abstain` without a calibration, is left out.
 
     k: how many of PASSAGES are given with the question.
     """
     inputs, context = {"question": QUESTION, "given": PASSAGES[:k]}, Context(model=model, **settings)
     steps: list[tuple[str, dict[str, Any]]] = []
     async for update in METHODS[method].graph.astream(inputs, context=context, stream_mode="updates"):
-        steps += [(node, shorten_update(node_update)) for node, node_update in update.items()]
+        steps += [(node, shorten_update(node_update)) for node, node_update in update.items() if node_update]
     return sort_parallel_steps(steps)
 
 

@@ -141,7 +141,8 @@ def stream(
     (`contextlib.aclosing`) to wait until the run has stopped.
 
     Raises SetupError for a mistake in input or configuration, CallError when a model call failed after its retries.
-    `Context.calibration` must not be set (SetupError): a stream shows an answer before its confidence is known.
+    With `Context.calibration` no piece of the answer comes before the run has ended. Only the updates of nodes before
+    the node `abstain` may hold an answer that this node withholds.
 
     >>> import asyncio, quorum
     >>> async def main():
@@ -156,6 +157,7 @@ def stream(
     passage_answer
     passage_answer
     vote
+    abstain
     Tim Peters
     """
     return add_support_to_result(question, context, stream_run(question, method, context, **inputs))
@@ -248,8 +250,9 @@ async def answer_and_report(
 def is_shown_while_written(graph: "Graph", context: "Context", question: str, may_be_rewritten: bool) -> bool:
     """Whether the answer is one long reply, which can be shown while the model writes it.
 
-    False for a cascade, which may reject the answer of a stage, and for several samples, of which the most frequent
-    wins. may_be_rewritten: the question may be a follow-up question, whose kind is known only when it is rewritten.
+    False for a cascade, which may reject the answer of a stage, for several samples, of which the most frequent wins,
+    and with a calibration, which may withhold the answer.
+    may_be_rewritten: the question may be a follow-up question, whose kind is known only when it is rewritten.
     """
     from quorum.graphs.composed import get_composed_cascade
     from quorum.nodes.answer_types import get_answer_type
@@ -257,7 +260,7 @@ def is_shown_while_written(graph: "Graph", context: "Context", question: str, ma
     is_cascade = get_composed_cascade(graph) is not None
     answer_type = get_answer_type(context, question)
     may_be_long = answer_type in ("long", "dialogue") or (may_be_rewritten and context.answer_type == "auto")
-    return may_be_long and context.samples == 1 and not is_cascade
+    return may_be_long and context.samples == 1 and not is_cascade and not context.calibration
 
 
 def list_result_names(graph: "Graph") -> Sequence[str]:

@@ -19,6 +19,7 @@ from typing import Annotated, Any, Literal, get_args
 from langchain_core.embeddings import Embeddings
 from langchain_core.language_models import BaseChatModel
 from langchain_core.retrievers import BaseRetriever
+from langgraph.config import get_config
 from langgraph.runtime import Runtime
 from pydantic import ConfigDict, Field, InstanceOf, TypeAdapter, ValidationError
 from pydantic.json_schema import SkipJsonSchema
@@ -301,8 +302,39 @@ def make_context(settings: Mapping[str, str], **values: Any) -> Context:
 
 
 def get_context(runtime: Runtime[Context]) -> Context:
-    """The settings of a node's run: its context, or the defaults if the graph was invoked without one."""
-    return runtime.context or Context()
+    """The settings of a node's run: its context, or what `adopt_context` finds if that is no `Context`."""
+    return runtime.context if isinstance(runtime.context, Context) else adopt_context(runtime.context)
+
+
+def adopt_context(context: Any = None) -> Context:
+    """The settings of a run without a `Context` of its own.
+
+    context: None, a mapping of settings, or what a graph around this one has as its context. Its entries or attributes
+    with the names of settings are the settings. What it does not give comes from `configurable` of the run's config,
+    else it is the default. Other names belong to the graph around, and say nothing here. Raises SetupError for a value
+    that does not fit.
+    """
+    names = [setting.name for setting in fields(Context)]
+    values = {name: value for name, value in read_configurable().items() if name in names}
+    if isinstance(context, Mapping):
+        values |= {name: context[name] for name in names if name in context}
+    elif context is not None:
+        values |= {name: getattr(context, name) for name in names if hasattr(context, name)}
+    try:
+        return Context(**values)
+    except SetupError as error:
+        raise SetupError(
+            f"{error} The value comes from the context of the graph around this one, or from config['configurable']; "
+            "in a node of your own, call this graph with a context of its own, context=quorum.Context(...)."
+        ) from None
+
+
+def read_configurable() -> Mapping[str, Any]:
+    """The entry `configurable` of the config of the run that executes this code; empty outside a run."""
+    try:
+        return get_config().get("configurable") or {}
+    except RuntimeError:
+        return {}
 
 
 def get_filter_spec(context: Context) -> str:

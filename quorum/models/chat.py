@@ -10,6 +10,7 @@ from langchain_core.language_models import BaseChatModel
 
 from quorum.core.context import Context
 from quorum.models.http_clients import make_http_clients
+from quorum.models.loop_models import get_model_of_loop
 from quorum.models.loops import LoopCache, get_loop_cache
 from quorum.models.model_spec import Spec, get_openai_access, hide_login, make_client_or_explain, read_spec
 from quorum.models.pretrained import fingerprint_model
@@ -38,9 +39,11 @@ def chat_model(spec: str | BaseChatModel, context: Context | None = None) -> Bas
 
 
 async def chat_model_async(spec: str | BaseChatModel, context: Context) -> BaseChatModel:
-    """Like `chat_model`, but a thread imports modules and reads TLS certificates, so the event loop is not blocked."""
+    """Like `chat_model`, but a thread imports modules and reads TLS certificates, so the event loop is not blocked. A
+    model object of langchain-openai gets a client of this event loop.
+    """
     if not isinstance(spec, str):
-        return spec
+        return await get_model_of_loop(spec, context.timeout)
     parsed_spec, loop_cache = read_spec(spec), get_loop_cache()
     key = make_client_key(parsed_spec, context)
     if key in loop_cache.entries:

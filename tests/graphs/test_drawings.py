@@ -56,9 +56,9 @@ def test_an_edge_without_a_reason_is_found() -> None:
     assert find_unlabelled_edges(drawing) == [Edge("vote", "begin", None, True)]
 
 
-def test_concat_is_drawn_as_three_steps_and_shows_reranker_and_filter_once_when_open() -> None:
+def test_concat_is_drawn_as_its_steps_and_shows_reranker_and_filter_once_when_open() -> None:
     graph = METHODS["concat"].graph
-    steps = ["__start__", "begin", "retrieve", "concat_answer", "__end__"]
+    steps = ["__start__", "begin", "retrieve", "concat_answer", "abstain", "__end__"]
     assert [(edge.source, edge.target) for edge in sort_edges(graph.get_graph())] == [*pairwise(steps)]
     text = graph.get_graph(xray=True).draw_mermaid()
     assert [text.count(f"subgraph {name}\n") for name in ("retrieve", "rerank", "filter")] == [1, 1, 1]

@@ -9,7 +9,7 @@ from openai_server import OpenAIServer
 
 from quorum import AnswerText, RunFinished, stream
 from quorum.core.context import Context
-from quorum.core.state import Citation, Passage, Result
+from quorum.core.state import Citation, Passage, Result, State
 from quorum.graphs import answer
 from quorum.models.scripted import ScriptedModel
 from quorum.nodes.abstain import Calibration, suppress_unsure_answer
@@ -216,7 +216,7 @@ async def test_short_answers_have_no_citations() -> None:
 async def test_an_answer_that_is_withheld_cites_nothing() -> None:
     context = Context(model=script_reply(), answer_type="long")
     result = await answer(QUESTION, "concat", context, given=PASSAGES)
-    withheld_result = suppress_unsure_answer(result, Calibration("file", "concat", 0.5, {}))
+    withheld_result = suppress_unsure_answer(cast(State, result), Calibration("file", "concat", 0.5, {}))
     assert (withheld_result["unknown"], withheld_result["citations"]) == (True, None)
 
 

@@ -204,7 +204,14 @@ def test_a_method_can_be_a_node_of_a_synchronous_graph(saver: type[InMemorySaver
             subgraphs=True,
         )
     ]
-    assert [next(iter(update)) for _, update in parts] == ["begin", "search", "retrieve", "concat_answer", "concat"]
+    assert [next(iter(update)) for _, update in parts] == [
+        "begin",
+        "search",
+        "retrieve",
+        "concat_answer",
+        "abstain",
+        "concat",
+    ]
     assert outer.get_state(THREAD_CONFIG).values["answer"] == "1931"
 
 

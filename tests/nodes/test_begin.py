@@ -1,13 +1,14 @@
 """The nodes `begin` and `search`, called directly."""
 
-from typing import Any
+from typing import Any, get_type_hints
 
 import pytest
 from langgraph.types import Overwrite
 from method_fixtures import PASSAGES, QUESTION, make_runtime
 
 from quorum.core.errors import SetupError
-from quorum.nodes.begin import begin
+from quorum.core.state import State
+from quorum.nodes.begin import EMPTY_INNER_VALUES, begin
 from quorum.nodes.search import search
 
 
@@ -18,8 +19,6 @@ async def test_begin_resets_every_key_of_an_earlier_question() -> None:
         "given": None,
         "gold_answers": None,
         "given_gold_answers": None,
-        "query": None,
-        "steps": [],
         "answer": "",
         "answer_text": None,
         "answer_type": "short",
@@ -35,33 +34,24 @@ async def test_begin_resets_every_key_of_an_earlier_question() -> None:
         "summaries": None,
         "validity": None,
         "scores": None,
-        "candidate_summaries": Overwrite([]),
-        "summary_validities": Overwrite([]),
-        "preferences": Overwrite([]),
         "passages": [],
-        "finished_rounds": 0,
-        "notes": None,
-        "rationales": None,
-        "candidate_texts": None,
-        "masked_statement": None,
-        "verified_candidates": Overwrite([]),
         "retrieved": None,
-        "reasoning": None,
-        "external_knowledge": None,
-        "internal_knowledge": None,
-        "topic": None,
-        "stage_vote_keys": [],
-        "cascade_run_id": None,
         "withheld": None,
-        "passage_judgement": None,
-        "queries": None,
-        "passages_by_query": Overwrite([]),
         "usage": Overwrite({}),
         "malformed": Overwrite({}),
         "wordy_answers": Overwrite({}),
         "temperature_refused": Overwrite(False),
         "dropped": Overwrite(0),
     }
+
+
+async def test_begin_empties_what_an_earlier_question_left() -> None:
+    update: Any = await begin({"question": QUESTION, "steps": [], "query": "old", "notes": "old"}, make_runtime())
+    assert (update["query"], update["notes"], "steps" in update) == (None, None, False)
+    left_over: Any = {name: ["old"] for name in EMPTY_INNER_VALUES}
+    update = await begin({"question": QUESTION, **left_over}, make_runtime())
+    untouched = {"question", "rank", "pair"}  # the last two are sent to a branch of a fan-out only
+    assert set(update) == set(get_type_hints(State)) - untouched
 
 
 @pytest.mark.parametrize("question", ["", "  \n", None, 5])

@@ -6,19 +6,25 @@ is too low.
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 from decision_results import write_results
+from langgraph.checkpoint.memory import InMemorySaver
 from openai_server import OpenAIServer
 from quorum_command import Quorum
 
+from quorum import AnswerText, stream
 from quorum.core.context import Context
 from quorum.core.errors import SetupError
+from quorum.core.state import Question, Result, State
 from quorum.evaluation.decisions.calibrate import calibrate_methods, make_calibration_content
 from quorum.evaluation.decisions.recorded_results import read_results
 from quorum.graphs import answer, answer_sync
+from quorum.graphs.method_graph import MethodGraph
 from quorum.graphs.post_fusion import graph as post_fusion
 from quorum.nodes.abstain import Calibration, check_calibration
+from quorum.nodes.begin import begin
 from quorum.nodes.describe_settings import describe_settings
 
 GIVEN_PASSAGES = [
@@ -199,8 +205,16 @@ async def test_every_way_to_ask_a_graph_keeps_the_promise(results: Path, openai_
     assert post_fusion.invoke(question, context=CONTEXT | {"calibration": str(file)})["unknown"]
     uncalibrated_result = await post_fusion.ainvoke(question, context=Context(**CONTEXT))
     assert (uncalibrated_result["answer"], uncalibrated_result["withheld"]) == ("red", None)
-    with pytest.raises(SetupError, match="cannot be applied to a stream"):
-        [item async for item in post_fusion.astream(question, context=context)]
+    *_, last_values = [item async for item in post_fusion.astream(question, context=context, stream_mode="values")]
+    assert (last_values["answer"], last_values["withheld"]["answer"]) == ("unknown", "red")
+    with_checkpoints = post_fusion.builder.compile(name="post_fusion", checkpointer=InMemorySaver())
+    thread: Any = {"configurable": {"thread_id": "1"}}
+    assert (await with_checkpoints.ainvoke(question, thread, context=context, output_keys=["answer"])) == {
+        "answer": "unknown"
+    }
+    assert with_checkpoints.get_state(thread).values["answer"] == "unknown"
+    events = [event async for event in stream("Which colour?", "post_fusion", context, given=GIVEN_PASSAGES)]
+    assert [event for event in events if isinstance(event, AnswerText)] == [AnswerText("unknown")]
 
 
 def test_the_environment_names_a_calibration_too(
@@ -211,7 +225,7 @@ def test_the_environment_names_a_calibration_too(
     for context in (None, CONTEXT, Context(**CONTEXT)):
         with pytest.raises(SetupError, match=r"calibration .*none.json cannot be read"):
             post_fusion.invoke(question, context=context)
-    with pytest.raises(SetupError, match="cannot be applied to a stream"):
+    with pytest.raises(SetupError, match=r"calibration .*none.json cannot be read"):
         list(post_fusion.stream(question, context=CONTEXT))
     for empty_calibration in (None, ""):
         for context in (
@@ -229,3 +243,10 @@ def test_a_file_without_a_calibration_is_refused(tmp_path: Path) -> None:
         post_fusion.invoke(
             {"question": "?", "given": GIVEN_PASSAGES}, context=Context(**CONTEXT, calibration=str(file))
         )
+
+
+def test_a_graph_without_the_node_that_applies_a_calibration_refuses_it(tmp_path: Path) -> None:
+    graph = MethodGraph(State, input_schema=Question, output_schema=Result, context_schema=Context).add_node(begin)
+    own_graph = graph.add_edge("__start__", "begin").add_edge("begin", "__end__").compile(name="own")
+    with pytest.raises(SetupError, match=r"own cannot apply the calibration c\.json, because it has no node abstain"):
+        own_graph.invoke({"question": "?"}, context=Context(**CONTEXT, calibration="c.json"))
