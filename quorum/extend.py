@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from quorum.graphs.catalogue import Method
     from quorum.graphs.method_graph import MethodGraph
     from quorum.graphs.parts.retrieve import retrieve
+    from quorum.nodes.abstain import abstain
     from quorum.nodes.answer import concat_answer, passage_answer
     from quorum.nodes.ask import ask
     from quorum.nodes.begin import begin
@@ -39,6 +40,7 @@ __all__ = [
     "Result",
     "RetrieverKind",
     "State",
+    "abstain",
     "add_reader",
     "ask",
     "begin",
@@ -59,6 +61,7 @@ _NAMES_BY_MODULE = {
     "quorum.graphs.catalogue": ("Method",),
     "quorum.graphs.method_graph": ("MethodGraph",),
     "quorum.graphs.parts.retrieve": ("retrieve",),
+    "quorum.nodes.abstain": ("abstain",),
     "quorum.nodes.answer": ("concat_answer", "passage_answer"),
     "quorum.nodes.ask": ("ask",),
     "quorum.nodes.begin": ("begin",),

@@ -7,7 +7,7 @@ from langchain_core.documents import Document
 from langchain_core.retrievers import BaseRetriever
 
 from quorum import extend
-from quorum.extend import Context, MethodGraph, Question, Result, State, begin, concat_answer, retrieve
+from quorum.extend import Context, MethodGraph, Question, Result, State, abstain, begin, concat_answer, retrieve
 
 
 async def write_in_capitals(state: State) -> State:
@@ -17,7 +17,7 @@ async def write_in_capitals(state: State) -> State:
 
 graph = (
     MethodGraph(State, input_schema=Question, output_schema=Result, context_schema=Context)
-    .add_sequence([begin, retrieve, concat_answer, write_in_capitals])
+    .add_sequence([begin, retrieve, concat_answer, write_in_capitals, abstain])
     .set_entry_point("begin")
     .compile(name="shout")
 )
