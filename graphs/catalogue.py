@@ -60,7 +60,7 @@ class Method:
         deep; `graph.get_graph(xray=True)` shows all levels.
 
         >>> METHODS["concat"].draw().count("-->"), "rerank" in METHODS["concat"].draw(is_open=True)
-        (4, True)
+        (5, True)
         """
         return self.graph.get_graph(xray=1 if is_open else False).draw_mermaid()
 

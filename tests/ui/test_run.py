@@ -61,7 +61,12 @@ async def test_methods_answer_side_by_side_and_their_run_is_saved(store: str, op
         ("post_fusion", "done", "1931"),
     ]
     post_fusion_answer = run.answers[1]
-    assert list_visited_nodes(post_fusion_answer) == [("retrieve", 1), ("passage_answer", 2), ("vote", 1)]
+    assert list_visited_nodes(post_fusion_answer) == [
+        ("retrieve", 1),
+        ("passage_answer", 2),
+        ("vote", 1),
+        ("abstain", 1),
+    ]
     assert {
         name: (state.phase, state.begin_count, state.end_count)
         for name, state in list_node_states(post_fusion_answer).items()
