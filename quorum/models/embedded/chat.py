@@ -2,7 +2,7 @@
 
 import asyncio
 import contextvars
-from collections.abc import Coroutine
+from collections.abc import Coroutine, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, ClassVar, TypeVar
 
@@ -85,7 +85,7 @@ class EmbeddedReader(BaseChatModel):
         sampler = Sampler(
             temperature=float(kwargs.get("temperature", self.temperature)),
             top_p=float(kwargs.get("top_p", self.top_p)),
-            seed=f"{kwargs.get('seed', self.seed)}\n{text}",
+            seed=f"{kwargs.get('seed', self.seed)}\n{request['prompt']}\n{describe_inputs(request['inputs'])}",
         )
         reply = await respond(request["inputs"], sampler)
         input_tokens, output_tokens = await count_tokens(text), await count_tokens(reply)
@@ -94,6 +94,23 @@ class EmbeddedReader(BaseChatModel):
         )
         message = AIMessage(reply, usage_metadata=usage, response_metadata={"finish_reason": "stop"})
         return ChatResult(generations=[ChatGeneration(message=message)])
+
+
+def describe_inputs(inputs: Mapping[str, Any]) -> str:
+    """What the reader is asked, for the seed of its draws: another wording of the prompt changes no draw, nor do a
+    passage's score and its file's time.
+    """
+    texts = {
+        name: [(item["title"], item["text"]) if is_passage(item) else item for item in value]
+        if isinstance(value, list | tuple)
+        else value
+        for name, value in inputs.items()
+    }
+    return repr(sorted(texts.items()))
+
+
+def is_passage(value: Any) -> bool:
+    return isinstance(value, Mapping) and {"title", "text"} <= value.keys()
 
 
 async def count_tokens(text: str) -> int:
