@@ -86,7 +86,7 @@ def test_a_model_learns_its_data_by_heart(trained_filter: Path, silver_file: Pat
     assert not list(trained_filter.parent.glob("learned.*"))  # the working folder is gone
 
 
-@pytest.mark.parametrize(("base", "epochs"), [("t5", 40), ("chat", 70)])
+@pytest.mark.parametrize(("base", "epochs"), [("t5", 100), ("chat", 70)])
 def test_models_of_every_kind_learn(
     base: str, epochs: int, base_models: dict[str, Path], silver_file: Path, tmp_path: Path
 ) -> None:
