@@ -68,7 +68,7 @@ async def make_inputs(prompt: str, context: Context) -> dict[str, str | list[str
 
 @pytest.mark.parametrize("prompt", sorted(PROMPTS))
 async def test_a_reply_is_read_or_counted_as_malformed(prompt: str, context: Context) -> None:
-    value_type = get_value_type(partial(PROMPTS[prompt].parse))
+    value_type = get_value_type(partial(PROMPTS[prompt].read or PROMPTS[prompt].parse))
     replies: list[Parsed[Any]] = []
 
     def parse(reply: str) -> Parsed[Any]:
