@@ -3,14 +3,15 @@
 A client loads a picture as soon as it shows an answer, and thereby tells another server what the model was told to put
 into the picture's address; a link may hide where it leads. So a backslash is put before the "(" of a link, the ":" of a
 link's definition and the "<" of a tag. The reader then sees the whole address. Marks such as [1] and code stay as they
-are. Text counts as code only where every client takes it for code: in a fence that is not indented, or between
-backticks on one line, in a paragraph without other backticks and outside tables.
+are. Text counts as code only where every client takes it for code: in a fence that is not indented, with no indented
+one before it in the text, or between backticks on one line, in a paragraph without other backticks and outside tables.
 """
 
 import re
 from collections.abc import Iterator
 
 FENCE = re.compile(r"(`{3,})[^`\r\n]*|(~{3,})[^\r\n]*")
+INNER_FENCE = re.compile(r"[\s>*+\-\d.)]+(?:```|~~~)")  # indented, or in a list or quotation
 LONGEST_CODE_SPAN = 1000  # characters that are held back until a code span ends
 LINE_END = re.compile(r"[\r\n]")
 NO_FENCE = (0, "")
@@ -34,7 +35,9 @@ class HarmlessText:
         self.pending = ""  # held back
         self.line = ""  # what has been read of the line before `pending`
         self.fence = ""  # the characters that opened the block of code that is being read
+        self.may_be_in_fence = False  # a fence before was indented, so the next may open a block of code or close one
         self.is_unsure = False  # a backtick in this paragraph has no partner on its line, so no span counts as code
+        self.is_after_return = False
         self.is_whole = False
 
     def add(self, piece: str) -> str:
@@ -60,15 +63,20 @@ class HarmlessText:
 
     def note_line(self, text: str) -> None:
         """Remember the line so far. An empty line ends a paragraph, a line like the opening one a block of code."""
+        is_second_half, self.is_after_return = text == "\n" and self.is_after_return, text == "\r"
         if text not in ("\n", "\r"):
             self.line += text
+            return
+        if is_second_half:  # of one line end, not an empty line
             return
         stripped = self.line.strip(" \t")
         if self.fence:
             indent = len(self.line) - len(self.line.lstrip(" "))
             if indent < 4 and len(stripped) >= len(self.fence) and not stripped.strip(self.fence[0]):
                 self.fence = ""
-        elif match := FENCE.fullmatch(self.line):
+        elif INNER_FENCE.match(self.line):
+            self.may_be_in_fence = True
+        elif not self.may_be_in_fence and (match := FENCE.fullmatch(self.line)):
             self.fence = match[1] or match[2]
         if not stripped:
             self.is_unsure = False
@@ -83,7 +91,8 @@ class HarmlessText:
     def read_markdown(self) -> tuple[int, str] | None:
         """(size, what is shown) of the next part; None if more must come first."""
         text = self.pending
-        if not self.line and text[0] in "`~" and (fence := self.read_fence()) != NO_FENCE:
+        may_open_fence = not self.line and not self.may_be_in_fence and text[0] in "`~"
+        if may_open_fence and (fence := self.read_fence()) != NO_FENCE:
             return fence
         if plain := PLAIN_TEXT.match(text):
             return plain.end(), plain[0]
