@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from quorum.retrievers.store import Store
 
 LOG = logging.getLogger("quorum")
-LEAST_COSINE = 0.9  # of a stored vector and the text's vector; other weights of the same model give above 0.97
+LEAST_COSINE = 0.9  # of a stored vector and the text's vector; a model rounded to 8 bits must still pass
 
 
 def choose_embeddings(store: "Store", name: str, setting: str | Embeddings) -> str | Embeddings:
