@@ -38,7 +38,9 @@ def describe(result: Any) -> Any:
     from chromadb import Collection
 
     if isinstance(result, Collection):
-        return CollectionFacts(result.name, result.id, dict(result.metadata) if result.metadata else None)
+        return CollectionFacts(
+            result.name, result.id, dict(result.metadata) if result.metadata else None, dict(result.configuration_json)
+        )
     if isinstance(result, list) and result and isinstance(result[0], Collection):
         return [describe(collection) for collection in result]
     return result

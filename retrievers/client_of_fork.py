@@ -38,6 +38,7 @@ class CollectionFacts:
     name: str
     id: Any
     metadata: dict[str, Any] | None
+    configuration_json: dict[str, Any]
 
 
 class ClientOfFork:
@@ -49,9 +50,12 @@ class ClientOfFork:
     def __init__(self, store: str) -> None:
         self.store = store
         self.lock = threading.Lock()
+        self.process = self.start()
+
+    def start(self) -> "subprocess.Popen[bytes]":
         path = os.pathsep.join(part for part in sys.path if part)
-        self.process = subprocess.Popen(
-            [sys.executable, "-c", WORKER_COMMAND, store],
+        return subprocess.Popen(
+            [sys.executable, "-c", WORKER_COMMAND, self.store],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             env={**os.environ, "PYTHONPATH": path, "PYTHONSAFEPATH": "1"},
@@ -60,21 +64,36 @@ class ClientOfFork:
 
     def call(self, request: Request) -> Any:
         """What the method returns. Raises what it raises."""
-        assert self.process.stdin is not None
-        assert self.process.stdout is not None
-        try:
-            with self.lock:
-                pickle.dump(request, self.process.stdin)
-                self.process.stdin.flush()
-                is_raised, result = pickle.load(self.process.stdout)
-        except (OSError, EOFError, pickle.UnpicklingError):
-            raise SetupError(
-                f"The process that searches the store {self.store} for this forked process has ended (exit code "
-                f"{self.process.poll()}); ask again, or let each process be started afresh, not forked after a search."
-            ) from None
+        with self.lock:
+            try:
+                is_raised, result = self.exchange(request)
+            except BaseException as error:
+                code = self.end_process()
+                self.process = self.start()  # for the next call: the old one may still send the reply to this one
+                if not isinstance(error, OSError | EOFError | pickle.UnpicklingError):
+                    raise
+                raise SetupError(
+                    f"The process that searches the store {self.store} for this forked process has ended (exit code "
+                    f"{code}); ask again, or let each process be started afresh, not forked after a search."
+                ) from None
         if is_raised:
             raise result
         return result
+
+    def exchange(self, request: Request) -> tuple[bool, Any]:
+        """Send a request, and read whether its method raised an exception, and that or what it returned."""
+        assert self.process.stdin is not None
+        assert self.process.stdout is not None
+        pickle.dump(request, self.process.stdin)
+        self.process.stdin.flush()
+        reply: tuple[bool, Any] = pickle.load(self.process.stdout)
+        return reply
+
+    def end_process(self) -> int:
+        """Kill the process. Returns its exit code."""
+        self.process.kill()
+        self.close()
+        return self.process.wait()
 
     def get_collection(self, name: str, embedding_function: None = None) -> "CollectionOfFork":
         return CollectionOfFork(self, self.call(Request("get_collection", (name,), {"embedding_function": None})))
@@ -90,7 +109,7 @@ class ClientOfFork:
         self.call(Request("delete_collection", (name,)))
 
     def close(self) -> None:
-        """End the process. The client cannot be used any more."""
+        """Let the process end, and wait for it. The client cannot be used any more."""
         for pipe in (self.process.stdin, self.process.stdout):
             if pipe is not None:
                 with suppress(OSError):
@@ -103,6 +122,7 @@ class CollectionOfFork:
 
     def __init__(self, client: ClientOfFork, facts: CollectionFacts) -> None:
         self.client, self.name, self.id, self.metadata = client, facts.name, facts.id, facts.metadata
+        self.configuration_json = facts.configuration_json
 
     def modify(self, name: str | None = None, metadata: dict[str, Any] | None = None) -> None:
         options = {"name": name, "metadata": metadata}

@@ -97,6 +97,7 @@ def test_a_client_of_a_fork_does_what_chroma_does(tmp_path: Path) -> None:
     assert [(found.name, found.id, found.metadata) for found in client.list_collections(limit=10, offset=0)] == [
         ("mills", mills.id, {"made": "yesterday"})
     ]
+    assert client.get_collection("mills").configuration_json["hnsw"]["space"] == "l2"
     assert mills.query(query_embeddings=[[0.9, 0.1]], n_results=1)["ids"] == [["a"]]
     assert mills.get(include=["embeddings"])["embeddings"].shape == (2, 2)
     with pytest.raises(NotFoundError):
@@ -114,4 +115,5 @@ def test_a_client_whose_process_has_ended_says_so(tmp_path: Path) -> None:
     client.process.wait()
     with pytest.raises(SetupError, match=r"has ended \(exit code -9\); ask again"):
         client.get_collection("mills")
+    assert client.list_collections(limit=10, offset=0) == []  # a new process answers
     client.close()
