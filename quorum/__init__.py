@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from quorum.api.answer import answer, answer_sync
     from quorum.api.compare import compare, compare_async
-    from quorum.api.documents import index
+    from quorum.api.documents import aindex, index
     from quorum.api.evaluate import evaluate, evaluate_async
     from quorum.api.langchain import as_retriever, as_tool
     from quorum.api.results import Comparison, Evaluation
@@ -57,6 +57,7 @@ __all__ = [
     "Usage",
     "Vote",
     "__version__",
+    "aindex",
     "answer",
     "answer_sync",
     "as_retriever",
@@ -76,7 +77,7 @@ __all__ = [
 _NAMES_BY_MODULE = {
     "quorum.api.answer": ("answer", "answer_sync"),
     "quorum.api.compare": ("compare", "compare_async"),
-    "quorum.api.documents": ("index",),
+    "quorum.api.documents": ("aindex", "index"),
     "quorum.api.evaluate": ("evaluate", "evaluate_async"),
     "quorum.api.langchain": ("as_retriever", "as_tool"),
     "quorum.api.results": ("Comparison", "Evaluation"),

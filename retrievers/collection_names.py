@@ -22,6 +22,14 @@ def check_collection_name(name: str) -> str:
     return name
 
 
+def check_own_collection_name(name: str) -> None:
+    """Raise `SetupError` if users cannot index into a collection of this name."""
+    if check_collection_name(name) == SAMPLE:
+        raise SetupError(
+            f"The collection {SAMPLE!r} is reserved for the sample documents; give another name with --collection."
+        )
+
+
 def name_collection_after(paths: Sequence[Path]) -> str:
     """The name of a collection for one folder or file: its name, without the ending of a file.
 

@@ -19,7 +19,7 @@ from quorum.documents.guarded_reading import TIME_LIMIT, FilePassages, GuardedRe
 from quorum.documents.pieces import split_passage
 from quorum.documents.read import count_lines, is_passage_file, read_passage_lines
 from quorum.models import get_embedding_name
-from quorum.retrievers.collection_names import SAMPLE, check_collection_name
+from quorum.retrievers.collection_names import check_collection_name, check_own_collection_name
 from quorum.retrievers.embedder import get_indexing_embedder
 from quorum.retrievers.index_report import IndexReport, ProgressCallback, ProgressCounter, WatchCallback
 from quorum.retrievers.ledger import Change, Ledger
@@ -72,10 +72,7 @@ def index_documents(
     Raises `SetupError` for a path that does not exist (unless `prune` removes documents of this path), a collection
     made with other embeddings, and a bad name.
     """
-    if check_collection_name(collection) == SAMPLE:
-        raise SetupError(
-            f"The collection {SAMPLE!r} is reserved for the sample documents; give another name with --collection."
-        )
+    check_own_collection_name(collection)
     options = IndexOptions(
         words, prune, engine, choice or FileChoice(), made_for=made_for, made_from=made_from, time_limit=time_limit
     )
@@ -141,8 +138,7 @@ def add_documents(
 ) -> IndexReport:
     """Index files as `index_documents` does, into any collection, also the sample."""
     check_engine(options.engine)
-    if options.words < 5:
-        raise SetupError(f"words={options.words} is too few for a passage; give 5 or more (100 is usual).")
+    check_words(options.words)
     report, opened_store, roots = IndexReport(), open_store(store), resolve_roots(paths)
     with opened_store.hold_writer_lock():
         # An empty hash marks the collection as the sample collection while its indexing is not finished.
@@ -199,6 +195,12 @@ def add_documents(
             report.passages = ledger.finish(options.sample_hash)
             report.copies = ledger.copy_count
     return report
+
+
+def check_words(words: int) -> None:
+    """Raise `SetupError` for too few words of a passage."""
+    if words < 5:
+        raise SetupError(f"words={words} is too few for a passage; give 5 or more (100 is usual).")
 
 
 def check_roots(roots: Sequence[Path], ledger: Ledger, prune: bool) -> list[Path]:

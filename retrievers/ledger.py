@@ -24,6 +24,7 @@ from quorum.retrievers.metadata import (
     PassageEntry,
     get_location,
 )
+from quorum.retrievers.open_document import OpenDocument
 from quorum.retrievers.passages import make_indexed_text
 from quorum.retrievers.store import Store
 from quorum.retrievers.write_behind import WriteBehind
@@ -121,31 +122,49 @@ class Ledger:
 
         Adds (document, reason) to `skipped_items` for each passage that cannot be stored.
         """
-        old_numbers, new_numbers, has_changed = self.numbers_by_source.get(source, {}), dict[str, int](), False
-        earlier_copies = self.find_earlier_copies(source, old_numbers)
+        document = self.begin_document(source)
+        self.add_passages(document, passages, skipped_items)
+        return self.end_document(document)
+
+    def begin_document(self, source: str) -> OpenDocument:
+        """Begin to replace the passages of a document, which may come in several parts."""
+        old_numbers = self.numbers_by_source.get(source, {})
+        return OpenDocument(source, old_numbers, self.find_earlier_copies(source, old_numbers))
+
+    def add_passages(
+        self, document: OpenDocument, passages: Iterable[Passage], skipped_items: list[tuple[str, str]]
+    ) -> None:
+        """Record the next passages of a document. skipped_items: as in `replace`."""
+        source, new_numbers = document.source, document.new_numbers
         try:
-            for number, passage in enumerate(passages):
+            for passage in passages:
+                number, document.count = document.count, document.count + 1
                 reason = self.find_conflict(source, passage, new_numbers)
                 if reason:
                     skipped_items.append((source, reason))
                     continue
-                id_ = self.choose_id(source, passage, earlier_copies)
+                id_ = self.choose_id(source, passage, document.earlier_copies)
                 if id_ not in new_numbers:
                     new_numbers[id_] = number
-                    has_changed |= self.record_passage(source, number, passage, id_)
+                    document.has_changed |= self.record_passage(source, number, passage, id_)
         except BaseException:  # the old passages stay, beside the new ones that were already recorded
-            if kept_numbers := old_numbers | new_numbers:  # a file without any is no document of the collection
+            kept_numbers = {**document.old_numbers, **new_numbers}
+            if kept_numbers:  # a file without any is no document of the collection
                 self.numbers_by_source[source] = kept_numbers
             raise
+
+    def end_document(self, document: OpenDocument) -> Change:
+        """Release the old passages that the document no longer has, and return what changed."""
+        source, old_numbers, new_numbers = document.source, document.old_numbers, document.new_numbers
         for id_ in old_numbers.keys() - new_numbers.keys():
-            has_changed = True
+            document.has_changed = True
             self.release_passage(source, id_)
         self.sources_in_this_run.add(source)
         if not new_numbers:
             self.numbers_by_source.pop(source, None)
             return "replaced" if old_numbers else "empty"
         self.numbers_by_source[source] = new_numbers
-        return "added" if not old_numbers else "replaced" if has_changed else "unchanged"
+        return "added" if not old_numbers else "replaced" if document.has_changed else "unchanged"
 
     def find_conflict(self, source: str, passage: Passage, new_numbers: dict[str, int]) -> str:
         """Why the passage cannot be stored; empty if it can. The reason is that its id already belongs to another text:

@@ -1,12 +1,12 @@
 """Converts passages from and to LangChain documents, makes the text that is indexed, and checks a query."""
 
 import math
-from collections.abc import Mapping
 from typing import Any
 
 from langchain_core.documents import Document
 
 from quorum.core.errors import SetupError
+from quorum.core.json_text import make_plain as make_plain  # re-exported
 from quorum.core.state import Passage
 from quorum.datasets.records import hash_content as hash_content  # re-exported
 from quorum.documents.pieces import get_headings
@@ -49,23 +49,6 @@ def read_document(document: Document) -> Passage:
     if own_metadata:
         passage["metadata"] = make_plain(own_metadata)
     return passage
-
-
-def make_plain(value: Any) -> Any:
-    """The value as JSON data: what JSON does not know, such as a date, becomes its text.
-
-    >>> make_plain({"pages": (1, float("inf")), "sizes": {2: 3.5}})
-    {'pages': [1, None], 'sizes': {'2': 3.5}}
-    """
-    if value is None or isinstance(value, str | bool | int):
-        return value
-    if isinstance(value, float):
-        return value if math.isfinite(value) else None
-    if isinstance(value, Mapping):
-        return {str(name): make_plain(item) for name, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [make_plain(item) for item in value]
-    return str(value)
 
 
 def copy_with_score(passage: Passage, score: float) -> Passage:

@@ -3,7 +3,9 @@ UTF-8 are a UnicodeDecodeError. Every string of the parsed value can be encoded 
 """
 
 import json
+import math
 import re
+from collections.abc import Mapping
 from typing import Any
 
 LONE_SURROGATE = re.compile("[\ud800-\udfff]")
@@ -47,3 +49,20 @@ def replace_surrogates_in_strings(value: Any) -> Any:
             replace_lone_surrogates(name): replace_surrogates_in_strings(content) for name, content in value.items()
         }
     return [replace_surrogates_in_strings(item) for item in value] if isinstance(value, list) else value
+
+
+def make_plain(value: Any) -> Any:
+    """The value as JSON data: what JSON does not know, such as a date, becomes its text.
+
+    >>> make_plain({"pages": (1, float("inf")), "sizes": {2: 3.5}})
+    {'pages': [1, None], 'sizes': {'2': 3.5}}
+    """
+    if value is None or isinstance(value, str | bool | int):
+        return value
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, Mapping):
+        return {str(name): make_plain(item) for name, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [make_plain(item) for item in value]
+    return str(value)

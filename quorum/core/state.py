@@ -20,7 +20,7 @@ class Place(TypedDict):
     """Where a passage stands. Only `file` is always there."""
 
     file: str
-    """A path."""
+    """A path; for a document of LangChain the source that its metadata name, which may be an address."""
     page: NotRequired[int]
     """From 1; a slide's number in presentations."""
     headings: NotRequired[list[str]]
@@ -33,8 +33,10 @@ class Place(TypedDict):
     """From 1, in files of JSON lines."""
     modified: NotRequired[str]
     """The file's time, ISO 8601."""
-    metadata: NotRequired[dict[str, str]]
+    metadata: NotRequired[dict[str, Any]]
     """The file's own metadata, such as its author."""
+    given: NotRequired[bool]
+    """True for a document that was given to `quorum.index(documents=...)`, and not read from a file."""
 
 
 class Passage(TypedDict):

@@ -18,7 +18,7 @@ from unicodedata import category, normalize
 from zlib import crc32
 
 from quorum.core.state import Passage
-from quorum.documents.pieces import get_headings
+from quorum.documents.pieces import get_headings, hash_passage
 
 RUN_WORDS = 5  # words of a run
 SKETCH_HASHES = 4  # hashes of runs in a sketch
@@ -58,10 +58,13 @@ def split_words(text: str) -> list[str]:
 def is_possible_copy(passage: Passage) -> bool:
     """Whether a passage can be a copy.
 
-    Only a passage of a document can. A passage from a JSON line is always stored, under its own id.
+    Only a passage of a document can. A passage from a JSON line, or of a LangChain document that has an id, is always
+    stored, under its own id.
     """
     places = passage.get("places") or []
-    return bool(places) and "line" not in places[0]
+    if not places or "line" in places[0]:
+        return False
+    return not places[0].get("given") or passage["id"] == hash_passage(passage)
 
 
 def make_sketch(passage: Passage) -> tuple[int, ...]:
