@@ -79,7 +79,7 @@ GROUPS = (
     ),
     Group(
         "Index documents",
-        ("index", "IndexReport"),
+        ("index", "aindex", "IndexReport"),
         "From files to a collection that `Context(collection=...)` names.",
     ),
     Group(

@@ -59,6 +59,10 @@ def to_json_value(name: str, value: Any, context: Context) -> Any:
         return get_filter_identity(value)
     if name == "embeddings":
         return get_embedding_name(value)
+    if name == "retriever" and not isinstance(value, str):
+        from quorum.retrievers.identity import identify_retriever
+
+        return identify_retriever(value)
     if name == "examples" and value is not None:
         return [dict(example) for example in read_examples(value)]
     if name == "prompts":

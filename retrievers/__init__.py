@@ -8,6 +8,8 @@ from collections.abc import Hashable
 from typing import TYPE_CHECKING
 
 from quorum.cascades.cascade_cache import CASCADE_CACHE
+from quorum.core.errors import CallError, QuorumError
+from quorum.core.redaction import redact_secrets
 from quorum.core.state import Passage
 from quorum.retrievers.passages import check_question, read_document
 from quorum.retrievers.registry import find_retriever
@@ -17,6 +19,8 @@ if TYPE_CHECKING:
     from langchain_core.runnables import RunnableConfig
 
     from quorum.core.context import Context
+
+LONGEST_REASON = 300  # characters of another program's error message
 
 __all__ = ["find_retriever", "get_retriever", "search"]
 
@@ -43,7 +47,8 @@ async def search(
     """The best `context.k` passages for a query, best first, with scores; fewer if the collection has fewer.
 
     given: passages to rank by BM25. If it is None, the context's retriever searches the context's collection.
-    In a cascade, a search that an earlier stage has made is not made again (`quorum.cascades.cascade_cache`).
+    In a cascade, a search that an earlier stage has made is not made again (`quorum.cascades.cascade_cache`). Raises
+    CallError if a retriever that is not Quorum's fails.
     """
     check_question(query)
     cache = CASCADE_CACHE.get()
@@ -51,11 +56,30 @@ async def search(
     if cache is not None and key in cache.searches:
         return list(cache.searches[key])
     chosen_retriever = await asyncio.to_thread(choose_retriever, context, given)
-    documents = await chosen_retriever.ainvoke(query, config=config)
+    try:
+        documents = await chosen_retriever.ainvoke(query, config=config)
+    except Exception as error:
+        if isinstance(error, QuorumError) or is_built_in(chosen_retriever):
+            raise
+        raise make_failure(chosen_retriever, error) from error
     passages = [read_document(document) for document in documents[: context.k]]
     if cache is not None:
         cache.searches[key] = list(passages)
     return passages
+
+
+def is_built_in(retriever: "BaseRetriever") -> bool:
+    """Whether a retriever, or the one that it wraps in an evaluation, is one of Quorum's."""
+    from quorum.retrievers.langchain_retrievers import Retriever
+
+    return isinstance(getattr(retriever, "inner", retriever), Retriever)
+
+
+def make_failure(retriever: "BaseRetriever", error: Exception) -> CallError:
+    """The error of a retriever that the user, or a package, has written: it fails one question, not a whole run."""
+    name = type(getattr(retriever, "inner", retriever)).__name__
+    reason = redact_secrets(" ".join(f"{type(error).__name__}: {error}".split()))[:LONGEST_REASON]
+    return CallError(f"The retriever {name} failed ({reason}).")
 
 
 def make_search_key(query: str, context: "Context", given: list[Passage] | None) -> tuple[Hashable, ...]:

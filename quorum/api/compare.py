@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 async def compare_async(
-    corpus: str | Path,
+    corpus: str | Path | None,
     data: "str | Path | Iterable[Mapping[str, Any]]",
     *,
     methods: "str | Graph | Sequence[str | Graph] | None" = None,
@@ -68,7 +68,7 @@ async def compare_async(
             retrievers=split_list(",".join(retrievers)),
             k=split_list(",".join(map(str, k))),
             context=context or Context(),
-            corpus=str(corpus),
+            corpus=None if corpus is None else str(corpus),
             out=None if out is None else Path(out),
             limit=limit,
             concurrency=concurrency,
@@ -93,8 +93,8 @@ def compare(*args: Any, **options: Any) -> "Comparison":
     """Find out which method is worth its cost on your questions: estimate, ask, compare, recommend, write a report.
 
     corpus: a folder of documents or a file of passages; "given": each question's own passages; "pool": the passages of
-    all questions. data, context, limit, out, baseline, judge, metrics, skip_bad, concurrency, progress: as for
-    `evaluate`.
+    all questions; None: what a retriever of yours in the context finds (docs/recipes.md), or as in `evaluate`. data,
+    context, limit, out, baseline, judge, metrics, skip_bad, concurrency, progress: as for `evaluate`.
     methods: as for `evaluate`; by default five common ones. models, retrievers, k: every combination of a method, a
     model, a retriever and a k is compared. budget: the most that a method may use per question, such as "calls=3" or
     "cost=0.01"; it limits the mean of a method's calls, tokens or cost, and the 95th percentile of its seconds.

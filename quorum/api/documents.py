@@ -1,7 +1,8 @@
 """Indexes documents into a collection, with the settings of a context: files, or LangChain's documents."""
 
 import asyncio
-from collections.abc import AsyncIterable, AsyncIterator, Callable, Coroutine, Iterable, Iterator
+from collections.abc import AsyncIterable, AsyncIterator, Callable, Iterable, Iterator
+from concurrent.futures import wait
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
@@ -126,10 +127,22 @@ def stop_if_cancelled() -> None:
 
 def read_on_loop(documents: "AsyncIterator[Document]", loop: asyncio.AbstractEventLoop) -> "Iterator[Document]":
     """The documents of an asynchronous iterator, for a thread; they are read on the event loop."""
+    from quorum.core.cancellation import SECONDS_BETWEEN_LOOKS
 
-    async def read_next() -> "Document | None":
-        return await anext(documents, None)
+    async def read_next() -> "tuple[Document, ...]":
+        try:
+            return (await anext(documents),)
+        except StopAsyncIteration:  # a task cannot raise it
+            return ()
 
-    work: Callable[[], Coroutine[Any, Any, Document | None]] = read_next
-    while (document := asyncio.run_coroutine_threadsafe(work(), loop).result()) is not None:
-        yield document
+    while True:
+        next_item = asyncio.run_coroutine_threadsafe(read_next(), loop)
+        try:
+            while not wait([next_item], SECONDS_BETWEEN_LOOKS).done:
+                stop_if_cancelled()
+        except InterruptedError:
+            next_item.cancel()
+            raise
+        if not (items := next_item.result()):
+            return
+        yield from items

@@ -78,8 +78,9 @@ def evaluate(*args: Any, **options: Any) -> "Evaluation":
     such as "concat,concat[k=10]"; or a compiled graph of your own; or a list of names and graphs. context: the settings
     of all methods. limit: ask only the first `limit` questions. out: the folder of the results; by default a folder
     under results/, named after the configuration. corpus: a folder or file to retrieve from, or "pool", the passages of
-    all questions; collection: an indexed collection to retrieve from. Without corpus and collection, each question's
-    own passages are read. baseline: the method to compare with, by default the first. judge: a chat model that decides
+    all questions, or "given", each question's own; collection: an indexed collection to retrieve from. Without corpus
+    and collection, a retriever of yours in the context is asked (docs/recipes.md), else each question's own passages
+    are read. baseline: the method to compare with, by default the first. judge: a chat model that decides
     whether an answer that is not an exact match is right. metrics: functions of your own, f(result, reference) -> a
     number, True, False or None for each answer, where result["answer"] is the answer and reference["answers"] are the
     accepted ones; a list, or a dictionary by name. Their values are in `rows`, their means in `table`. skip_bad: skip

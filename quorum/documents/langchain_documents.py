@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from pathlib import PurePath
+from pathlib import Path, PurePath
 from typing import Any
 
 from langchain_core.documents import Document as LangChainDocument
@@ -80,7 +80,7 @@ def read_langchain_passages(
 def parse_text(text: str, source: str | None) -> Document:
     """The blocks of a text: of Markdown or of source code if the source's name says so, else one block of prose."""
     if source is not None and source.lower().endswith(MARKED_SUFFIXES):
-        path = PurePath(source)
+        path = Path(source)
         parsed_document = load_reader(path)(text.encode(), path.name)
         return replace(
             parsed_document,

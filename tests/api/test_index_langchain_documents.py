@@ -2,6 +2,7 @@
 files.
 """
 
+import asyncio
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 from typing import Any
@@ -172,6 +173,25 @@ async def test_asynchronous_generators_are_read_on_the_loop() -> None:
     assert (await quorum.aindex(documents=[make(MILL, "b.md")], context=CONTEXT)).unchanged == 1
     with pytest.raises(SetupError, match=r"use `await quorum\.aindex"):
         quorum.index(documents=load(), context=CONTEXT)
+
+
+async def test_a_cancelled_call_stops_and_the_next_one_completes_it() -> None:
+    silent, reached = asyncio.Event(), asyncio.Event()
+
+    async def load() -> AsyncIterator[Document]:
+        yield make(QUAY, "a.md")
+        reached.set()
+        await silent.wait()
+        yield make(MILL, "b.md")
+
+    task = asyncio.create_task(quorum.aindex(documents=load(), context=CONTEXT))
+    await reached.wait()
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    silent.set()
+    report = await quorum.aindex(documents=[make(QUAY, "a.md"), make(MILL, "b.md")], context=CONTEXT)
+    assert report.passages == 2
 
 
 @pytest.mark.parametrize(

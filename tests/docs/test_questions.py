@@ -57,6 +57,7 @@ ANSWERS = {
     "Who built the mill of Orrin?": ("The mill of Orrin was built by Greta Hale.", "Greta Hale"),
     "Who cleans the windows?": ("handbook", "unknown"),
     "Who leads the workshop?": ("handbook", "Jonas Brekke"),
+    "Who laid the quay of Brae?": ("The quay of Brae was laid by Ivo Tarn.", "Ivo Tarn"),
     "Who led the first expedition to reach the South Pole?": ("sample", "Roald Amundsen"),
     "Who lit the lamp of Vell?": ("The lamp of Vell was lit by Ida Brenn.", "Ida Brenn"),
     "Who may use the small kitchen?": ("handbook", "Guests"),

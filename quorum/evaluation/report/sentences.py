@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from quorum.evaluation.decisions.decide import Decision
     from quorum.evaluation.run.race_result import Standing
 
+SOURCE_KEYS = ("corpus", "collection", "retriever")  # of config.json; the one that is there says what was searched
 CONFIDENCE_EXPLANATION = (
     "AURC is the share of wrong answers, averaged over all coverages (shares of questions answered), when the surest "
     "questions are answered first: lower is better. The figures under 'chance' are the AURC of a random order. "
@@ -68,7 +69,7 @@ def list_facts(folder: Path, columns: Sequence[Column], summary: Summary) -> lis
     """
     config = read_json_file(folder / "config.json")
     models = {str(column.context.model) for column in columns}
-    source = config["source"].get("corpus") or config["source"].get("collection") or "given passages"
+    source = next((config["source"][key] for key in SOURCE_KEYS if config["source"].get(key)), "given passages")
     count = max(int(row["n"] or 0) for row in summary.values())
     return [
         f"{format_count(count, 'question')} of {describe_data(config)}",

@@ -79,7 +79,7 @@ async def plan(options: Options, columns: Sequence[Column] | None = None) -> Pla
     judge = None if options.judge is None else make_judge(options.judge, options.context)
     if judge is not None:
         await check_judge(judge)
-    source = await asyncio.to_thread(find_passage_source, dataset, options)
+    source = await asyncio.to_thread(find_passage_source, dataset, options, all_columns)
     for column in all_columns:
         await check_models(column.context)
     eligible_columns, left_out_reasons = await drop_ineligible(all_columns, dataset, options.task)

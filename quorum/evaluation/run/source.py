@@ -42,11 +42,12 @@ def ignore_progress(stage: str, done: int, total: int | None) -> None:
 
 @dataclass(frozen=True)
 class Source:
-    """Where passages come from. Without a corpus and a collection, every question brings its own passages.
+    """Where passages come from. Without a corpus, a collection and a retriever, every question brings its own passages.
 
     corpus: a path, or "pool" for the passages of all questions together; sha256: identifies the content of the corpus;
     both are None without a corpus. collection: the name of a collection; revision: identifies its content; both are
-    None without a collection. skip_bad: leave broken questions out of the pool.
+    None without a collection. skip_bad: leave broken questions out of the pool. retriever: what identifies the user's
+    own retriever, which searches what only it knows, if every method asks this one.
     """
 
     corpus: str | None
@@ -54,10 +55,11 @@ class Source:
     sha256: str | None
     skip_bad: bool = False
     revision: str | None = None
+    retriever: str | None = None
 
     @property
     def retrieves(self) -> bool:
-        return self.corpus is not None or self.collection is not None
+        return self.corpus is not None or self.collection is not None or self.retriever is not None
 
     def describe(self) -> dict[str, Any]:
         """The source as config.json records it."""
@@ -66,6 +68,8 @@ class Source:
             return {"passages": "collection", "collection": self.collection, **revision}
         if self.corpus is not None:
             return {"passages": "corpus", "corpus": Path(self.corpus).name, "sha256": self.sha256}
+        if self.retriever is not None:
+            return {"passages": "retriever", "retriever": self.retriever}
         return {"passages": "given"}
 
 
@@ -74,14 +78,20 @@ def is_searching(options: Options) -> bool:
     return options.corpus not in (None, GIVEN_SOURCE) or options.collection is not None
 
 
-def find_passage_source(dataset: DataSet, options: Options) -> Source:
-    """The source that `options` names; the collection that the context asks if they name none and no question brings
-    passages. Blocks while it reads the corpus.
+def find_passage_source(dataset: DataSet, options: Options, columns: Sequence[Column] = ()) -> Source:
+    """The source that `options` names; the retriever of the user's that all columns ask; the collection that the
+    context asks if they name none and no question brings passages. Blocks while it reads the corpus.
 
     Raises `SetupError` if the options name no source although some questions bring no passages, if they name both a
-    corpus and a collection, or if the named corpus does not exist or cannot be used.
+    corpus and a collection, or one of them beside a retriever that does not search it, or if the named corpus does not
+    exist or cannot be used.
     """
     corpus = options.corpus
+    if corpus != GIVEN_SOURCE and (own_retrievers := list_own_retrievers(columns)):
+        if all(not isinstance(column.context.retriever, str) for column in columns):
+            return make_retriever_source(own_retrievers, dataset, options)
+        if corpus is None and options.collection is None:  # the others search a collection
+            options = replace(options, collection=find_context_collection(options.context))
     collection = find_searched_collection(dataset, corpus, options.collection, options.context)
     if corpus == GIVEN_SOURCE:
         check_given_passages(dataset, options.retrievers)
@@ -106,6 +116,33 @@ def find_passage_source(dataset: DataSet, options: Options) -> Source:
     return Source(corpus, collection, sha256, dataset.skip_bad, revision)
 
 
+def list_own_retrievers(columns: Sequence[Column]) -> list[str]:
+    """What identifies the retrievers of the user's that the columns ask, each once."""
+    from quorum.retrievers.identity import identify_retriever
+
+    retrievers = [column.context.retriever for column in columns]
+    return list(dict.fromkeys(identify_retriever(item) for item in retrievers if not isinstance(item, str)))
+
+
+def make_retriever_source(names: Sequence[str], dataset: DataSet, options: Options) -> Source:
+    """The source of columns that all ask retrievers of the user's. Raises `SetupError` if the options name passages."""
+    named = options.corpus if options.collection is None else options.collection
+    if named is not None:
+        kind = "corpus" if options.collection is None else "collection"
+        raise SetupError(
+            f"The {kind} {named} would not be searched, because the context has a retriever of yours ({names[0]}); "
+            f"leave the {kind} out (in compare: None), or set retriever to a name such as 'hybrid'."
+        )
+    return Source(None, None, None, dataset.skip_bad, retriever=", ".join(names))
+
+
+def find_context_collection(context: Context) -> str | None:
+    """The name of the collection that the context asks. The call blocks."""
+    from quorum.retrievers.choose_collection import locate_collection
+
+    return locate_collection(context).collection
+
+
 def find_searched_collection(
     dataset: DataSet, corpus: str | None, collection: str | None, context: Context
 ) -> str | None:
@@ -114,9 +151,7 @@ def find_searched_collection(
     """
     if collection is not None or corpus is not None or dataset.count_with_passages:
         return collection
-    from quorum.retrievers.choose_collection import locate_collection
-
-    return locate_collection(context).collection
+    return find_context_collection(context)
 
 
 def find_revision(collection: str, context: Context) -> str | None:
@@ -161,7 +196,7 @@ def hash_corpus(corpus: Path) -> str:
 
 def name_collections(source: Source, columns: Sequence[Column]) -> list[Column]:
     """The columns (methods with their settings), each with the collection that it searches. Nothing is indexed yet."""
-    if not source.retrieves:
+    if source.corpus is None and source.collection is None:
         return list(columns)
     names = (make_collection_name(source, column.context) for column in columns)
     return [
