@@ -6,7 +6,7 @@ from typing import Any
 
 from quorum.core.sentences import make_word_set
 from quorum.documents.document import Block, Unreadable, join_lines, remove_unstorable
-from quorum.documents.tables import format_rows
+from quorum.documents.tables import Cell, Grid, make_table_blocks, read_table
 
 IGNORED_TAGS = make_word_set(
     """script style noscript template nav head svg math iframe object embed canvas audio video button select option
@@ -39,7 +39,6 @@ HIDDEN_STYLE = re.compile(
 )
 BULLET = "- "
 MAX_CELL_SPAN = 200  # the most columns, or rows, that one cell may span
-MAX_CELLS = 1_000_000  # the most cells that a table may have
 
 
 @dataclass
@@ -201,8 +200,7 @@ class BlockWalk:
     def add_table(self, element: Any) -> None:
         for caption in element.iterchildren("caption"):
             self.add(Block(join_lines(get_inner_text(caption))))
-        for row in format_rows(read_grid(element), header_is_on_top=header_is_on_top(element)):
-            self.add(Block(row, "row"))
+        self.blocks += make_table_blocks(read_grid(element), name_rows=count_marked_names(element))
 
 
 def get_first_number(element: Any) -> int:
@@ -261,9 +259,10 @@ def get_inner_text(element: Any, *, adds_line_ends: bool = True) -> str:
 def flatten_table(table: Any) -> str:
     """A table inside a cell, on one line. If it contains another table, all of it becomes plain text."""
     has_inner_table = table.find(".//table") is not None
-    grid = [[" ".join(table.itertext())]] if has_inner_table else read_grid(table)
-    on_top = None if has_inner_table else header_is_on_top(table)
-    return " " + ", ".join(format_rows(grid, header_is_on_top=on_top)) + " "
+    if has_inner_table:
+        return f" {join_lines(' '.join(table.itertext()))} "
+    inner = read_table(read_grid(table), name_rows=count_marked_names(table))
+    return f" {', '.join([*inner.above, *inner.rows])} "
 
 
 def list_own_rows(table: Any) -> list[Any]:
@@ -297,50 +296,35 @@ def is_layout(table: Any) -> bool:
     )
 
 
-def header_is_on_top(table: Any) -> bool | None:
-    """True if the first row is marked as column names (<thead> or only <th>), False if every row begins with a <th>,
-    else None.
+def count_marked_names(table: Any) -> int | None:
+    """How many rows at the top are marked as names of the columns: those in <thead>, and those that have only <th>.
+
+    0 if every row begins with a <th>, which names the row; None if nothing is marked.
     """
     rows = list_own_rows(table)
-    first = list_cells(rows[0]) if rows else []
-    if rows and (rows[0].getparent().tag == "thead" or (first and all(cell.tag == "th" for cell in first))):
-        return True
-    if rows and sum(bool(list_cells(row)) and list_cells(row)[0].tag == "th" for row in rows) == len(rows):
-        return False
-    return None
+    count = 0
+    while count < len(rows) and (
+        rows[count].getparent().tag == "thead"
+        or (list_cells(rows[count]) and all(cell.tag == "th" for cell in list_cells(rows[count])))
+    ):
+        count += 1
+    if 0 < count < len(rows):
+        return count
+    if count:  # all are marked alike, which says nothing of names
+        return 1
+    begins_with_name = [bool(list_cells(row)) and list_cells(row)[0].tag == "th" for row in rows]
+    return 0 if rows and all(begins_with_name) else None
 
 
-def read_grid(table: Any) -> list[list[str]]:
-    """The texts of a table's cells, row by row; a cell that spans rows or columns appears in each of them."""
-    grid: list[list[str]] = []
-    # Column -> the text of the cell that spans down into it, and for how many more rows.
-    open_spans: dict[int, tuple[str, int]] = {}
-    cells_left = MAX_CELLS
-    for row in list_own_rows(table):
-        line: list[str] = []
-        for cell in list_cells(row):
-            insert_spanning_cells(line, open_spans)
-            text = join_lines(get_inner_text(cell))
-            columns, rows = read_span(cell, "colspan"), read_span(cell, "rowspan")
-            for _ in range(columns):
-                if rows > 1:
-                    open_spans[len(line)] = (text, rows - 1)
-                line.append(text)
-        insert_spanning_cells(line, open_spans)
-        cells_left -= len(line)
-        if cells_left < 0:
-            raise Unreadable("a table has too many cells")
-        grid.append(line)
-    return grid
+def read_grid(table: Any) -> Grid:
+    """The cells of a table, row by row."""
+    return [[read_cell(cell) for cell in list_cells(row)] for row in list_own_rows(table)]
 
 
-def insert_spanning_cells(line: list[str], open_spans: dict[int, tuple[str, int]]) -> None:
-    """Append the cells of earlier rows that span down into the next columns of this row."""
-    while len(line) in open_spans:
-        text, rows_left = open_spans.pop(len(line))
-        if rows_left > 1:
-            open_spans[len(line)] = (text, rows_left - 1)
-        line.append(text)
+def read_cell(cell: Any) -> str | Cell:
+    text = join_lines(get_inner_text(cell))
+    columns, rows = read_span(cell, "colspan"), read_span(cell, "rowspan")
+    return Cell(text, columns, rows) if columns > 1 or rows > 1 else text
 
 
 def read_span(cell: Any, name: str) -> int:

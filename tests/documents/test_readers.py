@@ -16,7 +16,6 @@ from quorum.documents.read import read_document
 from quorum.documents.readers import READERS, add_reader, check_reader
 from quorum.documents.readers.plain_text import read as read_text
 from quorum.documents.readers.sheets import format_cell
-from quorum.documents.tables import format_rows
 
 POLISH_TEXT = "Łódź leży w Polsce. Żółw i gęś są w źródle, a święto jest później. "
 RUSSIAN_TEXT = "Москва стоит на реке, и в ней живёт много людей. Река называется Москва. "
@@ -70,37 +69,6 @@ def test_the_encoding_of_a_long_text_is_detected_wherever_its_sample_ends(encodi
 def test_binary_data_is_refused(data: bytes) -> None:
     with pytest.raises(Unreadable):
         decode_text(data)
-
-
-@pytest.mark.parametrize(
-    ("grid", "rows"),
-    [
-        (
-            [["Dam", "Height"], ["Vell", "87 m"], ["Brack", "61 m"]],
-            ["Dam: Vell; Height: 87 m", "Dam: Brack; Height: 61 m"],
-        ),
-        ([["Height", "87 m"], ["Owner", "Orla AG"]], ["Height: 87 m", "Owner: Orla AG"]),
-        ([["a", "b", "c"], ["1", "", "3"]], ["a: 1; c: 3"]),
-        ([["1", "2", "3"], ["4", "5", "6"]], ["1; 2; 3", "4; 5; 6"]),
-        ([["City", "2020", "2021"], ["Vell", "5", "6"]], ["City: Vell; 2020: 5; 2021: 6"]),
-        ([["alone"]], ["alone"]),
-        ([["", ""], []], []),
-    ],
-)
-def test_rows_carry_the_names_of_their_columns(grid: list[list[str]], rows: list[str]) -> None:
-    assert list(format_rows(grid)) == rows
-
-
-def test_spanning_cells_are_repeated_in_each_row_and_column() -> None:
-    html = (
-        "<table><tr><th>Dam<th>Year<th>Owner</tr><tr><td>Vell<td rowspan=2>1931<td>Orla</tr><tr><td>Brack<td>State</tr>"
-        "<tr><td colspan=3>none</table>"
-    )
-    assert read_texts(html) == [
-        "Dam: Vell; Year: 1931; Owner: Orla",
-        "Dam: Brack; Year: 1931; Owner: State",
-        "Dam: none; Year: none; Owner: none",
-    ]
 
 
 def test_a_layout_table_is_no_table() -> None:
@@ -276,14 +244,3 @@ def test_an_installed_package_may_add_a_reader(tmp_path: Path, monkeypatch: pyte
     with pytest.raises(Unreadable, match=r"files of type '\.odd' are not read"):
         read_document(tmp_path / "a.odd")
     forget_plugins()
-
-
-@pytest.mark.parametrize("delimiter", [",", ";", "\t"])
-def test_a_line_break_inside_quotes_stays_in_its_row(tmp_path: Path, delimiter: str) -> None:
-    rows = [["name", "city", "note"], ["Ada Quist", "Bergen", '"works\nremotely"'], ["Bo Lind", "Uppsala", "fine"]]
-    (tmp_path / "people.csv").write_text("".join(delimiter.join(row) + "\n" for row in rows))
-    texts = [block.text for block in read_document(tmp_path / "people.csv").blocks]
-    assert [" ".join(text.split()) for text in texts] == [
-        "name: Ada Quist; city: Bergen; note: works remotely",
-        "name: Bo Lind; city: Uppsala; note: fine",
-    ]

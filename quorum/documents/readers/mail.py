@@ -15,7 +15,7 @@ MAX_PARTS = 1000
 def read(data: bytes, name: str) -> Document:
     """The subject is the title. The first block has sender, recipients, date and attachment names; the text follows."""
     try:
-        message = message_from_bytes(data, policy=policy.default)
+        message = message_from_bytes(decode_header(data), policy=policy.default)
         if not message.keys():
             raise Unreadable("not a mail message: it has no header")
         headers = {key: get_header(message, key) for key in ("From", "To", "Cc", "Date", "Subject")}
@@ -30,6 +30,13 @@ def read(data: bytes, name: str) -> Document:
     metadata = {"author": headers["From"], "date": format_date(headers["Date"])}
     header_blocks = [Block("; ".join(header_lines), "row")] if header_lines else []
     return Document(title, [*header_blocks, *blocks], {key: value for key, value in metadata.items() if value}, notes)
+
+
+def decode_header(data: bytes) -> bytes:
+    """The message with its header in UTF-8. Some programs write other encodings there, without saying which."""
+    end = min((place for end in (b"\r\n\r\n", b"\n\n") if (place := data.find(end)) >= 0), default=len(data))
+    header = data[:end]
+    return data if header.isascii() else decode_text(header).text.encode() + data[end:]
 
 
 def get_header(message: EmailMessage, name: str) -> str:

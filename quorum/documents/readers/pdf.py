@@ -13,7 +13,7 @@ from typing import Any
 
 from quorum.documents.document import Block, Document, Unreadable, join_lines, remove_unstorable
 from quorum.documents.readers.word import convert_parser_errors
-from quorum.documents.tables import format_rows
+from quorum.documents.tables import read_table
 
 # The hyphen and the line break inside a word that is broken over two lines. Pdfium writes U+FFFE or U+0002 for some
 # hyphens.
@@ -169,7 +169,8 @@ class TableFinder:
             for table in page.find_tables():
                 grid = [[cell or "" for cell in row] for row in table.extract()]
                 if len(grid) > 1 and max(map(len, grid)) > 1:
-                    tables.append((table.bbox, list(format_rows(grid))))
+                    text = read_table(grid)
+                    tables.append((table.bbox, [*text.above, *text.rows]))
             page.close()
         return tables
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from quorum.documents.document import Block, Document, join_lines, remove_unstorable
 from quorum.documents.readers.word import convert_parser_errors, read_core_properties
-from quorum.documents.tables import format_rows
+from quorum.documents.tables import Cell, Grid, make_table_blocks
 from quorum.documents.zip_parts import open_archive
 
 DEFAULT_TITLES = ("", "PowerPoint Presentation", "Presentation")  # they say nothing about the content
@@ -44,12 +44,9 @@ def read_slide(slide: Any, number: int) -> Iterator[Block]:
         if title_shape is not None and shape.shape_id == title_shape.shape_id:
             continue
         if getattr(shape, "has_table", False) and shape.has_table:
-            grid = [[cell.text for cell in row.cells] for row in shape.table.rows]
-            header_is_on_top = True if shape.table.first_row else None  # None: format_rows guesses
-            yield from (
-                Block(remove_unstorable(row), "row", page=number)
-                for row in format_rows(grid, header_is_on_top=header_is_on_top)
-            )
+            # Every new table says that its first row has names, so that it is only likely.
+            names_are_usual = bool(shape.table.first_row)
+            yield from make_table_blocks(read_grid(shape.table), names_are_usual=names_are_usual, page=number)
         elif shape.has_text_frame:
             for paragraph in shape.text_frame.paragraphs:
                 if text := remove_unstorable(join_lines(paragraph.text)):
@@ -57,6 +54,14 @@ def read_slide(slide: Any, number: int) -> Iterator[Block]:
     notes_frame = slide.notes_slide.notes_text_frame if slide.has_notes_slide else None
     if notes_frame is not None and (text := remove_unstorable(join_lines(notes_frame.text))):
         yield Block(text, page=number)
+
+
+def read_grid(table: Any) -> Grid:
+    """The cells of a table, row by row, without those that another cell covers."""
+    return [
+        [Cell(cell.text, cell.span_width, cell.span_height) for cell in row.cells if not cell.is_spanned]
+        for row in table.rows
+    ]
 
 
 def sort_shapes(shapes: Any) -> list[Any]:

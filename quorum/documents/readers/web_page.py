@@ -1,12 +1,8 @@
 """HTML pages."""
 
-import re
-
 from quorum.core.encodings import decode_text
 from quorum.documents.document import Block, Document
 from quorum.documents.html_blocks import Page, read_html
-
-CHARSET = re.compile(rb"""(?:charset|encoding)\s*=\s*["']?\s*([A-Za-z0-9_.:-]+)""")
 
 
 def read(data: bytes, name: str) -> Document:
@@ -14,8 +10,7 @@ def read(data: bytes, name: str) -> Document:
 
     The title is that of the element <title>, or else a heading of level 1 that begins the page.
     """
-    declared_charset = CHARSET.search(data[:2048])
-    text, note = decode_text(data, declared_charset[1].decode() if declared_charset else "")
+    text, note = decode_text(data)
     page = read_html(text)
     title, blocks = split_title(page)
     return Document(title, blocks, page.metadata, [note] if note else [])
