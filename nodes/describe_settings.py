@@ -18,6 +18,7 @@ SETTINGS_THAT_CHANGE_NO_ANSWER = {
     "concurrency",
     "requests_per_minute",
     "tokens_per_minute",
+    "embedding_batch",
     "answer_measure",  # config.json names it once, because all methods have the same
 }
 SILVER_SETTINGS = ("silver_measure", "scorer")  # they change an answer only with filter_mode=silver

@@ -24,9 +24,9 @@ async def summarize_passages(state: State, runtime: Runtime[Context]) -> State:
 
 async def reorder(state: State, runtime: Runtime[Context]) -> State:
     """rationale (else question), passages -> passages, by falling similarity of embeddings; ties keep their order."""
-    passages = state["passages"]
+    passages, context = state["passages"], get_context(runtime)
     similarities = await compute_similarities(
-        state.get("rationale") or state["question"], passages, get_context(runtime).embeddings
+        state.get("rationale") or state["question"], passages, context.embeddings, context.embedding_batch
     )
     order = sorted(range(len(passages)), key=lambda index: -similarities[index])
     return {"passages": [passages[index] for index in order]}

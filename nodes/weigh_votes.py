@@ -24,7 +24,10 @@ async def weigh_by_words(state: State) -> State:
 
 async def weigh_by_meaning(state: State, runtime: Runtime[Context]) -> State:
     """question, passages, votes -> votes, weighted by softmax(cosine / 0.1) of the embeddings (Shi et al. 2023)."""
-    similarities = await compute_similarities(state["question"], state["passages"], get_context(runtime).embeddings)
+    context = get_context(runtime)
+    similarities = await compute_similarities(
+        state["question"], state["passages"], context.embeddings, context.embedding_batch
+    )
     return set_weights(state.get("votes") or [], compute_softmax(similarities, TEMPERATURE))
 
 

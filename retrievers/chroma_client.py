@@ -3,14 +3,18 @@
 import json
 import os
 import sqlite3
+import sys
+import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any, cast
 from urllib.parse import urlsplit
 
 from quorum.core.errors import SetupError
 from quorum.core.private_files import make_private_folder
+from quorum.models.model_spec import check_key, read_key
+from quorum.models.network_settings import explain_network_settings
 from quorum.retrievers.client_of_fork import ClientOfFork
 from quorum.retrievers.index_recovery import is_index_error
 from quorum.retrievers.store_files import make_locked_error
@@ -33,7 +37,7 @@ def open_chroma_client(store: str) -> "ClientAPI":
     """
     if is_forked_after_use():
         return cast("ClientAPI", ClientOfFork(store))
-    import chromadb
+    chromadb = import_chroma()
     from chromadb.config import DEFAULT_DATABASE, DEFAULT_TENANT, Settings
 
     USERS.append(os.getpid())
@@ -42,17 +46,33 @@ def open_chroma_client(store: str) -> "ClientAPI":
         return chromadb.PersistentClient(path=store, settings=chroma_settings)
     host, port, ssl = parse_address(store)
     try:
-        return chromadb.HttpClient(
-            host=host,
-            port=port,
-            ssl=ssl,
-            settings=chroma_settings,
-            headers=read_headers(),
-            tenant=os.environ.get("CHROMA_TENANT") or DEFAULT_TENANT,
-            database=os.environ.get("CHROMA_DATABASE") or DEFAULT_DATABASE,
-        )
+        with explain_network_settings():
+            return chromadb.HttpClient(
+                host=host,
+                port=port,
+                ssl=ssl,
+                settings=chroma_settings,
+                headers=read_headers(),
+                tenant=os.environ.get("CHROMA_TENANT") or DEFAULT_TENANT,
+                database=os.environ.get("CHROMA_DATABASE") or DEFAULT_DATABASE,
+            )
     except ValueError as error:  # Chroma raises this if its first request fails for any reason
         raise make_unreachable_error(store, error) from error
+
+
+def import_chroma() -> Any:
+    """The module chromadb. While it is imported, a user without a home folder, as in a container, has the folder of
+    temporary files: Chroma looks for one.
+    """
+    if "chromadb" in sys.modules or os.path.expanduser("~") != "~":
+        import chromadb
+    else:
+        os.environ["HOME"] = tempfile.gettempdir()
+        try:
+            import chromadb
+        finally:
+            del os.environ["HOME"]
+    return chromadb
 
 
 def is_forked_after_use() -> bool:
@@ -62,13 +82,15 @@ def is_forked_after_use() -> bool:
 
 def read_headers() -> dict[str, str]:
     """The headers of every request to a server. Raises `SetupError` if CHROMA_HEADERS is no JSON object of texts."""
-    text, key = os.environ.get("CHROMA_HEADERS") or "{}", os.environ.get("CHROMA_API_KEY")
+    text, key = os.environ.get("CHROMA_HEADERS") or "{}", read_key("CHROMA_API_KEY")
     try:
         headers = json.loads(text)
     except ValueError:
         headers = None
     if not isinstance(headers, dict) or not all(isinstance(value, str) for value in headers.values()):
         raise SetupError('CHROMA_HEADERS is no JSON object of texts; write it like {"X-Team": "search"}.')
+    for name, value in headers.items():
+        check_key(f"{name}{value}", f"The header {name} in CHROMA_HEADERS")
     return headers | ({"x-chroma-token": key} if key else {})
 
 
@@ -93,6 +115,8 @@ def explain_failures(store: str) -> Iterator[None]:
     For a folder, a `ChromaError` other than an `InternalError` also passes unchanged.
     """
     import httpx
+
+    import_chroma()
     from chromadb.errors import ChromaAuthError, ChromaError, InternalError
 
     try:

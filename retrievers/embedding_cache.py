@@ -16,6 +16,7 @@ from langchain_core.embeddings import Embeddings
 from numpy.typing import NDArray
 
 from quorum.core.private_files import make_private_file
+from quorum.models.embedding_batches import TextsRefused
 from quorum.models.vectors import embed_texts
 
 CACHE_FILE = "embeddings.sqlite3"
@@ -49,7 +50,16 @@ class CachedEmbeddings(Embeddings):
         vectors_of_keys = self.read(list(dict.fromkeys(keys)))
         new_texts = {key: text for key, text in zip(keys, texts, strict=True) if key not in vectors_of_keys}
         if new_texts:
-            vectors = np.asarray(embed_texts(self.create(), list(new_texts.values())), dtype=np.float32)
+            try:
+                vectors = np.asarray(embed_texts(self.create(), list(new_texts.values())), dtype=np.float32)
+            except TextsRefused as refusal:
+                self.write(
+                    {
+                        self.make_key(text): np.asarray(vector, dtype=np.float32)
+                        for text, vector in refusal.vectors.items()
+                    }
+                )
+                raise
             computed_vectors = dict(zip(new_texts, vectors, strict=True))
             self.write(computed_vectors)
             vectors_of_keys |= computed_vectors

@@ -41,6 +41,7 @@ def index_documents(
     made_for: str | None = None,
     made_from: str | None = None,
     time_limit: float = TIME_LIMIT,
+    embedding_batch: int | None = None,
 ) -> IndexReport:
     """Index files and folders into a collection, which is created if it does not exist. The call blocks.
 
@@ -69,12 +70,22 @@ def index_documents(
     time_limit: seconds of processor time for reading one file, and 5 s more for each megabyte; a file that takes longer
     is skipped (see `quorum.documents.guarded_reading`; not with engine "ray").
 
+    embedding_batch: the most texts in one request for embeddings; None: as many as the server takes. A passage whose
+    text the embeddings refuse is left out, and its file named as skipped.
+
     Raises `SetupError` for a path that does not exist (unless `prune` removes documents of this path), a collection
     made with other embeddings, and a bad name.
     """
     check_own_collection_name(collection)
     options = IndexOptions(
-        words, prune, engine, choice or FileChoice(), made_for=made_for, made_from=made_from, time_limit=time_limit
+        words,
+        prune,
+        engine,
+        choice or FileChoice(),
+        made_for=made_for,
+        made_from=made_from,
+        time_limit=time_limit,
+        embedding_batch=embedding_batch,
     )
     return add_documents(paths, collection, str(store), embeddings, options, progress, watch)
 
@@ -89,23 +100,26 @@ def index_passages(
     progress: ProgressCallback | None = None,
     made_for: str | None = None,
     made_from: str | None = None,
+    embedding_batch: int | None = None,
 ) -> IndexReport:
     """Index passages unchanged, with their ids.
 
     source: the name of the document that these passages are stored under. Passages that the collection already has
-    under this name and that are not among `passages` are removed. made_for, made_from: as in `index_documents`.
+    under this name and that are not among `passages` are removed. made_for, made_from, embedding_batch: as in
+    `index_documents`. A passage whose text the embeddings refuse is left out, and the report's notes say so.
     """
     check_collection_name(collection)
     report, opened_store = IndexReport(), open_store(store)
     with opened_store.hold_writer_lock():
         embedding_name = get_embedding_name(embeddings)
-        embedder = get_indexing_embedder(embeddings, embedding_name, opened_store.folder)
+        embedder = get_indexing_embedder(embeddings, embedding_name, opened_store.folder, embedding_batch)
         with closing(
             Ledger(opened_store, collection, embedding_name, lambda: embedder, made_for=made_for, made_from=made_from)
         ) as ledger:
             counter = ProgressCounter(progress, len(passages))
             count_change(report, ledger.replace(source, counter.report_each_passage(passages, source), report.skipped))
             report.passages = ledger.finish()
+            report.notes += ledger.refused
     return report
 
 
@@ -125,6 +139,7 @@ class IndexOptions:
     made_for: str | None = None
     made_from: str | None = None
     time_limit: float = TIME_LIMIT
+    embedding_batch: int | None = None
 
 
 def add_documents(
@@ -144,7 +159,7 @@ def add_documents(
         # An empty hash marks the collection as the sample collection while its indexing is not finished.
         sample_hash_until_finished = None if options.sample_hash is None else ""
         embedding_name = get_embedding_name(embeddings)
-        embedder = get_indexing_embedder(embeddings, embedding_name, opened_store.folder)
+        embedder = get_indexing_embedder(embeddings, embedding_name, opened_store.folder, options.embedding_batch)
         made_for, made_from = options.made_for, options.made_from
         with closing(
             Ledger(
@@ -172,9 +187,7 @@ def add_documents(
             counter = ProgressCounter(progress, sum(step_counts.values()), watch, list(sizes.values()))
             # The files of the sample make no parser hang, so they need no guarded reader.
             reader = get_shared_reader(options.time_limit) if options.sample_hash is None else None
-            passages_by_file = read_files(
-                options.engine, files.files, options.words, report, counter, ledger, embeddings, reader
-            )
+            passages_by_file = read_files(options, files.files, report, counter, ledger, embeddings, reader)
             with closing(passages_by_file):
                 for path, passages in passages_by_file:
                     counted_passages = counter.count_file(
@@ -193,6 +206,7 @@ def add_documents(
                 present_paths = [*map(str, files.files), *(path for path, _ in report.skipped)]
                 report.removed = remove_missing(ledger, roots, present_paths)
             report.passages = ledger.finish(options.sample_hash)
+            report.skipped += ledger.refused
             report.copies = ledger.copy_count
     return report
 
@@ -222,9 +236,8 @@ def check_roots(roots: Sequence[Path], ledger: Ledger, prune: bool) -> list[Path
 
 
 def read_files(
-    engine: str,
+    options: IndexOptions,
     files: list[Path],
-    words: int,
     report: IndexReport,
     counter: "ProgressCounter",
     ledger: Ledger,
@@ -235,10 +248,11 @@ def read_files(
 
     A file of JSON lines is read while the caller iterates over its passages; other documents are read one file ahead.
     """
-    if engine == "ray":
+    words = options.words
+    if options.engine == "ray":
         from quorum.retrievers.index_on_ray import read_on_ray
 
-        yield from read_on_ray(files, words, report, counter, ledger, embeddings)
+        yield from read_on_ray(files, words, report, counter, ledger, embeddings, options.embedding_batch)
         return
     documents = [path for path in files if not is_passage_file(path)]
     with closing(read_ahead(documents, words, reader)) as read_documents:

@@ -31,6 +31,7 @@ def index_given(
     prune: bool = False,
     title_key: str | None = None,
     progress: ProgressCallback | None = None,
+    embedding_batch: int | None = None,
 ) -> IndexReport:
     """Index LangChain's documents into a collection, which is created if it does not exist. The call blocks.
 
@@ -41,7 +42,7 @@ def index_given(
     words: a document of more words is split into passages of at most so many; None: each document is one passage.
     prune: remove all documents that an earlier call has indexed and that are not among these; files stay.
     title_key: see `read_langchain_passages`. progress: called with (documents done, documents in total, the document's
-    name); if their number is not known, the total is the number done.
+    name); if their number is not known, the total is the number done. embedding_batch: as in `index_documents`.
 
     Raises `SetupError` as `index_documents` does, and for an item that is not a document.
     """
@@ -53,7 +54,7 @@ def index_given(
     report, opened_store, open_documents = IndexReport(), open_store(store), dict[str, OpenDocument]()
     with opened_store.hold_writer_lock():
         name = get_embedding_name(embeddings)
-        embedder = get_indexing_embedder(embeddings, name, opened_store.folder)
+        embedder = get_indexing_embedder(embeddings, name, opened_store.folder, embedding_batch)
         with closing(Ledger(opened_store, collection, name, lambda: embedder)) as ledger:
             for number, document in enumerate(check_documents(items), start=1):
                 source = name_document(document)
@@ -71,6 +72,7 @@ def index_given(
             if prune:
                 report.removed = remove_others(ledger, open_documents)
             report.passages = ledger.finish()
+            report.skipped += ledger.refused
             report.copies = ledger.copy_count
     return report
 

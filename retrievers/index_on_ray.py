@@ -19,6 +19,7 @@ from quorum.core.state import Passage
 from quorum.documents.document import Unreadable
 from quorum.documents.pieces import hash_passage, read_file_passages, split_passage
 from quorum.documents.read import is_passage_file, read_passage_lines
+from quorum.models.embedding_batches import TextsRefused
 from quorum.models.vectors import embed_texts
 from quorum.retrievers.embedder import get_embedder
 from quorum.retrievers.index_report import IndexReport, ProgressCounter
@@ -82,16 +83,18 @@ class PartReader:
 
     words: the largest number of words of a passage. digests_reference: a list whose one item is the Ray reference of
     the sorted digests of the collection's passages. folder: the working directory of the process that writes, from
-    which relative paths start.
+    which relative paths start. batch: the setting embedding_batch.
     """
 
-    def __init__(self, embeddings: str | Embeddings, words: int, digests_reference: Any, folder: str) -> None:
+    def __init__(
+        self, embeddings: str | Embeddings, words: int, digests_reference: Any, folder: str, batch: int | None = None
+    ) -> None:
         import ray
 
         if os.path.isdir(folder):
             os.chdir(folder)
         with limit_to_one_core():
-            self.model = get_embedder(embeddings)
+            self.model = get_embedder(embeddings, batch)
             self.model.embed_query("")  # loads the model now, while only one core is allowed
         self.words = words
         self.known_digests: Digests = ray.get(digests_reference[0])
@@ -131,8 +134,11 @@ class PartReader:
         texts = list(dict.fromkeys(map(make_indexed_text, passages)))
         if not texts:
             return {}
-        vectors = np.asarray(embed_texts(self.model, texts), dtype=np.float32)  # as Chroma keeps them
-        return dict(zip(texts, vectors, strict=True))
+        try:
+            vectors = dict(zip(texts, embed_texts(self.model, texts), strict=True))
+        except TextsRefused as refusal:  # the process that writes asks for the others again, and leaves them out
+            vectors = refusal.vectors
+        return {text: np.asarray(vector, dtype=np.float32) for text, vector in vectors.items()}  # as Chroma keeps them
 
 
 def digest_passage(id_: str, hash_: str) -> np.uint64:
@@ -151,6 +157,7 @@ def read_on_ray(
     counter: ProgressCounter,
     ledger: Ledger,
     embeddings: str | Embeddings,
+    batch: int | None,
 ) -> Iterator[tuple[Path, Iterator[Passage]]]:
     """(file, its passages), in the files' order. The ledger stores the workers' vectors and need not embed again."""
     import ray
@@ -160,7 +167,7 @@ def read_on_ray(
     # The workers open the documents: check that every machine sees the first one. This process reads the JSON lines.
     with connect_cluster(*documents[:1]):
         digests_reference = ray.put(list_digests(ledger))
-        arguments = (embeddings, words, [digests_reference], os.getcwd())
+        arguments = (embeddings, words, [digests_reference], os.getcwd(), batch)
         pool = WorkerPool(count_cores(), at_once=1, keeps_order=True)
         read_parts: Iterator[ReadPart] = map_items(partial(split_files, files), PartReader, arguments, pool)
         for path, parts in groupby(read_parts, key=lambda read_part: read_part.path):

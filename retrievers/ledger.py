@@ -1,7 +1,7 @@
 """Keeps account of which document holds which passages of a collection, and stores the changes."""
 
 import logging
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Literal
@@ -12,6 +12,7 @@ from quorum.core.errors import SetupError
 from quorum.core.state import Passage
 from quorum.documents.duplicates import is_possible_copy, make_sketch
 from quorum.documents.pieces import get_headings, hash_passage
+from quorum.models.embedding_batches import TextsRefused
 from quorum.models.vectors import embed_texts
 from quorum.retrievers.chroma_rows import Changes
 from quorum.retrievers.copies import CopyFinder
@@ -74,6 +75,7 @@ class Ledger:
                 f"The collection {name!r} was made with the embeddings {self.info.embedding!r}, but {embedding!r} is "
                 f"set; set embeddings to {self.info.embedding!r}, or give another collection."
             )
+        self.refused: list[tuple[str, str]] = []  # (document, why the embeddings refuse a passage of it)
         self.new_passages: dict[str, Passage] = {}
         self.changed_entries: dict[str, None] = {}
         self.removed_ids: dict[str, None] = {}
@@ -156,6 +158,8 @@ class Ledger:
     def end_document(self, document: OpenDocument) -> Change:
         """Release the old passages that the document no longer has, and return what changed."""
         source, old_numbers, new_numbers = document.source, document.old_numbers, document.new_numbers
+        if self.refused:
+            new_numbers = {id_: number for id_, number in new_numbers.items() if id_ in self.entries}
         for id_ in old_numbers.keys() - new_numbers.keys():
             document.has_changed = True
             self.release_passage(source, id_)
@@ -205,7 +209,8 @@ class Ledger:
             return id_of_copy
         if self.copy_finder is None:
             self.copy_finder = CopyFinder(self.entries, self.read_stored_passages)
-        return self.copy_finder.find_containing_passage(passage, source, self.new_passages) or passage["id"]
+        copied_id = self.copy_finder.find_containing_passage(passage, source, self.new_passages)
+        return copied_id if copied_id in self.entries else passage["id"]
 
     def record_passage(self, source: str, number: int, passage: Passage, id_: str) -> bool:
         """Record a passage of a document under `id_`. Returns whether it is new in the document, has another number
@@ -246,6 +251,8 @@ class Ledger:
 
     def release_passage(self, source: str, id_: str) -> None:
         """Record that a document no longer holds a passage. A passage that no document holds is removed."""
+        if id_ not in self.entries:  # the embeddings have refused its text
+            return
         entry = self.entries[id_].remove_document(source)
         if entry.position_by_document:
             self.entries[id_] = entry
@@ -272,10 +279,15 @@ class Ledger:
 
     def embed_new_passages(self) -> list[tuple[Passage, PassageEntry, Sequence[float]]]:
         """The new passages with their entries and vectors. Creates the collection if it does not exist yet."""
-        if not self.new_passages:
+        model = self.get_model() if self.new_passages else None
+        vectors: list[list[float]] = []
+        while model is not None and self.new_passages and not vectors:
+            try:
+                vectors = embed_texts(model, [make_indexed_text(passage) for passage in self.new_passages.values()])
+            except TextsRefused as refusal:
+                self.leave_out(refusal.reasons)
+        if not vectors:
             return []
-        model = self.get_model()
-        vectors = embed_texts(model, [make_indexed_text(passage) for passage in self.new_passages.values()])
         size = len(vectors[0])
         if self.info is None:
             self.info = CollectionInfo(
@@ -294,6 +306,18 @@ class Ledger:
                 f"{self.embedding!r} give {size}; give another collection."
             )
         return [(p, self.entries[i], vector) for (i, p), vector in zip(self.new_passages.items(), vectors, strict=True)]
+
+    def leave_out(self, reasons: Mapping[str, str]) -> None:
+        """Forget new passages whose text the embeddings refuse. reasons: text -> why."""
+        for id_, passage in list(self.new_passages.items()):
+            reason = reasons.get(make_indexed_text(passage))
+            if reason is None:
+                continue
+            del self.new_passages[id_]
+            self.removed_ids[id_] = None  # an earlier text may be stored under this id
+            for source in self.entries.pop(id_).position_by_document:
+                self.numbers_by_source.get(source, {}).pop(id_, None)
+                self.refused.append((source, f"a passage is left out, because the embeddings refuse it: {reason}"))
 
     def start_write(self, is_being_changed: bool, changes: Changes | None = None) -> None:
         """Begin to store the collection's metadata with a new revision, and the changes, on the writer's thread."""

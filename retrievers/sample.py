@@ -50,7 +50,9 @@ def ensure_sample(context: Context, progress: ProgressCallback | None = None) ->
             if is_outdated(store, embedding) and SAMPLE in store.list_collections():
                 store.delete(SAMPLE)
         # An installed sample may lie in a folder that Git ignores, such as .venv.
-        options = IndexOptions(choice=FileChoice(gitignore=False), sample_hash=hash_sample())
+        options = IndexOptions(
+            choice=FileChoice(gitignore=False), sample_hash=hash_sample(), embedding_batch=context.embedding_batch
+        )
         add_documents([get_sample_folder()], SAMPLE, context.store, context.embeddings, options, progress)
     READY_SAMPLES.add(key)
 

@@ -13,14 +13,17 @@ if TYPE_CHECKING:
     from langchain_core.embeddings import Embeddings
 
 
-async def compute_similarities(query: str, passages: Sequence[Passage], embeddings: "str | Embeddings") -> list[float]:
-    """The cosine, from -1 to 1, of the query and each passage. A passage is embedded as in a collection.
+async def compute_similarities(
+    query: str, passages: Sequence[Passage], embeddings: "str | Embeddings", batch: int | None = None
+) -> list[float]:
+    """The cosine, from -1 to 1, of the query and each passage. A passage is embedded as in a collection. batch: the
+    setting embedding_batch.
 
     Raises SetupError for embeddings that cannot be used, CallError when their server failed.
     """
     if not passages:
         return []
-    model = await asyncio.to_thread(get_embedder, embeddings)
+    model = await asyncio.to_thread(get_embedder, embeddings, batch)
     texts = [make_indexed_text(passage) for passage in passages]
     query_vector, vectors = await asyncio.gather(embed_question_async(model, query), model.aembed_documents(texts))
     passage_vectors = check_vectors(vectors, len(texts), describe_model(model), len(query_vector))

@@ -53,7 +53,7 @@ class OpenAIServer:
         self.requests: list[Request] = []
         self.most_open_requests = 0
         self.models = ["test"]
-        self.make_embeddings: Callable[[dict[str, Any]], Any] = make_embeddings  # the body of the reply to a request
+        self.make_embeddings: Callable[[dict[str, Any]], Any] = make_embeddings  # the body of a reply, or a response
         # Guards the fields that several threads change; notified when a request begins or ends.
         self.state_changed = threading.Condition()
         self.release_event = threading.Event()
@@ -175,7 +175,8 @@ def make_handler(server: OpenAIServer) -> type[BaseHTTPRequestHandler]:
             request = Request(self.path, {name.lower(): value for name, value in self.headers.items()}, body)
             with server.record_open_request(request) as scripted_reply:
                 if self.path == EMBEDDINGS_PATH:
-                    return self.send(Response(body=server.make_embeddings(body)))
+                    answer = server.make_embeddings(body)
+                    return self.send(answer if isinstance(answer, Response) else Response(body=answer))
                 if self.path == MODELS_PATH:
                     models = [
                         {"id": name, "object": "model", "created": 0, "owned_by": "test"} for name in server.models

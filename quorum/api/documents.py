@@ -35,8 +35,8 @@ def index(
     "title", "text"}. documents, in place of paths: LangChain's documents, from any loader or splitter, in a list or a
     generator of any length (docs/recipes.md). split: split documents of more than `words` words; False: each document
     is one passage, as your splitter has made it. Files are always split. collection: the collection's name, by default
-    the context's. context: its store, embeddings and title_key are used. words: the largest number of words in a
-    passage. prune: remove documents whose files under the paths no longer exist or are now left out by a .gitignore;
+    the context's. context: its store, embeddings, embedding_batch and title_key are used. words: the largest number of
+    words in a passage. prune: remove documents whose files under the paths no longer exist or are now left out by a .gitignore;
     with documents, those of earlier calls that are not among them. progress: called with (done, total, path), where
     done and total count files or documents; a file of JSON lines counts as many times as it has lines.
 
@@ -79,6 +79,7 @@ def index(
     if not name:
         raise SetupError("No collection is named to index into; give one: quorum.index(PATH, collection=NAME).")
     options: Any = {"collection": name, "store": settings.store, "embeddings": settings.embeddings, "prune": prune}
+    options |= {"embedding_batch": settings.embedding_batch}
     if documents is not None:
         return index_given(
             documents, **options, words=words if split else None, title_key=settings.title_key, progress=progress

@@ -60,6 +60,15 @@ def index(
     strict: Annotated[bool, typer.Option("--strict", help="Exit with 1 when files were skipped.")] = False,
     store: Store = None,
     embeddings: Embeddings = None,
+    embedding_batch: Annotated[
+        int | None,
+        typer.Option(
+            "--embedding-batch",
+            metavar="N",
+            help="Most texts in one request for embeddings; if omitted, as many as the server takes.",
+            show_default=False,
+        ),
+    ] = None,
     engine: Engine = "local",
 ) -> None:
     """Index documents. Run it again to index only what changed.
@@ -73,7 +82,7 @@ def index(
     from quorum.retrievers.collection_names import name_collection_after
     from quorum.retrievers.index import index_documents
 
-    context = read_context(None, store=store, embeddings=embeddings)
+    context = read_context(None, store=store, embeddings=embeddings, embedding_batch=embedding_batch)
     collection = collection or context.collection or name_collection_after(paths)
     choice = FileChoice(tuple(include or ()), tuple(exclude or ()), gitignore=not no_gitignore, follow=follow)
     try:
@@ -89,6 +98,7 @@ def index(
                 watch=watch,
                 choice=choice,
                 time_limit=time_limit,
+                embedding_batch=context.embedding_batch,
             )
     except KeyboardInterrupt:
         typer.echo(f"quorum: {describe_interruption(collection, context.store)}", err=True)

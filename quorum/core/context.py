@@ -81,6 +81,8 @@ class Context:
         "embeddings", "embedded"
     )
     """Embeddings: embedded, huggingface:MODEL or provider:NAME."""
+    embedding_batch: Annotated[int | None, limit(ge=1, le=2048)] = define("embedding_batch", None)
+    """Most texts in one request for embeddings; empty: as many as the server takes, which its refusals show."""
     title_key: str | None = define("title_key", None)
     """Another program's collection: the key of its metadata that holds a passage's title; empty: the first of title,
     name, heading, file_name and filename that it has, or the name of its source."""

@@ -77,13 +77,14 @@ def make_chat(spec: Spec, context: Context, loop_cache: LoopCache | None) -> Bas
             return get_local_model(spec.name, fingerprint_model(spec.name))
     options: dict[str, Any] = {"max_retries": 0, "timeout": context.timeout}
     if spec.provider == "openai":
-        options |= get_openai_access(spec) | {"stream_usage": True} | make_http_clients(context.timeout, loop_cache)
+        options |= get_openai_access(spec) | {"stream_usage": True}
+        options |= make_http_clients(context.timeout, loop_cache, spec.base_url)
 
     def make_client_model() -> BaseChatModel:
         if spec.provider == "openai":
             from quorum.models.openai_chat import OpenAIChat
 
-            return OpenAIChat(model=spec.name, **options)
+            return OpenAIChat.make(spec.name, options)
         from langchain.chat_models import init_chat_model
 
         model: BaseChatModel = init_chat_model(spec.name, model_provider=spec.provider, **options)

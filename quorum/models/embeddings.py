@@ -1,16 +1,20 @@
 """Makes an embedding model from its spec, the text that the setting `embeddings` holds."""
 
 import threading
+from collections.abc import Callable
 from functools import lru_cache
 from time import time
+from typing import Any
 
 from langchain_core.embeddings import Embeddings
 
 from quorum.core.cancellation import run_on_daemon_thread
-from quorum.core.errors import CallError, SetupError
+from quorum.core.errors import CallError, QuorumError, SetupError
+from quorum.models.embedding_batches import embed_in_batches, find_sizes
 from quorum.models.failures import classify_error
 from quorum.models.model_spec import Spec, get_openai_access, hide_login, make_client_or_explain, read_spec
 from quorum.models.openai_embeddings import OpenAIEmbeddings
+from quorum.models.requested_waits import describe_long_wait
 from quorum.models.server_troubles import MAX_SERVER_TRIES, describe_server_tries
 from quorum.models.vectors import check_vectors
 
@@ -76,7 +80,8 @@ def make_embeddings_client(spec: Spec) -> Embeddings:
 
 class CheckedEmbeddings(Embeddings):
     """A provider's embeddings. A failure that `classify_error` recognises becomes a `SetupError` or `CallError`; any
-    other exception is raised unchanged.
+    other exception is raised unchanged. A request that holds too much is sent in parts (see
+    `quorum.models.embedding_batches`).
 
     Its asynchronous methods run the synchronous ones on a thread, so one client serves every event loop. Ctrl-C does
     not wait for these threads.
@@ -88,11 +93,17 @@ class CheckedEmbeddings(Embeddings):
         self.client = make_embeddings_client(spec)
         self.size: int | None = None  # of the vectors so far
 
+    @property
+    def server_and_model(self) -> tuple[str, str | None]:
+        """What decides how much a request may hold."""
+        return self.spec.text, self.spec.base_url
+
     def embed_documents(self, texts: list[str]) -> list[list[float]]:
-        return self.embed(texts)
+        return self.embed(texts, self.client.embed_documents)
 
     def embed_query(self, text: str) -> list[float]:
-        return self.embed([text], query=True)[0]
+        # Texts in place of the question are its pieces, if it is too long.
+        return self.embed([text], lambda texts: [self.client.embed_query(one) for one in texts])[0]
 
     async def aembed_documents(self, texts: list[str]) -> list[list[float]]:
         return await run_on_daemon_thread(self.embed_documents, texts)
@@ -100,37 +111,41 @@ class CheckedEmbeddings(Embeddings):
     async def aembed_query(self, text: str) -> list[float]:
         return await run_on_daemon_thread(self.embed_query, text)
 
-    def embed(self, texts: list[str], query: bool = False) -> list[list[float]]:
-        """Vectors, one per text."""
-        if not texts:
-            return []
+    def embed(self, texts: list[str], send: Callable[[list[str]], Any]) -> list[list[float]]:
+        """Vectors, one per text. send: sends one request."""
         subject = f"The embeddings {self.spec.text!r}"
-        try:
-            vectors = [self.client.embed_query(texts[0])] if query else self.client.embed_documents(texts)
-            vectors = check_vectors(vectors, len(texts), subject, self.size)
+
+        def embed_batch(batch: list[str]) -> list[list[float]]:
+            vectors = check_vectors(send(batch), len(batch), subject, self.size)
             self.size = len(vectors[0])
             return vectors
-        except CallError:
+
+        try:
+            return embed_in_batches(embed_batch, texts, find_sizes(self), subject)
+        except QuorumError:
             raise
         except Exception as error:
-            failure = classify_error(error, time())
-            subject += f" at {hide_login(self.spec.base_url)}" if self.spec.base_url else ""
-            if failure.kind == "denied":
-                if failure.status is None:  # an untrusted certificate
-                    raise SetupError(
-                        f"{subject} cannot be used ({failure.message}); check the base URL and its certificate."
-                    ) from None
-                raise SetupError(
-                    f"{subject} were refused ({failure.status}: {failure.message}); check the key."
-                ) from None
-            if failure.kind == "unreachable":
-                tries = MAX_SERVER_TRIES if self.spec.provider == "openai" else 1
-                raise SetupError(
-                    f"The server of the embeddings {self.spec.text!r}"
-                    + (f" at {hide_login(self.spec.base_url)}" if self.spec.base_url else "")
-                    + f" does not answer ({failure.message}), after {describe_server_tries(tries)}; start the server "
-                    "or correct its address, then run the command again."
-                ) from None
-            if failure.kind == "other":
+            if (explained := self.explain(error)) is None:
                 raise
-            raise CallError(f"{subject} failed ({failure.message}).", failure.status) from error
+            raise explained from (error if type(explained) is CallError else None)
+
+    def explain(self, error: Exception) -> QuorumError | None:
+        """What an exception of the client means; None if it is a bug."""
+        failure = classify_error(error, time())
+        address = f" at {hide_login(self.spec.base_url)}" if self.spec.base_url else ""
+        subject = f"The embeddings {self.spec.text!r}{address}"
+        if failure.kind == "denied":
+            if failure.status is None:  # an untrusted certificate, a proxy, a request that cannot be sent
+                check = failure.check or "the base URL and its certificate"
+                return SetupError(f"{subject} cannot be used ({failure.message}); check {check}.")
+            return SetupError(f"{subject} were refused ({failure.status}: {failure.message}); check the key.")
+        if failure.kind == "unreachable":
+            tries = MAX_SERVER_TRIES if self.spec.provider == "openai" else 1
+            return SetupError(
+                f"The server of the embeddings {self.spec.text!r}{address} does not answer ({failure.message}), after "
+                f"{describe_server_tries(tries)}; start the server or correct its address, then run the command again."
+            )
+        if failure.kind == "other":
+            return None
+        wait = describe_long_wait(failure.retry_after)
+        return CallError(f"{subject} failed ({failure.message}{wait}).", failure.status)

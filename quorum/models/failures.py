@@ -1,25 +1,26 @@
 """Classifies the exceptions of any provider's client by their shape: status, headers, class names."""
 
 import asyncio
-import json
+import errno
 import re
 import socket
 import sysconfig
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from email.utils import parsedate_to_datetime
 from types import FrameType
 from typing import Any, Literal
 from urllib.parse import urlsplit
 
 from langchain_core.messages import AIMessage
 
-from quorum.core.redaction import redact_secrets
+from quorum.models.error_bodies import get_codes, get_message, get_stated_wait
+from quorum.models.refused_access import is_access_refused
+from quorum.models.requested_waits import get_limit_end, get_retry_after
 
 FailureKind = Literal[
     "retryable",  # may succeed on another try: timeouts, 408/409/429/5xx, dropped connections, replies cut in transit
     "unreachable",  # no server answers at that address
-    "denied",  # 401, 403, 429 with insufficient_quota, an untrusted certificate: every call fails in the same way
+    "denied",  # a refused key, 429 with insufficient_quota, an untrusted certificate: every call fails in the same way
     "too_long",  # the prompt does not fit the window
     "refused",  # any other 4xx
     "other",  # not a failure of the call: a bug, or an exception of the caller
@@ -28,9 +29,11 @@ TOO_LONG = re.compile(
     r"context[ _](length|window|size)|maximum (model|context|input) length|max_model_len|prompt is too long"
     r"|too many (input )?tokens|reduce the length of the (messages|prompt|input)|context overflow"
     r"|exceed\w* the (maximum|max|limit|available|configured|model).{0,40}(token|context|length|limit)"
-    r"|ContextWindowExceeded|input (token count|tokens|length).{0,60}exceed|`inputs` tokens \+ `max_new_tokens`",
+    r"|ContextWindowExceeded|input is too large"
+    r"|input (token count|tokens|length).{0,60}exceed|`inputs` tokens \+ `max_new_tokens`",
     re.IGNORECASE,
 )
+TOO_LARGE = re.compile(r"request (?:is )?too large", re.IGNORECASE)
 # What a provider's client may raise when it reads a garbled reply.
 GARBLED_REPLY_ERRORS = (ValueError, TypeError, KeyError, AttributeError, IndexError, OverflowError, RecursionError)
 # The folders in which libraries are installed.
@@ -43,7 +46,6 @@ PARAMETER_REFUSAL_WORDS = re.compile(
 TOO_LONG_CODE = "context_length_exceeded"
 PARAMETER_REFUSAL_CODES = {"unsupported_value", "unsupported_parameter", "unknown_parameter"}
 PARAMETER_NAME = re.compile(r"\b(?:temperature|top_p|seed|max_tokens|max_completion_tokens)\b")
-LONGEST_READ = 5000  # how many characters of a server's error message are read
 # Names of exception classes of many client libraries, by what went wrong.
 UNREACHABLE_ERRORS = {
     "ConnectError",
@@ -66,6 +68,13 @@ CUT_REPLY_ERRORS = {
     "ClientPayloadError",
     "DecodingError",
 }
+# A request that cannot be sent as it is: each try fails in the same way.
+UNSENDABLE_ERRORS = {"InvalidURL", "UnsupportedProtocol", "TooManyRedirects"}
+UNREACHABLE_NUMBERS = {errno.ECONNREFUSED, errno.ENETUNREACH, errno.EHOSTUNREACH, errno.ENETDOWN, errno.EHOSTDOWN}
+DROPPED_NUMBERS = {errno.ECONNRESET, errno.ECONNABORTED, errno.EPIPE, errno.ETIMEDOUT, errno.EMFILE, errno.ENFILE}
+UNSENDABLE_HEADER = "the request cannot be sent: a key or another header holds a character that is not ASCII"
+# Words of TLS errors that no other try mends, as a server that speaks no TLS causes them.
+LASTING_TLS_FAULTS = re.compile(r"WRONG_VERSION_NUMBER|UNSUPPORTED_PROTOCOL|UNKNOWN_PROTOCOL|HANDSHAKE_FAILURE", re.I)
 TIMEOUT_ERRORS = {"TimeoutError", "TimeoutException", "APITimeoutError", "ModelTimeoutError", "ReadTimeoutError"}
 
 
@@ -91,7 +100,8 @@ class Failure:
 
     message: what went wrong, in the server's own words if it sent any; status: the HTTP status; retry_after: how many
     seconds the server asks to wait; parameter: the decoding parameter that the model refuses, without which the call is
-    then repeated; is_passing: whether such a failure mostly happens once, so that one of them is no news.
+    then repeated; is_passing: whether such a failure mostly happens once, so that one of them is no news; check: what
+    the user has to check, if the kind alone does not say it.
     """
 
     kind: FailureKind
@@ -100,6 +110,7 @@ class Failure:
     retry_after: float | None = None
     parameter: str | None = None
     is_passing: bool = False
+    check: str = ""
 
 
 def classify_error(
@@ -115,9 +126,11 @@ def classify_error(
     names = {base.__name__ for cause in causes for base in type(cause).__mro__}  # of exception classes
     status = next((code for cause in causes if (code := get_status(cause)) is not None), None)
     message = next((text for cause in causes if (text := get_message(cause, secrets))), "") or type(error).__name__
-    codes = {str(getattr(cause, "code", "")) for cause in causes}
+    codes = set[str]().union(*map(get_codes, causes))
     is_too_long = TOO_LONG_CODE in codes or TOO_LONG.search(message)
-    if "ContextOverflowError" in names or (status in (400, 413, 422, 500) and is_too_long):
+    # A request that is larger than a limit per minute never succeeds, so that it is too long, too.
+    is_too_long = (is_too_long and status in (400, 413, 422, 500)) or (status == 429 and TOO_LARGE.search(message))
+    if "ContextOverflowError" in names or is_too_long:
         return Failure("too_long", message, status)
     if "ReplyTooLarge" in names:
         return Failure("refused", message)
@@ -127,13 +140,14 @@ def classify_error(
         return Failure("denied", describe_redirect(address))
     if status is not None and status >= 400:
         return classify_status(status, message, codes, causes, unix_time)
-    if "SSLCertVerificationError" in names:
-        return Failure("denied", message)
+    if (lasting_failure := find_lasting_failure(causes, names, message)) is not None:
+        return lasting_failure
     if names & TIMEOUT_ERRORS or isinstance(error, asyncio.TimeoutError):
         return Failure("retryable", message if message != "TimeoutError" else "it took too long")
-    if names & UNREACHABLE_ERRORS:
+    numbers = {cause.errno for cause in causes if isinstance(cause, OSError)}
+    if names & UNREACHABLE_ERRORS or numbers & UNREACHABLE_NUMBERS:
         return Failure("unreachable", describe_unreachable(causes) or message)
-    if names & DROPPED_CONNECTION_ERRORS:
+    if names & DROPPED_CONNECTION_ERRORS or numbers & DROPPED_NUMBERS:
         return Failure("retryable", f"the connection broke ({message})", is_passing=True)
     if names & (CUT_REPLY_ERRORS | {"GarbledReply"}) or is_garbled(error, provider_package):
         return Failure("retryable", f"the reply could not be read ({message})", is_passing=True)
@@ -142,21 +156,49 @@ def classify_error(
     return Failure("other", message)
 
 
+def find_lasting_failure(causes: list[BaseException], names: set[str], message: str) -> Failure | None:
+    """The failure of a request that could not be sent, or was stopped before the server, for a reason that lasts."""
+    if "SSLCertVerificationError" in names:
+        return Failure("denied", message)
+    if "SSLError" in names and LASTING_TLS_FAULTS.search(" ".join(map(str, causes))):
+        check = "the base URL: the server may speak http, not https"
+        return Failure("denied", f"it does not speak TLS as we do: {message}", check=check)
+    encoding_errors = [cause for cause in causes if isinstance(cause, UnicodeEncodeError)]
+    if any(cause.encoding.lower().replace("_", "-") in ("ascii", "latin-1", "iso-8859-1") for cause in encoding_errors):
+        return Failure("denied", UNSENDABLE_HEADER, check="the key: it may be pasted with typographic quotes")
+    if "LocalProtocolError" in names and "header" in " ".join(map(str, causes)).lower():
+        return Failure("denied", UNSENDABLE_HEADER, check="the key, which may hold a line break")
+    if "ProxyError" in names and re.search(r"\b(4\d\d|SOCKS|auth)", message, re.IGNORECASE):
+        return Failure("denied", f"the proxy refuses the connection: {message}", check="HTTPS_PROXY and ALL_PROXY")
+    if names & UNSENDABLE_ERRORS:
+        return Failure("denied", message, check="the base URL")
+    return None
+
+
 def classify_status(
     status: int, message: str, codes: set[str], causes: list[BaseException], unix_time: float
 ) -> Failure:
     """Classify a failure with an HTTP status. codes: the server's error codes, such as insufficient_quota."""
-    if status in (401, 403) or (status == 429 and "insufficient_quota" in codes):
+    if is_access_refused(status, message, codes):
         return Failure("denied", message, status)
     if status in (408, 409, 429) or status >= 500:
-        waits = (get_retry_after(cause, unix_time) for cause in causes)
-        return Failure("retryable", message, status, next((wait for wait in waits if wait is not None), None))
+        return Failure("retryable", message, status, find_requested_wait(status, message, causes, unix_time))
     is_parameter_refused = status in (400, 422) and (
         PARAMETER_REFUSAL_WORDS.search(message) or codes & PARAMETER_REFUSAL_CODES
     )
     return Failure(
         "refused", message, status, parameter=find_parameter(message, causes) if is_parameter_refused else None
     )
+
+
+def find_requested_wait(status: int, message: str, causes: list[BaseException], unix_time: float) -> float | None:
+    """The seconds that the server asks to wait: in its header Retry-After, in its body, or in headers of its limits."""
+    waits = [get_retry_after(cause, unix_time) for cause in causes]
+    if status in (429, 503):
+        waits += [get_stated_wait(cause, message) for cause in causes]
+    if status == 429:
+        waits += [get_limit_end(cause, unix_time) for cause in causes]
+    return next((wait for wait in waits if wait is not None), None)
 
 
 def describe_failure(failure: Failure) -> str:
@@ -234,40 +276,6 @@ def describe_redirect(address: str) -> str:
     if not address:
         return "it redirects the request without saying where to"
     return f"it redirects to another server, {server}, to which nothing was sent"
-
-
-def get_message(error: BaseException, secrets: Iterable[str] = ()) -> str:
-    """The server's message, or else the exception's own, which may be empty. It is one line of at most 500 characters,
-    without keys, tokens and passwords.
-    """
-    body = getattr(error, "body", None)
-    if isinstance(body, dict):
-        inner = body.get("error", body)
-        message = inner.get("message") if isinstance(inner, dict) else inner
-        if not isinstance(message, str):
-            message = json.dumps(body, default=str)
-    else:
-        message = body if isinstance(body, str) and body else getattr(error, "message", None) or str(error)
-    return redact_secrets(" ".join(str(message)[:LONGEST_READ].split()), secrets)[:500]
-
-
-def get_retry_after(error: BaseException, unix_time: float) -> float | None:
-    """The seconds that the server asks to wait, from the header retry-after-ms, or from Retry-After in seconds or as an
-    HTTP date; None without a valid header.
-    """
-    headers: Any = getattr(getattr(error, "response", None), "headers", None)
-    if headers is None or not hasattr(headers, "get"):
-        return None
-    try:
-        if (milliseconds := headers.get("retry-after-ms")) is not None:
-            return max(0.0, float(milliseconds) / 1000)
-        if (retry_after := headers.get("retry-after") or headers.get("Retry-After")) is None:
-            return None
-        if re.fullmatch(r"\s*\d+(\.\d+)?\s*", retry_after):
-            return float(retry_after)
-        return max(0.0, parsedate_to_datetime(retry_after).timestamp() - unix_time)
-    except (TypeError, ValueError):
-        return None  # not a valid HTTP date: ignored
 
 
 def is_garbled(error: BaseException, provider_package: str) -> bool:

@@ -11,6 +11,7 @@ from quorum.models.failures import Failure, classify_error, describe_failure
 from quorum.models.http_clients import make_http_clients
 from quorum.models.loops import get_loop_cache
 from quorum.models.model_spec import Spec, get_openai_access, get_openai_url, hide_login
+from quorum.models.requested_waits import choose_wait, describe_long_wait, is_too_long
 from quorum.models.server_troubles import (
     ServerTries,
     compute_wait_for_server,
@@ -20,7 +21,7 @@ from quorum.models.server_troubles import (
 )
 
 PROMPTS_PER_REQUEST = 32
-FIRST_WAIT, LONGEST_WAIT = 0.5, 30.0  # seconds
+LONGEST_WAIT = 30.0  # seconds before another try, if the server does not ask for a wait
 
 
 class CompletionsScorer:
@@ -105,7 +106,7 @@ class CompletionsScorer:
         import openai
 
         def make() -> Any:
-            http_client = make_http_clients(self.context.timeout, None)["http_async_client"]
+            http_client = make_http_clients(self.context.timeout, None, self.spec.base_url)["http_async_client"]
             client = openai.AsyncOpenAI(
                 **self.access, timeout=self.context.timeout, max_retries=0, http_client=http_client
             )
@@ -123,7 +124,7 @@ class CompletionsScorer:
         """
         message, subject = describe_failure(failure), self.subject
         if failure.kind == "denied":
-            check = "OPENAI_API_KEY" if failure.status else "the base URL and its certificate"
+            check = failure.check or ("OPENAI_API_KEY" if failure.status else "the base URL and its certificate")
             raise SetupError(f"{subject} refused the call ({message}); check {check}.") from error
         if failure.kind == "too_long":
             raise SetupError(
@@ -133,18 +134,18 @@ class CompletionsScorer:
         if failure.kind == "refused":
             hint = "; the server must offer /v1/completions with echo and logprobs, as vLLM does"
             raise SetupError(f"{subject} refused the call ({message}){hint}.") from error
-        if attempt >= self.count_tries(failure):
+        if attempt >= self.count_tries(failure) or is_too_long(failure.retry_after):
             if failure.kind == "unreachable":
                 raise SetupError(
                     f"{subject} does not answer ({message}), after {describe_server_tries(attempt)}; start the server "
                     "or correct its address, then run the command again."
                 ) from error
-            raise CallError(f"{subject} failed after {attempt} tries: {message}", failure.status) from error
-        if failure.retry_after is not None:
-            return failure.retry_after
+            tries = f"{attempt} {'try' if attempt == 1 else 'tries'}"
+            message += describe_long_wait(failure.retry_after)
+            raise CallError(f"{subject} failed after {tries}: {message}", failure.status) from error
         if failure.kind == "unreachable":
             return compute_wait_for_server(attempt)
-        return self.clock.draw_jitter() * min(LONGEST_WAIT, FIRST_WAIT * 2.0**attempt)
+        return choose_wait(failure.retry_after, attempt, self.clock.draw_jitter(), LONGEST_WAIT)
 
     def read_scores(self, reply: Any, pairs: Sequence[tuple[str, str]]) -> list[float]:
         """The scores in a reply, in the order of the pairs."""

@@ -13,6 +13,7 @@ from urllib.parse import urlsplit
 
 from quorum.core.errors import SetupError
 from quorum.core.redaction import redact_secrets
+from quorum.models.network_settings import explain_network_settings
 
 T = TypeVar("T")
 OPENAI_URL = "https://api.openai.com/v1"
@@ -102,7 +103,7 @@ def get_openai_access(spec: Spec) -> dict[str, Any]:
 
     Raises `SetupError` if the environment has neither a key nor the address of another server.
     """
-    key = os.environ.get("OPENAI_API_KEY", "").strip()
+    key = read_key("OPENAI_API_KEY")
     if not key and not (os.environ.get("OPENAI_BASE_URL") or os.environ.get("OPENAI_API_BASE")):
         raise SetupError(
             f"The model {spec.text!r} needs OPENAI_API_KEY (for OpenAI) or OPENAI_BASE_URL (for a compatible server, "
@@ -111,12 +112,37 @@ def get_openai_access(spec: Spec) -> dict[str, Any]:
     return {"base_url": spec.base_url, "api_key": key or PLACEHOLDER_KEY}
 
 
+def read_key(variable: str) -> str:
+    """The key in an environment variable, or "". Raises `SetupError` for one with a character that no key has, such as
+    a typographic quote, because no header can hold it.
+    """
+    return check_key(os.environ.get(variable, ""), variable)
+
+
+def check_key(key: str, name: str) -> str:
+    """The key without spaces around it. Raises `SetupError` as `read_key` does. name: what holds it.
+
+    >>> check_key(" sk-1 ", "OPENAI_API_KEY")
+    'sk-1'
+    """
+    key = key.strip()
+    wrong = next((character for character in key if not " " <= character <= "~"), None)
+    if wrong is not None:
+        code = f"U+{ord(wrong):04X}"
+        shown = f"{wrong} ({code})" if wrong.isprintable() else code
+        raise SetupError(
+            f"{name} holds the character {shown}, which no key has; copy the key again, without quotes around it."
+        )
+    return key
+
+
 def make_client_or_explain(spec: Spec, create_client: Callable[[], T]) -> T:
     """The client that `create_client` makes with LangChain. Its exceptions (a missing package, an unknown provider, a
     missing key ...) become a `SetupError` that names the spec.
     """
     try:
-        return create_client()
+        with explain_network_settings():
+            return create_client()
     except ImportError as error:
         package = get_package(error, spec)
         raise SetupError(

@@ -36,6 +36,15 @@ EMPTY_REPLY_REASONS = ("length", "max_tokens", "content_filter")  # finish reaso
 class OpenAIChat(ChatOpenAI):
     """`ChatOpenAI` that keeps the reasoning, in `additional_kwargs["reasoning_content"]`, and checks every reply."""
 
+    @classmethod
+    def make(cls, name: str, options: Mapping[str, Any]) -> Self:
+        """The client of a model. options: of `ChatOpenAI`, with HTTP clients.
+
+        langchain-openai gets no socket options: it would warn that they switch proxies off, but our clients have none.
+        """
+        quiet = {"http_socket_options": ()} if "http_socket_options" in cls.model_fields else {}
+        return cls(model=name, **options, **quiet)
+
     @model_validator(mode="after")
     def read_chunks_as_dictionaries(self) -> Self:
         """Take the chunks of streams out of OpenAI's classes, as `PlainCompletions` does."""

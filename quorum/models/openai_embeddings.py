@@ -1,6 +1,5 @@
 """Embeddings of a server that speaks OpenAI's protocol."""
 
-import random
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -10,18 +9,19 @@ from quorum.core.cancellation import sleep_unless_stopped
 from quorum.core.errors import CallError
 from quorum.core.sync import run_sync
 from quorum.models.clock import REAL_CLOCK, Clock
+from quorum.models.embedding_batches import MOST_TEXTS
+from quorum.models.error_bodies import is_web_page
 from quorum.models.failures import classify_error
 from quorum.models.http_clients import make_timed_client
 from quorum.models.loops import get_loop_cache
 from quorum.models.model_spec import hide_login
+from quorum.models.requested_waits import choose_wait, is_too_long
 from quorum.models.server_troubles import MAX_SERVER_TRIES, ServerTries, compute_wait_for_server, watch_tries
 
 if TYPE_CHECKING:
     import openai
 
-FIRST_WAIT, LONGEST_WAIT = 0.5, 8.0  # seconds before another try, if the server does not ask for a wait
-LONGEST_REQUESTED_WAIT = 60.0  # seconds; a server that asks for a longer wait is not obeyed
-TEXTS_PER_REQUEST = 200  # vectors of 4,096 numbers then stay within the bound of a response
+LONGEST_WAIT = 8.0  # seconds before another try, if the server does not ask for a wait
 CONNECT_SECONDS = 5.0
 # How long a server may take for a request: a model may have to be loaded first, and works on every text.
 SECONDS_OF_REQUEST, SECONDS_OF_TEXT = 60.0, 0.5
@@ -55,7 +55,7 @@ class OpenAIEmbeddings(Embeddings):
             return openai.AsyncOpenAI(
                 base_url=self.base_url,
                 api_key=self.api_key,
-                http_client=make_timed_client(loop_cache),
+                http_client=make_timed_client(loop_cache, self.base_url),
                 max_retries=0,
             )
 
@@ -69,8 +69,8 @@ class OpenAIEmbeddings(Embeddings):
 
     async def aembed_documents(self, texts: list[str]) -> list[list[float]]:
         vectors: list[list[float]] = []
-        for begin in range(0, len(texts), TEXTS_PER_REQUEST):
-            vectors += await self.request(texts[begin : begin + TEXTS_PER_REQUEST])
+        for begin in range(0, len(texts), MOST_TEXTS):
+            vectors += await self.request(texts[begin : begin + MOST_TEXTS])
         return vectors
 
     async def aembed_query(self, text: str) -> list[float]:
@@ -87,11 +87,13 @@ class OpenAIEmbeddings(Embeddings):
                 self.server, f"The server of the embeddings 'openai:{self.name}' at {self.server}"
             ) as tries:
                 response = await self.send(list(texts), timeout, tries)
+        except UnicodeEncodeError:  # the request cannot be sent
+            raise
         except (ValueError, TypeError, AttributeError) as error:  # the client cannot read the reply
             raise CallError(
                 f"{subject} failed: the server's reply holds no vectors ({error}); check the base URL."
             ) from error
-        return order_vectors(response, len(texts), subject)
+        return order_vectors(response, len(texts), self.name)
 
     async def send(self, texts: list[str], timeout: Any, tries: ServerTries) -> Any:
         """The server's response. A request that failed is sent again if that may help; the last failure is raised."""
@@ -105,20 +107,28 @@ class OpenAIEmbeddings(Embeddings):
                 raise
             except Exception as error:
                 failure = classify_error(error, self.clock.unix_time())
+                if is_web_page(error):
+                    raise make_no_vectors_error(self.name, "a web page") from error
                 failed_tries += 1
-                if failure.kind not in ("retryable", "unreachable") or failed_tries >= MAX_SERVER_TRIES:
+                is_last = failed_tries >= MAX_SERVER_TRIES or is_too_long(failure.retry_after)
+                if failure.kind not in ("retryable", "unreachable") or is_last:
                     raise
                 if failure.kind == "unreachable":
                     wait = compute_wait_for_server(failed_tries)
-                elif failure.retry_after is not None and failure.retry_after <= LONGEST_REQUESTED_WAIT:
-                    wait = failure.retry_after
                 else:
-                    wait = random.random() * min(LONGEST_WAIT, FIRST_WAIT * 2.0**failed_tries)
+                    wait = choose_wait(failure.retry_after, failed_tries, self.clock.draw_jitter(), LONGEST_WAIT)
                 tries.tell_failed_try(failure, failed_tries, MAX_SERVER_TRIES, wait, self.clock.now())
             await sleep_unless_stopped(wait, self.clock.sleep)
 
 
-def order_vectors(response: Any, count: int, subject: str) -> list[list[float]]:
+def make_no_vectors_error(name: str, found: str) -> CallError:
+    return CallError(
+        f"The embeddings 'openai:{name}' failed: the server sent {found} in place of vectors; check the base URL, "
+        "which mostly ends in /v1."
+    )
+
+
+def order_vectors(response: Any, count: int, name: str) -> list[list[float]]:
     """The vectors of a response, by their `index`. Raises CallError if it is no list of `count` vectors with the
     indexes from 0 on; vectors without any index keep their order.
 
@@ -126,13 +136,16 @@ def order_vectors(response: Any, count: int, subject: str) -> list[list[float]]:
     """
     items = getattr(response, "data", None)
     if not isinstance(items, list):
-        kind = "a text, perhaps a web page" if isinstance(response, str) else "something else"
-        raise CallError(f"{subject} failed: the server sent {kind} in place of vectors; check the base URL.")
+        found = "a text, perhaps a web page," if isinstance(response, str) else "something else"
+        raise make_no_vectors_error(name, found)
     indexes = [getattr(item, "index", None) for item in items]
     vectors: list[Any] = [getattr(item, "embedding", None) for item in items]
     if len(items) != count or all(index is None for index in indexes):
         return vectors
     by_index = dict(zip(indexes, vectors, strict=True))
     if by_index.keys() != set(range(count)):
-        raise CallError(f"{subject} failed: the server numbered {count} vectors {indexes[:10]}; check the server.")
+        raise CallError(
+            f"The embeddings 'openai:{name}' failed: the server numbered {count} vectors {indexes[:10]}; check the "
+            "server."
+        )
     return [by_index[index] for index in range(count)]

@@ -29,7 +29,9 @@ from quorum.models.parameters import (
     list_refused_parameters,
     record_refusal,
 )
+from quorum.models.refused_access import may_concern_prompt
 from quorum.models.request import Request, SchemaRefused
+from quorum.models.requested_waits import choose_wait, describe_long_wait, is_too_long
 from quorum.models.server_troubles import (
     ServerTries,
     compute_wait_for_server,
@@ -41,8 +43,8 @@ from quorum.models.stream_ends import COMPLETE, check_end, find_finish, is_opena
 from quorum.models.token_counts import get_cached_tokens, is_count
 from quorum.models.token_estimate import estimate_tokens
 
-FIRST_WAIT, LONGEST_WAIT = 0.5, 30.0  # seconds before another try, if the server does not ask for a wait
-LONGEST_REQUESTED_WAIT = 600.0  # seconds; a server that asks for a longer wait gets no further try
+LONGEST_WAIT = 30.0  # seconds before another try, if the server does not ask for a wait
+ANSWERING_MODELS: set[str] = set()  # the labels of models that have answered this process
 # Words by which servers say that they do not take a JSON schema.
 SCHEMA_WORDS = re.compile(r"response_format|json_schema|json schema|grammar|guided|structured output", re.IGNORECASE)
 
@@ -54,7 +56,9 @@ async def send_request(request: Request) -> Record:
     server refuses a request with a schema.
     """
     with watch_tries(request.server, request.model_label) as tries:
-        return await send_until_answered(request, tries)
+        record = await send_until_answered(request, tries)
+    ANSWERING_MODELS.add(request.model_label)
+    return record
 
 
 async def send_until_answered(request: Request, tries: ServerTries) -> Record:
@@ -74,6 +78,7 @@ async def send_until_answered(request: Request, tries: ServerTries) -> Record:
             )
             if failure.kind == "other":
                 raise
+            failure = judge_denial(request, failure)
             if is_schema_refusal(request, failure):
                 raise SchemaRefused from error
             if failure.kind == "unreachable":
@@ -135,6 +140,14 @@ def is_schema_refusal(request: Request, failure: Failure) -> bool:
     return failure.kind == "retryable" and (failure.status == 501 or bool(SCHEMA_WORDS.search(failure.message)))
 
 
+def judge_denial(request: Request, failure: Failure) -> Failure:
+    """The failure. A 403 that names neither a key nor permissions concerns one prompt only if the model has answered
+    others: a firewall, for example, stops prompts with a script in them.
+    """
+    is_of_prompt = failure.kind == "denied" and failure.status == 403 and request.model_label in ANSWERING_MODELS
+    return replace(failure, kind="refused") if is_of_prompt and may_concern_prompt(failure.message) else failure
+
+
 def make_record(message: AIMessage, estimate: int, seconds: float) -> Record:
     """A reply's text and cost. If the server counts no tokens, they are estimated: one for every three bytes.
 
@@ -191,23 +204,14 @@ def compute_wait_before_retry(request: Request, failure: Failure, attempt: int, 
     attempt: the number of the try that failed, from 1. Raises CallError after the last try, and if the server asks for
     too long a wait.
     """
-    retry_after = failure.retry_after
-    if attempt >= request.context.attempts or (retry_after is not None and retry_after > LONGEST_REQUESTED_WAIT):
+    if attempt >= request.context.attempts or is_too_long(failure.retry_after):
         tries = f"{attempt} {'try' if attempt == 1 else 'tries'}"
-        requested_wait = (
-            f" (the server asks for {retry_after:.0f} seconds)"
-            if retry_after is not None and retry_after > LONGEST_REQUESTED_WAIT
-            else ""
-        )
         raise CallError(
             f"{request.model_label} failed on the call {request.name!r} after {tries}: "
-            f"{describe_failure(failure)}{requested_wait}",
+            f"{describe_failure(failure)}{describe_long_wait(failure.retry_after)}",
             failure.status,
         ) from error
-    jitter = request.clock.draw_jitter()
-    if retry_after is not None:
-        return retry_after * (1 + 0.1 * jitter)
-    return jitter * min(LONGEST_WAIT, FIRST_WAIT * 2.0**attempt)
+    return choose_wait(failure.retry_after, attempt, request.clock.draw_jitter(), LONGEST_WAIT)
 
 
 def is_written_again(request: Request, error: Exception, last_error: Exception | None) -> bool:
@@ -236,7 +240,10 @@ def make_final_error(request: Request, failure: Failure) -> QuorumError:
     if failure.kind == "denied":
         variables = sorted((getattr(request.model, "lc_secrets", None) or {}).values())
         check = (" and ".join(variables) or "its key") if failure.status else "the base URL and its certificate"
-        return SetupError(f"{request.model_label} refused the call ({describe_failure(failure)}); check {check}.")
+        verb = "refused the call" if failure.status or not failure.check else "cannot be asked"
+        return SetupError(
+            f"{request.model_label} {verb} ({describe_failure(failure)}); check {failure.check or check}."
+        )
     hint = "; check the model's name and the base URL, which mostly ends in /v1" if failure.status == 404 else ""
     verb = "refused" if failure.status else "failed on"
     return CallError(

@@ -20,10 +20,13 @@ from quorum.core.errors import CallError, QuorumError, SetupError
 from quorum.core.state import Passage, Usage
 from quorum.core.thinking import remove_thinking
 from quorum.models.loops import get_loop_cache
+from quorum.models.model_spec import read_key
+from quorum.models.network_settings import explain_network_settings
+from quorum.models.refused_access import is_access_refused
 
 SYSTEM_CALL_NAME = "system"  # the name under which the calls of a user's own system are counted
 NO_TOKENS = Usage(calls=1, input_tokens=0, output_tokens=0, cached_tokens=0)
-FINAL_STATUSES = (401, 403, 404, 422)  # HTTP statuses for a wrong key or assistant: every question fails
+FINAL_STATUSES = (401, 404, 422)  # HTTP statuses for a wrong key or assistant: every question fails
 SPEC_EXAMPLES = (
     "mine=http://localhost:8000/v1#model, mine=langgraph:http://localhost:2024#agent or mine=python:module:function"
 )
@@ -91,7 +94,7 @@ def find_key(name: str) -> str | None:
     A system named "openai" gets none: its variable would be OPENAI_API_KEY, which is never sent to a system.
     """
     variable = name_key_variable(name)
-    return None if variable == "OPENAI_API_KEY" else os.environ.get(variable) or None
+    return None if variable == "OPENAI_API_KEY" else read_key(variable) or None
 
 
 def name_key_variable(name: str) -> str:
@@ -133,7 +136,8 @@ class ChatServer:
         access: dict[str, Any] = {"base_url": self.url, "api_key": find_key(self.name) or "none"}
 
         def make() -> Any:
-            return OpenAIChat(model=self.model, **options, **access, **make_http_clients(context.timeout, loop_cache))
+            clients = make_http_clients(context.timeout, loop_cache, self.url)
+            return OpenAIChat.make(self.model, {**options, **access, **clients})
 
         return loop_cache.get_or_make(("system", self), make)
 
@@ -159,7 +163,8 @@ class Assistant:
 
         inputs: dict[str, Any] = {"question": question, "messages": [{"role": "user", "content": question}]}
         inputs |= {} if passages is None else {"given": [dict(passage) for passage in passages]}
-        client = get_client(url=self.url, api_key=find_key(self.name), timeout=context.timeout)
+        with explain_network_settings():
+            client = get_client(url=self.url, api_key=find_key(self.name), timeout=context.timeout)
         bound_client(client.http.client, context.timeout)
         try:
             async with client, asyncio.timeout(context.timeout):
@@ -168,8 +173,8 @@ class Assistant:
         except QuorumError:
             raise
         except Exception as error:
-            if getattr(error, "status_code", None) in FINAL_STATUSES:
-                message = " ".join(str(error).split())[:300]
+            status, message = getattr(error, "status_code", None), " ".join(str(error).split())[:300]
+            if status in FINAL_STATUSES or (status == 403 and is_access_refused(status, message, set())):
                 raise SetupError(
                     f"The system {self.name!r} refuses every question ({message}); check its URL, the assistant's "
                     f"name and the key in {name_key_variable(self.name)}."

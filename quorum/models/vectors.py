@@ -7,6 +7,7 @@ import numpy as np
 from langchain_core.embeddings import Embeddings
 
 from quorum.core.errors import CallError
+from quorum.models.embedding_batches import embed_in_batches, find_sizes
 
 
 def check_vectors(vectors: Any, count: int, subject: str, size: int | None = None) -> list[list[float]]:
@@ -50,8 +51,21 @@ def make_error(subject: str, fault: str) -> CallError:
 
 
 def embed_texts(model: Embeddings, texts: Sequence[str], size: int | None = None) -> list[list[float]]:
-    """The checked vectors of texts. size: the size that is expected, if it is known."""
-    return check_vectors(model.embed_documents(list(texts)), len(texts), describe_model(model), size)
+    """The checked vectors of texts, in requests that the model's server takes. size: the size that is expected, if it
+    is known. Raises TextsRefused if the server refuses some of the texts for good.
+    """
+    subject = describe_model(model)
+
+    def embed(batch: list[str]) -> list[list[float]]:
+        return check_vectors(model.embed_documents(batch), len(batch), subject, size)
+
+    # The embeddings of a spec are split where they are sent; here, those of an object of the user's own.
+    return embed(list(texts)) if is_split(model) else embed_in_batches(embed, texts, find_sizes(model), subject)
+
+
+def is_split(model: Embeddings) -> bool:
+    """Whether the model splits its texts itself, as Quorum's own do."""
+    return type(model).__module__.startswith("quorum.")
 
 
 def embed_question(model: Embeddings, text: str) -> list[float]:

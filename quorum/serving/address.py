@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from ipaddress import ip_address
 
 from quorum.core.errors import SetupError
+from quorum.models.model_spec import check_key
 
 LARGEST_PORT = 65_535
 SHORTEST_TOKEN = 16  # characters; long enough that nobody can guess it
@@ -40,7 +41,7 @@ def check_tokens(host: str, tokens: Sequence[str]) -> tuple[str, ...]:
     """The distinct non-empty tokens. Raises `SetupError` if `check_address` refuses one of them or, if there are none,
     refuses the host without a token.
     """
-    distinct_tokens = tuple(dict.fromkeys(token for token in tokens if token))
+    distinct_tokens = tuple(dict.fromkeys(check_key(token, "The token") for token in tokens if token.strip()))
     for token in distinct_tokens or (None,):
         check_address(host, token)
     return distinct_tokens

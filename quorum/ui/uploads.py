@@ -130,7 +130,11 @@ async def write_and_index(
         for path, save in zip(paths, saves, strict=True):
             await save(path)
         work = partial(
-            index_documents, collection=job.collection, store=server_context.store, embeddings=server_context.embeddings
+            index_documents,
+            collection=job.collection,
+            store=server_context.store,
+            embeddings=server_context.embeddings,
+            embedding_batch=server_context.embedding_batch,
         )
         return await asyncio.to_thread(work, paths, progress=job.update)
     finally:

@@ -3,13 +3,11 @@
 import json
 import random
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from fake_clock import FakeClock
 from langchain_core.embeddings import Embeddings
 from openai_bodies import DIMENSION, hash_words, make_embeddings
 from openai_server import OpenAIServer
@@ -17,7 +15,6 @@ from quorum_command import Quorum
 
 from quorum import CallError, Context, index
 from quorum.core.sync import run_sync
-from quorum.models.openai_embeddings import OpenAIEmbeddings
 from quorum.models.vectors import check_vectors
 from quorum.retrievers import search
 
@@ -83,18 +80,10 @@ def context(tmp_path: Path, openai_server: OpenAIServer, monkeypatch: pytest.Mon
     )
 
 
-def tries_without_a_wait(context: Context, fault: str, openai_server: OpenAIServer) -> Context:
-    """The context with embeddings whose clock does not wait, for a fault after which the server is asked again."""
-    if fault != "web page":
-        return context
-    return replace(context, embeddings=OpenAIEmbeddings("vectors", openai_server.url, "no key", clock=FakeClock()))
-
-
 @pytest.mark.parametrize("fault", FAULTS)
 def test_a_wrong_batch_is_refused_and_the_next_run_recovers(
     fault: str, file: Path, context: Context, openai_server: OpenAIServer
 ) -> None:
-    context = tries_without_a_wait(context, fault, openai_server)
     openai_server.make_embeddings, words = FAULTS[fault]
     with pytest.raises(CallError, match=words):
         index(file, collection="rivers", context=context)
@@ -107,7 +96,6 @@ def test_a_wrong_batch_is_refused_and_the_next_run_recovers(
 def test_a_wrong_vector_of_a_question_finds_no_random_passage(
     fault: str, file: Path, context: Context, openai_server: OpenAIServer
 ) -> None:
-    context = tries_without_a_wait(context, fault, openai_server)
     index(file, collection="rivers", context=context)
     openai_server.make_embeddings, _ = FAULTS[fault]
     with pytest.raises(CallError):

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from quorum.core.errors import SetupError
-from quorum.core.files import read_regular
+from quorum.core.files import expand_home, read_regular
 from quorum.core.redaction import SECRET_NAME, redact_secrets
 
 FILE_NAME = "quorum.toml"
@@ -43,13 +43,16 @@ class ConfigFile:
 
 
 def find_user_file() -> Path:
-    """The user's file, in the folder that the platform has for settings. It need not exist."""
+    """The user's file, in the folder that the platform has for settings. It need not exist. A user without a home
+    folder, as in a container, has the one below "~", which no program makes.
+    """
+    home = Path(os.path.expanduser("~"))
     if sys.platform == "win32":
-        folder = Path(os.environ.get("APPDATA") or Path.home() / "AppData" / "Roaming")
+        folder = Path(os.environ.get("APPDATA") or home / "AppData" / "Roaming")
     elif sys.platform == "darwin":
-        folder = Path.home() / "Library" / "Application Support"
+        folder = home / "Library" / "Application Support"
     else:
-        folder = Path(os.environ.get("XDG_CONFIG_HOME") or Path.home() / ".config")
+        folder = Path(os.environ.get("XDG_CONFIG_HOME") or home / ".config")
     return folder / "quorum" / FILE_NAME
 
 
@@ -146,9 +149,9 @@ def resolve_path(folder: Path, name: str, value: Any) -> Any:
         return value
     if name in PATH_SETTINGS:
         is_path = "://" not in value and not (name == "journal" and value == "off")
-        return str(folder / Path(value).expanduser()) if is_path else value
+        return str(folder / expand_home(value)) if is_path else value
     if match := MODEL_PATH.fullmatch(value):
-        return f"{match[1]}{folder / Path(match[2]).expanduser()}"
+        return f"{match[1]}{folder / expand_home(match[2])}"
     return value
 
 

@@ -272,6 +272,7 @@ def index_corpus(
             progress=lambda done, total, path: progress("index", done, total),
             made_for=MADE_FOR,
             made_from=path.name,
+            embedding_batch=context.embedding_batch,
         )
         for skipped_file, reason in report.skipped:
             LOG.warning("%s of the corpus is left out: %s", skipped_file, reason)
@@ -287,7 +288,10 @@ def index_corpus(
         progress=lambda done, total, path: progress("index", done, total),
         made_for=MADE_FOR,
         made_from=path.name if pool_file is None else pool_file.name,
+        embedding_batch=context.embedding_batch,
     )
+    for _, note in report.notes:
+        LOG.warning("The corpus %s: %s", corpus, note)
     if report.skipped:
         skipped_file, reason = report.skipped[0]
         raise SetupError(
