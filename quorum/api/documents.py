@@ -36,9 +36,9 @@ def index(
     generator of any length (docs/recipes.md). split: split documents of more than `words` words; False: each document
     is one passage, as your splitter has made it. Files are always split. collection: the collection's name, by default
     the context's. context: its store, embeddings, embedding_batch and title_key are used. words: the largest number of
-    words in a passage. prune: remove documents whose files under the paths no longer exist or are now left out by a .gitignore;
-    with documents, those of earlier calls that are not among them. progress: called with (done, total, path), where
-    done and total count files or documents; a file of JSON lines counts as many times as it has lines.
+    words in a passage. prune: remove documents whose files under the paths no longer exist or are now left out by a
+    .gitignore; with documents, those of earlier calls that are not among them. progress: called with (done, total,
+    path), where done and total count files or documents; a file of JSON lines counts as many times as it has lines.
 
     A document of LangChain keeps its metadata and its id; without an id, it gets a hash of its content. Documents with
     the same metadata `source` belong together: when a source is given again, its former passages are replaced.
