@@ -43,11 +43,11 @@ def open_chroma_client(store: str) -> "ClientAPI":
     USERS.append(os.getpid())
     chroma_settings = Settings(anonymized_telemetry=False)
     if "://" not in store:
-        return chromadb.PersistentClient(path=store, settings=chroma_settings)
+        return cast("ClientAPI", chromadb.PersistentClient(path=store, settings=chroma_settings))
     host, port, ssl = parse_address(store)
     try:
         with explain_network_settings():
-            return chromadb.HttpClient(
+            client: ClientAPI = chromadb.HttpClient(
                 host=host,
                 port=port,
                 ssl=ssl,
@@ -56,6 +56,7 @@ def open_chroma_client(store: str) -> "ClientAPI":
                 tenant=os.environ.get("CHROMA_TENANT") or DEFAULT_TENANT,
                 database=os.environ.get("CHROMA_DATABASE") or DEFAULT_DATABASE,
             )
+            return client
     except ValueError as error:  # Chroma raises this if its first request fails for any reason
         raise make_unreachable_error(store, error) from error
 

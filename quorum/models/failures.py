@@ -127,10 +127,10 @@ def classify_error(
     status = next((code for cause in causes if (code := get_status(cause)) is not None), None)
     message = next((text for cause in causes if (text := get_message(cause, secrets))), "") or type(error).__name__
     codes = set[str]().union(*map(get_codes, causes))
-    is_too_long = TOO_LONG_CODE in codes or TOO_LONG.search(message)
+    says_too_long = TOO_LONG_CODE in codes or bool(TOO_LONG.search(message))
     # A request that is larger than a limit per minute never succeeds, so that it is too long, too.
-    is_too_long = (is_too_long and status in (400, 413, 422, 500)) or (status == 429 and TOO_LARGE.search(message))
-    if "ContextOverflowError" in names or is_too_long:
+    is_too_large = status == 429 and bool(TOO_LARGE.search(message))
+    if "ContextOverflowError" in names or is_too_large or (status in (400, 413, 422, 500) and says_too_long):
         return Failure("too_long", message, status)
     if "ReplyTooLarge" in names:
         return Failure("refused", message)

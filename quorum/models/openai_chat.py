@@ -42,7 +42,7 @@ class OpenAIChat(ChatOpenAI):
 
         langchain-openai gets no socket options: it would warn that they switch proxies off, but our clients have none.
         """
-        quiet = {"http_socket_options": ()} if "http_socket_options" in cls.model_fields else {}
+        quiet: dict[str, Any] = {"http_socket_options": ()} if "http_socket_options" in cls.model_fields else {}
         return cls(model=name, **options, **quiet)
 
     @model_validator(mode="after")
