@@ -3,6 +3,7 @@
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -42,7 +43,7 @@ class Matrix:
     groups: Sequence[str] | None = None
     confidence: NDArray[np.float64] | None = None
 
-    @property
+    @cached_property
     def ids(self) -> list[str]:
         return [f"q{number:04}" for number in range(self.right.shape[1])]
 

@@ -8,11 +8,9 @@ from statistics import NormalDist
 
 import numpy as np
 import pytest
-from arch.bootstrap import MCS
+import scipy
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy import optimize, stats
-from statsmodels.stats.contingency_tables import mcnemar
 
 from benchmarks.decisions import RECORDED_FOLDER
 from benchmarks.decisions_recorded import read_recorded_set
@@ -62,10 +60,13 @@ def test_the_set_is_the_one_of_the_definition(graded: bool, units: np.ndarray | 
     assert best_set.p_values == pytest.approx(find_by_definition(sum_by_unit(scores, units), float(graded)))
 
 
+@pytest.mark.long  # arch takes a second to import
 def test_the_set_names_the_methods_that_the_set_of_arch_names() -> None:
     """The variances of arch come from its bootstrap, ours are about a difference of 0, so that one method at the
     border may differ.
     """
+    from arch.bootstrap import MCS
+
     table = read_recorded_set(RECORDED_FOLDER / "popqa.npz").right_by_question[:, ::3]
     rng, differing_counts = np.random.default_rng(0), []
     for seed in range(12):
@@ -96,7 +97,7 @@ def test_the_drawn_patterns_give_nearly_the_exact_p_values() -> None:
 @pytest.mark.parametrize(("only_first", "only_second"), [(1, 0), (3, 9), (8, 1), (5, 5)])
 def test_with_two_methods_both_tests_are_mcnemars(only_first: int, only_second: int) -> None:
     scores = np.array([[1, 0]] * only_first + [[0, 1]] * only_second, dtype=float)
-    expected = min(1.0, mcnemar([[4, only_first], [only_second, 2]], exact=True).pvalue)
+    expected = scipy.stats.binomtest(only_first, only_first + only_second).pvalue  # McNemar's exact test
     assert find_best_set(scores, graded=False).p_values.min() == pytest.approx(expected)
     assert compare_with_fixed(scores, 0, graded=False).p_values[1] == pytest.approx(expected)
 
@@ -153,7 +154,7 @@ def test_a_fixed_baseline_is_compared_by_the_largest_lead_that_is_left() -> None
     for place, index in enumerate(order):
         largest = max(largest, float((scaled[:, order[place:]].max(axis=1) >= leads[index] - 1e-9).mean()))
         assert test.p_values[index + 1] == pytest.approx(largest, abs=0.02)
-        own = stats.permutation_test(
+        own = scipy.stats.permutation_test(
             (differences[:, index],),
             np.mean,
             permutation_type="samples",
@@ -174,8 +175,8 @@ def test_a_simultaneous_interval_holds_the_differences_that_the_test_does_not_re
 
     low, high = compute_simultaneous_interval(sums, sizes, critical_value)
     middle = sums.sum() / sizes.sum()
-    assert low == pytest.approx(optimize.brentq(excess, -3, middle))
-    assert high == pytest.approx(optimize.brentq(excess, middle, 3))
+    assert low == pytest.approx(scipy.optimize.brentq(excess, -3, middle))
+    assert high == pytest.approx(scipy.optimize.brentq(excess, middle, 3))
 
 
 def test_a_simultaneous_interval_always_has_a_width_and_stays_on_the_scale() -> None:

@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
+import scipy
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy import stats
 
 from quorum.algorithms.mean_interval import NUMBERS_AT_ONCE, compute_bounded_mean_interval, compute_share_interval
 from quorum.evaluation.metrics.statistics import compute_mean_interval
@@ -12,7 +12,7 @@ from quorum.evaluation.metrics.statistics import compute_mean_interval
 
 @pytest.mark.parametrize(("right", "count"), [(30, 30), (8, 8), (0, 8), (9, 10), (49, 50), (1, 1), (123, 1000)])
 def test_the_interval_of_a_share_is_that_of_clopper_and_pearson(right: int, count: int) -> None:
-    expected = stats.binomtest(right, count).proportion_ci(0.95, method="exact")
+    expected = scipy.stats.binomtest(right, count).proportion_ci(0.95, method="exact")
     assert compute_share_interval(right, count) == pytest.approx((expected.low, expected.high), abs=1e-9)
     interval = compute_mean_interval([1.0] * right + [0.0] * (count - right))
     assert interval == pytest.approx((right / count, expected.low, expected.high), abs=1e-9)

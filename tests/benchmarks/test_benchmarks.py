@@ -138,6 +138,7 @@ async def test_a_gullible_model_believes_a_poisoned_passage_and_otherwise_reads(
         ] == "Vienna"
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("broken_count", "exit_code"), [(0, 0), (1, 1)])
 def test_the_benchmark_fails_if_poison_changes_a_certified_answer_of_one_of_two_models(
     broken_count: int, exit_code: int, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]

@@ -51,6 +51,7 @@ def test_recorded_answers_are_read_back(tmp_path: Path) -> None:
     assert 0 < recorded_answers.is_known.mean() < 1
 
 
+@pytest.mark.long
 def test_our_rules_keep_their_error_rate_and_the_median_rule_exceeds_it() -> None:
     recorded_set = simulate_recorded_set([0.44] + [0.4] * 11, 120, dependence=0.5, seed=1)
     random_order_outcomes, new_question_outcomes = (

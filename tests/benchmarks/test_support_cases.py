@@ -18,13 +18,6 @@ def test_the_cases_are_whole() -> None:
             assert any(quote in passage["text"] for passage in case.passages), case.id
 
 
-def test_support_is_found_in_a_part_of_the_cases() -> None:
-    cases = [case for case in read_cases("first") if case.id.startswith("net")]
-    counts = summarize(asyncio.run(judge_all(cases)))
-    assert counts["precision"][0] >= 0.95 * counts["precision"][1] > 0
-    assert counts["recall"][0] >= 0.9 * counts["recall"][1] > 0
-
-
 @pytest.mark.long
 @pytest.mark.parametrize("part", ["first", "second"])
 def test_support_is_found_in_the_cases_that_the_rules_were_made_with(part: str) -> None:

@@ -71,6 +71,7 @@ def test_a_mistyped_option_is_one_sentence(quorum: Quorum, path: tuple[str, ...]
 
 
 @pytest.mark.skipif(shutil.which("bash") is None, reason="no bash")
+@pytest.mark.long  # starts the command eight times
 def test_completion_installs_and_completes_in_bash(tmp_path: Path) -> None:
     bin_folder = tmp_path / "bin"
     bin_folder.mkdir()

@@ -128,6 +128,7 @@ def test_every_question_of_the_docs_has_a_line_in_the_table() -> None:
     assert [question for question in ANSWERS if question not in found] == []
 
 
+@pytest.mark.long  # some fifty questions
 async def test_every_question_of_the_docs_is_answered_as_the_table_says(
     tmp_path: Path, copy_sample_vectors: Callable[[Path], None]
 ) -> None:

@@ -73,6 +73,7 @@ def list_runs(root: Run, kind: str) -> list[Run]:
     return [run for run in root.list_subtree() if run.kind == kind]
 
 
+@pytest.mark.long
 def test_importing_graphs_and_models_changes_neither_the_programs_client_nor_its_warnings() -> None:
     code = """
 import warnings, langsmith, langchain_openai, langgraph.graph, langchain_core.retrievers, pydantic, numpy

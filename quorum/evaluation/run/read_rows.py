@@ -87,13 +87,19 @@ def has_type(value: Any, hint: Any) -> bool:
     """Whether a JSON value fits the type of a field. Truth values fit number fields, and numbers fit fields of truth
     values. A number must be finite and not larger than LARGEST_NUMBER. A list must hold strings only.
     """
-    accepted_types = get_args(hint) if get_origin(hint) not in (list, None) else (hint,)  # the members of a union
-    for accepted_type in accepted_types:
-        if get_origin(accepted_type) is list:
-            if isinstance(value, list) and all(isinstance(item, str) for item in value):
-                return True
-        elif accepted_type is str and isinstance(value, str):
-            return True
-        elif accepted_type in (int, float, bool) and isinstance(value, bool | int | float):
-            return isinstance(value, bool) or (abs(value) <= LARGEST_NUMBER and math.isfinite(value))
-    return False
+    accepted = list_json_types(hint)
+    if isinstance(value, str):
+        return str in accepted
+    if isinstance(value, bool):
+        return float in accepted
+    if isinstance(value, int | float):
+        return float in accepted and abs(value) <= LARGEST_NUMBER and math.isfinite(value)
+    return isinstance(value, list) and list in accepted and all(isinstance(item, str) for item in value)
+
+
+@cache
+def list_json_types(hint: Any) -> frozenset[type]:
+    """Which of str, float (numbers and truth values) and list a type hint accepts, alone or in a union."""
+    members = get_args(hint) if get_origin(hint) not in (list, None) else (hint,)
+    named = {get_origin(member) or member for member in members}
+    return frozenset(({float} if named & {int, float, bool} else set()) | (named & {str, list}))

@@ -61,7 +61,7 @@ async def estimate_and_run(
     ("question", "methods", "settings"),
     [
         ("Who built the lighthouse of Vell?", "all", {}),
-        ("Is the lighthouse of Vell old?", "all", {"answer_type": "yes_no"}),
+        pytest.param("Is the lighthouse of Vell old?", "all", {"answer_type": "yes_no"}, marks=pytest.mark.long),
         ("Who built the lighthouse of Vell?", "concat,sure,react", {"context_filter": "embedded"}),
         ("Who built the lighthouse of Vell?", "concat,filco", {"context_filter": "llm", "reranker": "rationale"}),
     ],

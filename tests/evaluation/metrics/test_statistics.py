@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from statsmodels.stats.multitest import multipletests
 
 from quorum.evaluation.metrics.statistics import (
     adjust_p_values,
@@ -21,6 +20,8 @@ from quorum.evaluation.metrics.statistics import (
 @given(st.lists(st.floats(0, 1), max_size=8))
 @pytest.mark.long
 def test_holm_is_that_of_statsmodels(p_values: list[float]) -> None:
+    from statsmodels.stats.multitest import multipletests
+
     expected = multipletests(p_values, method="holm")[1] if p_values else []
     assert adjust_p_values(p_values) == pytest.approx(list(expected))
 
