@@ -1,10 +1,11 @@
 """Indexes files: splits them into passages and stores these in a collection. Unchanged files are not stored again."""
 
-from collections.abc import Generator, Iterable, Iterator, Sequence
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from langchain_core.embeddings import Embeddings
 
@@ -16,6 +17,7 @@ from quorum.core.store_folder import DEFAULT_FOLDER
 from quorum.documents.document import Unreadable
 from quorum.documents.find_files import FileChoice, choose_files, explain_irregular_path, is_below, resolve_roots
 from quorum.documents.guarded_reading import TIME_LIMIT, FilePassages, GuardedReader, get_shared_reader, read_ahead
+from quorum.documents.metadata import add_file_metadata
 from quorum.documents.pieces import split_passage
 from quorum.documents.read import count_lines, is_passage_file, read_passage_lines
 from quorum.models import get_embedding_name
@@ -42,6 +44,7 @@ def index_documents(
     made_from: str | None = None,
     time_limit: float = TIME_LIMIT,
     embedding_batch: int | None = None,
+    metadata: Mapping[str, Any] | None = None,
 ) -> IndexReport:
     """Index files and folders into a collection, which is created if it does not exist. The call blocks.
 
@@ -73,6 +76,8 @@ def index_documents(
     embedding_batch: the most texts in one request for embeddings; None: as many as the server takes. A passage whose
     text the embeddings refuse is left out, and its file named as skipped.
 
+    metadata: for all passages of these files, beside what the files say (see `quorum.core.metadata`).
+
     Raises `SetupError` for a path that does not exist (unless `prune` removes documents of this path), a collection
     made with other embeddings, and a bad name.
     """
@@ -86,6 +91,7 @@ def index_documents(
         made_from=made_from,
         time_limit=time_limit,
         embedding_batch=embedding_batch,
+        metadata=metadata or {},
     )
     return add_documents(paths, collection, str(store), embeddings, options, progress, watch)
 
@@ -140,6 +146,7 @@ class IndexOptions:
     made_from: str | None = None
     time_limit: float = TIME_LIMIT
     embedding_batch: int | None = None
+    metadata: Mapping[str, Any] = field(default_factory=dict)
 
 
 def add_documents(
@@ -190,9 +197,9 @@ def add_documents(
             passages_by_file = read_files(options, files.files, report, counter, ledger, embeddings, reader)
             with closing(passages_by_file):
                 for path, passages in passages_by_file:
-                    counted_passages = counter.count_file(
-                        passages, path, sizes[path], step_counts[path] if is_passage_file(path) else None
-                    )
+                    complete_passages = add_file_metadata(passages, path, existing_roots, options.metadata)
+                    line_count = step_counts[path] if is_passage_file(path) else None
+                    counted_passages = counter.count_file(complete_passages, path, sizes[path], line_count)
                     try:
                         count_change(report, ledger.replace(str(path), counted_passages, report.skipped))
                     except Unreadable as reason:

@@ -1,6 +1,6 @@
 """Indexes LangChain's documents, from any loader or splitter, into a collection."""
 
-from collections.abc import Iterable, Iterator, Sized
+from collections.abc import Iterable, Iterator, Mapping, Sized
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -11,6 +11,7 @@ from langchain_core.embeddings import Embeddings
 from quorum.core.errors import SetupError
 from quorum.core.store_folder import DEFAULT_FOLDER
 from quorum.documents.langchain_documents import UNNAMED, name_document, read_langchain_passages
+from quorum.documents.metadata import rename_reserved
 from quorum.models import get_embedding_name
 from quorum.retrievers.collection_names import check_own_collection_name
 from quorum.retrievers.embedder import get_indexing_embedder
@@ -32,6 +33,7 @@ def index_given(
     title_key: str | None = None,
     progress: ProgressCallback | None = None,
     embedding_batch: int | None = None,
+    metadata: Mapping[str, Any] | None = None,
 ) -> IndexReport:
     """Index LangChain's documents into a collection, which is created if it does not exist. The call blocks.
 
@@ -43,6 +45,7 @@ def index_given(
     prune: remove all documents that an earlier call has indexed and that are not among these; files stay.
     title_key: see `read_langchain_passages`. progress: called with (documents done, documents in total, the document's
     name); if their number is not known, the total is the number done. embedding_batch: as in `index_documents`.
+    metadata: for all passages, beside their own.
 
     Raises `SetupError` as `index_documents` does, and for an item that is not a document.
     """
@@ -51,6 +54,7 @@ def index_given(
         check_words(words)
     items = [documents] if isinstance(documents, Document) else documents
     count = len(items) if isinstance(items, Sized) else 0
+    added = rename_reserved(metadata or {})
     report, opened_store, open_documents = IndexReport(), open_store(store), dict[str, OpenDocument]()
     with opened_store.hold_writer_lock():
         name = get_embedding_name(embeddings)
@@ -60,6 +64,7 @@ def index_given(
                 source = name_document(document)
                 if source not in open_documents:
                     open_documents[source] = ledger.begin_document(source)
+                document = document.model_copy(update={"metadata": {**document.metadata, **added}})
                 passages = list(read_langchain_passages(document, words, title_key))
                 ledger.add_passages(open_documents[source], passages, report.skipped)
                 if not passages:

@@ -4,7 +4,7 @@ import logging
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Literal
+from typing import Any, Literal
 
 from langchain_core.embeddings import Embeddings
 
@@ -23,7 +23,10 @@ from quorum.retrievers.metadata import (
     OWN_HASH_KEY,
     CollectionInfo,
     PassageEntry,
+    add_kinds,
+    format_kinds,
     get_location,
+    read_kinds,
 )
 from quorum.retrievers.open_document import OpenDocument
 from quorum.retrievers.passages import make_indexed_text
@@ -79,7 +82,12 @@ class Ledger:
         self.new_passages: dict[str, Passage] = {}
         self.changed_entries: dict[str, None] = {}
         self.removed_ids: dict[str, None] = {}
+        self.replaced_ids: set[str] = set()  # of the new passages, those that replace a stored one
         self.entries: dict[str, PassageEntry] = {}
+        # The kinds of values of each key of the passages' metadata; None if they are found only at the end.
+        self.kinds: dict[str, set[str]] | None = {} if self.info is None else None
+        if self.info and self.info.keys is not None:
+            self.kinds = read_kinds(self.info.keys)
         if self.info:
             try:
                 self.rebuild_damaged_vectors(self.info)
@@ -221,11 +229,13 @@ class Ledger:
         hash_, entry, location = hash_passage(passage), self.entries.get(id_), get_location(passage)
         if location is not None and id_ != passage["id"]:
             location[OWN_HASH_KEY] = hash_  # the stored text differs a little
-        self.removed_ids.pop(id_, None)
+        was_removed = self.removed_ids.pop(id_, id_) is None
         has_changed = True
         if entry is not None and (entry.hash == hash_ or id_ != passage["id"]):
             updated_entry = entry.add_document(source, number, location)
-            has_changed = entry.position_by_document.get(source) != number
+            has_changed = entry.position_by_document.get(source) != number or has_new_metadata(
+                entry.read_locations().get(source), location
+            )
             if (updated_entry.position_by_document, updated_entry.locations_json) == (
                 entry.position_by_document,
                 entry.locations_json,
@@ -238,6 +248,8 @@ class Ledger:
             new_entry = PassageEntry(passage["title"], hash_, {}, tuple(get_headings(passage)), sketch=sketch)
             self.entries[id_] = new_entry.add_document(source, number, location)
             self.new_passages[id_] = passage
+            if entry is not None or was_removed:
+                self.replaced_ids.add(id_)
             if self.copy_finder is not None:
                 self.copy_finder.add(id_, self.entries[id_])
         if len(self.new_passages) >= PASSAGES_PER_BATCH or len(self.changed_entries) >= ENTRIES_PER_BATCH:
@@ -269,11 +281,15 @@ class Ledger:
             for id_ in self.changed_entries
             if id_ in self.entries and id_ not in self.new_passages
         ]
-        changes = Changes(self.embed_new_passages(), updated_entries, list(removed_ids))
+        changes = Changes(self.embed_new_passages(), updated_entries, list(removed_ids), self.replaced_ids)
+        if self.kinds is not None:
+            for entry in (*(entry for _, entry, _ in changes.passages), *(entry for _, entry in changes.entries)):
+                add_kinds(self.kinds, entry)
         if changes.passages or changes.entries or changes.removed_ids:
             self.start_write(is_being_changed=True, changes=changes)
         if self.copy_finder is not None:
             self.copy_finder.remember(self.new_passages)
+        self.replaced_ids = set()
         self.new_passages.clear()
         self.changed_entries.clear()
 
@@ -322,7 +338,8 @@ class Ledger:
     def start_write(self, is_being_changed: bool, changes: Changes | None = None) -> None:
         """Begin to store the collection's metadata with a new revision, and the changes, on the writer's thread."""
         if self.info is not None:
-            self.info = self.info.with_new_revision(is_being_changed)
+            keys = None if self.kinds is None else format_kinds(self.kinds)
+            self.info = replace(self.info, keys=keys).with_new_revision(is_being_changed)
             self.writer.start(partial(self.store.write, self.name, self.info, changes))
 
     def read_stored_passages(self, ids: list[str]) -> list[Passage]:
@@ -347,10 +364,19 @@ class Ledger:
         self.flush(removed_ids=self.removed_ids)
         if self.info is None:
             return 0
+        self.kinds = {}
+        for entry in self.entries.values():
+            add_kinds(self.kinds, entry)
         # The collection has the new format only if this run has read all its documents again.
         has_read_all = self.numbers_by_source.keys() <= self.sources_in_this_run
         format_ = FORMAT_VERSION if has_read_all else self.info.format
-        finished_info = replace(self.info, sample_hash=sample_hash, files=len(self.numbers_by_source), format=format_)
+        finished_info = replace(
+            self.info,
+            sample_hash=sample_hash,
+            files=len(self.numbers_by_source),
+            format=format_,
+            keys=format_kinds(self.kinds),
+        )
         if self.made_for is None:  # the collection is the user's own from now on
             finished_info = replace(finished_info, made_for=None, made_from=None)
         if self.info.is_being_changed or finished_info != self.info:
@@ -358,3 +384,9 @@ class Ledger:
             self.start_write(is_being_changed=False)
         self.writer.wait()
         return self.store.count_passages(self.name)
+
+
+def has_new_metadata(old: Mapping[str, Any] | None, new: Mapping[str, Any] | None) -> bool:
+    """Whether the metadata of a location have changed; False if they were never stored, as in older collections."""
+    old_metadata = (old or {}).get("metadata") or {}
+    return "source" in old_metadata and old_metadata != (new or {}).get("metadata")

@@ -9,7 +9,10 @@ from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
 from quorum.core.errors import SetupError
+from quorum.core.metadata import INNER_KEYS, flat_metadata, name_kind
 from quorum.core.state import Passage, Place
+from quorum.documents.metadata import name_type
+from quorum.documents.places import find_source
 
 if TYPE_CHECKING:
     from chromadb.api.models.Collection import Collection
@@ -21,7 +24,10 @@ STORED_NAMES = {"is_being_changed": "writing", "is_rebuilding_vectors": "torn", 
 # A key in the location of a passage in a document (see PassageEntry). It is there only if the passage's text in this
 # document is not exactly the stored text; its value is then the hash of the text in the document.
 OWN_HASH_KEY = "own"
+FILE_TYPE = "file_type"
+NO_PLACE_KEY = "no_place"  # in a location: the document is no file, and the location holds metadata only
 MAX_PLACES = 50  # how many places a passage lists at most
+MAX_LISTED_KEYS = 500  # how many keys of metadata a collection lists; with more, its passages are read to find them
 
 
 @dataclass(frozen=True)
@@ -34,7 +40,8 @@ class CollectionInfo:
     damaged and are being rebuilt, True or None; stored as "torn". format: how its files were read (`FORMAT_VERSION`),
     None in old collections. files: number of documents. changed: time of the last change, ISO 8601. made_for:
     "evaluation" if an evaluation made the collection for its own use, "another program" for one that Quorum did not
-    make, else None. made_from: the name of the file or folder that the evaluation made it from.
+    make, else None. made_from: the name of the file or folder that the evaluation made it from. keys: JSON {key of the
+    passages' metadata: kinds of its values}, None if it is not known.
     """
 
     embedding: str
@@ -48,6 +55,7 @@ class CollectionInfo:
     changed: str | None = None
     made_for: str | None = None
     made_from: str | None = None
+    keys: str | None = None
 
     def make_metadata(self) -> dict[str, str | int | bool]:
         """The metadata as Chroma stores it."""
@@ -65,8 +73,8 @@ class PassageEntry:
 
     position_by_document: document -> the passage's position among the passages of that document; stored as "places".
     headings: the headings above the passage. locations_json: JSON {document: location}, stored as "where"; a location
-    is {page, offsets, time ...} and, if the passage's text in that document differs a little, the hash of that text
-    under `OWN_HASH_KEY`. sketch: hashes of runs of words, by which copies of the passage are found (see
+    is {page, offsets, time, metadata ...} and, if the passage's text in that document differs a little, the hash of
+    that text under `OWN_HASH_KEY`. sketch: hashes of runs of words, by which copies of the passage are found (see
     `quorum.documents.duplicates`).
     """
 
@@ -77,9 +85,30 @@ class PassageEntry:
     locations_json: str = ""
     sketch: Sequence[int] = field(default=(), compare=False)
 
-    def make_metadata(self) -> dict[str, str]:
-        """The metadata as Chroma stores it. `read_entry` reads it back."""
+    def list_metadata(self) -> dict[str, dict[str, Any]]:
+        """{document: the passage's flat metadata there}. Documents that hold exactly the stored text come first."""
+        locations = self.read_locations()
+        return {source: self.complete_metadata(locations[source]) for source in sort_sources(locations)}
+
+    def complete_metadata(self, location: Mapping[str, Any]) -> dict[str, Any]:
+        """The flat metadata of the passage at a location: Quorum's own keys, and what its document says."""
+        own: Mapping[str, Any] = location.get("metadata") or {}
+        known = {key: location[key] for key in ("page", "modified") if key in location}
+        known |= {"title": self.title, **({"heading": self.headings[-1]} if self.headings else {})}
+        if "source" in own and FILE_TYPE in own and not location.get("given"):
+            return {**own, **known}  # flat already: `quorum.documents.metadata` made them
+        source = find_source(own)
+        if source is not None:
+            known |= {"source": source, FILE_TYPE: name_type(source)}
+        return flat_metadata(known, own)
+
+    def make_metadata(self) -> dict[str, Any]:
+        """The metadata as Chroma stores it: those of `list_metadata` for the first document, and what only Quorum
+        reads; "copies" is the number of documents, if their metadata differ. `read_entry` reads it back.
+        """
+        flat = list(self.list_metadata().values())
         stored_values = {
+            **(flat[0] if flat else {}),
             "title": self.title,
             "hash": self.hash,
             "places": json.dumps(self.position_by_document, sort_keys=True),
@@ -88,6 +117,8 @@ class PassageEntry:
             stored_values["headings"] = json.dumps(self.headings)
         if self.locations_json:
             stored_values["where"] = self.locations_json
+        if any(other != flat[0] for other in flat):
+            stored_values["copies"] = len(flat)
         if self.sketch:
             stored_values["sketch"] = " ".join(f"{number:x}" for number in self.sketch)
         return stored_values
@@ -127,15 +158,42 @@ def format_locations(locations: Mapping[str, Any]) -> str:
     return json.dumps(locations, sort_keys=True, ensure_ascii=False) if locations else ""
 
 
-def get_location(passage: Passage) -> dict[str, Any] | None:
-    """Where in its document a passage stands, from the first of its places; None if it has no place.
+def sort_sources(locations: Mapping[str, Mapping[str, Any]]) -> list[str]:
+    """The documents, those with exactly the stored text first."""
+    return sorted(locations, key=lambda source: (OWN_HASH_KEY in locations[source], source))
 
-    The keys "file" and "headings" are left out, because a `PassageEntry` stores them separately.
+
+def get_location(passage: Passage) -> dict[str, Any] | None:
+    """Where in its document a passage stands, from the first of its places, with its metadata; None if it has neither.
+
+    The keys "file" and "headings" are left out, because a `PassageEntry` stores them separately. The metadata are those
+    of the place; if it has none, those of the passage.
     """
-    places = passage.get("places")
-    if not places:
+    places = passage.get("places") or []
+    location: dict[str, Any] = {NO_PLACE_KEY: True}
+    if places:
+        location = {name: value for name, value in places[0].items() if name not in ("file", "headings")}
+    if "metadata" not in location and passage.get("metadata"):
+        location["metadata"] = dict(passage["metadata"])
+    return location if places or "metadata" in location else None
+
+
+def add_kinds(kinds: dict[str, set[str]], entry: PassageEntry) -> None:
+    """Add the kinds of values of a passage's metadata, in all its documents, to those by key."""
+    for metadata in entry.list_metadata().values() or [{"title": entry.title}]:
+        for key, value in metadata.items():
+            kinds.setdefault(key, set()).add(name_kind(value))
+
+
+def format_kinds(kinds: Mapping[str, set[str]]) -> str | None:
+    """The kinds by key as a collection stores them; None if they are too many."""
+    if len(kinds) > MAX_LISTED_KEYS:
         return None
-    return {name: value for name, value in places[0].items() if name not in ("file", "headings")}
+    return json.dumps({key: sorted(kinds[key]) for key in sorted(kinds)}, ensure_ascii=False)
+
+
+def read_kinds(text: str) -> dict[str, set[str]]:
+    return {key: set(kinds) for key, kinds in json.loads(text).items()}
 
 
 def find_maker(metadata: Mapping[str, Any]) -> str | None:
@@ -167,6 +225,7 @@ def read_info(collection: "Collection") -> CollectionInfo:
             changed=str(metadata["changed"]) if "changed" in metadata else None,
             made_for=str(metadata["made_for"]) if "made_for" in metadata else None,
             made_from=str(metadata["made_from"]) if "made_from" in metadata else None,
+            keys=str(metadata["keys"]) if "keys" in metadata else None,
         )
     except KeyError as missing:
         raise SetupError(
@@ -176,10 +235,14 @@ def read_info(collection: "Collection") -> CollectionInfo:
 
 
 def read_passage(id_: str, text: str, metadata: Mapping[str, Any]) -> Passage:
-    """A stored passage with its places. The places in documents with exactly the stored text come first."""
+    """A stored passage with its places and its metadata. The places in documents with exactly the stored text come
+    first; the metadata are those of the first.
+    """
     passage = Passage(id=id_, title=str(metadata["title"]), text=text)
     if places := read_places(read_entry(metadata)):
         passage["places"] = places
+    if own_metadata := {k: v for k, v in sorted(metadata.items()) if k not in INNER_KEYS and k != "title"}:
+        passage["metadata"] = own_metadata
     return passage
 
 
@@ -194,9 +257,10 @@ def read_places(entry: PassageEntry) -> list[Place]:
             :MAX_PLACES
         ]
     locations = entry.read_locations()
-    sources = sorted(locations, key=lambda source: (OWN_HASH_KEY in locations[source], source))
     places = []
-    for source in sources[:MAX_PLACES]:
+    for source in sort_sources(locations)[:MAX_PLACES]:
+        if NO_PLACE_KEY in locations[source]:
+            continue
         place: dict[str, Any] = {"file": source} | {k: v for k, v in locations[source].items() if k != OWN_HASH_KEY}
         if entry.headings:
             place["headings"] = list(entry.headings)

@@ -15,7 +15,7 @@ from quorum.retrievers.store import Store, open_store
 
 # A part of the sample's hash. Increase it when the splitter or a passage's metadata change: each store's sample
 # collection is then created again. Other collections do not depend on this version.
-SAMPLE_VERSION = "2"
+SAMPLE_VERSION = "3"
 # The pairs (store's location, name of the embeddings) for which this process has found or made the sample collection.
 READY_SAMPLES: set[tuple[str, str]] = set()
 

@@ -1,7 +1,7 @@
 """Indexes documents into a collection, with the settings of a context: files, or LangChain's documents."""
 
 import asyncio
-from collections.abc import AsyncIterable, AsyncIterator, Callable, Iterable, Iterator
+from collections.abc import AsyncIterable, AsyncIterator, Callable, Iterable, Iterator, Mapping
 from concurrent.futures import wait
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
@@ -24,6 +24,7 @@ def index(
     context: "Context | None" = None,
     words: int = 100,
     prune: bool = False,
+    metadata: Mapping[str, Any] | None = None,
     progress: Callable[[int, int, str], None] | None = None,
 ) -> "IndexReport":
     """Put the passages of files and folders, or of LangChain's documents, into a collection. If you call it again, it
@@ -37,8 +38,10 @@ def index(
     is one passage, as your splitter has made it. Files are always split. collection: the collection's name, by default
     the context's. context: its store, embeddings, embedding_batch and title_key are used. words: the largest number of
     words in a passage. prune: remove documents whose files under the paths no longer exist or are now left out by a
-    .gitignore; with documents, those of earlier calls that are not among them. progress: called with (done, total,
-    path), where done and total count files or documents; a file of JSON lines counts as many times as it has lines.
+    .gitignore; with documents, those of earlier calls that are not among them. metadata: of all these passages, beside
+    what files and documents say of themselves; the setting `where` filters by them (docs/documents.md). progress:
+    called with (done, total, path), where done and total count files or documents; a file of JSON lines counts as many
+    times as it has lines.
 
     A document of LangChain keeps its metadata and its id; without an id, it gets a hash of its content. Documents with
     the same metadata `source` belong together: when a source is given again, its former passages are replaced.
@@ -79,7 +82,7 @@ def index(
     if not name:
         raise SetupError("No collection is named to index into; give one: quorum.index(PATH, collection=NAME).")
     options: Any = {"collection": name, "store": settings.store, "embeddings": settings.embeddings, "prune": prune}
-    options |= {"embedding_batch": settings.embedding_batch}
+    options |= {"embedding_batch": settings.embedding_batch, "metadata": metadata}
     if documents is not None:
         return index_given(
             documents, **options, words=words if split else None, title_key=settings.title_key, progress=progress

@@ -57,6 +57,14 @@ def index(
             "--time-limit", metavar="SECONDS", min=0.1, help="Skip files that take more processor time to read."
         ),
     ] = 60.0,
+    meta: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--meta",
+            metavar="KEY=VALUE",
+            help="Metadata of all these passages, for --where: a text, or JSON after := (year:=2026). May be repeated.",
+        ),
+    ] = None,
     strict: Annotated[bool, typer.Option("--strict", help="Exit with 1 when files were skipped.")] = False,
     store: Store = None,
     embeddings: Embeddings = None,
@@ -78,12 +86,14 @@ def index(
     """
     from quorum.cli.progress import show_index_progress
     from quorum.cli.settings import read_context
+    from quorum.core.metadata import parse_metadata_options
     from quorum.documents.find_files import FileChoice
     from quorum.retrievers.collection_names import name_collection_after
     from quorum.retrievers.index import index_documents
 
     context = read_context(None, store=store, embeddings=embeddings, embedding_batch=embedding_batch)
     collection = collection or context.collection or name_collection_after(paths)
+    metadata = parse_metadata_options(meta or ())
     choice = FileChoice(tuple(include or ()), tuple(exclude or ()), gitignore=not no_gitignore, follow=follow)
     try:
         with show_index_progress() as watch:
@@ -99,6 +109,7 @@ def index(
                 choice=choice,
                 time_limit=time_limit,
                 embedding_batch=context.embedding_batch,
+                metadata=metadata,
             )
     except KeyboardInterrupt:
         typer.echo(f"quorum: {describe_interruption(collection, context.store)}", err=True)

@@ -34,7 +34,9 @@ class Place(TypedDict):
     modified: NotRequired[str]
     """The file's time, ISO 8601."""
     metadata: NotRequired[dict[str, Any]]
-    """The file's own metadata, such as its author."""
+    """What the file says about itself, such as its author, and what was said when it was indexed: flat, and typed
+    (quorum.core.metadata).
+    """
     given: NotRequired[bool]
     """True for a document that was given to `quorum.index(documents=...)`, and not read from a file."""
 
@@ -53,7 +55,9 @@ class Passage(TypedDict):
     places: NotRequired[list[Place]]
     """Where the passage stands in files."""
     metadata: NotRequired[dict[str, Any]]
-    """What a retriever of the user's, or another program's collection, says about it; JSON data."""
+    """What is known about it: of a passage of a collection its flat metadata, by which `where` filters; of a retriever
+    of the user's what it says; JSON data.
+    """
 
 
 class Vote(TypedDict):

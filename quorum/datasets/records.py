@@ -12,6 +12,7 @@ from quorum.core.encodings import find_marked_encoding
 from quorum.core.errors import SetupError
 from quorum.core.files import open_unpacked, read_bounded_lines
 from quorum.core.json_text import parse_json, replace_lone_surrogates
+from quorum.core.metadata import flat_metadata
 from quorum.core.state import Passage
 
 
@@ -96,14 +97,17 @@ def parse_object(line: str, where: str) -> dict[str, Any]:
 
 
 def parse_passage(value: Any, where: str) -> Passage:
-    """Check a passage {"id", "title", "text"} and return it; the title is optional."""
+    """Check a passage {"id", "title", "text", "metadata"} and return it; title and metadata are optional."""
     if not isinstance(value, dict) or not isinstance(value.get("text"), str) or "id" not in value:
         raise SetupError(f'{where}: expected a passage {{"id", "title", "text"}}, found {preview_value(value)}.')
-    return Passage(
+    passage = Passage(
         id=replace_lone_surrogates(str(value["id"])),
         title=replace_lone_surrogates(str(value.get("title") or "")),
         text=replace_lone_surrogates(value["text"]),
     )
+    if isinstance(value.get("metadata"), dict) and value["metadata"]:
+        passage["metadata"] = flat_metadata({}, value["metadata"])
+    return passage
 
 
 def preview_value(value: Any) -> str:

@@ -3,10 +3,11 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Literal
+from typing import Any, Literal
 
 from quorum.core.encodings import Unreadable as Unreadable
 from quorum.core.json_text import replace_lone_surrogates
+from quorum.core.metadata import REMOVED_CHARACTERS
 
 Kind = Literal["text", "heading", "code", "row"]
 BLOCK_GAP = "\n\n"
@@ -32,22 +33,19 @@ class Block:
 class Document:
     """The content of a file.
 
-    title: empty if the file has none. metadata: the file's own metadata, such as author and date. notes: remarks for
-    the user, such as an assumed encoding.
+    title: empty if the file has none. metadata: the file's own metadata, such as author and date, typed as in the file
+    (see `quorum.core.metadata`). notes: remarks for the user, such as an assumed encoding.
     """
 
     title: str
     blocks: Sequence[Block]
-    metadata: Mapping[str, str] = field(default_factory=dict)
+    metadata: Mapping[str, Any] = field(default_factory=dict)
     notes: Sequence[str] = ()
 
     @cached_property
     def text(self) -> str:
         """All blocks, an empty line between them. The offsets of passages count characters of this text."""
         return BLOCK_GAP.join(block.text for block in self.blocks)
-
-
-REMOVED_CHARACTERS = dict.fromkeys([0, *range(0xE0000, 0xE0080)])
 
 
 def remove_unstorable(text: str) -> str:

@@ -56,6 +56,7 @@ def read_file_passages(path: Path, words: int = 100, notes: list[tuple[str, str]
     if notes is not None:
         notes += [(str(path), note) for note in document.notes]
     title = document.title or path.stem
+    metadata = dict(document.metadata)  # its passages share it
     modified_at = datetime.fromtimestamp(path.stat().st_mtime, UTC).isoformat(timespec="seconds")
     for piece in split_document(document, words):
         place = Place(file=str(path), start=piece.start, end=piece.end, modified=modified_at)
@@ -63,8 +64,8 @@ def read_file_passages(path: Path, words: int = 100, notes: list[tuple[str, str]
             place["page"] = piece.page
         if piece.headings:
             place["headings"] = list(piece.headings)
-        if document.metadata:
-            place["metadata"] = dict(document.metadata)
+        if metadata:
+            place["metadata"] = metadata
         yield set_content_id(Passage(id="", title=title, text=piece.text, places=[place]))
 
 

@@ -5,9 +5,11 @@ from collections.abc import Iterator
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 from quorum.core.files import LARGEST_FILE, format_megabytes, open_unpacked, read_bounded_lines, read_regular
 from quorum.core.json_text import parse_json
+from quorum.core.metadata import flat_metadata
 from quorum.core.state import Passage, Place
 from quorum.datasets.records import hash_content
 from quorum.documents.document import Document, Unreadable, join_lines, remove_unstorable
@@ -42,6 +44,7 @@ def read_document(path: Path) -> Document:
     return replace(
         document,
         title=remove_unstorable(join_lines(document.title)),
+        metadata=flat_metadata({}, document.metadata),
         blocks=[replace(block, text=remove_unstorable(block.text)) for block in document.blocks],
     )
 
@@ -91,7 +94,10 @@ def read_passage_lines(path: Path) -> Iterator[tuple[int, Passage | str]]:
                 if line.strip():
                     passage_or_reason = parse_line(line)
                     if not isinstance(passage_or_reason, str):
-                        passage_or_reason["places"] = [Place(file=str(path), line=number, modified=modified_at)]
+                        place = Place(file=str(path), line=number, modified=modified_at)
+                        if metadata := passage_or_reason.pop("metadata", None):
+                            place["metadata"] = metadata
+                        passage_or_reason["places"] = [place]
                     yield number, passage_or_reason
     except (OSError, EOFError, zlib.error) as error:
         reason = str(error.strerror if isinstance(error, OSError) and error.strerror else error)
@@ -101,10 +107,10 @@ def read_passage_lines(path: Path) -> Iterator[tuple[int, Passage | str]]:
 
 
 def parse_line(line: bytes) -> Passage | str:
-    """The passage of a line {"id", "title", "text"}, or the reason why the line is no passage.
+    """The passage of a line {"id", "title", "text", "metadata"}, or the reason why the line is no passage.
 
-    A missing "title" is empty, and a missing "id" is replaced by a hash of title and text. An object whose "text" is
-    missing or no string is a record: its names and values become the text.
+    A missing "title" is empty, a missing "id" is replaced by a hash of title and text, and "metadata" may be missing.
+    An object whose "text" is missing or no string is a record: its names and values become the text.
     """
     try:
         value = parse_json(line)
@@ -114,8 +120,14 @@ def parse_line(line: bytes) -> Passage | str:
         return "not JSON"
     if not isinstance(value, dict):
         return 'not a passage {"id", "title", "text"}'
-    if not isinstance(value.get("text"), str):
-        return make_record_passage(value)
+    passage_or_reason = make_line_passage(value) if isinstance(value.get("text"), str) else make_record_passage(value)
+    if not isinstance(passage_or_reason, str) and isinstance(value.get("metadata"), dict):
+        passage_or_reason["metadata"] = flat_metadata({}, value["metadata"])
+    return passage_or_reason
+
+
+def make_line_passage(value: dict[str, Any]) -> Passage | str:
+    """The passage of an object whose "text" is a string, or the reason why it is none."""
     title, text = remove_unstorable(str(value.get("title") or "")), remove_unstorable(value["text"])
     if "\0" in value["text"]:
         return "NUL characters in it"
@@ -127,7 +139,7 @@ def parse_line(line: bytes) -> Passage | str:
     return Passage(id=id_, title=title, text=text)
 
 
-def make_record_passage(value: dict[str, object]) -> Passage | str:
+def make_record_passage(value: dict[str, Any]) -> Passage | str:
     """The passage of a record, an object whose "text" is missing or no string; or the reason why there is none.
 
     The passage's text is "name: value; name: value". An "id" stands first in it; the passage's id is a hash of the

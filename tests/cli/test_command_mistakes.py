@@ -47,6 +47,7 @@ COMMANDS_WITH_MISTAKES: list[tuple[tuple[str, ...], str]] = [
     (("index", "x"), "after 'x'; give --collection NAME"),
     (("index", "passages.jsonl", "--collection", "x"), "'x'"),
     (("index", "passages.jsonl", "--collection", "new", "--words", "0"), "words"),
+    (("index", "passages.jsonl", "--collection", "new", "--meta", "year:=twenty"), "year:=twenty"),
     (("eval", "missing.jsonl", "--methods", "concat"), "missing.jsonl"),
     (("eval", "broken.jsonl", "--methods", "concat"), "broken.jsonl, line 1"),
     (("eval", "questions.jsonl"), "--methods"),

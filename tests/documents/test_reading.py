@@ -88,7 +88,12 @@ def test_a_sentence_across_two_pages_is_kept_whole(passages: list[Passage]) -> N
 def test_front_matter_is_title_and_metadata_and_is_searched(passages: list[Passage]) -> None:
     setup_passages = select_passages_of_file(passages, "setup.md")
     assert {passage["title"] for passage in setup_passages} == {"Setting up the gauge"}
-    assert setup_passages[0]["places"][0]["metadata"] == {"author": "Mira Holm", "tags": "gauge, server"}
+    assert setup_passages[0]["places"][0]["metadata"] == {
+        "author": "Mira Holm",
+        "tags": ["gauge", "server"],
+        "source": "setup.md",
+        "file_type": "md",
+    }
     assert [passage["text"] for passage in setup_passages if "Mira" in passage["text"]] == [
         "author: Mira Holm; tags: gauge, server"
     ]

@@ -31,19 +31,20 @@ def read(data: bytes, name: str) -> Document:
         blocks, notes = [Block(body)], [*notes, "very large: read as plain text"]
     else:
         blocks = read_markdown_blocks(body)
-    title = metadata.pop("title", "")
+    title = format_value(metadata.pop("title", ""))
     if blocks and blocks[0].kind == "heading" and blocks[0].level == 1 and title in ("", blocks[0].text):
         title, blocks = blocks[0].text, blocks[1:]
-    metadata_block = Block("; ".join(f"{key}: {value}" for key, value in metadata.items()), "row")
-    return Document(title, [metadata_block, *blocks] if metadata else blocks, metadata, notes)
+    values = {key: text for key, value in metadata.items() if (text := format_value(value))}
+    metadata_block = Block("; ".join(f"{key}: {text}" for key, text in values.items()), "row")
+    return Document(title, [metadata_block, *blocks] if values else blocks, metadata, notes)
 
 
 def measure_longest_line(text: str) -> int:
     return max(map(len, text.split("\n")), default=0)
 
 
-def split_front_matter(text: str) -> tuple[dict[str, str], str]:
-    """(the values of the front matter that are not empty, by key; the text after it).
+def split_front_matter(text: str) -> tuple[dict[str, Any], str]:
+    """(the values of the front matter, by key; the text after it).
 
     Front matter that is too long, unreadable or not a mapping stays in the text.
     """
@@ -53,8 +54,7 @@ def split_front_matter(text: str) -> tuple[dict[str, str], str]:
     values = parse_front_matter(match[2], toml=match[1] == "+++")
     if not isinstance(values, Mapping):
         return {}, text
-    metadata = {join_lines(str(key)).lower(): format_value(value) for key, value in values.items()}
-    return {key: value for key, value in metadata.items() if value}, text[match.end() :]
+    return {join_lines(str(key)).lower(): value for key, value in values.items()}, text[match.end() :]
 
 
 def parse_front_matter(text: str, *, toml: bool) -> Any:
