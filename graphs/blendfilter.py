@@ -16,7 +16,6 @@ from quorum.graphs.method_graph import MethodGraph
 from quorum.graphs.parts.knowledge_filter import knowledge_filter
 from quorum.graphs.parts.passages_of_query import passages_of_query
 from quorum.graphs.parts.retrieve import retrieve
-from quorum.nodes.abstain import abstain
 from quorum.nodes.begin import begin
 from quorum.nodes.blend_queries import blend_queries, name_topic, write_external_knowledge, write_internal_knowledge
 from quorum.nodes.merge_passages import merge_passages
@@ -43,7 +42,6 @@ graph = (
     .add_node(reason)
     .add_node(extract_answer)
     .add_node(cot_answer)
-    .add_node(abstain)
     .add_edge("__start__", "begin")
     .add_conditional_edges(
         "begin",
@@ -72,8 +70,7 @@ graph = (
     )
     .add_conditional_edges("filter_union", take_one_or_two_turns, {"two turns": "reason", "one turn": "cot_answer"})
     .add_edge("reason", "extract_answer")
-    .add_edge("extract_answer", "abstain")
-    .add_edge("cot_answer", "abstain")
-    .add_edge("abstain", "__end__")
+    .shorten_after("extract_answer", "cot_answer")
+    .end_with_evidence()
     .compile(name="blendfilter")
 )

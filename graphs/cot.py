@@ -7,7 +7,6 @@ from quorum.core.context import Context
 from quorum.core.state import Question, Result, State
 from quorum.graphs.method_graph import MethodGraph
 from quorum.graphs.parts.retrieve import retrieve
-from quorum.nodes.abstain import abstain
 from quorum.nodes.begin import begin
 from quorum.nodes.reason import cot_answer, cot_from_memory
 from quorum.nodes.routes import retrieve_if_set
@@ -18,12 +17,10 @@ graph = (
     .add_node(retrieve)
     .add_node(cot_answer)
     .add_node(cot_from_memory)
-    .add_node(abstain)
     .add_edge("__start__", "begin")
     .add_conditional_edges("begin", retrieve_if_set, {"with passages": "retrieve", "from memory": "cot_from_memory"})
     .add_edge("retrieve", "cot_answer")
-    .add_edge("cot_answer", "abstain")
-    .add_edge("cot_from_memory", "abstain")
-    .add_edge("abstain", "__end__")
+    .shorten_after("cot_answer", "cot_from_memory")
+    .end_with_evidence()
     .compile(name="cot")
 )

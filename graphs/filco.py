@@ -8,7 +8,6 @@ from quorum.core.state import Question, Result, State
 from quorum.graphs.method_graph import MethodGraph
 from quorum.graphs.parts.context_filter import context_filter
 from quorum.graphs.parts.search_and_rerank import search_and_rerank
-from quorum.nodes.abstain import abstain
 from quorum.nodes.answer import concat_answer
 from quorum.nodes.begin import begin
 
@@ -18,12 +17,11 @@ graph = (
     .add_node("retrieve", search_and_rerank)
     .add_node("filter_context", context_filter)
     .add_node(concat_answer)
-    .add_node(abstain)
     .add_edge("__start__", "begin")
     .add_edge("begin", "retrieve")
     .add_edge("retrieve", "filter_context")
     .add_edge("filter_context", "concat_answer")
-    .add_edge("concat_answer", "abstain")
-    .add_edge("abstain", "__end__")
+    .shorten_after("concat_answer")
+    .end_with_evidence()
     .compile(name="filco")
 )

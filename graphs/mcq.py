@@ -7,7 +7,6 @@ from quorum.core.context import Context
 from quorum.core.state import Question, Result, State
 from quorum.graphs.method_graph import MethodGraph
 from quorum.graphs.parts.retrieve import retrieve
-from quorum.nodes.abstain import abstain
 from quorum.nodes.answer_from_candidates import answer_from_choices
 from quorum.nodes.begin import begin
 from quorum.nodes.propose_candidates import propose_short_answers
@@ -21,7 +20,6 @@ graph = (
     .add_node("propose_candidates", propose_short_answers)
     .add_node(answer_from_choices)
     .add_node(select_candidate)
-    .add_node(abstain)
     .add_edge("__start__", "begin")
     .add_edge("begin", "retrieve")
     .add_edge("retrieve", "propose_candidates")
@@ -30,8 +28,8 @@ graph = (
         choose_if_candidates_differ,
         {"several candidates": "answer_from_choices", "at most one candidate": "select_candidate"},
     )
-    .add_edge("answer_from_choices", "abstain")
-    .add_edge("select_candidate", "abstain")
-    .add_edge("abstain", "__end__")
+    .add_edge("answer_from_choices", "find_evidence")
+    .add_edge("select_candidate", "find_evidence")
+    .end_with_evidence()
     .compile(name="mcq")
 )

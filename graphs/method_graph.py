@@ -8,7 +8,7 @@ and `batch` run the asynchronous side, on an event loop of Quorum's own. Only pu
 import asyncio
 from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import aclosing
-from typing import Any
+from typing import Any, Self
 
 from langchain_core.runnables import RunnableConfig
 from langchain_core.runnables.graph import Graph
@@ -23,8 +23,11 @@ from quorum.core.sync import iterate_sync, run_sync
 from quorum.graphs.drawing import close_repeated_subgraphs
 from quorum.graphs.savers import wrap_saver, wrap_savers
 from quorum.graphs.visible_messages import VisibleMessages
-from quorum.nodes.abstain import check_calibration, read_calibration
+from quorum.nodes.abstain import abstain, check_calibration, read_calibration
 from quorum.nodes.begin import clean_trace
+from quorum.nodes.find_evidence import find_evidence
+from quorum.nodes.routes import abstain_if_calibrated, shorten_if_wordy
+from quorum.nodes.shorten import shorten
 
 
 class MethodGraph(StateGraph[StateT, ContextT, InputT, OutputT]):
@@ -35,6 +38,27 @@ class MethodGraph(StateGraph[StateT, ContextT, InputT, OutputT]):
 
         MethodGraph(State, input_schema=Question, output_schema=Result, context_schema=Context).add_node(begin)...
     """
+
+    def shorten_after(self, *nodes: str, then: str = "find_evidence") -> Self:
+        """Add the node `shorten`, which asks the model for the short answer when these nodes got only a wordy one.
+
+        then: the node after these and after `shorten`.
+        """
+        self.add_node(shorten)
+        for node in nodes:
+            self.add_conditional_edges(node, shorten_if_wordy, {"wordy": "shorten", "not wordy": then})
+        return self.add_edge("shorten", then)
+
+    def end_with_evidence(self) -> Self:
+        """Add the last two nodes of a method: `find_evidence` and, for a calibration, `abstain`."""
+        return (
+            self.add_node(find_evidence)
+            .add_node(abstain)
+            .add_conditional_edges(
+                "find_evidence", abstain_if_calibrated, {"calibration set": "abstain", "no calibration": "__end__"}
+            )
+            .add_edge("abstain", "__end__")
+        )
 
     def compile(self, *args: Any, **settings: Any) -> "CompiledMethodGraph[StateT, ContextT, InputT, OutputT]":
         """Compile the graph. The parameters are those of `StateGraph.compile`."""

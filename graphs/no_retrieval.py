@@ -6,7 +6,6 @@ closed_book_answer
 from quorum.core.context import Context
 from quorum.core.state import Question, Result, State
 from quorum.graphs.method_graph import MethodGraph
-from quorum.nodes.abstain import abstain
 from quorum.nodes.base_prompt import closed_book_answer
 from quorum.nodes.begin import begin
 
@@ -14,10 +13,9 @@ graph = (
     MethodGraph(State, input_schema=Question, output_schema=Result, context_schema=Context)
     .add_node(begin)
     .add_node(closed_book_answer)
-    .add_node(abstain)
     .add_edge("__start__", "begin")
     .add_edge("begin", "closed_book_answer")
-    .add_edge("closed_book_answer", "abstain")
-    .add_edge("abstain", "__end__")
+    .shorten_after("closed_book_answer")
+    .end_with_evidence()
     .compile(name="no_retrieval")
 )

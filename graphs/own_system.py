@@ -9,7 +9,6 @@ from typing import Any
 from quorum.core.context import Context
 from quorum.core.state import Question, Result, State
 from quorum.graphs.method_graph import MethodGraph
-from quorum.nodes.abstain import abstain
 from quorum.nodes.ask_system import make_system_node
 from quorum.nodes.begin import begin
 
@@ -28,11 +27,10 @@ def make_own_system_graph(name: str, spec: str) -> Any:
     graph = (
         builder.add_node(begin)
         .add_node(node, ask_system)
-        .add_node(abstain)
         .add_edge("__start__", "begin")
         .add_edge("begin", node)
-        .add_edge(node, "abstain")
-        .add_edge("abstain", "__end__")
+        .add_edge(node, "find_evidence")
+        .end_with_evidence()
         .compile(name=name)
     )
     graph.pricing_model, graph.spec_hash = pricing_model, spec_hash

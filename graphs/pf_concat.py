@@ -7,7 +7,6 @@ from quorum.core.context import Context
 from quorum.core.state import Question, Result, State
 from quorum.graphs.method_graph import MethodGraph
 from quorum.graphs.parts.retrieve import retrieve
-from quorum.nodes.abstain import abstain
 from quorum.nodes.answer import concat_answer, distill_answer, passage_answer
 from quorum.nodes.begin import begin
 from quorum.nodes.keep_answered import keep_answered
@@ -21,7 +20,6 @@ graph = (
     .add_node(keep_answered)
     .add_node(distill_answer)
     .add_node(concat_answer)
-    .add_node(abstain)
     .add_edge("__start__", "begin")
     .add_edge("begin", "retrieve")
     .add_conditional_edges(
@@ -31,8 +29,7 @@ graph = (
     .add_conditional_edges(
         "keep_answered", distill_if_answered, {"some answered": "distill_answer", "none answered": "concat_answer"}
     )
-    .add_edge("distill_answer", "abstain")
-    .add_edge("concat_answer", "abstain")
-    .add_edge("abstain", "__end__")
+    .shorten_after("distill_answer", "concat_answer")
+    .end_with_evidence()
     .compile(name="pf_concat")
 )

@@ -8,7 +8,6 @@ from quorum.core.context import Context
 from quorum.core.state import Question, Result, State
 from quorum.graphs.method_graph import MethodGraph
 from quorum.graphs.parts.retrieve import retrieve
-from quorum.nodes.abstain import abstain
 from quorum.nodes.answer import passage_answer
 from quorum.nodes.begin import begin
 from quorum.nodes.routes import ask_passages, continue_vote
@@ -20,12 +19,11 @@ graph = (
     .add_node(retrieve)
     .add_node(passage_answer)
     .add_node("vote", certified_vote)
-    .add_node(abstain)
     .add_edge("__start__", "begin")
     .add_edge("begin", "retrieve")
     .add_conditional_edges("retrieve", ask_passages, {"each passage": "passage_answer", "no passage": "vote"})
     .add_edge("passage_answer", "vote")
-    .add_conditional_edges("vote", continue_vote, {"still undecided": "passage_answer", "decided": "abstain"})
-    .add_edge("abstain", "__end__")
+    .add_conditional_edges("vote", continue_vote, {"still undecided": "passage_answer", "decided": "find_evidence"})
+    .end_with_evidence()
     .compile(name="post_fusion")
 )

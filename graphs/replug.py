@@ -9,7 +9,6 @@ from quorum.core.context import Context
 from quorum.core.state import Question, Result, State
 from quorum.graphs.method_graph import MethodGraph
 from quorum.graphs.parts.retrieve import retrieve
-from quorum.nodes.abstain import abstain
 from quorum.nodes.answer import passage_answer
 from quorum.nodes.begin import begin
 from quorum.nodes.routes import ask_all_passages
@@ -23,13 +22,12 @@ graph = (
     .add_node(passage_answer)
     .add_node(weigh_by_meaning)
     .add_node(vote)
-    .add_node(abstain)
     .add_edge("__start__", "begin")
     .add_edge("begin", "retrieve")
     .add_conditional_edges("retrieve", ask_all_passages, {"each passage": "passage_answer", "no passage": "vote"})
     .add_edge("passage_answer", "weigh_by_meaning")
     .add_edge("weigh_by_meaning", "vote")
-    .add_edge("vote", "abstain")
-    .add_edge("abstain", "__end__")
+    .add_edge("vote", "find_evidence")
+    .end_with_evidence()
     .compile(name="replug")
 )

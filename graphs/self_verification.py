@@ -8,7 +8,6 @@ from quorum.core.state import Question, Result, State
 from quorum.graphs.method_graph import MethodGraph
 from quorum.graphs.parts.retrieve import retrieve
 from quorum.graphs.parts.verification import verification
-from quorum.nodes.abstain import abstain
 from quorum.nodes.begin import begin
 from quorum.nodes.routes import verify_if_candidates_differ
 from quorum.nodes.self_verification import choose_verified, sample_answers
@@ -20,7 +19,6 @@ graph = (
     .add_node(sample_answers)
     .add_node("verify", verification)
     .add_node(choose_verified)
-    .add_node(abstain)
     .add_edge("__start__", "begin")
     .add_edge("begin", "retrieve")
     .add_edge("retrieve", "sample_answers")
@@ -30,7 +28,7 @@ graph = (
         {"each candidate": "verify", "at most one candidate": "choose_verified"},
     )
     .add_edge("verify", "choose_verified")
-    .add_edge("choose_verified", "abstain")
-    .add_edge("abstain", "__end__")
+    .add_edge("choose_verified", "find_evidence")
+    .end_with_evidence()
     .compile(name="self_verification")
 )

@@ -7,7 +7,6 @@ from quorum.core.context import Context
 from quorum.core.state import Question, Result, State
 from quorum.graphs.method_graph import MethodGraph
 from quorum.graphs.parts.retrieve import retrieve
-from quorum.nodes.abstain import abstain
 from quorum.nodes.answer_from_candidates import answer_from_summary
 from quorum.nodes.begin import begin
 from quorum.nodes.summarize_candidate import summarize
@@ -18,12 +17,11 @@ graph = (
     .add_node(retrieve)
     .add_node(summarize)
     .add_node(answer_from_summary)
-    .add_node(abstain)
     .add_edge("__start__", "begin")
     .add_edge("begin", "retrieve")
     .add_edge("retrieve", "summarize")
     .add_edge("summarize", "answer_from_summary")
-    .add_edge("answer_from_summary", "abstain")
-    .add_edge("abstain", "__end__")
+    .shorten_after("answer_from_summary")
+    .end_with_evidence()
     .compile(name="sum_and_pred")
 )

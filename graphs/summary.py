@@ -7,7 +7,6 @@ from quorum.core.context import Context
 from quorum.core.state import Question, Result, State
 from quorum.graphs.method_graph import MethodGraph
 from quorum.graphs.parts.retrieve import retrieve
-from quorum.nodes.abstain import abstain
 from quorum.nodes.answer import summarized_answer
 from quorum.nodes.begin import begin
 
@@ -16,11 +15,10 @@ graph = (
     .add_node(begin)
     .add_node(retrieve)
     .add_node(summarized_answer)
-    .add_node(abstain)
     .add_edge("__start__", "begin")
     .add_edge("begin", "retrieve")
     .add_edge("retrieve", "summarized_answer")
-    .add_edge("summarized_answer", "abstain")
-    .add_edge("abstain", "__end__")
+    .shorten_after("summarized_answer")
+    .end_with_evidence()
     .compile(name="summary")
 )

@@ -14,8 +14,7 @@ from quorum.core.context import Context
 from quorum.core.state import Question, Result, State
 from quorum.graphs.method_graph import MethodGraph
 from quorum.graphs.parts.retrieve import retrieve
-from quorum.nodes.abstain import abstain
-from quorum.nodes.answer_from_candidates import answer_from_summaries
+from quorum.graphs.parts.summaries_only import answer_from_summaries
 from quorum.nodes.begin import begin
 from quorum.nodes.propose_candidates import propose_sure_candidates
 from quorum.nodes.rank_summaries import rank_pair
@@ -35,7 +34,6 @@ graph = (
     .add_node(rank_pair)
     .add_node(select_candidate)
     .add_node(answer_from_summaries)
-    .add_node(abstain)
     .add_edge("__start__", "begin")
     .add_edge("begin", "retrieve")
     .add_edge("retrieve", "propose_candidates")
@@ -58,9 +56,9 @@ graph = (
     .add_edge("validate", "select_candidate")
     .add_edge("rank_pair", "select_candidate")
     .add_conditional_edges(
-        "select_candidate", continue_comparisons, {"still undecided": "rank_pair", "decided": "abstain"}
+        "select_candidate", continue_comparisons, {"still undecided": "rank_pair", "decided": "find_evidence"}
     )
-    .add_edge("answer_from_summaries", "abstain")
-    .add_edge("abstain", "__end__")
+    .add_edge("answer_from_summaries", "find_evidence")
+    .end_with_evidence()
     .compile(name="sure")
 )

@@ -7,7 +7,6 @@ from quorum.core.context import Context
 from quorum.core.state import Question, Result, State
 from quorum.graphs.method_graph import MethodGraph
 from quorum.graphs.parts.retrieve import retrieve
-from quorum.nodes.abstain import abstain
 from quorum.nodes.base_prompt import stepwise_answer
 from quorum.nodes.begin import begin
 
@@ -16,11 +15,10 @@ graph = (
     .add_node(begin)
     .add_node(retrieve)
     .add_node(stepwise_answer)
-    .add_node(abstain)
     .add_edge("__start__", "begin")
     .add_edge("begin", "retrieve")
     .add_edge("retrieve", "stepwise_answer")
-    .add_edge("stepwise_answer", "abstain")
-    .add_edge("abstain", "__end__")
+    .shorten_after("stepwise_answer")
+    .end_with_evidence()
     .compile(name="zero_shot_cot")
 )

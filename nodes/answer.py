@@ -1,5 +1,6 @@
 """Nodes that answer the question: from all passages in one prompt, or from one passage."""
 
+from collections.abc import Sequence
 from typing import Any
 
 from langgraph.runtime import Runtime
@@ -18,8 +19,7 @@ from quorum.nodes.answer_types import (
     resolve_answer_type,
 )
 from quorum.nodes.ask import ask
-from quorum.nodes.citations import add_citations, number_as_in_result
-from quorum.nodes.evidence import find_evidence
+from quorum.nodes.citations import number_as_in_result
 from quorum.parsing.answers import ReasonedAnswer
 from quorum.prompts.post_fusion import ANSWER, ANSWER_CANDIDATES, PRUNING, SUMMARY
 from quorum.prompts.prompt import Prompt
@@ -28,7 +28,8 @@ from quorum.prompts.prompt import Prompt
 async def concat_answer(state: State, runtime: Runtime[Context]) -> State:
     """question, passages -> answer (the most frequent of the samples), passages (all if unknown, else those shown)."""
     update = await answer_from_all(ANSWER, state, runtime)
-    return update | {"passages": state["passages"]} if update["unknown"] else update
+    is_open = update["unknown"] or update.get("draft")  # a wordy answer may yet turn out to be unknown
+    return update | {"passages": state["passages"]} if is_open else update
 
 
 async def distill_answer(state: State, runtime: Runtime[Context]) -> State:
@@ -96,16 +97,12 @@ async def answer_from_all(
         question=question,
         passages=state["passages"],
         n=samples,
+        cuts_later=True,
         **more_inputs,
     )
     context = resolve_answer_type(get_context(runtime), question)
-    unknown_flags = [is_unknown_for_type(answer, context.answer_type) for answer in replies.values]
-    chosen_index, share = find_most_frequent(replies.values, unknown_flags, VOTE_KEYS[context.answer_measure])
     return {
-        **make_answer(replies.values[chosen_index], unknown_flags[chosen_index], text=replies.texts[chosen_index]),
-        "confidence": share if samples > 1 else None,
-        "evidence": find_evidence(replies.values[chosen_index], replies.shown),
-        **await add_citations(state, replies.texts[chosen_index], replies.shown, context),
+        **choose_sample(replies.values, replies.texts, context),
         "passages": replies.shown,
         **replies.state_update,
     }
@@ -118,16 +115,28 @@ async def answer_with_reasoning(prompt: Prompt[ReasonedAnswer], state: State, ru
     """
     question = state["question"]
     convert_answer = get_answer_converter(prompt, question, runtime)
-    replies = await ask(prompt, runtime, question=question, passages=state["passages"])
+    replies = await ask(prompt, runtime, question=question, passages=state["passages"], cuts_later=True)
     parsed_reply = replies.values[0]
     answer = convert_answer(parsed_reply.answer)
     return {
         **make_answer(answer, text=replies.texts[0]),
         **note_brief_answer_type(prompt, question, runtime),
         "rationale": parsed_reply.rationale,
-        "evidence": find_evidence(answer, replies.shown),
         "passages": replies.shown,
         **replies.state_update,
+    }
+
+
+def choose_sample(answers: Sequence[str], texts: Sequence[str], context: Context) -> State:
+    """The update with the most frequent answer of several samples; their share is the confidence.
+
+    context: its answer type is never "auto". texts: the answers as the model wrote them.
+    """
+    unknown_flags = [is_unknown_for_type(answer, context.answer_type) for answer in answers]
+    index, share = find_most_frequent(answers, unknown_flags, VOTE_KEYS[context.answer_measure])
+    return {
+        **make_answer(answers[index], unknown_flags[index], text=texts[index]),
+        "confidence": share if len(answers) > 1 else None,
     }
 
 

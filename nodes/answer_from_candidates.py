@@ -11,13 +11,12 @@ from quorum.core.text import is_unknown
 from quorum.nodes.answer import make_answer
 from quorum.nodes.answer_types import get_answer_converter, note_brief_answer_type
 from quorum.nodes.ask import ask
-from quorum.nodes.evidence import find_evidence
 from quorum.parsing.choices import parse_choice
 from quorum.prompts.sure import ANSWER_CHOICES, ANSWER_SUMMARIES, ANSWER_SUMMARY
 
 
-async def answer_from_summaries(state: State, runtime: Runtime[Context]) -> State:
-    """question, passages, summaries (shown after the passages) -> answer, evidence, passages (those shown)."""
+async def summaries_answer(state: State, runtime: Runtime[Context]) -> State:
+    """question, passages, summaries (shown after the passages) -> answer, passages (those shown)."""
     question, convert_answer = state["question"], get_answer_converter(ANSWER_SUMMARIES, state["question"], runtime)
     replies = await ask(
         ANSWER_SUMMARIES,
@@ -25,20 +24,18 @@ async def answer_from_summaries(state: State, runtime: Runtime[Context]) -> Stat
         question=question,
         summaries=state["summaries"] or [],
         passages=state["passages"],
+        cuts_later=True,
     )
-    answer = convert_answer(replies.values[0])
-    evidence = find_evidence(answer, replies.shown)
     return {
-        **make_answer(answer, text=replies.texts[0]),
+        **make_answer(convert_answer(replies.values[0]), text=replies.texts[0]),
         **note_brief_answer_type(ANSWER_SUMMARIES, question, runtime),
-        "evidence": evidence,
         "passages": replies.shown,
         **replies.state_update,
     }
 
 
 async def answer_from_choices(state: State, runtime: Runtime[Context]) -> State:
-    """question, passages, candidates (shown as choices) -> answer, evidence, passages (those shown)."""
+    """question, passages, candidates (shown as choices) -> answer, passages (those shown)."""
     candidates, convert_answer = (
         state["candidates"] or [],
         get_answer_converter(ANSWER_CHOICES, state["question"], runtime),
@@ -51,33 +48,25 @@ async def answer_from_choices(state: State, runtime: Runtime[Context]) -> State:
         passages=state["passages"],
     )
     answer = convert_answer(replies.values[0])
-    evidence = find_evidence(answer, replies.shown)
     return {
         **make_answer(answer, text=replies.texts[0] if is_unknown(answer) else answer),
         **note_brief_answer_type(ANSWER_CHOICES, state["question"], runtime),
-        "evidence": evidence,
         "passages": replies.shown,
         **replies.state_update,
     }
 
 
 async def answer_from_summary(state: State, runtime: Runtime[Context]) -> State:
-    """question, passages, summaries (one) -> answer, evidence, rationale (the summary).
-
-    The prompt shows the summary only; the evidence is looked for in the passages.
-    """
+    """question, summaries (one) -> answer, rationale (the summary). The prompt shows the summary only."""
     question, (summary,), convert_answer = (
         state["question"],
         state["summaries"] or [],
         get_answer_converter(ANSWER_SUMMARY, state["question"], runtime),
     )
-    replies = await ask(ANSWER_SUMMARY, runtime, question=question, summary=summary)
-    answer = convert_answer(replies.values[0])
-    evidence = find_evidence(answer, state["passages"])
+    replies = await ask(ANSWER_SUMMARY, runtime, question=question, summary=summary, cuts_later=True)
     return {
-        **make_answer(answer, text=replies.texts[0]),
+        **make_answer(convert_answer(replies.values[0]), text=replies.texts[0]),
         **note_brief_answer_type(ANSWER_SUMMARY, question, runtime),
         "rationale": summary,
-        "evidence": evidence,
         **replies.state_update,
     }

@@ -11,15 +11,16 @@ from langgraph.runtime import Runtime
 from quorum.core.citation_marks import cut_invented_passages, strip_marks
 from quorum.core.context import Context, get_context, get_filter_model
 from quorum.core.errors import TooLong
-from quorum.core.state import CountedReplies, Passage, State, Usage, merge_counted_replies, merge_usage
+from quorum.core.state import CountedReplies, Draft, Passage, State, Usage, merge_counted_replies, merge_usage
+from quorum.core.text import UNKNOWN
 from quorum.models.call import Reply, call
 from quorum.models.chat import chat_model_async
 from quorum.models.token_estimate import estimate_tokens
 from quorum.nodes.answer_types import resolve_for_prompt
 from quorum.nodes.citations import check_citations, cites
-from quorum.nodes.leaks import find_demonstration_answers, remove_leaked_answers
-from quorum.nodes.read_replies import forget_unfinished_answer, is_cut_off, read_short_answers
-from quorum.nodes.shorten import wants_short_answer
+from quorum.nodes.cuts import wants_short_answer
+from quorum.nodes.leaks import find_demonstration_answers, list_absent_answers, remove_leaked_answers
+from quorum.nodes.read_replies import forget_unfinished_answer, get_answer, is_cut_off, read_short_answers
 from quorum.parsing.answer_text import find_answer_text
 from quorum.parsing.answers import Parsed
 from quorum.parsing.reply_forms import ReplyForm
@@ -59,6 +60,7 @@ async def ask(
     call_subject: str = "",
     n: int = 1,
     temperature: float | None = None,
+    cuts_later: bool = False,
     **inputs: str | list[str],
 ) -> ParsedReplies[T]:
     """Ask one prompt n times and parse the replies.
@@ -68,6 +70,8 @@ async def ask(
     layout: writes the text of $passages from the passages for which the window has room; the default numbers them, and
     writes '(none)' for an empty list.
     call_subject: what this call is about, for traces. temperature: replaces that of the context.
+    cuts_later: leave wordy answers, which only one more call of the model makes short, to the node `shorten`: the state
+    update then has a `draft`. Otherwise this call is made here.
 
     Drops the lowest-ranked passages until the prompt fits the window, both by our estimate and by the server's reply.
     If the prompt asks for a short answer, it is read out of the reply (`quorum.nodes.read_replies`). An answer of a
@@ -117,7 +121,7 @@ async def ask(
         read_answer_text(reply, parsed, question if isinstance(question, str) else "", context)
         for reply, parsed in zip(replies_in_words, parsed_replies, strict=True)
     ]
-    values, reading_counters = await read_short_answers(
+    short_answers = await read_short_answers(
         prompt,
         question,
         list(zip(replies, replies_in_words, strict=True)),
@@ -125,15 +129,31 @@ async def ask(
         context=context,
         overrides=overrides,
         model=model,
+        cuts_later=cuts_later,
     )
-    leaked = set[int]()
+    values, to_cut, absent_answers, leaked = short_answers.values, short_answers.to_cut, [], set[int]()
     if passages is not None and wants_short_answer(prompt, context):
         demonstration_answers = find_demonstration_answers(get_text(prompt.name, overrides), inputs)
-        values, leaked = remove_leaked_answers(prompt, values, demonstration_answers, question, shown)
+        absent_answers = list_absent_answers(demonstration_answers, question, shown)
+        values, leaked = remove_leaked_answers(prompt, values, absent_answers, unfinished=to_cut)
         texts = ["" if index in leaked else text for index, text in enumerate(texts)]
     malformed_flags = [parsed.malformed or index in leaked for index, parsed in enumerate(parsed_replies)]
     update = count_replies(prompt.name, replies, malformed_flags, len(passages or ()) - len(shown))
-    return ParsedReplies(values, texts, shown, add_counters(update, reading_counters))
+    update = add_counters(update, short_answers.state_update)
+    if to_cut:
+        update["draft"] = Draft(
+            prompt=prompt.name,
+            answers=[get_answer(prompt, value) or UNKNOWN for value in values],
+            texts=texts,
+            to_cut=[to_cut.get(index) for index in range(len(values))],
+            malformed=[
+                None if flag or is_cut_off(reply) else reply.raw
+                for flag, reply in zip(malformed_flags, replies, strict=True)
+            ],
+            leaks=absent_answers,
+            shown=None if passages is None else len(shown),
+        )
+    return ParsedReplies(values, texts, shown, update)
 
 
 def read_reply_in_words(

@@ -15,8 +15,6 @@ from quorum.models.token_estimate import estimate_tokens
 from quorum.nodes.answer import make_answer
 from quorum.nodes.answer_types import choose_variant, resolve_answer_type
 from quorum.nodes.ask import read_answer_text
-from quorum.nodes.citations import add_citations
-from quorum.nodes.evidence import find_evidence
 from quorum.nodes.read_answer import draft_answer, read_answer_async
 from quorum.prompts.post_fusion import ANSWER
 
@@ -51,7 +49,7 @@ def make_system_node(name: str, spec: str) -> tuple[Callable[[State, Runtime[Con
     system = read_system(name, spec)
 
     async def ask_system(state: State, runtime: Runtime[Context]) -> State:
-        """question, given_passages -> answer, passages, evidence, usage; in a rehearsal answer and usage."""
+        """question, given_passages -> answer, passages, usage; in a rehearsal answer and usage."""
         question = state["question"]
         context = resolve_answer_type(get_context(runtime), question)
         if IS_REHEARSAL.get():
@@ -65,8 +63,6 @@ def make_system_node(name: str, spec: str) -> tuple[Callable[[State, Runtime[Con
         return {
             **make_answer(answer, is_unknown_for_type(answer, context.answer_type), text=text),
             "passages": reply.passages,
-            "evidence": find_evidence(answer, reply.passages),
-            **await add_citations(state, text, reply.passages, context),
             "usage": {SYSTEM_CALL_NAME: reply.usage},
         }
 

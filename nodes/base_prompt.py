@@ -4,17 +4,16 @@ Three prompts come from it: with passages, without passages, and with passages a
 et al. 2022).
 """
 
+from dataclasses import replace
+from typing import Any, cast
+
 from langgraph.runtime import Runtime
 
-from quorum.algorithms.vote_key import VOTE_KEYS
-from quorum.algorithms.votes import find_most_frequent
 from quorum.core.context import Context, get_context
 from quorum.core.state import Passage, State
-from quorum.core.text import is_unknown
-from quorum.nodes.answer import answer_with_reasoning, make_answer
+from quorum.nodes.answer import answer_with_reasoning, choose_sample
 from quorum.nodes.answer_types import get_answer_converter, note_brief_answer_type
 from quorum.nodes.ask import ask
-from quorum.nodes.evidence import find_evidence
 from quorum.nodes.example_pairs import format_example_pairs
 from quorum.prompts.baselines import ZERO_SHOT_COT
 from quorum.prompts.prompt import Prompt
@@ -22,17 +21,17 @@ from quorum.prompts.sure import ANSWER_BASE, ANSWER_BASE_CLOSED
 
 
 async def base_answer(state: State, runtime: Runtime[Context]) -> State:
-    """question, passages -> answer (the most frequent of the samples), confidence, evidence, passages (those shown)."""
+    """question, passages -> answer (the most frequent of the samples), confidence, passages (those shown)."""
     return await answer_briefly(ANSWER_BASE, state, runtime, state["passages"])
 
 
 async def closed_book_answer(state: State, runtime: Runtime[Context]) -> State:
-    """question -> answer (the most frequent of the samples), confidence, evidence and passages (two empty lists)."""
+    """question -> answer (the most frequent of the samples), confidence, passages (an empty list)."""
     return await answer_briefly(ANSWER_BASE_CLOSED, state, runtime, None)
 
 
 async def stepwise_answer(state: State, runtime: Runtime[Context]) -> State:
-    """question, passages -> rationale (step by step), answer, evidence, passages (those shown)."""
+    """question, passages -> rationale (step by step), answer, passages (those shown)."""
     return await answer_with_reasoning(ZERO_SHOT_COT, state, runtime)
 
 
@@ -42,27 +41,21 @@ async def answer_briefly(
     """Ask for an answer of at most three words; the most frequent of the samples wins. confidence: its share of the
     samples; null if there is only one sample.
     """
-    question, samples, convert_answer = (
-        state["question"],
-        get_context(runtime).samples,
-        get_answer_converter(prompt, state["question"], runtime),
-    )
+    question, convert_answer = state["question"], get_answer_converter(prompt, state["question"], runtime)
     replies = await ask(
         prompt,
         runtime,
         question=question,
         examples=await format_example_pairs(runtime),
         passages=passages,
-        n=samples,
+        n=get_context(runtime).samples,
+        cuts_later=True,
     )
-    answers = [convert_answer(answer) for answer in replies.values]
-    unknown_flags, key = [is_unknown(answer) for answer in answers], VOTE_KEYS[get_context(runtime).answer_measure]
-    chosen_index, share = find_most_frequent(answers, unknown_flags, key)
+    answer_type = note_brief_answer_type(prompt, question, runtime)
+    context = replace(get_context(runtime), answer_type=cast(Any, answer_type["answer_type"]))
     return {
-        **make_answer(answers[chosen_index], text=replies.texts[chosen_index]),
-        **note_brief_answer_type(prompt, question, runtime),
-        "confidence": share if samples > 1 else None,
-        "evidence": find_evidence(answers[chosen_index], replies.shown),
+        **choose_sample([convert_answer(answer) for answer in replies.values], replies.texts, context),
+        **answer_type,
         "passages": replies.shown,
         **replies.state_update,
     }

@@ -46,6 +46,9 @@ EMPTY_RESULT: dict[str, Any] = {
 # The keys of the state that only nodes read; those of a fan-out (`rank`, `pair`) need no reset.
 EMPTY_INNER_VALUES: dict[str, Any] = {
     "query": None,
+    "draft": None,
+    "voters": None,
+    "quote": None,
     "steps": [],
     "candidate_summaries": [],
     "summary_validities": [],

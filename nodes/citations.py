@@ -13,7 +13,7 @@ from quorum.core.citation_marks import (
     strip_marks,
 )
 from quorum.core.context import Context
-from quorum.core.state import Citation, Passage, State
+from quorum.core.state import Citation, Passage
 from quorum.core.statements import find_statements
 from quorum.parsing.answers import Parsed
 
@@ -33,13 +33,6 @@ class CitedStatement:
     statement: str
     start: int
     end: int
-
-
-async def add_citations(state: State, text: str, passages: Sequence[Passage], context: Context) -> State:
-    """The update of `citations` for a long answer; nothing for any other answer, whose citations stay null."""
-    if context.answer_type not in CITING_TYPES:
-        return {}
-    return {"citations": await find_citations(state["question"], text, passages, context)}
 
 
 async def find_citations(question: str, text: str, passages: Sequence[Passage], context: Context) -> list[Citation]:

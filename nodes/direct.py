@@ -8,17 +8,16 @@ from quorum.nodes.answer import make_answer
 from quorum.nodes.answer_types import choose_variant, note_brief_answer_type
 from quorum.nodes.ask import ask
 from quorum.nodes.demonstrations import format_demonstrations
-from quorum.nodes.evidence import find_evidence
 from quorum.prompts.blendfilter import DIRECT, DIRECT_FROM_MEMORY
 
 
 async def direct_answer(state: State, runtime: Runtime[Context]) -> State:
-    """question, passages -> answer, evidence, passages (those that the prompt showed)."""
+    """question, passages -> answer, passages (those that the prompt showed)."""
     return await answer_directly(state, runtime, state["passages"])
 
 
 async def direct_from_memory(state: State, runtime: Runtime[Context]) -> State:
-    """question -> answer, evidence and passages (two empty lists)."""
+    """question -> answer, passages (an empty list)."""
     return await answer_directly(state, runtime, None)
 
 
@@ -37,11 +36,11 @@ async def answer_directly(state: State, runtime: Runtime[Context], passages: lis
         question=question,
         demonstrations=demonstrations,
         passages=passages,
+        cuts_later=True,
     )
     return {
         **make_answer(replies.values[0], text=replies.texts[0]),
         **note_brief_answer_type(DIRECT, question, runtime),
-        "evidence": find_evidence(replies.values[0], replies.shown),
         "passages": replies.shown,
         **replies.state_update,
     }

@@ -12,7 +12,7 @@ from quorum.core.text import is_unknown, normalize
 UNQUOTABLE_TYPES = ("yes_no", "label", "long", "dialogue")  # types of answers that no passage contains word for word
 
 
-def find_evidence(answer: str, passages: Sequence[Passage]) -> list[Evidence]:
+def list_evidence(answer: str, passages: Sequence[Passage]) -> list[Evidence]:
     """The passages that contain the answer, in their order, each with the span of its first verbatim occurrence.
 
     The span is null if the answer stands only in the passage's title, or matches the passage only in normalised form.
@@ -50,7 +50,7 @@ def has_only_votes_as_evidence(result: Result) -> bool:
     passages = {passage["id"]: passage for passage in result.get("passages") or []}
     cited_passages = [passages[item["passage"]] for item in result.get("evidence") or [] if item["passage"] in passages]
     return bool(cited_passages) and (
-        is_unquotable(result["answer"]) or not find_evidence(result["answer"], cited_passages)
+        is_unquotable(result["answer"]) or not list_evidence(result["answer"], cited_passages)
     )
 
 

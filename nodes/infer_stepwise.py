@@ -1,4 +1,4 @@
-"""Nodes of selection-inference: read one passage after the other and keep notes, then find the answer's evidence."""
+"""The node of selection-inference that reads one passage after the other and keeps notes."""
 
 from langgraph.runtime import Runtime
 
@@ -8,7 +8,6 @@ from quorum.core.state import State
 from quorum.nodes.answer import make_answer
 from quorum.nodes.answer_types import get_answer_converter, note_brief_answer_type
 from quorum.nodes.ask import ask
-from quorum.nodes.evidence import find_evidence
 from quorum.prompts.baselines import INFERENCE
 
 
@@ -47,8 +46,3 @@ async def infer(state: State, runtime: Runtime[Context]) -> State:
         "finished_rounds": finished_rounds + 1,
         **replies.state_update,
     }
-
-
-async def cite(state: State) -> State:
-    """answer, passages -> evidence."""
-    return {"evidence": find_evidence(state["answer"], state["passages"])}

@@ -1,15 +1,15 @@
 """Rejects leaked answers: a model repeated them from the prompt's demonstrations and did not read the passages."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from typing import TypeVar, cast
 
 from quorum.algorithms.answer_measures import contains_answer
 from quorum.core.labels import is_verdict
 from quorum.core.state import Passage
 from quorum.core.text import is_unknown, normalize
+from quorum.nodes.cuts import is_wordy
 from quorum.nodes.read_replies import forget_answer, get_answer
-from quorum.nodes.shorten import is_wordy
 from quorum.prompts.prompt import Prompt
 
 T = TypeVar("T")
@@ -47,37 +47,39 @@ def find_demonstration_answers(template: str, inputs: Mapping[str, str | list[st
     } - PLACEHOLDERS
 
 
+def list_absent_answers(demonstration_answers: set[str], question: object, shown: Sequence[Passage]) -> list[str]:
+    """Those of the demonstrations' answers that neither the passages which the prompt shows nor the question have."""
+    texts = [*(text for passage in shown for text in (passage["text"], passage["title"])), str(question)]
+    return sorted(
+        answer for answer in demonstration_answers if not any(contains_answer(text, [answer]) for text in texts)
+    )
+
+
+def is_leaked(answer: str, absent_answers: Sequence[str]) -> bool:
+    """Whether an answer equals one of these answers, or is a longer phrase that has one of several words or a year."""
+    telling = [absent for absent in absent_answers if " " in absent or YEAR.fullmatch(absent)]
+    holds_leak = not is_wordy(answer) and any(contains_answer(answer, [leaked]) for leaked in telling)
+    return normalize(answer) in absent_answers or holds_leak
+
+
 def remove_leaked_answers(
-    prompt: Prompt[T],
-    values: Sequence[T],
-    demonstration_answers: set[str],
-    question: object,
-    shown: Sequence[Passage],
+    prompt: Prompt[T], values: Sequence[T], absent_answers: Sequence[str], unfinished: Container[int] = ()
 ) -> tuple[list[T], set[int]]:
     """(the parsed values, in which leaked answers are unknown; the indexes of the values that had one).
 
-    An answer is leaked if it equals a demonstration's, or is a longer phrase that has one of several words or a year,
-    and neither the passages that the prompt shows nor the question have this answer. Of a list of candidates, those
-    that are leaked are removed.
+    Of a list of candidates, those that are leaked are removed. unfinished: the indexes of wordy answers, which are
+    checked when they are short.
     """
-    texts = [*(text for passage in shown for text in (passage["text"], passage["title"])), str(question)]
-    absent = {answer for answer in demonstration_answers if not any(contains_answer(text, [answer]) for text in texts)}
-    telling = [answer for answer in absent if " " in answer or YEAR.fullmatch(answer)]
-
-    def is_leaked(answer: object) -> bool:
-        if not isinstance(answer, str):
-            return False
-        holds_leak = not is_wordy(answer) and any(contains_answer(answer, [leaked]) for leaked in telling)
-        return normalize(answer) in absent or holds_leak
-
     checked_values, leaked_indexes = list(values), set[int]()
     for index, value in enumerate(values):
+        if index in unfinished:
+            continue
         if isinstance(value, list):
-            kept_candidates = [candidate for candidate in value if not is_leaked(candidate)]
+            kept_candidates = [candidate for candidate in value if not is_leaked(str(candidate), absent_answers)]
             if len(kept_candidates) < len(value):
                 checked_values[index] = cast(T, kept_candidates)
                 leaked_indexes.add(index)
-        elif is_leaked(get_answer(prompt, value)):
+        elif (answer := get_answer(prompt, value)) is not None and is_leaked(answer, absent_answers):
             checked_values[index] = forget_answer(value)
             leaked_indexes.add(index)
     return checked_values, leaked_indexes

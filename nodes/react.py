@@ -45,7 +45,7 @@ async def observe(state: State) -> State:
 
 
 async def finish(state: State) -> State:
-    """steps, answer_text -> answer, rationale (the thoughts and actions), evidence, passages (all that were shown)."""
+    """steps, answer_text -> answer, rationale (the thoughts and actions), passages (all that were shown)."""
     return make_outcome(
         get_steps(state),
         "\n".join(format_step(n, step) for n, step in enumerate(get_steps(state), start=1)),
@@ -77,6 +77,7 @@ async def take_step(
         passages=[steps[step]["passages"][rank] for step, rank in positions],
         layout=lambda shown: "".join(f"{part}\n\n" for part in format_steps(steps, positions[: len(shown)])),
         call_subject=f"step {number}",
+        cuts_later=True,
         **(inputs if thought is None else inputs | {"thought": thought}),
     )
     parsed_step = replies.values[0]

@@ -7,7 +7,7 @@ still depends on one passage only, which the certificate of a vote requires.
 import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, TypeVar, cast
+from typing import Any, Generic, TypeVar, cast
 
 from langchain_core.language_models import BaseChatModel
 
@@ -16,15 +16,13 @@ from quorum.core.state import CountedReplies, State
 from quorum.core.text import UNKNOWN, is_unknown
 from quorum.models.call import Reply
 from quorum.models.chat import chat_model_async
-from quorum.nodes.read_answer import AnswerReading, draft_answer, read_answer_async
-from quorum.nodes.shorten import (
-    ShortenedAnswer,
-    ask_for_cut,
-    choose_text_to_cut,
+from quorum.nodes.cuts import (
     count_cuts,
+    cut_texts,
     is_wordy,
     wants_short_answer,
 )
+from quorum.nodes.read_answer import AnswerReading, draft_answer, read_answer_async
 from quorum.parsing.answers import Parsed, ReasonedAnswer
 from quorum.parsing.steps import Action, SelfAskStep
 from quorum.prompts import Overrides
@@ -36,26 +34,32 @@ AnswerPart = ReasonedAnswer | Action | SelfAskStep  # parsed values that hold an
 
 @dataclass(frozen=True)
 class ReplyReader:
-    """What reads the replies to one question: the setting `shorten`, and what a call of the model needs."""
+    """What reads the replies to one question, as the setting `shorten` says."""
 
     question: str
     context: Context
-    overrides: Overrides
-    model: str | BaseChatModel | None
 
-    async def read(self, text: str, may_ask: bool) -> tuple[str, ShortenedAnswer | None]:
-        """(the answer in a text, the call of the model if one was made). may_ask: whether the model may be asked."""
+    async def read(self, text: str, may_ask: bool) -> tuple[str, bool]:
+        """(the answer in a text, whether the model should be asked to cut it). may_ask: whether it may be asked."""
         if self.context.shorten == "model":
             draft = draft_answer(self.question, text)
             reading = AnswerReading(draft.answer, text, draft.unknown, draft.how or "as_is")
         else:
             reading = await read_answer_async(self.question, text)
         if reading.unknown:
-            return UNKNOWN, None
-        if reading.how != "as_is" or not may_ask:
-            return reading.answer, None
-        cut = await ask_for_cut(self.question, choose_text_to_cut(text), self.context, self.overrides, self.model)
-        return (cut.answer if cut is not None and cut.answer is not None else reading.answer), cut
+            return UNKNOWN, False
+        return reading.answer, reading.how == "as_is" and may_ask
+
+
+@dataclass(frozen=True)
+class ShortAnswers(Generic[T]):
+    """values: the parsed values with the short answers that were read; to_cut: {index of a value: the text in which
+    the model is still to find its answer}; state_update: the counters.
+    """
+
+    values: list[T]
+    to_cut: dict[int, str]
+    state_update: State
 
 
 async def read_short_answers(
@@ -67,20 +71,21 @@ async def read_short_answers(
     context: Context,
     overrides: Overrides,
     model: str | BaseChatModel | None,
-) -> tuple[list[T], State]:
+    cuts_later: bool = False,
+) -> ShortAnswers[T]:
     """Read the short answers among the replies to a prompt, unless the setting `shorten` is "off".
 
     question: the prompt's variable `question`; without one, nothing is read. replies: each reply, and its text in the
-    words that the prompt asks for. Returns the parsed values, with the answers that were read in place of those
-    that were parsed, and a state update that counts the wordy answers and the calls of the prompt `shorten`.
+    words that the prompt asks for. The state update counts the wordy answers and the calls of the prompt `shorten`.
+    cuts_later: leave the calls of this prompt to the node `shorten`.
     """
     values = [parsed.value for parsed in parsed_replies]
     if not wants_short_answer(prompt, context):
-        return values, {}
+        return ShortAnswers(values, {}, {})
     update = count_wordy_answers(prompt, values, [reply.raw for reply, _ in replies])
     if context.shorten == "off" or not isinstance(question, str) or not await is_read_again(context, model):
-        return values, update
-    reader = ReplyReader(question, context, overrides, model)
+        return ShortAnswers(values, {}, update)
+    reader = ReplyReader(question, context)
     requests = [list_requests(prompt, value, *reply, context) for value, reply in zip(values, replies, strict=True)]
     distinct_requests = list(dict.fromkeys(request for requests_of_reply in requests for request in requests_of_reply))
     answers = dict(
@@ -90,8 +95,15 @@ async def read_short_answers(
         put_answers(value, [answers[request][0] for request in requests_of_reply])
         for value, requests_of_reply in zip(values, requests, strict=True)
     ]
-    cuts = [cut for items in requests for request in items if (cut := answers[request][1]) is not None]
-    return read_values, cast(State, {**update, **(count_cuts(cuts) if cuts else {})})
+    to_cut = {n: item[0] for n, items in enumerate(requests) for item in items if answers[item][1]}
+    if cuts_later or not to_cut:
+        return ShortAnswers(read_values, to_cut, update)
+    cuts = await cut_texts(question, [*to_cut.values()], context, overrides, model)
+    for index, text in to_cut.items():
+        if (cut := cuts[text]) is not None and cut.answer is not None:
+            read_values[index] = put_answer(read_values[index], cut.answer)
+    counters = count_cuts([cut for text in to_cut.values() if (cut := cuts[text]) is not None])
+    return ShortAnswers(read_values, {}, cast(State, {**update, **counters}))
 
 
 async def is_read_again(context: Context, model: str | BaseChatModel | None) -> bool:

@@ -10,7 +10,6 @@ from quorum.nodes.answer import make_answer
 from quorum.nodes.answer_types import choose_variant, note_brief_answer_type
 from quorum.nodes.ask import ParsedReplies, ask
 from quorum.nodes.demonstrations import format_demonstrations
-from quorum.nodes.evidence import find_evidence
 from quorum.parsing.answers import ReasonedAnswer
 from quorum.parsing.reasoning import parse_conclusion, parse_free_text
 from quorum.prompts.blendfilter import EXTRACT_ANSWER, REASON, REASON_FROM_MEMORY
@@ -27,21 +26,20 @@ async def reason(state: State, runtime: Runtime[Context]) -> State:
 
 
 async def extract_answer(state: State, runtime: Runtime[Context]) -> State:
-    """question, reasoning, passages -> answer, rationale, evidence."""
+    """question, reasoning -> answer, rationale."""
     question, reasoning = state["question"], state.get("reasoning") or ""
     prompt = choose_variant(EXTRACT_ANSWER, question, runtime)
-    replies = await ask(prompt, runtime, question=question, reasoning=reasoning)
+    replies = await ask(prompt, runtime, question=question, reasoning=reasoning, cuts_later=True)
     return {
         **make_answer(replies.values[0], text=replies.texts[0]),
         **note_brief_answer_type(EXTRACT_ANSWER, question, runtime),
         "rationale": parse_conclusion(reasoning, question).value.rationale or reasoning or None,
-        "evidence": find_evidence(replies.values[0], state["passages"]),
         **replies.state_update,
     }
 
 
 async def cot_answer(state: State, runtime: Runtime[Context]) -> State:
-    """question, passages -> rationale, answer, evidence, passages (those in the prompt)."""
+    """question, passages -> rationale, answer, passages (those in the prompt)."""
     replies = await ask_for_reasoning(choose_variant(REASON, state["question"], runtime), state, runtime)
     return {
         **make_outcome(replies),
@@ -51,7 +49,7 @@ async def cot_answer(state: State, runtime: Runtime[Context]) -> State:
 
 
 async def cot_from_memory(state: State, runtime: Runtime[Context]) -> State:
-    """question -> rationale, answer, evidence (empty)."""
+    """question -> rationale, answer."""
     prompt = choose_variant(REASON_FROM_MEMORY, state["question"], runtime)
     return make_outcome(await ask_for_reasoning(prompt, state, runtime, from_memory=True))
 
@@ -72,15 +70,15 @@ async def ask_for_reasoning(
         demonstrations=demonstrations,
         passages=None if from_memory else state["passages"],
         call_subject=call_subject,
+        cuts_later=True,
     )
 
 
 def make_outcome(replies: ParsedReplies[ReasonedAnswer]) -> State:
-    """The update after a chain of thought: answer, rationale, evidence and counters."""
+    """The update after a chain of thought: answer, rationale and counters."""
     parsed_reply = replies.values[0]
     return {
         **make_answer(parsed_reply.answer, text=replies.texts[0]),
         "rationale": parsed_reply.rationale,
-        "evidence": find_evidence(parsed_reply.answer, replies.shown),
         **replies.state_update,
     }

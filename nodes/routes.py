@@ -87,6 +87,25 @@ def continue_windows(state: State) -> Literal["windows left", "all windows ranke
     )
 
 
+def shorten_if_wordy(state: State) -> Literal["wordy", "not wordy"]:
+    """Whether the reply leaves a wordy answer, in which neither rules nor the embedded reader found a short one."""
+    return "wordy" if state.get("draft") else "not wordy"
+
+
+def shorten_or(router: Router) -> Router:
+    """A router that goes to `shorten` with a wordy answer, and else where this router goes."""
+
+    def shorten_or_go_on(state: State, runtime: Runtime[Context]) -> Hashable | Sequence[Hashable]:
+        return "wordy" if state.get("draft") else router(state, runtime)
+
+    return shorten_or_go_on
+
+
+def abstain_if_calibrated(state: State, runtime: Runtime[Context]) -> Literal["calibration set", "no calibration"]:
+    """Whether the user set a calibration, by which an unsure answer is withheld."""
+    return "calibration set" if get_context(runtime).calibration else "no calibration"
+
+
 def ask_all_passages(state: State, runtime: Runtime[Context]) -> list[Send] | Literal["no passage"]:
     """Fan out: one `passage_answer` per passage, also with vote=staged."""
     return send_passages("passage_answer", state, range(len(state["passages"]))) or "no passage"
@@ -104,13 +123,14 @@ def continue_vote(state: State, runtime: Runtime[Context]) -> list[Send] | Liter
     return send_passages("passage_answer", state, list_ranks_to_ask(state, get_context(runtime))) or "decided"
 
 
-def start_one_or_both_rounds(state: State, runtime: Runtime[Context]) -> list[Send | Literal["first round"]]:
-    """Start the first round. If speculative is set, start the fallback round at the same time: one
-    `passage_answer_early` for each passage that `ask_passages` would ask about.
-    """
-    context = get_context(runtime)
-    early_ranks = list_ranks_to_ask(state, context) if context.speculative else []
-    return ["first round", *send_passages("passage_answer_early", state, early_ranks)]
+def start_one_or_both_rounds(state: State, runtime: Runtime[Context]) -> Literal["first round", "speculative"]:
+    """The first round alone or, with speculative=true, both rounds at the same time."""
+    return "speculative" if get_context(runtime).speculative else "first round"
+
+
+def ask_all_at_once(state: State, runtime: Runtime[Context]) -> list[Send | Literal["first round"]]:
+    """Both rounds at once: `concat_answer`, and one `passage_answer` per passage that `ask_passages` would ask about."""
+    return ["first round", *send_passages("passage_answer", state, list_ranks_to_ask(state, get_context(runtime)))]
 
 
 def fall_back_if_unknown(state: State, runtime: Runtime[Context]) -> list[Send] | Literal["none left to ask", "known"]:
@@ -140,7 +160,7 @@ def search_or_finish(state: State, runtime: Runtime[Context]) -> Literal["search
     )
 
 
-def search_or_conclude(state: State) -> Literal["search", "no final answer", "final answer"]:
+def search_or_conclude(state: State, runtime: Runtime[Context]) -> Literal["search", "no final answer", "final answer"]:
     """A follow-up question, or no step yet: search for it, or for the question. A final answer ends the method.
 
     If the model gives neither after an intermediate answer, a final answer must be forced.

@@ -8,14 +8,13 @@ from quorum.core.state import State
 from quorum.core.text import UNKNOWN
 from quorum.nodes.answer import make_answer
 from quorum.nodes.answer_types import resolve_sure_answer_type
-from quorum.nodes.citations import add_citations, cites
-from quorum.nodes.evidence import find_evidence
+from quorum.nodes.citations import cites
 from quorum.parsing.yes_no import parse_yes_no
 
 
 async def select_candidate(state: State, runtime: Runtime[Context]) -> State:
-    """question, candidates, summaries, summary_validities, preferences, passages -> answer, rationale, validity,
-    scores, confidence, evidence, citations.
+    """question, candidates, summaries, summary_validities, preferences -> answer, rationale, validity, scores,
+    confidence, quote (the candidate).
 
     A single candidate is the answer; without candidates the answer is unknown. Scores and confidence are None for a
     single candidate, and while comparisons of candidates are missing; with `ranking=lazy` some may never be made.
@@ -23,7 +22,7 @@ async def select_candidate(state: State, runtime: Runtime[Context]) -> State:
     candidates, summaries = state.get("candidates") or [], state.get("summaries") or []
     context = resolve_sure_answer_type(get_context(runtime), state["question"])
     if not candidates:
-        return {**make_answer(UNKNOWN), "evidence": []}
+        return make_answer(UNKNOWN)
     validity = list_validity(state.get("summary_validities") or [])
     choice = choose_candidate(len(candidates), validity, state.get("preferences") or [])
     chosen_candidate, rationale = candidates[choice.best], summaries[choice.best] if summaries else None
@@ -31,12 +30,11 @@ async def select_candidate(state: State, runtime: Runtime[Context]) -> State:
     text = find_long_text(state, choice.best, context) or answer
     return {
         **make_answer(answer, text=text if context.answer_type == "long" else chosen_candidate),
-        **await add_citations(state, text, state["passages"], context),
         "rationale": rationale,
         "validity": validity,
         "scores": choice.scores,
         "confidence": choice.margin,
-        "evidence": find_evidence(chosen_candidate, state["passages"]),
+        "quote": chosen_candidate,
     }
 
 

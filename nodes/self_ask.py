@@ -32,6 +32,7 @@ async def follow_up(state: State, runtime: Runtime[Context]) -> State:
         kind=describe_answer_form(SELF_ASK, question, runtime),
         question=question,
         steps=f" {format_follow_ups(steps)}" if steps else "",
+        cuts_later=True,
         call_subject=f"step {len(steps) + 1}",
     )
     step = replies.values[0]
@@ -75,6 +76,7 @@ async def forced_answer(state: State, runtime: Runtime[Context]) -> State:
         question=question,
         steps=format_follow_ups(steps) or "No.",
         passages=collect_passages(steps) if steps else state["passages"],
+        cuts_later=True,
     )
     shown = [] if steps else replies.shown  # the passages of earlier steps already belong to those steps
     final = Step(thought="", query=None, passages=shown, answer=replies.values[0].answer)
@@ -83,7 +85,7 @@ async def forced_answer(state: State, runtime: Runtime[Context]) -> State:
 
 
 async def conclude(state: State) -> State:
-    """steps, answer_text -> answer, rationale (questions, intermediate answers), evidence, passages (all shown)."""
+    """steps, answer_text -> answer, rationale (questions, intermediate answers), passages (all shown)."""
     rationale = format_follow_ups(get_steps(state)).removeprefix("Yes.\n")
     return make_outcome(get_steps(state), rationale, state.get("answer_text"))
 

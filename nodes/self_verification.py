@@ -9,7 +9,6 @@ from quorum.core.text import UNKNOWN, is_unknown, normalize
 from quorum.nodes.answer import make_answer
 from quorum.nodes.answer_types import get_answer_converter, note_brief_answer_type
 from quorum.nodes.ask import ask
-from quorum.nodes.evidence import find_evidence
 from quorum.prompts.baselines import MASK_CONDITION, RECOVER_CONDITION, ZERO_SHOT_COT
 
 CHAINS, CHAIN_TEMPERATURE = 5, 0.3  # the number of chains of thought, and their temperature
@@ -85,8 +84,7 @@ async def recover_condition(state: State, runtime: Runtime[Context]) -> State:
 
 
 async def choose_verified(state: State) -> State:
-    """candidates, candidate_texts, rationales, verified_candidates, passages -> answer, rationale, evidence, scores,
-    confidence.
+    """candidates, candidate_texts, rationales, verified_candidates -> answer, rationale, scores, confidence.
 
     The answer is the candidate whose hidden words were recovered most often; in a tie, the first of these candidates.
     scores: for each candidate, how often its hidden words were recovered. confidence: the difference between the two
@@ -101,7 +99,6 @@ async def choose_verified(state: State) -> State:
     chosen_update: State = {
         **make_answer(candidates[best], text=texts[best]),
         "rationale": rationales[best],
-        "evidence": find_evidence(candidates[best], state["passages"]),
     }
     if len(candidates) == 1:
         return chosen_update

@@ -1,96 +1,65 @@
-"""Asks the model to cut a wordy reply down to its short answer, and says which prompts ask for one."""
+"""The node that asks the model to cut a wordy answer down to its short one.
 
-import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+Votes, candidates, notes and the answers to follow-up questions are cut where they are written: a node of its own would
+hold all other passages up until the slowest had replied.
+"""
 
-from langchain_core.language_models import BaseChatModel
+from typing import cast
 
-from quorum.algorithms.question_kind import is_yes_no_question
-from quorum.core.context import Context
-from quorum.core.errors import TooLong
-from quorum.core.state import CountedReplies, Usage, merge_usage
-from quorum.core.text import is_unknown, normalize
-from quorum.models.call import Reply, call
-from quorum.prompts import Overrides, render_prompt
-from quorum.prompts.any_method import SHORTEN
-from quorum.prompts.prompt import Prompt
+from langgraph.runtime import Runtime
 
-MAX_WORDS = 12  # of a short answer; a title, or a date with a place, has fewer
-# Characters. The prompt shows only the beginning and the end of a longer reply, because its short answer stands there.
-LONGEST_SHOWN_REPLY = 6000
-WORD = re.compile(r"\w+")
+from quorum.core.context import Context, get_context
+from quorum.core.state import CountedReplies, Draft, State
+from quorum.core.text import UNKNOWN
+from quorum.nodes.answer import choose_sample
+from quorum.nodes.answer_types import resolve_for_prompt
+from quorum.nodes.ask import choose_model, read_prompt_overrides
+from quorum.nodes.cuts import count_cuts, cut_texts
+from quorum.nodes.leaks import is_leaked
+from quorum.nodes.steps import get_steps
+from quorum.prompts.prompt import KNOWN_PROMPTS
 
 
-@dataclass(frozen=True)
-class ShortenedAnswer:
-    """answer: the shortened answer, or None if the wordy one stays; reply: the reply to the prompt `shorten`."""
-
-    answer: str | None
-    reply: Reply
-
-
-def wants_short_answer(prompt: Prompt[Any], context: Context) -> bool:
-    """Whether the prompt asks for a short answer, and the setting `answer_type` does, too."""
-    return context.answer_type in ("auto", "short") and prompt.short_answer is not None
-
-
-def is_wordy(answer: str) -> bool:
-    """Whether an answer has too many words for a short one. A wordy "unknown" is fine: it is read as unknown anyway."""
-    return len(WORD.findall(answer)) > MAX_WORDS and not is_unknown(answer)
+async def shorten(state: State, runtime: Runtime[Context]) -> State:
+    """question, draft, passages -> answer, confidence (of the samples), passages (those that the prompt showed)."""
+    draft = state["draft"]
+    assert draft is not None  # shorten_if_wordy routes here only with a draft
+    prompt, question = KNOWN_PROMPTS[draft["prompt"]], state["question"]
+    cut_draft, counters = await ask_for_cuts(question, draft, runtime)
+    context = resolve_for_prompt(get_context(runtime), prompt, question)
+    chosen = choose_sample(cut_draft["answers"], cut_draft["texts"], context)
+    shown: State = {} if chosen["unknown"] else {"passages": state["passages"][: draft["shown"]]}
+    return {**chosen, **shown, "draft": None, **counters}
 
 
-async def ask_for_cut(
-    question: str, text: str, context: Context, overrides: Overrides, model: str | BaseChatModel | None
-) -> ShortenedAnswer | None:
-    """Ask for the short answer in a text; None if the text does not fit into the model's window."""
-    rendered_prompt = render_prompt(SHORTEN.name, overrides, question=question, answer=text)
-    try:
-        (reply,) = await call(
-            SHORTEN.name,
-            rendered_prompt.text,
-            context=context,
-            prompt_version=rendered_prompt.version,
-            temperature=0.0,
-            model=model,
-        )
-    except TooLong:
-        return None
-    answer = SHORTEN.parse(reply.text, question).value
-    is_verdict = is_yes_no_question(question) and normalize(answer) in ("yes", "no")
-    return ShortenedAnswer(answer if is_verdict or is_excerpt(answer, text) else None, reply)
+async def shorten_last_step(state: State, runtime: Runtime[Context]) -> State:
+    """question, draft, steps -> steps (the last one with a short answer), answer_text."""
+    draft = state["draft"]
+    assert draft is not None
+    cut_draft, counters = await ask_for_cuts(state["question"], draft, runtime)
+    *earlier_steps, last = get_steps(state)
+    steps = [*earlier_steps, {**last, "answer": cut_draft["answers"][0]}]
+    return cast(State, {"steps": steps, "answer_text": cut_draft["texts"][0] or None, "draft": None, **counters})
 
 
-def is_excerpt(answer: str, text: str) -> bool:
-    """Whether an answer is short and adds nothing to the text: the text has all words of the answer, in this order.
-
-    >>> text = "It was built in Oslo, by Ida Brenn."
-    >>> [is_excerpt(answer, text) for answer in ("Ida Brenn", "Brenn, Oslo", "unknown")]
-    [True, False, False]
+async def ask_for_cuts(question: str, draft: Draft, runtime: Runtime[Context]) -> tuple[Draft, State]:
+    """(the draft with short answers, the counters). An answer stays wordy if the model cuts it to no excerpt, and
+    becomes unknown if it is leaked from the prompt's demonstrations.
     """
-    wanted_words = WORD.findall(answer.casefold())
-    words = iter(WORD.findall(text.casefold()))
-    return 0 < len(wanted_words) <= MAX_WORDS and not is_unknown(answer) and all(word in words for word in wanted_words)
-
-
-def choose_text_to_cut(text: str) -> str:
-    """The text to show. The middle of a long one is left out."""
-    if len(text) <= LONGEST_SHOWN_REPLY:
-        return text
-    return f"{text[: LONGEST_SHOWN_REPLY // 2]} ... {text[-LONGEST_SHOWN_REPLY // 2 :]}"
-
-
-def count_cuts(cuts: Sequence[ShortenedAnswer]) -> Mapping[str, Any]:
-    """The state update that counts the calls that ask for a cut: their usage and their malformed replies.
-
-    A reply that is no excerpt of its text counts as malformed.
-    """
-    usage: dict[str, Usage] = {}
-    for cut in cuts:
-        usage = merge_usage(usage, {SHORTEN.name: cut.reply.usage})
-    malformed = [cut.reply.raw for cut in cuts if cut.answer is None]
-    return {
-        "usage": usage,
-        "malformed": {SHORTEN.name: CountedReplies(count=len(malformed), replies=malformed)} if malformed else {},
-    }
+    prompt = KNOWN_PROMPTS[draft["prompt"]]
+    context = resolve_for_prompt(get_context(runtime), prompt, question)
+    overrides, model = await read_prompt_overrides(context), choose_model(prompt, context)
+    wordy = {index: text for index, text in enumerate(draft["to_cut"]) if text is not None}
+    cuts = await cut_texts(question, [*wordy.values()], context, overrides, model)
+    answers, texts, malformed = [*draft["answers"]], [*draft["texts"]], list[str]()
+    for index, text in wordy.items():
+        if (cut := cuts[text]) is not None and cut.answer is not None:
+            answers[index] = cut.answer
+        if is_leaked(answers[index], draft["leaks"]):
+            answers[index], texts[index] = UNKNOWN, ""
+            malformed += [reply for reply in (draft["malformed"][index],) if reply is not None]
+    counters = count_cuts([cut for text in wordy.values() if (cut := cuts[text]) is not None])
+    if malformed:
+        leaked = {prompt.name: CountedReplies(count=len(malformed), replies=malformed)}
+        counters = {**counters, "malformed": {**counters["malformed"], **leaked}}
+    return Draft(**{**draft, "answers": answers, "texts": texts}), cast(State, counters)

@@ -15,7 +15,6 @@ from quorum.datasets.examples import Example, read_examples
 from quorum.nodes.answer import make_answer
 from quorum.nodes.answer_types import get_answer_type, get_brief_answer_type
 from quorum.nodes.demonstrations import BUILT_IN_DEMONSTRATIONS
-from quorum.nodes.evidence import find_evidence
 from quorum.parsing.answers import Parsed
 from quorum.parsing.steps import Action, SelfAskStep
 from quorum.parsing.yes_no import parse_yes_no
@@ -81,17 +80,15 @@ def omit_query_equal_to_question(query: str | None, question: str) -> str | None
 
 
 def make_outcome(steps: Sequence[Step], rationale: str | None, text: str | None) -> State:
-    """The result: the last step's answer with its evidence, the rationale, and the passages of all steps.
+    """The result: the last step's answer, the rationale, and the passages of all steps.
 
     text: the answer as the model wrote it. The answer is unknown if the last step is a search or has no answer.
     """
     answer = steps[-1]["answer"] if steps[-1]["query"] is None else None
-    passages = collect_passages(steps)
     return {
         **make_answer(answer or "", text=text if answer else None),
         "rationale": rationale or None,
-        "evidence": find_evidence(answer or "", passages),
-        "passages": passages,
+        "passages": collect_passages(steps),
     }
 
 

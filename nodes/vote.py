@@ -6,35 +6,27 @@ from quorum.algorithms.certificate import certify_votes
 from quorum.algorithms.vote_key import VOTE_KEYS
 from quorum.algorithms.votes import count_votes
 from quorum.core.context import Context, get_context
-from quorum.core.state import State
-from quorum.nodes.answer_types import resolve_answer_type
-from quorum.nodes.citations import add_citations
-from quorum.nodes.evidence import split_voters
+from quorum.core.state import State, Voter
 
 
 async def vote(state: State, runtime: Runtime[Context]) -> State:
-    """question, votes, passages -> answer, answer_text, unknown, confidence, evidence, citations,
-    voters_without_evidence.
+    """question, votes -> answer, answer_text, unknown, confidence, voters, voters_without_evidence (an empty list).
 
     The confidence is the winner's share of the votes that are not unknown. It is null if there is no winner, and if
     vote=staged, because then not every passage is asked.
     """
-    passages, votes = state["passages"], state.get("votes") or []
-    context = resolve_answer_type(get_context(runtime), state["question"])
+    context, votes = get_context(runtime), state.get("votes") or []
     key = VOTE_KEYS[context.answer_measure]
     outcome = count_votes(votes, key)
     # The rank of a passage that voted for the winner -> the answer in the wording of this passage.
     winning_answers = {v["rank"]: v["answer"] for v in votes if key(v["answer"]) == key(outcome.answer)}
-    voters = [(winning_answers[rank], passages[rank]) for rank in outcome.ranks]
-    evidence, unsupported_ids = split_voters(outcome.answer, voters, context.answer_type)
     return {
         "answer": outcome.answer,
         "answer_text": outcome.answer_text,
         "unknown": outcome.unknown,
         "confidence": None if context.vote == "staged" else outcome.share,
-        "evidence": evidence,
-        **await add_citations(state, outcome.answer_text or "", passages, context),
-        "voters_without_evidence": unsupported_ids,
+        "voters": [Voter(rank=rank, answer=winning_answers[rank]) for rank in outcome.ranks],
+        "voters_without_evidence": [],
     }
 
 

@@ -125,6 +125,37 @@ class Evidence(TypedDict):
     """Where it ends, the character after its last one; null as `start`."""
 
 
+class Voter(TypedDict):
+    """A passage that voted for the winner of a vote."""
+
+    rank: int
+    """The passage's rank, from 0."""
+    answer: str
+    """The answer in the wording of its vote."""
+
+
+class Draft(TypedDict):
+    """The answers in the replies to a prompt, some of them so wordy that the node `shorten` asks the model to cut them.
+
+    The lists have one item per reply.
+    """
+
+    prompt: str
+    """The prompt's name."""
+    answers: list[str]
+    """The answers. A wordy one stands as it is until it is cut."""
+    texts: list[str]
+    """The answers as the model wrote them."""
+    to_cut: list[str | None]
+    """The text to find the short answer in; null if the answer is short."""
+    malformed: list[str | None]
+    """The reply, to be counted as malformed if its short answer is leaked; null if it was counted."""
+    leaks: list[str]
+    """The answers of the prompt's demonstrations that no passage has, normalised."""
+    shown: int | None
+    """How many of the passages the prompt showed; null for a prompt without passages."""
+
+
 class Citation(TypedDict):
     """A passage that a long answer cites; if several of its sentences support cited ones, it has several citations."""
 
@@ -287,6 +318,12 @@ class State(Question, Result, total=False):
     """The gold answers that the question brings, which `begin` moves from `gold_answers` for the same reason."""
     query: str | None
     """What to search for, null for the question itself."""
+    draft: Draft | None
+    """The wordy answer that the node `shorten` is to cut; null if the answer is short."""
+    voters: list[Voter] | None
+    """The passages that voted for the answer; null if no vote chose it."""
+    quote: str | None
+    """What the evidence must contain, if it is not the answer: the candidate behind a long answer."""
     steps: list[Step]
     """The finished steps, oldest first."""
     reasoning: str | None

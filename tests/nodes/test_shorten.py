@@ -19,7 +19,7 @@ from quorum.evaluation.compare.estimate import estimate
 from quorum.evaluation.run.columns import parse_columns
 from quorum.evaluation.run.dataset import read_data
 from quorum.graphs import answer
-from quorum.nodes.shorten import MAX_WORDS, is_excerpt
+from quorum.nodes.cuts import MAX_WORDS, is_excerpt
 from quorum.prompts import BUILT_IN
 from quorum.prompts.registry import PROMPTS
 
@@ -190,7 +190,7 @@ async def test_a_refusal_in_many_words_is_no_wordy_answer(openai_server: OpenAIS
 
 
 async def test_the_embedded_reader_is_never_asked_to_shorten(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("quorum.nodes.shorten.MAX_WORDS", 0)  # so that every answer is wordy
+    monkeypatch.setattr("quorum.nodes.cuts.MAX_WORDS", 0)  # so that every answer is wordy
     result = await answer(QUESTION, "concat", Context(), given=PASSAGES)
     assert result["wordy_answers"]["answer"]["count"] == 1
     assert list(result["usage"]) == ["answer"]

@@ -4,7 +4,7 @@ import pytest
 from method_fixtures import PASSAGES, make_runtime, make_votes
 
 from quorum.core.state import Evidence, Passage, State
-from quorum.nodes.evidence import find_evidence
+from quorum.nodes.evidence import list_evidence
 from quorum.nodes.vote import vote
 
 ASKED: State = {"question": "When?", "passages": PASSAGES}
@@ -80,16 +80,16 @@ async def test_a_vote_without_any_answer_is_unknown_and_has_no_confidence() -> N
 def test_evidence_is_a_verbatim_span_of_whole_words() -> None:
     texts = ["The US must pay; the us did.", "He must.", "U.S. troops", "New\n York", "東京に住む", "Saint-Denis"]
     passages = [Passage(id=str(i), title="", text=text) for i, text in enumerate(texts)]
-    assert find_evidence("US", passages) == [
+    assert list_evidence("US", passages) == [
         Evidence(passage="0", start=4, end=6),
         Evidence(passage="2", start=None, end=None),  # equal only after normalisation, so there is no span
     ]
-    assert find_evidence("new york", passages) == [Evidence(passage="3", start=0, end=9)]
-    assert find_evidence("東京", passages) == [Evidence(passage="4", start=0, end=2)]
-    assert find_evidence("1931", PASSAGES)[-1] == Evidence(passage="p5", start=None, end=None)  # in the title only
+    assert list_evidence("new york", passages) == [Evidence(passage="3", start=0, end=9)]
+    assert list_evidence("東京", passages) == [Evidence(passage="4", start=0, end=2)]
+    assert list_evidence("1931", PASSAGES)[-1] == Evidence(passage="p5", start=None, end=None)  # in the title only
 
 
 @pytest.mark.parametrize("answer", ["unknown", "yes", "No", ""])
 def test_unknown_yes_and_no_have_no_evidence_even_if_a_passage_contains_them(answer: str) -> None:
     passage = Passage(id="x", title="", text="No, yes, unknown.")
-    assert find_evidence(answer, [passage]) == []
+    assert list_evidence(answer, [passage]) == []

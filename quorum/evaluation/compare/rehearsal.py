@@ -25,7 +25,7 @@ from quorum.evaluation.run.ask_question import answer_question
 from quorum.evaluation.run.callbacks import read_usage
 from quorum.evaluation.run.columns import Column
 from quorum.evaluation.run.eligibility import has_only_embedded_models
-from quorum.nodes.shorten import wants_short_answer
+from quorum.nodes.cuts import wants_short_answer
 from quorum.prompts.prompt import REPLY_TOKENS
 from quorum.prompts.registry import find_prompt
 

@@ -15,7 +15,7 @@ from quorum.evaluation.shown.certainty import judge_embedded_answer
 from quorum.evaluation.shown.searched import describe_searched
 from quorum.evaluation.shown.shown_support import Support, SupportState, make_shown_statement, make_support, quotes
 from quorum.nodes.answer_types import get_answer_type
-from quorum.nodes.evidence import find_evidence, find_span
+from quorum.nodes.evidence import find_span, list_evidence
 
 if TYPE_CHECKING:
     from quorum.models.embedded.support import Findings
@@ -87,7 +87,7 @@ async def find_support(question: str, result: Result, context: Context) -> Suppo
         return None
     if not passages or (is_unknown and not is_embedded):
         return make_support("none")
-    evidence = [] if is_unknown else find_evidence(result["answer"], passages)
+    evidence = [] if is_unknown else list_evidence(result["answer"], passages)
     if evidence and not is_embedded:  # no model is needed to see that the answer stands there
         support = find_stated_answer(question, result["answer"], evidence, passages)
         support["is_certain"] = names_codes_of_question(question, support, passages)
