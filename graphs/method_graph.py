@@ -44,21 +44,19 @@ class MethodGraph(StateGraph[StateT, ContextT, InputT, OutputT]):
 
         then: the node after these and after `shorten`.
         """
-        self.add_node(shorten)
+        graph: Any = self  # the type checker knows no node for a state that may be of any type
+        graph.add_node(shorten).add_edge("shorten", then)
         for node in nodes:
-            self.add_conditional_edges(node, shorten_if_wordy, {"wordy": "shorten", "not wordy": then})
-        return self.add_edge("shorten", then)
+            graph.add_conditional_edges(node, shorten_if_wordy, {"wordy": "shorten", "not wordy": then})
+        return self
 
     def end_with_evidence(self) -> Self:
         """Add the last two nodes of a method: `find_evidence` and, for a calibration, `abstain`."""
-        return (
-            self.add_node(find_evidence)
-            .add_node(abstain)
-            .add_conditional_edges(
-                "find_evidence", abstain_if_calibrated, {"calibration set": "abstain", "no calibration": "__end__"}
-            )
-            .add_edge("abstain", "__end__")
+        graph: Any = self
+        graph.add_node(find_evidence).add_node(abstain).add_edge("abstain", "__end__").add_conditional_edges(
+            "find_evidence", abstain_if_calibrated, {"calibration set": "abstain", "no calibration": "__end__"}
         )
+        return self
 
     def compile(self, *args: Any, **settings: Any) -> "CompiledMethodGraph[StateT, ContextT, InputT, OutputT]":
         """Compile the graph. The parameters are those of `StateGraph.compile`."""

@@ -7,8 +7,9 @@ from typing import Any
 from quorum.graphs.catalogue import list_methods
 from quorum.nodes.sent_prompts import find_sent_prompts, list_known_prompts
 
-# Every method has these parts, whose prompts are sent if a setting asks for it: the prompts say which (`sent_by`).
+# Every method has these parts and nodes, whose prompts are sent if a setting asks for it: `sent_by` says which.
 SHARED_PARTS = {"retrieve", "reranking"}
+SHARED_NODES = {"shorten"}
 
 
 @cache
@@ -26,13 +27,15 @@ def find_senders() -> dict[str, tuple[str, ...]]:
 
 
 def find_prompts_of_graph(graph: Any) -> set[str]:
-    """The prompts that the nodes of a graph send, without those of its `SHARED_PARTS`."""
+    """The prompts that the nodes of a graph send, without those of its `SHARED_PARTS` and `SHARED_NODES`."""
     return {prompt for node in list_node_functions(graph) for prompt in find_sent_prompts(node)}
 
 
 def list_node_functions(graph: Any) -> Iterator[Any]:
     """The functions of a graph's nodes and of the graphs that are its nodes."""
-    for node in graph.get_graph().nodes.values():
+    for name, node in graph.get_graph().nodes.items():
+        if name in SHARED_NODES:
+            continue
         if hasattr(node.data, "get_graph") and hasattr(node.data, "get_subgraphs"):
             if node.data.get_name() not in SHARED_PARTS:
                 yield from list_node_functions(node.data)

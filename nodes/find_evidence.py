@@ -1,6 +1,7 @@
 """The node that looks for the evidence of an answer, once the answer is final."""
 
 from dataclasses import replace
+from typing import Any, cast
 
 from langgraph.runtime import Runtime
 
@@ -17,7 +18,7 @@ async def find_evidence(state: State, runtime: Runtime[Context]) -> State:
     answer, answer_type, passages = state["answer"], state.get("answer_type") or "short", state["passages"]
     update: State = {}
     if answer_type in CITING_TYPES:
-        context = replace(get_context(runtime), answer_type=answer_type)
+        context = replace(get_context(runtime), answer_type=cast(Any, answer_type))
         text = state.get("answer_text") or ""
         update["citations"] = await find_citations(state["question"], text, passages, context)
     voters = state.get("voters")

@@ -129,7 +129,7 @@ def start_one_or_both_rounds(state: State, runtime: Runtime[Context]) -> Literal
 
 
 def ask_all_at_once(state: State, runtime: Runtime[Context]) -> list[Send | Literal["first round"]]:
-    """Both rounds at once: `concat_answer`, and one `passage_answer` per passage that `ask_passages` would ask about."""
+    """Both rounds at once: `concat_answer`, and a `passage_answer` for each passage that `ask_passages` asks about."""
     return ["first round", *send_passages("passage_answer", state, list_ranks_to_ask(state, get_context(runtime)))]
 
 

@@ -22,8 +22,9 @@ from quorum.prompts.prompt import KNOWN_PROMPTS
 
 async def shorten(state: State, runtime: Runtime[Context]) -> State:
     """question, draft, passages -> answer, confidence (of the samples), passages (those that the prompt showed)."""
-    draft = state["draft"]
-    assert draft is not None  # shorten_if_wordy routes here only with a draft
+    draft = state.get("draft")
+    if draft is None:  # in a graph without the router shorten_if_wordy
+        return {}
     prompt, question = KNOWN_PROMPTS[draft["prompt"]], state["question"]
     cut_draft, counters = await ask_for_cuts(question, draft, runtime)
     context = resolve_for_prompt(get_context(runtime), prompt, question)
@@ -35,7 +36,7 @@ async def shorten(state: State, runtime: Runtime[Context]) -> State:
 async def shorten_last_step(state: State, runtime: Runtime[Context]) -> State:
     """question, draft, steps -> steps (the last one with a short answer), answer_text."""
     draft = state["draft"]
-    assert draft is not None
+    assert draft is not None  # shorten_or routes here only with a draft
     cut_draft, counters = await ask_for_cuts(state["question"], draft, runtime)
     *earlier_steps, last = get_steps(state)
     steps = [*earlier_steps, {**last, "answer": cut_draft["answers"][0]}]

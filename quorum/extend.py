@@ -16,10 +16,10 @@ if TYPE_CHECKING:
     from quorum.graphs.method_graph import MethodGraph
     from quorum.graphs.parts.retrieve import retrieve
     from quorum.nodes.abstain import abstain
-    from quorum.nodes.answer import concat_answer, passage_answer
+    from quorum.nodes.answer import passage_answer
     from quorum.nodes.ask import ask
     from quorum.nodes.begin import begin
-    from quorum.nodes.vote import vote
+    from quorum.nodes.whole_answers import concat_answer, vote
     from quorum.parsing.answers import Parsed
     from quorum.prompts.prompt import Prompt
     from quorum.retrievers.collections import list_passages
@@ -62,10 +62,10 @@ _NAMES_BY_MODULE = {
     "quorum.graphs.method_graph": ("MethodGraph",),
     "quorum.graphs.parts.retrieve": ("retrieve",),
     "quorum.nodes.abstain": ("abstain",),
-    "quorum.nodes.answer": ("concat_answer", "passage_answer"),
+    "quorum.nodes.answer": ("passage_answer",),
     "quorum.nodes.ask": ("ask",),
     "quorum.nodes.begin": ("begin",),
-    "quorum.nodes.vote": ("vote",),
+    "quorum.nodes.whole_answers": ("concat_answer", "vote"),
     "quorum.parsing.answers": ("Parsed",),
     "quorum.prompts.prompt": ("Prompt",),
     "quorum.retrievers.collections": ("list_passages",),

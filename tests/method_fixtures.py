@@ -24,8 +24,10 @@ PASSAGES = [
 STATE = State(question=QUESTION, passages=PASSAGES[:3])
 # The first steps of most methods, as `trace_method` returns them.
 FIRST_STEPS: list[tuple[str, dict[str, Any]]] = [("begin", {}), ("retrieve", {"passages": "p1 p2 p3"})]
-# Part of the shortened update of a method's last step: the answer is 1931, and the passages p1 and p3 contain it.
-KNOWN_ANSWER = {"answer": "1931", "unknown": False, "evidence": ["p1 32-36", "p3 33-37"]}
+# Part of the shortened update of the node that answers, and the last step: the passages p1 and p3 contain the answer.
+KNOWN_ANSWER = {"answer": "1931", "unknown": False}
+EVIDENCE_STEP: tuple[str, dict[str, Any]] = ("find_evidence", {"evidence": ["p1 32-36", "p3 33-37"]})
+NO_EVIDENCE_STEP: tuple[str, dict[str, Any]] = ("find_evidence", {"evidence": []})
 
 
 def make_runtime(model: ScriptedModel | None = None, **settings: Any) -> Runtime[Context]:
@@ -50,7 +52,7 @@ async def trace_method(
     method: str, model: ScriptedModel, k: int = 3, **settings: Any
 ) -> list[tuple[str, dict[str, Any]]]:
     """The steps of a run as (node, shortened update) pairs, in order; steps that run at the same time are sorted. A
-    step that changes nothing, such as `abstain` without a calibration, is left out.
+    step that changes nothing is left out.
 
     k: how many of PASSAGES are given with the question.
     """
@@ -63,8 +65,7 @@ async def trace_method(
 
 def sort_parallel_steps(steps: list[tuple[str, dict[str, Any]]]) -> list[tuple[str, dict[str, Any]]]:
     """Sort neighbouring steps that ran at the same time, by node and votes, because they may end in any order."""
-    # passage_answer_early: concat_pf's passage_answer when it runs at the same time as concat_answer (speculative=true)
-    parallel_nodes = {"concat_answer", "passage_answer_early", "passage_answer"}
+    parallel_nodes = {"concat_answer", "passage_answer"}
     sorted_steps: list[tuple[str, dict[str, Any]]] = []
     parallel_steps: list[tuple[str, dict[str, Any]]] = []
     for step in [*steps, ("", {})]:
@@ -93,14 +94,14 @@ def shorten_update(update: State) -> dict[str, Any]:
     """The update in short form: votes as "rank answer", passages as ids, evidence as "id start-end", and the malformed
     replies of each prompt.
 
-    `usage`, zeros and empty dictionaries are left out; so are `retrieved`, `voters_without_evidence` and
-    `temperature_refused` where they say nothing (None, an empty list, False), and `answer_text` where it says the same
-    as `answer`, or null, and `answer_type` where it is short.
+    `usage`, what `find_evidence` reads (`voters`, `quote`), zeros and empty dictionaries are left out; so are
+    `retrieved`, `voters_without_evidence` and `temperature_refused` where they say nothing (None, an empty list,
+    False), `answer_text` where it says the same as `answer`, or null, and `answer_type` where it is short.
     """
     if "given_passages" in update:  # the update of `begin`, which sets every state key
         return {}
     shortened_update: dict[str, Any] = {
-        key: value for key, value in update.items() if key not in ("usage", "votes", "evidence")
+        key: value for key, value in update.items() if key not in ("usage", "votes", "evidence", "voters", "quote")
     }
     if shortened_update.get("retrieved", "") is None:
         del shortened_update["retrieved"]  # the ids of the passages before a filter: no filter has run

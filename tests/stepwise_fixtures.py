@@ -28,7 +28,6 @@ async def trace_stepwise_method(method: str, model: ScriptedModel, **settings: A
         (node, shorten_state_update(node_update))
         async for update in METHODS[method].graph.astream(inputs, context=context, stream_mode="updates")
         for node, node_update in update.items()
-        if node_update  # `abstain` changes nothing without a calibration
     ]
 
 

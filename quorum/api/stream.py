@@ -157,7 +157,7 @@ def stream(
     passage_answer
     passage_answer
     vote
-    abstain
+    find_evidence
     Tim Peters
     """
     return add_support_to_result(question, context, stream_run(question, method, context, **inputs))

@@ -32,7 +32,7 @@ async def test_every_node_is_an_event_and_the_result_comes_last() -> None:
     assert piece == AnswerText("Ada Korn")
     names = [event.node for event in nodes if isinstance(event, NodeFinished)]
     assert len(names) == len(nodes)
-    assert names == ["begin", "search", "retrieve", "passage_answer", "passage_answer", "vote", "abstain"]
+    assert names == ["begin", "search", "retrieve", "passage_answer", "passage_answer", "vote", "find_evidence"]
     assert [event.node for event in nodes if isinstance(event, NodeFinished) and event.inside] == ["search"]
     assert isinstance(last, RunFinished)
     assert last.result["answer"] == "Ada Korn"
@@ -116,7 +116,7 @@ async def test_nothing_of_a_refusal_is_shown_before_the_votes_decide(openai_serv
     events = await collect_events("concat_pf", Context(model="openai:test", answer_type="long"))
     assert list_pieces(events) == [LONG_ANSWER]
     kinds = [event.node if isinstance(event, NodeFinished) else type(event).__name__ for event in events]
-    assert kinds[-6:] == [*(["passage_answer"] * 2), "vote", "abstain", "AnswerText", "RunFinished"]
+    assert kinds[-6:] == [*(["passage_answer"] * 2), "vote", "find_evidence", "AnswerText", "RunFinished"]
 
 
 async def test_of_several_samples_only_the_answer_that_wins_is_shown(openai_server: OpenAIServer) -> None:

@@ -102,7 +102,7 @@ def test_a_stream_reports_every_node_as_it_ends(ask: Quorum) -> None:
     assert [first_words[0], *first_words[-3:]] == [
         "begin",
         "vote",
-        "abstain",
+        "find_evidence",
         "1889",
     ]  # the answer follows the last node
     assert first_words.count("passage_answer") == 2

@@ -4,7 +4,17 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from method_fixtures import FIRST_STEPS, KNOWN_ANSWER, PASSAGES, QUESTION, STATE, make_runtime, trace_method
+from method_fixtures import (
+    EVIDENCE_STEP,
+    FIRST_STEPS,
+    KNOWN_ANSWER,
+    NO_EVIDENCE_STEP,
+    PASSAGES,
+    QUESTION,
+    STATE,
+    make_runtime,
+    trace_method,
+)
 
 from quorum.core.context import MAX_PASSAGES, MAX_SUPERSTEPS, Context
 from quorum.core.errors import SetupError, TooLong
@@ -23,13 +33,17 @@ async def test_base_answers_in_one_call_and_cites_passages() -> None:
     assert await trace_method("base", ScriptedModel().on("answer_base", "1931.")) == [
         *FIRST_STEPS,
         ("base_answer", {**KNOWN_ANSWER, "confidence": None, "passages": "p1 p2 p3"}),
+        EVIDENCE_STEP,
     ]
 
 
 async def test_the_most_frequent_sample_of_base_wins() -> None:
     model = ScriptedModel().on("answer_base", "1950", "1931", "in 1931", "1931")
     steps = await trace_method("base", model, samples=4, temperature=0.7)
-    assert steps[-1] == ("base_answer", {**KNOWN_ANSWER, "confidence": 0.75, "passages": "p1 p2 p3"})
+    assert steps[-2:] == [
+        ("base_answer", {**KNOWN_ANSWER, "confidence": 0.75, "passages": "p1 p2 p3"}),
+        EVIDENCE_STEP,
+    ]
 
 
 async def test_base_prompt_asks_for_three_words_and_offers_no_unknown() -> None:
@@ -62,8 +76,9 @@ async def test_no_retrieval_asks_once_without_passages() -> None:
         ("begin", {}),
         (
             "closed_book_answer",
-            {"answer": "1931", "unknown": False, "confidence": None, "evidence": [], "passages": ""},
+            {**KNOWN_ANSWER, "confidence": None, "passages": ""},
         ),
+        NO_EVIDENCE_STEP,
     ]
     assert "assage" not in model.history[0].text
 
@@ -78,6 +93,7 @@ async def test_zero_shot_cot_reasons_and_answers_in_one_call() -> None:
     assert await trace_method("zero_shot_cot", model) == [
         *FIRST_STEPS,
         ("stepwise_answer", {**KNOWN_ANSWER, "rationale": "Passage 1 gives the year.", "passages": "p1 p2 p3"}),
+        EVIDENCE_STEP,
     ]
     assert len(model.history) == 1
 
@@ -121,7 +137,7 @@ async def test_selection_inference_reads_the_passages_one_by_one_best_first() ->
             ("infer", {**known_answer, "notes": note, "rationale": note, "finished_rounds": number})
             for number, note in enumerate(notes, start=1)
         ),
-        ("cite", {"evidence": ["p3 33-37", "p1 32-36"]}),
+        ("find_evidence", {"evidence": ["p3 33-37", "p1 32-36"]}),
     ]
     assert list_call_names(model) == ["rank_passages", *(f"inference: passage {n}" for n in (1, 2, 3))]
     prompts = [sent.text for sent in model.history[1:]]
@@ -134,7 +150,7 @@ async def test_the_answer_after_the_last_passage_wins() -> None:
     model = make_inference_model("Notes: a\nAnswer: 1931", "Notes: b\nAnswer: 1950", "Notes: c\nAnswer: Unknown")
     steps = await trace_method("selection_inference", model)
     assert [update["answer"] for node, update in steps if node == "infer"] == ["1931", "1950", "unknown"]
-    assert (steps[-2][1]["unknown"], steps[-1]) == (True, ("cite", {"evidence": []}))
+    assert (steps[-2][1]["unknown"], steps[-1]) == (True, NO_EVIDENCE_STEP)
 
 
 async def test_a_reply_without_notes_keeps_the_old_ones() -> None:

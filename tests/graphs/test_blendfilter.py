@@ -1,6 +1,7 @@
 """BlendFilter: golden traces by the scripted model, every setting, every route."""
 
 import json
+from typing import Any
 
 import pytest
 from blendfilter_fixtures import (
@@ -31,8 +32,8 @@ ANSWER = {
     "answer": "Jillian Belk",
     "unknown": False,
     "rationale": "SuperMansion starred Jillian Bell. Jillian Bell played Jillian Belk.",
-    "evidence": [{"passage": "bell", "start": 55, "end": 67}],
 }
+EVIDENCE: dict[str, Any] = {"evidence": [{"passage": "bell", "start": 55, "end": 67}]}
 # For each query: "number of the query: ids that it retrieved -> ids that the filter kept".
 PASSAGES_OF_QUERIES = ["0: mansion jones -> mansion", "1: mansion bell -> mansion bell", "2: bell office -> bell"]
 RETRIEVED_IDS = ["mansion", "jones", "bell", "office"]
@@ -51,13 +52,14 @@ async def test_a_full_run_of_blendfilter() -> None:
         ("merge_passages", {"passages": "mansion bell", "retrieved": RETRIEVED_IDS}),
         ("reason", {"reasoning": REASONING_REPLY, "passages": "mansion bell"}),
         ("extract_answer", ANSWER),
+        ("find_evidence", EVIDENCE),
     ]
     assert len(model.history) == 11
 
 
 async def test_the_result_of_the_full_run() -> None:
     result = await run_blendfilter(make_blend_model())
-    assert {name: result[name] for name in ANSWER} == ANSWER
+    assert {name: result[name] for name in ANSWER | EVIDENCE} == ANSWER | EVIDENCE
     assert join_ids(result["passages"]) == "mansion bell"
     assert result["retrieved"] == RETRIEVED_IDS
     calls = " ".join(f"{name} {usage['calls']}" for name, usage in sorted(result["usage"].items()))
@@ -102,9 +104,10 @@ async def test_with_one_turn_judging_and_choosing_are_one_call() -> None:
         "search_and_filter",
         "merge_passages",
         "cot_answer",
+        "find_evidence",
     ]
     assert [update["passages_by_query"] for node, update in trace if node == "search_and_filter"] == PASSAGES_OF_QUERIES
-    assert trace[-1][1] == {**ANSWER, "passages": "mansion bell"}
+    assert trace[-2:] == [("cot_answer", {**ANSWER, "passages": "mansion bell"}), ("find_evidence", EVIDENCE)]
     assert len(model.history) == 6
 
 
@@ -116,11 +119,12 @@ async def test_filter_union_merges_the_passages_of_the_queries_and_then_filters_
         "1: mansion bell -> mansion bell",
         "2: bell office -> bell office",
     ]
-    assert trace[-4:] == [
+    assert trace[-5:] == [
         ("merge_passages", {"passages": "mansion jones bell office", "retrieved": RETRIEVED_IDS}),
         ("filter_union", {"passages": "mansion bell", "retrieved": RETRIEVED_IDS}),
         ("reason", {"reasoning": REASONING_REPLY, "passages": "mansion bell"}),
         ("extract_answer", ANSWER),
+        ("find_evidence", EVIDENCE),
     ]
     assert len(model.history) == 7
     assert "[3] Jillian Bell\n" in next(call.text for call in model.history if call.name == "judge")

@@ -151,7 +151,7 @@ async def test_a_stream_shows_the_rewriting_node_and_the_methods_own_nodes(opena
         ("concat", "retrieve", "search"),
         ("concat", "retrieve"),
         ("concat", "concat_answer"),
-        ("concat", "abstain"),
+        ("concat", "find_evidence"),
         ("concat",),
         ("end_turn",),
     ]

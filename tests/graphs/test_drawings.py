@@ -58,15 +58,19 @@ def test_an_edge_without_a_reason_is_found() -> None:
 
 def test_concat_is_drawn_as_its_steps_and_shows_reranker_and_filter_once_when_open() -> None:
     graph = METHODS["concat"].graph
-    steps = ["__start__", "begin", "retrieve", "concat_answer", "abstain", "__end__"]
-    assert [(edge.source, edge.target) for edge in sort_edges(graph.get_graph())] == [*pairwise(steps)]
+    steps = ["__start__", "begin", "retrieve", "concat_answer", "find_evidence", "__end__"]
+    reasons = {
+        ("concat_answer", "find_evidence"): "not wordy",
+        ("concat_answer", "shorten"): "wordy",
+        ("shorten", "find_evidence"): None,
+        ("find_evidence", "__end__"): "no calibration",
+        ("find_evidence", "abstain"): "calibration set",
+        ("abstain", "__end__"): None,
+    }
+    edges = {(edge.source, edge.target): edge.data for edge in graph.get_graph().edges}
+    assert edges == dict.fromkeys(pairwise(steps)) | reasons
     text = graph.get_graph(xray=True).draw_mermaid()
     assert [text.count(f"subgraph {name}\n") for name in ("retrieve", "rerank", "filter")] == [1, 1, 1]
-
-
-def sort_edges(drawing: Graph) -> list[Edge]:
-    order = list(drawing.nodes)
-    return sorted(drawing.edges, key=lambda edge: order.index(edge.source))
 
 
 def test_a_subgraph_that_comes_twice_is_open_in_its_outermost_place() -> None:

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 from langgraph.checkpoint.memory import InMemorySaver
-from method_fixtures import FIRST_STEPS, PASSAGES, QUESTION, script_passage_answers, trace_method
+from method_fixtures import EVIDENCE_STEP, FIRST_STEPS, PASSAGES, QUESTION, script_passage_answers, trace_method
 from openai_server import COMPLETIONS_PATH, OpenAIServer
 
 from quorum.core.context import Context, get_filter_spec
@@ -42,10 +42,10 @@ async def test_filco_answers_from_the_sentences_that_its_filter_copied() -> None
                 "answer": "1931",
                 "unknown": False,
                 "confidence": None,
-                "evidence": ["p1 32-36", "p3 33-37"],
                 "passages": "p1 p3",
             },
         ),
+        EVIDENCE_STEP,
     ]
     assert [sent.name for sent in model.history] == ["filter_sentences", "answer"]
     assert get_shown_passages(model) == f"[1] Lumen Tower\n{FINISHED_SENTENCE}\n\n[2] Towers\n{ENDED_SENTENCE}"
@@ -221,7 +221,8 @@ async def test_any_method_can_filter_its_context() -> None:
         ("retrieve", {"passages": "p1 p3", "retrieved": ["p1", "p2", "p3"]}),
         ("passage_answer", {"votes": ["0 1931"]}),
         ("passage_answer", {"votes": ["1 1931"]}),
-        ("vote", {"answer": "1931", "unknown": False, "confidence": 1.0, "evidence": ["p1 32-36", "p3 33-37"]}),
+        ("vote", {"answer": "1931", "unknown": False, "confidence": 1.0}),
+        EVIDENCE_STEP,
     ]
 
 

@@ -31,7 +31,6 @@ async def test_iter_retgen_searches_again_with_its_reasoning() -> None:
                 "answer": "Jillian Bell",
                 "unknown": False,
                 "rationale": "SuperMansion starred Jillian Bell.",
-                "evidence": [],
                 "passages": "jan work",
             },
         ),
@@ -43,10 +42,10 @@ async def test_iter_retgen_searches_again_with_its_reasoning() -> None:
                 "answer": "Jillian Belk",
                 "unknown": False,
                 "rationale": "Jillian Bell was Jillian Belk.",
-                "evidence": ["bell"],
                 "passages": "mansion bell",
             },
         ),
+        ("find_evidence", {"evidence": ["bell"]}),
     ]
     assert "Jan Hooks" not in model.history[1].text  # the second prompt shows no passage of the first search
 

@@ -209,7 +209,7 @@ def test_a_method_can_be_a_node_of_a_synchronous_graph(saver: type[InMemorySaver
         "search",
         "retrieve",
         "concat_answer",
-        "abstain",
+        "find_evidence",
         "concat",
     ]
     assert outer.get_state(THREAD_CONFIG).values["answer"] == "1931"

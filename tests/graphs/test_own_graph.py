@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 from langgraph.graph import StateGraph
+from method_fixtures import make_runtime
 
 from quorum.core.context import Context
 from quorum.core.errors import SetupError
@@ -15,10 +16,9 @@ from quorum.evaluation.run.columns import list_columns, make_column, parse_colum
 from quorum.evaluation.run.evaluate import evaluate
 from quorum.evaluation.run.options import Options
 from quorum.evaluation.run.score import Scores
+from quorum.extend import begin, concat_answer, passage_answer, retrieve, vote
 from quorum.graphs import answer, answer_sync
-from quorum.graphs.parts.retrieve import retrieve
-from quorum.nodes.answer import concat_answer
-from quorum.nodes.begin import begin
+from quorum.models.scripted import ScriptedModel
 
 PASSAGES = [{"id": "p", "title": "Vell", "text": "The lighthouse of Vell was built in 1874 by Ada Korn."}]
 QUESTION = "Who built the lighthouse of Vell?"
@@ -67,6 +67,24 @@ async def run_evaluation(data: Path, *methods: Any) -> Scores:
 async def test_a_users_graph_answers_like_a_method() -> None:
     result = await answer(QUESTION, make_own_graph(), given=PASSAGES)
     assert (result["answer"], result["usage"]["answer"]["calls"]) == ("ADA KORN", 1)
+
+
+async def test_a_users_graph_shortens_wordy_answers_and_finds_their_evidence() -> None:
+    wordy = "According to everything that these passages tell us, the lighthouse was built by one Ada Korn."
+    model = ScriptedModel().on("answer", wordy).on("shorten", "Ada Korn")
+    result = await answer(QUESTION, make_own_graph(), Context(model=model, shorten="model"), given=PASSAGES)
+    assert (result["answer"], result["answer_text"]) == ("ADA KORN", wordy)
+    assert result["evidence"] == [{"passage": "p", "start": 44, "end": 52}]
+    assert {name: usage["calls"] for name, usage in result["usage"].items()} == {"answer": 1, "shorten": 1}
+
+
+async def test_a_users_vote_has_its_evidence() -> None:
+    model = ScriptedModel().on("answer", "Ada Korn")
+    state: Any = {"question": QUESTION, "rank": 0, "passages": PASSAGES}
+    runtime = make_runtime(model)
+    votes = (await passage_answer(state, runtime))["votes"]
+    update = await vote({**state, "votes": votes}, runtime)
+    assert (update["answer"], [item["passage"] for item in update["evidence"]]) == ("Ada Korn", ["p"])
 
 
 def test_a_users_graph_answers_in_synchronous_code() -> None:

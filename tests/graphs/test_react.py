@@ -42,10 +42,10 @@ async def test_react_searches_observes_and_finishes() -> None:
                 "rationale": f"Thought 1: First I need the actress.\nAction 1: Search[{CAST_QUESTION}]\n"
                 f"Thought 2: It is Jillian Bell; now her role.\nAction 2: Search[{ROLE_QUESTION}]\n"
                 "Thought 3: Her role was Jillian Belk.\nAction 3: Finish[Jillian Belk]",
-                "evidence": ["bell"],
                 "passages": "mansion jan bell",
             },
         ),
+        ("find_evidence", {"evidence": ["bell"]}),
     ]
     prompts = [sent.text for sent in model.history]
     assert [sent.name for sent in model.history] == ["react: step 1", "react: step 2", "react: step 3"]
@@ -64,13 +64,15 @@ async def test_react_asks_once_more_for_an_action_that_it_cannot_read() -> None:
     model.on("react", "I had better look it up.", "Now I know.\nAction 2: Finish[Jillian Belk]")
     model.on("react_action", f"Search[{CAST_QUESTION}]")
     updates = await trace_stepwise_method("react", model)
-    assert [node for node, _ in updates] == ["begin", "think", "ask_action", "retrieve", "observe", "think", "finish"]
+    assert [node for node, _ in updates] == [
+        *("begin", "think", "ask_action", "retrieve", "observe", "think", "finish", "find_evidence"),
+    ]
     assert updates[1][1] == {"steps": ["None -> : None"], "malformed": {"react": ["I had better look it up."]}}
     assert updates[2][1] == {"steps": [f"{CAST_QUESTION} -> : None"], "query": CAST_QUESTION}
     second_prompt = model.history[1].text
     assert second_prompt.startswith(f"{model.history[0].text} I had better look it up.\n")
     assert second_prompt.endswith("\nAction 1:")
-    assert updates[-1][1]["rationale"].startswith(
+    assert updates[-2][1]["rationale"].startswith(
         f"Thought 1: I had better look it up.\nAction 1: Search[{CAST_QUESTION}]\n"
     )
 

@@ -11,11 +11,11 @@ from quorum.graphs import answer
 async def test_the_passage_most_similar_to_the_question_outvotes_the_majority(method: str, weighing_node: str) -> None:
     steps = await trace_method(method, script_passage_answers("1931", "1950", "1950"))
     assert steps[:2] == FIRST_STEPS
-    assert [step[0] for step in steps[2:]] == ["passage_answer"] * 3 + [weighing_node, "vote"]
-    assert steps[-2][1] == {"votes": ["0 1931", "1 1950", "2 1950"]}
-    assert steps[-1][1]["answer"] == "1931"  # the majority says 1950
+    assert [step[0] for step in steps[2:]] == ["passage_answer"] * 3 + [weighing_node, "vote", "find_evidence"]
+    assert steps[-3][1] == {"votes": ["0 1931", "1 1950", "2 1950"]}
+    assert steps[-2][1]["answer"] == "1931"  # the majority says 1950
     assert steps[-1][1]["evidence"] == ["p1 32-36"]
-    assert 0.5 < steps[-1][1]["confidence"] < 1
+    assert 0.5 < steps[-2][1]["confidence"] < 1
 
 
 @pytest.mark.parametrize("method", ["rerank", "replug"])

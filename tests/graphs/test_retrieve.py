@@ -65,7 +65,8 @@ async def test_passages_are_reranked_and_filtered_before_each_is_asked() -> None
     assert (await trace_method("post_fusion", model, reranker="listwise", context_filter="llm"))[1:] == [
         ("retrieve", {"passages": "p3", "retrieved": ["p3", "p1", "p2"]}),
         ("passage_answer", {"votes": ["0 1931"]}),
-        ("vote", {"answer": "1931", "unknown": False, "confidence": 1.0, "evidence": ["p3 33-37"]}),
+        ("vote", {"answer": "1931", "unknown": False, "confidence": 1.0}),
+        ("find_evidence", {"evidence": ["p3 33-37"]}),
     ]
     assert [sent.prompt_name for sent in model.history] == ["rank_passages", "filter_sentences", "answer"]
 

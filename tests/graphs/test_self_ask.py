@@ -43,10 +43,10 @@ async def test_self_ask_answers_follow_up_questions_before_the_question() -> Non
                 "unknown": False,
                 "rationale": f"Follow up: {CAST_QUESTION}\nIntermediate answer: Jillian Bell\n"
                 f"Follow up: {ROLE_QUESTION}\nIntermediate answer: Jillian Belk",
-                "evidence": ["bell"],
                 "passages": "mansion jan bell",
             },
         ),
+        ("find_evidence", {"evidence": ["bell"]}),
     ]
     sent_texts = [sent.text for sent in model.history if sent.prompt_name == "self_ask"]
     assert sent_texts[1] == f"{sent_texts[0]} Yes.\nFollow up: {CAST_QUESTION}\nIntermediate answer: Jillian Bell"
@@ -67,10 +67,10 @@ async def test_self_ask_without_a_follow_up_retrieves_for_the_question_itself() 
             {
                 "answer": "Jillian Belk",
                 "unknown": False,
-                "evidence": ["bell"],
                 "passages": "jan work mansion bell",
             },
         ),
+        ("find_evidence", {"evidence": ["bell"]}),
     ]
     assert model.history[1].text.endswith("Are follow up questions needed here: No.\nSo the final answer is:")
 
@@ -85,9 +85,9 @@ async def test_self_ask_forces_a_missing_final_answer() -> None:
     model = ScriptedModel().on("self_ask", f"Yes.\nFollow up: {CAST_QUESTION}", "That is all I can say.")
     model.on("self_ask_answer", "Jillian Bell").on("self_ask_final", "Jillian Belk")
     updates = await trace_stepwise_method("self_ask", model)
-    assert [node for node, _ in updates][-3:] == ["follow_up", "forced_answer", "conclude"]
-    assert updates[-3][1]["malformed"] == {"self_ask": ["That is all I can say."]}
-    assert (updates[-1][1]["answer"], updates[-1][1]["passages"]) == ("Jillian Belk", "mansion jan")
+    assert [node for node, _ in updates][-4:] == ["follow_up", "forced_answer", "conclude", "find_evidence"]
+    assert updates[-4][1]["malformed"] == {"self_ask": ["That is all I can say."]}
+    assert (updates[-2][1]["answer"], updates[-2][1]["passages"]) == ("Jillian Belk", "mansion jan")
     final_prompt = model.history[-1].text
     assert "[1] SuperMansion\n" in final_prompt
     assert final_prompt.endswith(
@@ -113,10 +113,11 @@ async def test_self_ask_out_of_steps_forces_the_final_answer() -> None:
 def test_routes_of_self_ask() -> None:
     """make_step("a") is a follow-up question without an answer, make_step(None, "y") is a final answer."""
     runtime_for_two_steps = make_runtime(max_steps=2)
-    assert search_or_conclude(State(steps=[])) == "search"
-    assert search_or_conclude(State(steps=[make_step("a")])) == "search"
-    assert search_or_conclude(State(steps=[make_step("a", "x")])) == "no final answer"
-    assert search_or_conclude(State(steps=[make_step("a", "x"), make_step(None, "y")])) == "final answer"
+    assert search_or_conclude(State(steps=[]), make_runtime()) == "search"
+    assert search_or_conclude(State(steps=[make_step("a")]), make_runtime()) == "search"
+    assert search_or_conclude(State(steps=[make_step("a", "x")]), make_runtime()) == "no final answer"
+    final_state = State(steps=[make_step("a", "x"), make_step(None, "y")])
+    assert search_or_conclude(final_state, make_runtime()) == "final answer"
     assert answer_follow_up_or_question(State(steps=[make_step("a")]), runtime_for_two_steps) == "found for a follow-up"
     assert answer_follow_up_or_question(State(steps=[]), runtime_for_two_steps) == "found for the question"
     assert continue_follow_ups(State(steps=[make_step("a", "x")]), runtime_for_two_steps) == "may ask more"

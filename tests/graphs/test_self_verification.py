@@ -1,9 +1,19 @@
 """Self-verification: golden traces, its nodes and the prompts that they send."""
 
-from method_fixtures import FIRST_STEPS, KNOWN_ANSWER, PASSAGES, QUESTION, STATE, make_runtime, trace_method
+from method_fixtures import (
+    EVIDENCE_STEP,
+    FIRST_STEPS,
+    KNOWN_ANSWER,
+    NO_EVIDENCE_STEP,
+    PASSAGES,
+    QUESTION,
+    STATE,
+    make_runtime,
+    trace_method,
+)
 
 from quorum.core.context import Context
-from quorum.core.state import Evidence, State
+from quorum.core.state import State
 from quorum.graphs import answer
 from quorum.models.scripted import ScriptedModel
 from quorum.nodes.self_verification import RECOVERY_CALLS, choose_verified, mask_condition, recover_condition
@@ -29,6 +39,7 @@ async def test_samples_that_agree_need_no_verification() -> None:
             },
         ),
         ("choose_verified", {**KNOWN_ANSWER, "rationale": "Because 1931."}),
+        EVIDENCE_STEP,
     ]
     assert [sent.parameters["temperature"] for sent in model.history] == [0.3] * 5
 
@@ -39,9 +50,10 @@ async def test_unknown_samples_are_no_candidates() -> None:
     )
     assert steps[2][1]["candidates"] == ["1931"]
     assert steps[2][1]["confidence"] == 0.4
-    assert steps[-1] == ("choose_verified", {**KNOWN_ANSWER, "rationale": "Because 1931."})
+    assert steps[-2:] == [("choose_verified", {**KNOWN_ANSWER, "rationale": "Because 1931."}), EVIDENCE_STEP]
     steps = await trace_method("self_verification", make_sampling_model(*["unknown"] * 5))
-    assert steps[-1] == ("choose_verified", {"answer": "unknown", "unknown": True, "rationale": None, "evidence": []})
+    unknown_answer = {"answer": "unknown", "unknown": True, "rationale": None}
+    assert steps[-2:] == [("choose_verified", unknown_answer), NO_EVIDENCE_STEP]
 
 
 def write_masked_statement(hidden_words: str, year: str) -> str:
@@ -76,7 +88,7 @@ async def test_each_of_several_answers_is_verified_separately() -> None:
         ("verify", {"verified_candidates": [{"rank": 0, "recovered": 2}]}),
         ("verify", {"verified_candidates": [{"rank": 1, "recovered": 7}]}),
     ]
-    assert steps[-1] == (
+    assert steps[-2] == (
         "choose_verified",
         {**KNOWN_ANSWER, "rationale": "Because 1931.", "scores": [2.0, 7.0], "confidence": 0.5},
     )
@@ -95,7 +107,7 @@ async def test_the_first_of_equal_scores_wins_and_a_candidate_that_cannot_be_mas
     model.on("mask_condition: candidate 3", write_masked_statement("none", "1929"))
     model.on("recover_condition: candidate 2", *["Iron Mast"] * RECOVERY_CALLS)
     steps = await trace_method("self_verification", model)
-    assert (steps[-1][1]["answer"], steps[-1][1]["scores"]) == ("1950", [0.0] * 3)
+    assert (steps[-2][1]["answer"], steps[-2][1]["scores"]) == ("1950", [0.0] * 3)
     assert [update["malformed"] for _, update in steps if "malformed" in update] == [{"mask_condition": ["I cannot."]}]
 
 
@@ -133,7 +145,6 @@ async def test_nodes_mask_a_condition_then_recover_it_then_choose_an_answer() ->
         "answer_text": "In 1931",
         "unknown": False,
         "rationale": "So.",
-        "evidence": [Evidence(passage="p1", start=32, end=36)],
         "scores": [0.0, 10.0],
         "confidence": 1.0,
     }

@@ -7,7 +7,7 @@ from itertools import groupby
 from typing import Any
 
 import pytest
-from method_fixtures import PASSAGES, QUESTION, trace_method
+from method_fixtures import EVIDENCE_STEP, NO_EVIDENCE_STEP, PASSAGES, QUESTION, trace_method
 
 from quorum.core.context import Context
 from quorum.core.errors import SetupError
@@ -28,7 +28,7 @@ STEPS_TO_SUMMARIES: Steps = [
     ("summarize_candidate", {"candidate_summaries": [{"rank": 1, "text": SECOND_SUMMARY, "shown": 3}]}),
     ("collect_summaries", {"summaries": [FIRST_SUMMARY, SECOND_SUMMARY], "passages": "p1 p2 p3"}),
 ]
-CHOSEN_ANSWER = {"answer": "1931", "unknown": False, "rationale": FIRST_SUMMARY, "evidence": ["p1 32-36", "p3 33-37"]}
+CHOSEN_ANSWER = {"answer": "1931", "unknown": False, "rationale": FIRST_SUMMARY}
 NO_SCORES = {"validity": None, "scores": None, "confidence": None}
 
 
@@ -77,15 +77,16 @@ async def test_sure_chooses_by_validity_and_ranking() -> None:
         make_validity_step(1, True),
         # the confidence is 0, which `trace_method` leaves out
         ("select_candidate", {**CHOSEN_ANSWER, "validity": [False, True], "scores": [1.0, 1.0]}),
+        EVIDENCE_STEP,
     ]
 
 
 async def test_validity_decides_if_the_comparisons_contradict_each_other() -> None:
     model = script_ranking(script_validity(make_proposer(), "No.", "Yes"), "Passage 1", "Passage 1")
-    last = (await trace_and_sort("sure", model))[-1]
+    last, evidence_step = (await trace_and_sort("sure", model))[-2:]
     assert (last[1]["answer"], last[1]["rationale"]) == ("1950", SECOND_SUMMARY)
     assert (last[1]["scores"], last[1]["confidence"]) == ([0.5, 1.5], 0.5)
-    assert last[1]["evidence"] == ["p2 29-33"]
+    assert evidence_step == ("find_evidence", {"evidence": ["p2 29-33"]})
 
 
 async def test_lazy_ranking_is_skipped_where_it_cannot_matter() -> None:
@@ -94,6 +95,7 @@ async def test_lazy_ranking_is_skipped_where_it_cannot_matter() -> None:
         make_validity_step(0, True),
         make_validity_step(1, False),
         ("select_candidate", {**CHOSEN_ANSWER, **NO_SCORES, "validity": [True, False]}),
+        EVIDENCE_STEP,
     ]
 
 
@@ -112,12 +114,12 @@ async def test_lazy_ranking_is_asked_where_it_can_matter() -> None:
                 "answer": "1950",
                 "unknown": False,
                 "rationale": SECOND_SUMMARY,
-                "evidence": ["p2 29-33"],
                 "validity": [True, True],
                 "scores": [1.0, 2.0],
                 "confidence": 0.5,
             },
         ),
+        ("find_evidence", {"evidence": ["p2 29-33"]}),
     ]
 
 
@@ -129,15 +131,17 @@ async def test_without_validity_the_ranking_alone_decides(ranking: str) -> None:
         make_ranking_step(0, 0),
         make_ranking_step(1, 0),
         ("select_candidate", {**CHOSEN_ANSWER, "validity": None, "scores": [1.0, 0.0], "confidence": 1.0}),
+        EVIDENCE_STEP,
     ]
 
 
 async def test_with_sure_parts_summaries_one_prompt_answers_from_all_summaries() -> None:
     model = make_proposer().on("answer_summaries", "1931.")
-    expected = {"answer": "1931", "unknown": False, "evidence": ["p1 32-36", "p3 33-37"], "passages": "p1 p2 p3"}
+    expected = {"answer": "1931", "unknown": False, "passages": "p1 p2 p3"}
     assert await trace_and_sort("sure", model, sure_parts="summaries") == [
         *STEPS_TO_SUMMARIES,
         ("answer_from_summaries", expected),
+        EVIDENCE_STEP,
     ]
     sent = model.history[-1].text
     assert (
@@ -155,9 +159,9 @@ async def test_one_candidate_is_the_answer(method: str, reply: str) -> None:
         **NO_SCORES,
         "answer": "1931",
         "unknown": False,
-        "evidence": ["p1 32-36", "p3 33-37"],
     }
-    assert [node for node, _ in steps] == ["begin", "retrieve", "propose_candidates", "select_candidate"]
+    assert [node for node, _ in steps[:-1]] == ["begin", "retrieve", "propose_candidates", "select_candidate"]
+    assert steps[-1] == EVIDENCE_STEP
     assert (steps[2][1]["candidates"], steps[3][1]) == (["1931"], expected)
     assert steps[2][1].get("malformed") == ({"candidates": ["1931"]} if reply == "1931" else None)
     assert len(model.history) == 1
@@ -168,7 +172,7 @@ async def test_one_candidate_is_the_answer(method: str, reply: str) -> None:
 async def test_without_a_candidate_the_answer_is_unknown(method: str, reply: str) -> None:
     model = ScriptedModel().on("candidates", reply)
     steps = await trace_and_sort(method, model)
-    assert steps[-1] == ("select_candidate", {"answer": "unknown", "unknown": True, "evidence": []})
+    assert steps[-2:] == [("select_candidate", {"answer": "unknown", "unknown": True}), NO_EVIDENCE_STEP]
     assert len(model.history) == 1
 
 
@@ -184,23 +188,23 @@ async def test_an_unreadable_verdict_counts_as_false_and_an_unreadable_ranking_a
 
 async def test_mcq_chooses_among_the_candidates() -> None:
     model = ScriptedModel().on("candidates", "(a) 1950 (b) 1931").on("answer_choices", "(b) 1931")
-    expected = {"answer": "1931", "unknown": False, "evidence": ["p1 32-36", "p3 33-37"], "passages": "p1 p2 p3"}
+    expected = {"answer": "1931", "unknown": False, "passages": "p1 p2 p3"}
     assert await trace_and_sort("mcq", model) == [
         *STEPS_TO_CANDIDATES[:2],
         ("propose_candidates", {"candidates": ["1950", "1931"], "passages": "p1 p2 p3"}),
         ("answer_from_choices", expected),
+        EVIDENCE_STEP,
     ]
     assert "\nChoices: (a) 1950 (b) 1931\n" in model.history[-1].text
 
 
 async def test_mcq_that_chooses_nothing_is_unknown() -> None:
     model = ScriptedModel().on("candidates", "(a) 1950 (b) 1931").on("answer_choices", "The passages do not say.")
-    last = (await trace_and_sort("mcq", model))[-1][1]
+    last = (await trace_and_sort("mcq", model))[-2][1]
     assert last == {
         "answer": "unknown",
         "answer_text": "The passages do not say.",
         "unknown": True,
-        "evidence": [],
         "passages": "p1 p2 p3",
     }
 
@@ -211,6 +215,7 @@ async def test_sum_and_pred_answers_from_a_summary() -> None:
         *STEPS_TO_CANDIDATES[:2],
         ("summarize", {"summaries": [FIRST_SUMMARY], "passages": "p1 p2 p3"}),
         ("answer_from_summary", CHOSEN_ANSWER),
+        EVIDENCE_STEP,
     ]
     assert not any(passage["text"] in model.history[-1].text for passage in PASSAGES)
     assert FIRST_SUMMARY in model.history[-1].text

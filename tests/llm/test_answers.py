@@ -54,7 +54,7 @@ async def test_a_long_answer_is_streamed(context: Context) -> None:
     assert shown == last.result["answer"]
     assert len(pieces) > 1 or last.result["unknown"]
     nodes = [event.node for event in events if isinstance(event, NodeFinished)]
-    assert nodes == ["begin", "search", "retrieve", "concat_answer", "abstain"]
+    assert nodes == ["begin", "search", "retrieve", "concat_answer", "find_evidence"]
 
 
 async def test_a_refusal_in_the_words_of_the_model_is_unknown(context: Context) -> None:

@@ -1,6 +1,6 @@
 """The nodes that answer, called directly."""
 
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from method_fixtures import PASSAGES, QUESTION, STATE, make_runtime, make_votes
@@ -8,6 +8,7 @@ from method_fixtures import PASSAGES, QUESTION, STATE, make_runtime, make_votes
 from quorum.core.state import Evidence, State, Vote
 from quorum.models.scripted import ScriptedModel
 from quorum.nodes.answer import concat_answer, distill_answer, passage_answer, pruned_answer, summarized_answer
+from quorum.nodes.find_evidence import find_evidence
 from quorum.nodes.keep_answered import keep_answered
 from quorum.nodes.unknown import unknown_check
 
@@ -21,11 +22,12 @@ async def test_concat_answer_returns_answer_evidence_and_passages() -> None:
         "answer_text": "1931.",
         "unknown": False,
         "confidence": None,
-        "evidence": [Evidence(passage="p1", start=32, end=36), Evidence(passage="p3", start=33, end=37)],
         "passages": PASSAGES[:3],
         "malformed": {},
         "dropped": 0,
     }
+    evidence = [Evidence(passage="p1", start=32, end=36), Evidence(passage="p3", start=33, end=37)]
+    assert await find_evidence(cast(State, {**STATE, **update}), make_runtime()) == {"evidence": evidence}
     assert model.history[0].text.endswith(f"Question: {QUESTION}\nAnswer:")
 
 
@@ -48,7 +50,8 @@ async def test_unknown_counts_as_an_answer_among_samples(replies: list[str], ans
 
 async def test_a_refusal_becomes_unknown_without_evidence() -> None:
     update = await concat_answer(STATE, make_runtime(ScriptedModel().on("answer", "The passages do not say.")))
-    assert (update["answer"], update["unknown"], update["evidence"]) == ("unknown", True, [])
+    assert (update["answer"], update["unknown"]) == ("unknown", True)
+    assert await find_evidence({**STATE, **update}, make_runtime()) == {"evidence": []}
 
 
 async def test_passage_answer_votes_once_per_sample() -> None:
@@ -68,7 +71,6 @@ async def test_passage_answer_votes_once_per_sample() -> None:
 async def test_reasoned_answers_keep_their_rationale(node: Any, prompt_name: str) -> None:
     update = await node(STATE, make_runtime(ScriptedModel().on(prompt_name, "Passage 2 is out.\nAnswer: 1931")))
     assert (update["answer"], update["unknown"], update["rationale"]) == ("1931", False, "Passage 2 is out.")
-    assert [evidence["passage"] for evidence in update["evidence"]] == ["p1", "p3"]
     assert update["malformed"] == {}
 
 

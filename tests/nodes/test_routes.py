@@ -10,6 +10,7 @@ from method_fixtures import PASSAGES, QUESTION, STATE, make_runtime, make_votes
 
 from quorum.core.state import State
 from quorum.nodes.routes import (
+    ask_all_at_once,
     ask_all_passages,
     ask_passages,
     continue_vote,
@@ -37,7 +38,7 @@ def test_without_passages_the_routes_skip_the_nodes_that_ask_about_each_passage(
     assert ask_all_passages(empty_state, make_runtime()) == "no passage"
     assert ask_passages(empty_state, make_runtime()) == "no passage"
     assert fall_back_if_unknown(empty_state, make_runtime()) == "none left to ask"
-    assert start_one_or_both_rounds(empty_state, make_runtime(speculative=True)) == ["first round"]
+    assert ask_all_at_once(empty_state, make_runtime()) == ["first round"]
 
 
 def test_routes_of_the_fallback() -> None:
@@ -47,8 +48,9 @@ def test_routes_of_the_fallback() -> None:
     # All passages have voted already, as they have if `speculative` is set: no passage is left to ask about.
     voted_state: State = {**unknown_state, "votes": make_votes("?", "?", "?")}
     assert fall_back_if_unknown(voted_state, make_runtime()) == "none left to ask"
-    assert start_one_or_both_rounds(unknown_state, make_runtime()) == ["first round"]
-    sends = start_one_or_both_rounds(unknown_state, make_runtime(speculative=True))
+    assert start_one_or_both_rounds(unknown_state, make_runtime()) == "first round"
+    assert start_one_or_both_rounds(unknown_state, make_runtime(speculative=True)) == "speculative"
+    sends = ask_all_at_once(unknown_state, make_runtime())
     assert (sends[0], list_ranks(sends[1:])) == ("first round", [0, 1, 2])
 
 

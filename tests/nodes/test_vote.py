@@ -3,23 +3,32 @@
 import pytest
 from method_fixtures import PASSAGES, make_runtime, make_votes
 
-from quorum.core.state import Evidence, Passage, State
+from quorum.core.state import Evidence, Passage, State, Voter
 from quorum.nodes.evidence import list_evidence
+from quorum.nodes.find_evidence import find_evidence
 from quorum.nodes.vote import vote
 
 ASKED: State = {"question": "When?", "passages": PASSAGES}
 
 
+async def vote_with_evidence(state: State) -> State:
+    """The state after the nodes `vote` and `find_evidence`."""
+    voted: State = {**state, **await vote(state, make_runtime())}
+    return {**voted, **await find_evidence(voted, make_runtime())}
+
+
 async def test_the_voters_for_the_winner_are_its_evidence() -> None:
-    update = await vote(
-        {**ASKED, "votes": make_votes("1931", "1950", "1931", "?", "1931")},
-        make_runtime(),
-    )
+    state: State = {**ASKED, "votes": make_votes("1931", "1950", "1931", "?", "1931")}
+    update = await vote(state, make_runtime())
     assert update == {
         "answer": "1931",
         "answer_text": "1931",
         "unknown": False,
         "confidence": 0.75,
+        "voters": [Voter(rank=rank, answer="1931") for rank in (0, 2, 4)],
+        "voters_without_evidence": [],
+    }
+    assert await find_evidence({**state, **update}, make_runtime()) == {
         "evidence": [
             Evidence(passage="p1", start=32, end=36),
             Evidence(passage="p3", start=33, end=37),
@@ -31,7 +40,7 @@ async def test_the_voters_for_the_winner_are_its_evidence() -> None:
 
 async def test_a_voter_that_does_not_contain_its_answer_is_no_evidence() -> None:
     """For example, if a model answers Paris to every question."""
-    update = await vote({**ASKED, "votes": make_votes(*["Paris"] * 5)}, make_runtime())
+    update = await vote_with_evidence({**ASKED, "votes": make_votes(*["Paris"] * 5)})
     assert (update["answer"], update["evidence"]) == ("Paris", [])
     assert update["voters_without_evidence"] == ["p1", "p2", "p3", "p4", "p5"]
 
@@ -40,7 +49,7 @@ async def test_a_voter_may_support_the_answer_in_other_words() -> None:
     texts = ["Finished on 4 July 1776.", "It was done in 1777.", "July 4th, 1776 saw it finished.", "Done 1776-07-04."]
     passages = [Passage(id=str(rank), title="", text=text) for rank, text in enumerate(texts)]
     votes = make_votes("July 4, 1776", "4 July 1776", "July 4th, 1776", "the 4th of July 1776")
-    update = await vote({"question": "When?", "passages": passages, "votes": votes}, make_runtime())
+    update = await vote_with_evidence({"question": "When?", "passages": passages, "votes": votes})
     assert update["evidence"] == [
         Evidence(passage="0", start=None, end=None),
         Evidence(passage="2", start=0, end=14),
@@ -55,7 +64,7 @@ async def test_an_answer_that_is_no_span_has_all_its_voters_as_evidence() -> Non
         ("yes_no", make_votes("yes", "yes")),
         ("short", make_votes("no", "no")),
     ):
-        update = await vote({**ASKED, "votes": votes}, make_runtime(answer_type=answer_type))
+        update = await vote_with_evidence({**ASKED, "votes": votes, "answer_type": answer_type})
         assert update["evidence"] == [Evidence(passage=item, start=None, end=None) for item in ("p1", "p2")]
         assert update["voters_without_evidence"] == []
 
@@ -72,7 +81,7 @@ async def test_a_vote_without_any_answer_is_unknown_and_has_no_confidence() -> N
         "answer_text": None,
         "unknown": True,
         "confidence": None,
-        "evidence": [],
+        "voters": [],
         "voters_without_evidence": [],
     }
 

@@ -165,7 +165,7 @@ async def test_a_run_stops_before_the_vote_and_goes_on_with_edited_votes(client:
     edited_votes = [vote | {"answer": "Stephen Sauvestre", "unknown": False} for vote in state["values"]["votes"]]
     await client.threads.update_state(thread, {"votes": {"__overwrite__": edited_votes}}, as_node="passage_answer")
     nodes, _ = await stream_method(client, thread, "post_fusion", input=None, context={"k": 3})
-    assert nodes == ["vote", "abstain"]
+    assert nodes == ["vote", "find_evidence"]
     result = await get_values(client, thread)
     assert (result["answer"], result["unknown"], result["confidence"]) == ("Stephen Sauvestre", False, 1.0)
     assert result["votes"] == edited_votes

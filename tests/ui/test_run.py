@@ -65,7 +65,7 @@ async def test_methods_answer_side_by_side_and_their_run_is_saved(store: str, op
         ("retrieve", 1),
         ("passage_answer", 2),
         ("vote", 1),
-        ("abstain", 1),
+        ("find_evidence", 1),
     ]
     assert {
         name: (state.phase, state.begin_count, state.end_count)
@@ -75,7 +75,7 @@ async def test_methods_answer_side_by_side_and_their_run_is_saved(store: str, op
         "retrieve": ("done", 1, 1),
         "passage_answer": ("done", 2, 2),
         "vote": ("done", 1, 1),
-        "abstain": ("done", 1, 1),
+        "find_evidence": ("done", 1, 1),
     }
     assert count_calls_and_tokens(post_fusion_answer)[0] == 2
     saved_run = load_run(run.id, FOLDER)
