@@ -20,12 +20,13 @@ async def vote(state: State, runtime: Runtime[Context]) -> State:
     outcome = count_votes(votes, key)
     # The rank of a passage that voted for the winner -> the answer in the wording of this passage.
     winning_answers = {v["rank"]: v["answer"] for v in votes if key(v["answer"]) == key(outcome.answer)}
+    voters = [Voter(rank=rank, answer=winning_answers[rank]) for rank in outcome.ranks]
     return {
         "answer": outcome.answer,
         "answer_text": outcome.answer_text,
         "unknown": outcome.unknown,
         "confidence": None if context.vote == "staged" else outcome.share,
-        "voters": [Voter(rank=rank, answer=winning_answers[rank]) for rank in outcome.ranks],
+        **({"voters": voters} if voters else {}),
         "voters_without_evidence": [],
     }
 

@@ -216,4 +216,4 @@ async def test_sure_nodes_give_the_expected_updates() -> None:
     update_without_candidates = await select_candidate(
         {"question": QUESTION, "passages": PASSAGES[:1], "candidates": []}, make_runtime()
     )
-    assert update_without_candidates == {"answer": "unknown", "answer_text": None, "unknown": True, "evidence": []}
+    assert update_without_candidates == {"answer": "unknown", "answer_text": None, "unknown": True}

@@ -133,7 +133,7 @@ def test_details_hold_the_path_and_the_replies(
         "passage_answer",
         "passage_answer",
         "vote",
-        "abstain",
+        "find_evidence",
     ]
     assert sorted(call["reply"] for call in detail["calls"]) == ["person 1", "unknown", "unknown"]
     assert all(detail["steps"][call["step"]]["node"].endswith("answer") for call in detail["calls"])

@@ -81,7 +81,6 @@ async def test_a_vote_without_any_answer_is_unknown_and_has_no_confidence() -> N
         "answer_text": None,
         "unknown": True,
         "confidence": None,
-        "voters": [],
         "voters_without_evidence": [],
     }
 
