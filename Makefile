@@ -1,9 +1,11 @@
 # Works on a fresh machine with make and Python 3.11 or later; uv is used where it is found.
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-long test-train test-page test-studio test-ray test-agents test-llm test-wheel test-offline notebooks studio serve check bench fuzz readme pictures format clean
+.PHONY: help demo test test-lowest test-long test-train test-page test-studio test-ray test-agents test-llm test-wheel test-offline notebooks studio serve check bench fuzz readme pictures format clean lock-lowest
 VENV := .venv
 BIN := $(VENV)/bin
 CONSTRAINTS := constraints.txt
+PYTHON_VERSION := >=3.11
+PYTHONS := python3 python3.13 python3.12 python3.11
 export PYTHONDONTWRITEBYTECODE := # empty, so that Python writes bytecode: tests start hundreds of processes, and without bytecode each would compile all modules again
 
 help: ## Show this list
@@ -17,6 +19,14 @@ serve: $(VENV)/.installed-ui ## Open the page, on this machine (SERVE="--port 90
 
 test: $(VENV)/.installed-dev ## Run the tests
 	$(BIN)/python -m pytest -n 2
+
+test-lowest: .venv-lowest/.installed-test ## Run the tests with the oldest versions that pyproject.toml permits (in an environment of its own)
+	.venv-lowest/bin/python -m pytest -n 2 -W ignore::DeprecationWarning:typer # typer and click are not of one time
+
+lock-lowest: $(VENV)/.installed-dev ## Write constraints-lowest.txt anew, after a change of a lower bound in pyproject.toml
+	@command -v uv >/dev/null 2>&1 || $(BIN)/python -m pip install --quiet --disable-pip-version-check uv
+	PATH="$$PATH:$(abspath $(BIN))" uv pip compile --quiet --no-annotate --no-emit-find-links pyproject.toml --extra test --resolution lowest-direct \
+		--python-version 3.11 --custom-compile-command 'make lock-lowest' --output-file constraints-lowest.txt
 
 test-long: $(VENV)/.installed-dev ## Run the tests that take long: processes killed at random moments, whole commands
 	$(BIN)/python -m pytest -m long
@@ -51,11 +61,13 @@ notebooks: $(VENV)/.installed-notebooks ## Run the notebooks from top to bottom,
 studio: .venv-studio/.installed ## Open every method in LangGraph Studio, on this machine (STUDIO="--port 8123": options of langgraph dev)
 	LANGGRAPH_CLI_NO_ANALYTICS=1 LANGGRAPH_NO_VERSION_CHECK=true .venv-studio/bin/langgraph dev $(STUDIO)
 
-check: $(VENV)/.installed-dev ## Check the code: linter, formatter, types and import rules
+check: $(VENV)/.installed-dev ## Check the code: linter, formatter, types, import rules, declared packages
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+	$(BIN)/deptry quorum graphs nodes retrievers training docs examples
+	$(BIN)/deptry tests benchmarks --ignore DEP002,DEP004 --exclude 'benchmarks/peers|tests/agents/langchain_client|tests/wheel' # programs of other environments
 
 bench: $(VENV)/.installed-dev ## Run the short benchmarks and compare them with benchmarks/recorded_ratios.json (NAMES='overhead cached': only these)
 	$(BIN)/python -m benchmarks.bench $(NAMES)
@@ -75,7 +87,7 @@ format: $(VENV)/.installed-dev ## Format the code, then list what the linter fin
 	$(BIN)/ruff check
 
 clean: ## Remove the environments and caches (collections in .quorum/ and results/ stay)
-	rm -rf $(VENV) .venv-train .venv-studio .venv-ray .venv-agents .venv-llm .venv-wheel .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache build dist
+	rm -rf $(VENV) .venv-lowest .venv-train .venv-studio .venv-ray .venv-agents .venv-llm .venv-wheel .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache build dist
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(VENV)/.installed: pyproject.toml constraints.txt
@@ -97,6 +109,15 @@ $(VENV)/.installed-page: pyproject.toml constraints.txt
 $(VENV)/.installed-notebooks: pyproject.toml constraints.txt
 	$(call install,.[dev$(comma)notebooks])
 	@touch $(VENV)/.installed $(VENV)/.installed-dev $@
+
+.venv-lowest/.installed-test: VENV := .venv-lowest
+.venv-lowest/.installed-test: BIN := .venv-lowest/bin
+.venv-lowest/.installed-test: CONSTRAINTS := constraints-lowest.txt
+.venv-lowest/.installed-test: PYTHON_VERSION := 3.11
+.venv-lowest/.installed-test: PYTHONS := python3.11 python3
+.venv-lowest/.installed-test: pyproject.toml constraints-lowest.txt
+	$(call install,.[test])
+	@touch $@
 
 .venv-train/.installed-dev: VENV := .venv-train
 .venv-train/.installed-dev: BIN := .venv-train/bin
@@ -145,11 +166,11 @@ define install
 @set -e; \
 check_version='import sys; sys.exit(sys.version_info < (3, 11))'; \
 if command -v uv >/dev/null 2>&1; then \
-	[ -x $(BIN)/python ] || uv venv --quiet --allow-existing --python '>=3.11' $(VENV); \
+	[ -x $(BIN)/python ] || uv venv --quiet --allow-existing --python '$(PYTHON_VERSION)' $(VENV); \
 	uv pip install --python $(BIN)/python -c $(CONSTRAINTS) $(2) $(if $(1),-e '$(1)'); \
 else \
 	if ! [ -x $(BIN)/python ]; then \
-		for python in python3 python3.13 python3.12 python3.11 none; do \
+		for python in $(PYTHONS) none; do \
 			if $$python -c "$$check_version" 2>/dev/null; then break; fi; \
 		done; \
 		if [ $$python = none ]; then \

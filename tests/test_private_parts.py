@@ -30,7 +30,7 @@ def advise(package: str, tried: str, file: str) -> str:
 
 
 def test_langchain_openai_calls_the_methods_that_keep_the_reasoning_and_check_replies() -> None:
-    advice = advise("langchain-openai", "1.7.3", "quorum/models/openai_chat.py")
+    advice = advise("langchain-openai", "1.0.0 and 1.7.3", "quorum/models/openai_chat.py")
     source = inspect.getsource(BaseChatOpenAI)
     for name, parameters in {
         "_create_chat_result": ["self", "response", "generation_info"],
@@ -45,7 +45,7 @@ def test_langchain_openai_calls_the_methods_that_keep_the_reasoning_and_check_re
 def test_chroma_keeps_a_collections_vectors_in_the_files_whose_damage_is_detected(tmp_path: Path) -> None:
     passages = [Passage(id=str(number), title="", text=f"otter {number}") for number in range(1200)]
     index_passages(passages, collection="facts", store=tmp_path, embeddings=VECTORS)
-    advice = advise("chromadb", "1.5.9", "retrievers/index_recovery.py")
+    advice = advise("chromadb", "1.5.2 and 1.5.9", "retrievers/index_recovery.py")
     with open_store(tmp_path).open_client() as client:
         id_ = str(client.get_collection("facts", embedding_function=None).id)
     indexes = index_recovery.find_index_folders(tmp_path / "chroma", id_)
@@ -65,7 +65,7 @@ def test_a_database_of_an_unknown_form_says_nothing_about_damage(tmp_path: Path)
 
 
 def test_uvicorns_protocol_has_the_parts_by_which_silent_clients_are_told() -> None:
-    advice = advise("uvicorn", "0.54.0", "quorum/serving/patient_protocol.py")
+    advice = advise("uvicorn", "0.32.1 and 0.54.0", "quorum/serving/patient_protocol.py")
     source = inspect.getsource(AutoHTTPProtocol)
     for method in ("connection_made", "data_received", "on_response_complete", "connection_lost"):
         assert callable(getattr(AutoHTTPProtocol, method, None)), advice

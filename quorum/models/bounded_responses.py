@@ -6,10 +6,10 @@ from collections.abc import AsyncIterator, Callable, Iterator
 from typing import Any
 
 import httpx
-import httpx2
 import openai
 
 from quorum.core.files import format_megabytes
+from quorum.models.http_library import OPENAI_HTTP, BodyStream
 
 LARGEST_REPLY = 20_000_000  # bytes of a response, unpacked
 PIECE = 1_000_000  # bytes that are unpacked at a time
@@ -48,7 +48,7 @@ class ReplyBounds:
             try:
                 piece = self.inflater.decompress(part, PIECE)
             except zlib.error as error:
-                raise httpx2.DecodingError(str(error)) from None
+                raise OPENAI_HTTP.DecodingError(str(error)) from None
             if piece:
                 yield self.count(piece)
             part = self.inflater.unconsumed_tail
@@ -60,8 +60,8 @@ class ReplyBounds:
         return piece
 
 
-class BoundedStream(httpx2.AsyncByteStream, httpx2.SyncByteStream, httpx.AsyncByteStream, httpx.SyncByteStream):
-    """The body of a response within its bounds, for the clients of httpx and of httpx2."""
+class BoundedStream(BodyStream):  # type: ignore[misc]  # a class that is made when the library is known
+    """The body of a response within its bounds."""
 
     def __init__(self, stream: Any, bounds: ReplyBounds) -> None:
         self.stream, self.bounds = stream, bounds
@@ -90,7 +90,7 @@ def make_bounding_hook(timeout: float | None) -> Callable[[Any], None]:
         """Bound the response's body, and hide the address of another server that it wants to send the request to."""
         encoding = response.headers.pop("content-encoding", "").strip().lower().replace("identity", "")
         if encoding not in ("", "gzip", "x-gzip", "deflate"):
-            raise httpx2.DecodingError(f"it is packed as {encoding!r}, which was not asked for")
+            raise OPENAI_HTTP.DecodingError(f"it is packed as {encoding!r}, which was not asked for")
         response.stream = BoundedStream(response.stream, ReplyBounds(encoding, seconds))
         if response.has_redirect_location and not is_same_server(response.request.url, response.headers["location"]):
             response.headers[REFUSED_ADDRESS] = response.headers.pop("location")
@@ -111,12 +111,12 @@ def make_async_bounding_hook(timeout: float | None) -> Callable[[Any], Any]:
 def is_same_server(url: Any, location: str) -> bool:
     """Whether a redirect leads to the same host and port, or from HTTP's usual port to HTTPS's on the same host.
 
-    >>> is_same_server(httpx2.URL("http://host/v1/chat"), "/v2/chat"), is_same_server(httpx2.URL("http://a"), "//b/v1")
+    >>> is_same_server(httpx.URL("http://host/v1/chat"), "/v2/chat"), is_same_server(httpx.URL("http://a"), "//b/v1")
     (True, False)
     """
     try:
         target = url.join(location)
-    except (httpx2.InvalidURL, httpx.InvalidURL):
+    except (OPENAI_HTTP.InvalidURL, httpx.InvalidURL):
         return False
     before, after = (get_server(one) for one in (url, target))
     return before == after or (before, after) == (("http", url.host, 80), ("https", url.host, 443))

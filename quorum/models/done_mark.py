@@ -4,8 +4,9 @@ import re
 from collections.abc import AsyncIterator
 from contextvars import ContextVar
 from dataclasses import dataclass
+from typing import Any
 
-import httpx2
+from quorum.models.http_library import BodyStream
 
 # The event at the beginning of a line. A model's text cannot hold it: JSON escapes line breaks.
 DONE_EVENT = re.compile(rb"[\r\n]data: ?\[DONE\]")
@@ -22,10 +23,10 @@ class DoneMark:
 AWAITED_MARK: ContextVar[DoneMark | None] = ContextVar("AWAITED_MARK", default=None)  # of the stream that is requested
 
 
-class WatchedStream(httpx2.AsyncByteStream):
+class WatchedStream(BodyStream):  # type: ignore[misc]  # a class that is made when the library is known
     """The body of a response, which notes in `mark` that [DONE] has come."""
 
-    def __init__(self, stream: httpx2.AsyncByteStream, mark: DoneMark) -> None:
+    def __init__(self, stream: Any, mark: DoneMark) -> None:
         self.stream, self.mark = stream, mark
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
@@ -40,8 +41,8 @@ class WatchedStream(httpx2.AsyncByteStream):
         await self.stream.aclose()
 
 
-async def watch_response(response: httpx2.Response) -> None:
+async def watch_response(response: Any) -> None:
     """An event hook of an HTTP client: watch the response if `AWAITED_MARK` is set."""
     mark = AWAITED_MARK.get()
-    if mark is not None and isinstance(response.stream, httpx2.AsyncByteStream):
+    if mark is not None:
         response.stream = WatchedStream(response.stream, mark)

@@ -14,7 +14,7 @@ from quorum.models.network_settings import explain_network_settings, needs_no_pr
 if TYPE_CHECKING:
     import ssl
 
-    import httpx2
+    import openai
 
     from quorum.models.loops import LoopCache
 
@@ -41,18 +41,18 @@ def make_http_clients(timeout: float | None, loop_cache: LoopCache | None, url: 
     return {"http_async_client": client, "http_client": get_sync_client(timeout, needs_no_proxy(url))}
 
 
-def make_timed_client(loop_cache: LoopCache, url: str | None) -> httpx2.AsyncClient:
+def make_timed_client(loop_cache: LoopCache, url: str | None) -> openai.DefaultAsyncHttpxClient:
     """A client for requests whose whole response, head and body, must come within the request's timeout. `loop_cache`
     closes it. url: as in `make_http_clients`.
 
-    A timeout of httpx2 alone begins anew with every byte.
+    A timeout of the HTTP library alone begins anew with every byte.
     """
     import openai
 
     from quorum.models.bounded_responses import ReplyTimeoutError, make_async_bounding_hook
 
     class TimedClient(openai.DefaultAsyncHttpxClient):
-        async def send(self, request: httpx2.Request, **options: Any) -> httpx2.Response:
+        async def send(self, request: Any, **options: Any) -> Any:
             seconds = request.extensions["timeout"]["read"]
             try:
                 async with asyncio.timeout(seconds):
@@ -67,7 +67,7 @@ def make_timed_client(loop_cache: LoopCache, url: str | None) -> httpx2.AsyncCli
 
 
 @lru_cache(8)
-def get_sync_client(timeout: float | None, without_proxy: bool) -> httpx2.Client:
+def get_sync_client(timeout: float | None, without_proxy: bool) -> openai.DefaultHttpxClient:
     """The synchronous client: one for each timeout, with the proxies of the environment and without, shared by all
     models. timeout: as in `make_http_clients`.
     """
@@ -96,9 +96,10 @@ def find_ssl_context() -> ssl.SSLContext:
 
 @lru_cache(2)
 def read_certificates(file: str | None, folder: str | None) -> ssl.SSLContext:
-    """The SSL context that httpx2 makes. file, folder: the values of SSL_CERT_FILE and SSL_CERT_DIR, which httpx2 reads
-    itself; here they are only the key of the cache.
+    """The SSL context that the HTTP library makes. file, folder: the values of SSL_CERT_FILE and SSL_CERT_DIR, which it
+    reads itself; here they are only the key of the cache.
     """
-    import httpx2
+    from quorum.models.http_library import OPENAI_HTTP
 
-    return httpx2.create_ssl_context()
+    context: ssl.SSLContext = OPENAI_HTTP.create_ssl_context()
+    return context

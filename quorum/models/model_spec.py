@@ -152,7 +152,7 @@ def make_client_or_explain(spec: Spec, create_client: Callable[[], T]) -> T:
         raise
     except Exception as error:  # providers raise exceptions of many types for a missing setting
         message = " ".join(str(error).split())
-        if "nable to infer model provider" in message or "not supported" in message or "nsupported provider" in message:
+        if re.search(r"nable to infer model provider|not supported|nsupported (model_)?provider", message):
             raise SetupError(
                 f"The model {spec.text!r} names an unknown provider {spec.provider!r}; use embedded, openai:NAME (set "
                 "OPENAI_BASE_URL for a compatible server), or another provider of LangChain, such as anthropic:NAME."
@@ -164,5 +164,5 @@ def get_package(error: ImportError, spec: Spec) -> str:
     """The package to install with pip: the one that the message of `error` names, or else langchain-PROVIDER."""
     package_match = re.search(r"pip install (?:-U )?([\w.-]*\w)", str(error))
     if package_match:
-        return package_match.group(1)
+        return package_match.group(1).replace("_", "-")
     return f"langchain-{spec.provider.replace('_', '-')}"

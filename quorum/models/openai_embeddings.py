@@ -78,10 +78,10 @@ class OpenAIEmbeddings(Embeddings):
 
     async def request(self, texts: Sequence[str]) -> list[list[float]]:
         """The vectors of one request, in the order of its texts."""
-        import httpx2
+        from quorum.models.http_library import OPENAI_HTTP
 
         subject = f"The embeddings 'openai:{self.name}'"
-        timeout = httpx2.Timeout(self.request_seconds + SECONDS_OF_TEXT * len(texts), connect=CONNECT_SECONDS)
+        timeout = OPENAI_HTTP.Timeout(self.request_seconds + SECONDS_OF_TEXT * len(texts), connect=CONNECT_SECONDS)
         try:
             with watch_tries(
                 self.server, f"The server of the embeddings 'openai:{self.name}' at {self.server}"

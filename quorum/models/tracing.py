@@ -7,6 +7,7 @@ cleaned where it is created and updated. QUORUM_HIDE_PASSAGES=1 also hides all t
 tree of runs, names, ids, numbers and token counts stay.
 """
 
+import inspect
 import os
 import re
 from collections.abc import Iterator, Mapping
@@ -154,9 +155,9 @@ def clean_trace(config: RunnableConfig | None) -> RunnableConfig | None:
     client: Any = surroundings["client"] or run_trees.get_cached_client()
     if not isinstance(client, TraceClient):
         client = CleaningClient(client)
-    tracer = LangChainTracer(
-        client=client, **{name: surroundings[name] for name in ("project_name", "address", "tags", "metadata")}
-    )
+    known = surroundings.keys() & inspect.signature(LangChainTracer).parameters.keys()  # older versions know fewer
+    names = known & {"project_name", "address", "tags", "metadata"}
+    tracer = LangChainTracer(client=client, **{name: surroundings[name] for name in names})
     return merge_configs(config, {"callbacks": [tracer]})
 
 

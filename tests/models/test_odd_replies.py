@@ -87,6 +87,7 @@ async def test_a_server_that_sends_only_malformed_responses_fails_the_call(
         await ask(Context(model="openai:test", attempts=2))
 
 
+@pytest.mark.filterwarnings("ignore:Pydantic serializer warnings")  # of langchain-openai with openai 2
 @pytest.mark.parametrize("name", ["no choices", "content a number", "content numbers", "not UTF-8", "HTML"])
 async def test_malformed_responses_to_a_callers_own_client_are_retried_too(
     openai_server: OpenAIServer, name: str

@@ -56,7 +56,7 @@ def collector(monkeypatch: pytest.MonkeyPatch, isolate: None) -> Iterator[Collec
     langsmith.configure(client=None)
     yield collector
     monkeypatch.setenv("LANGSMITH_TRACING", "false")
-    run_trees.get_cached_client().close()
+    run_trees.get_cached_client().cleanup()
     langsmith.configure(client=None)
     get_env_var.cache_clear()
     collector.close()
@@ -199,7 +199,7 @@ async def test_a_client_that_hides_nothing_is_refused_if_passages_must_be_hidden
     monkeypatch.setenv("QUORUM_HIDE_PASSAGES", "1")
     with pytest.raises(SetupError, match="hides nothing"):
         await answer(QUESTION, "concat", Context(k=1), given=PASSAGES, config=traced_config)
-    revealing_client.close()
+    revealing_client.cleanup()
 
 
 @pytest.mark.parametrize(

@@ -53,8 +53,9 @@ def read(data: bytes, name: str) -> Document:
 
 def to_html(text: str) -> str:
     from docutils.core import publish_parts
+    from docutils.writers.html5_polyglot import Writer
 
-    parts: dict[str, Any] = publish_parts(text, writer="html5", settings_overrides=DOCUTILS_SETTINGS)
+    parts: dict[str, Any] = publish_parts(text, writer=Writer(), settings_overrides=DOCUTILS_SETTINGS)
     return str(parts["body"])
 
 

@@ -21,7 +21,6 @@ import langsmith
 from langsmith.schemas import Dataset, TracerSession
 from langsmith.utils import LangSmithError, LangSmithNotFoundError, get_env_var
 from pydantic import ValidationError
-from requests import RequestException
 
 from quorum.core.errors import SetupError
 from quorum.evaluation.report.langsmith_rows import (
@@ -43,7 +42,7 @@ LONGEST_MESSAGE = 200  # characters of LangSmith's error message
 URL_QUERY = re.compile(r"\?[^\s'\"]+")  # the query of a URL holds ids that say nothing to the user
 PLAIN_TYPES = (str, int, float)  # the types of settings that an experiment's metadata show
 T = TypeVar("T")
-UPLOAD_ERRORS = (LangSmithError, RequestException, ValidationError)
+UPLOAD_ERRORS = (LangSmithError, OSError, ValidationError)  # OSError: what its HTTP library raises
 
 
 @dataclass(frozen=True)
