@@ -1,6 +1,5 @@
 """A refusal of one prompt fails one call; a refused key ends the run."""
 
-import httpx2
 import pytest
 from fake_clock import FakeClock
 from langchain_core.language_models import FakeListChatModel
@@ -12,6 +11,7 @@ from quorum.core.context import Context
 from quorum.core.errors import CallError, SetupError
 from quorum.models import embeddings
 from quorum.models.call import call
+from quorum.models.http_library import OPENAI_HTTP
 from quorum.models.systems import read_system
 
 GEMINI_KEY = [{"error": {"code": 400, "message": "API key not valid. Please pass a valid API key."}}]
@@ -64,7 +64,7 @@ def test_a_flagged_question_is_no_wrong_key_of_the_embeddings(openai_server: Ope
 
 async def test_a_model_object_does_not_multiply_the_tries(openai_server: OpenAIServer) -> None:
     openai_server.reply(make_error(500, "broken"))
-    async with httpx2.AsyncClient() as client:
+    async with OPENAI_HTTP.AsyncClient() as client:
         objects = [
             ChatOpenAI(model="m", base_url=openai_server.url, api_key="none"),  # its max_retries is 2
             ChatOpenAI(model="m", base_url=openai_server.url, api_key="none", http_async_client=client),
