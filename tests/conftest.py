@@ -87,6 +87,8 @@ def isolate(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[None]:
         sys.modules["quorum.models.parameters"].REFUSED_PARAMETERS.clear()  # a later test server may get the same port
     if "quorum.models.send_request" in sys.modules:
         sys.modules["quorum.models.send_request"].ANSWERING_MODELS.clear()
+    if "quorum.models.limits" in sys.modules:
+        sys.modules["quorum.models.limits"].MODEL_LIMITS.get().by_model.clear()
     if "quorum.models.embedding_batches" in sys.modules:
         sys.modules["quorum.models.embedding_batches"].SIZES.clear()
     if "quorum.models.server_troubles" in sys.modules:

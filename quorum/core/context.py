@@ -172,7 +172,7 @@ class Context:
     attempts: Annotated[int, limit(8, ge=1)] = define("attempts", 8)
     """How many times a model call is tried at most."""
     concurrency: Annotated[int, limit(16, ge=1)] = define("concurrency", 16)
-    """Most model calls at the same time."""
+    """Most calls of each model at the same time in a process; where runs give different numbers, the smallest holds."""
     requests_per_minute: Annotated[int | None, limit(ge=1)] = define("requests_per_minute", None)
     """Limit on the calls per minute of each model."""
     tokens_per_minute: Annotated[int | None, limit(ge=1)] = define("tokens_per_minute", None)

@@ -9,6 +9,7 @@ from quorum.core.errors import CallError, SetupError
 from quorum.models.clock import REAL_CLOCK, Clock
 from quorum.models.failures import Failure, classify_error, describe_failure
 from quorum.models.http_clients import make_http_clients
+from quorum.models.limits import wait_for_limits
 from quorum.models.loops import get_loop_cache
 from quorum.models.model_spec import Spec, get_openai_access, get_openai_url, hide_login
 from quorum.models.requested_waits import choose_wait, describe_long_wait, is_too_long
@@ -19,6 +20,7 @@ from quorum.models.server_troubles import (
     describe_server_tries,
     watch_tries,
 )
+from quorum.models.token_estimate import estimate_tokens
 
 PROMPTS_PER_REQUEST = 32
 LONGEST_WAIT = 30.0  # seconds before another try, if the server does not ask for a wait
@@ -56,14 +58,13 @@ class CompletionsScorer:
 
     async def score_until_answered(self, pairs: Sequence[tuple[str, str]], tries: ServerTries) -> list[float]:
         """See `score_request`. tries: logs the tries that failed."""
-        semaphore = get_loop_cache().get_or_make(
-            ("completions", self.spec, self.context.concurrency), self.make_semaphore
-        )
+        limits_name = f"{self.model} at {hide_login(self.spec.base_url or '')}"
         texts, attempt = [f"{prompt} {continuation}" for prompt, continuation in pairs], 0
+        estimate = sum(map(estimate_tokens, texts))
         new_tokens_sent = self.new_tokens
         while True:
             try:
-                async with semaphore:
+                async with wait_for_limits(self.context, limits_name, estimate, self.clock):
                     new_tokens_sent = self.new_tokens  # another request may change it while this one is in flight
                     reply = await self.get_client().completions.create(
                         model=self.model,
@@ -97,9 +98,6 @@ class CompletionsScorer:
         """How many times a request is tried at most that fails in this way."""
         attempts = self.context.attempts
         return count_server_tries(attempts) if failure.kind == "unreachable" else attempts
-
-    def make_semaphore(self) -> asyncio.Semaphore:
-        return asyncio.Semaphore(self.context.concurrency)
 
     def get_client(self) -> Any:
         """The client of the running event loop, closed with it."""

@@ -13,7 +13,7 @@ from quorum.core.context import Context
 from quorum.models.chat import chat_model_async, get_model_identity_async
 from quorum.models.clock import Clock
 from quorum.models.journal import make_key
-from quorum.models.model_spec import hide_login
+from quorum.models.model_spec import get_openai_url, hide_login
 from quorum.models.parameters import SCHEMA_PARAMETER, speaks_openai
 from quorum.models.request import Request
 from quorum.models.tracing import clean_trace, note_prompt
@@ -75,6 +75,7 @@ async def make_request(
         model=client,
         model_label=label,
         server=server or label,
+        limits_name=name_limits(chosen_model, model_identity),
         name=name,
         message=HumanMessage(text),
         decoding=make_decoding(context, chosen_temperature, made_by_caller=not isinstance(chosen_model, str)),
@@ -113,12 +114,23 @@ def is_greedy(model: str | BaseChatModel, temperature: float) -> bool:
 
 
 def make_label(model: str | BaseChatModel, model_identity: dict[str, Any] | None) -> str:
-    """The model's name in logs and errors. All calls under one name share the limits on requests and tokens."""
+    """The model's name in logs and errors."""
     server = find_server(model, model_identity)
     address = f" at {server}" if server else ""
     if isinstance(model, str):
         return f"The model {model!r}{address}"
     return f"The model {type(model).__name__} ({getattr(model, 'model_name', None) or hex(id(model))}){address}"
+
+
+def name_limits(model: str | BaseChatModel, model_identity: dict[str, Any] | None) -> str:
+    """The name of a model's limits: its own and its server's, whether a spec or an object names them."""
+    server = find_server(model, model_identity)
+    if isinstance(model, str):
+        return f"{(model_identity or {}).get('model') or model} at {server or model.partition(':')[0]}"
+    name = getattr(model, "model_name", None) or getattr(model, "model", None)
+    if server is None and speaks_openai(type(model)):
+        server = hide_login(get_openai_url())
+    return f"{name or hex(id(model))} at {server or type(model).__name__}"
 
 
 def find_server(model: str | BaseChatModel, model_identity: dict[str, Any] | None) -> str | None:

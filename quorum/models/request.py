@@ -20,7 +20,8 @@ class Request:
     model_label: the model's name in logs and errors; name: the call's name in traces and errors, such as "answer:
     passage 2"; decoding: parameters such as the temperature; is_given_by_spec: whether the user named the model, such
     as "openai:qwen3", and did not give a model object; schema: the JSON schema that the reply must fit, for models that
-    take one. server: the server's address, without a login; the model's label if it is not known.
+    take one. server: the server's address, without a login; the model's label if it is not known. limits_name: names
+    the model and its server; calls under one name share the limits (see `quorum.models.limits`).
     """
 
     model: BaseChatModel
@@ -34,6 +35,7 @@ class Request:
     is_given_by_spec: bool = True
     schema: Mapping[str, Any] | None = None
     server: str = ""
+    limits_name: str = ""
 
     @cached_property
     def is_in_process(self) -> bool:

@@ -110,7 +110,7 @@ async def send_once(request: Request, estimate: int, *, is_cut_again: bool = Fal
     estimate: the estimated tokens of the prompt. is_cut_again: the last stream of this call was cut.
     """
     context = request.context
-    async with wait_for_limits(context, request.model_label, estimate, request.clock) as taken_amounts:
+    async with wait_for_limits(context, request.limits_name, estimate, request.clock) as taken_amounts:
         started_at = request.clock.now()
         async with asyncio.timeout(None if request.is_in_process else context.timeout):
             model, arguments = apply_parameters(request)

@@ -1,10 +1,14 @@
-"""Limits how many calls run at once, and decides which of the waiting calls is next."""
+"""Limits how many calls run at once in this process, and decides which of the waiting calls is next."""
 
 import asyncio
 import heapq
 import itertools
+import threading
+from collections import Counter
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
 from contextvars import ContextVar
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 
 @dataclass
@@ -27,45 +31,123 @@ def queue_calls_as_one_question() -> None:
     QUESTION_CALLS.set(QuestionCalls())
 
 
+def count_earlier_calls() -> int:
+    """How many calls the running question asked for before this one, which is counted; 0 outside of an evaluation."""
+    if (calls := QUESTION_CALLS.get()) is None:
+        return 0
+    calls.count += 1
+    return calls.count - 1
+
+
+@dataclass(order=True)
+class WaitingCall:
+    """A call that waits. Calls are sorted by how many calls their question asked for before, then by their arrival.
+
+    turn: gets a result when the call may run; has_slot: whether it was given one; is_gone: whether it was cancelled.
+    """
+
+    earlier_calls: int
+    arrival_number: int
+    turn: "asyncio.Future[None]" = field(compare=False)
+    has_slot: bool = field(default=False, compare=False)
+    is_gone: bool = field(default=False, compare=False)
+
+
 class Slots:
-    """Lets at most `count` calls run at once: each call runs in an `async with slots` block.
+    """Lets a number of calls run at once, on all event loops of this process.
+
+    Each call brings the number that its settings allow. The smallest number of the calls that run or wait holds: while
+    one run asks with 4 and another with 5, at most 4 calls run.
 
     When a call ends, the next one is the waiting call whose question had asked for the fewest calls before it. Among
     equals, the one that came first is next. Calls outside of an evaluation belong to no question; each of them waits
     like a question's first call.
     """
 
-    def __init__(self, count: int) -> None:
-        self.free_count = count
-        # A heap with an entry for each waiting call: how many calls its question asked for before it, its arrival
-        # number, and a future that gets a result when the call may run.
-        self.waiting_calls: list[tuple[int, int, asyncio.Future[None]]] = []
+    def __init__(self) -> None:
+        self.running = 0
+        self.limits: Counter[int] = Counter()  # limit -> how many calls with it run or wait
+        self.waiting_calls: list[WaitingCall] = []  # a heap
         self.arrival_numbers = itertools.count()
+        # The garbage collector may end an abandoned call while this thread holds the lock.
+        self.lock = threading.RLock()
 
-    async def __aenter__(self) -> None:
-        earlier_calls = 0
-        if (calls := QUESTION_CALLS.get()) is not None:
-            earlier_calls, calls.count = calls.count, calls.count + 1
-        if self.free_count:
-            self.free_count -= 1
-            return
-        turn: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        heapq.heappush(self.waiting_calls, (earlier_calls, next(self.arrival_numbers), turn))
+    @asynccontextmanager
+    async def hold(self, limit: int, earlier_calls: int = 0) -> AsyncIterator[None]:
+        """Hold a slot in the `async with` block; see `take`."""
+        await self.take(limit, earlier_calls)
+        try:
+            yield
+        finally:
+            self.release(limit)
+
+    async def take(self, limit: int, earlier_calls: int = 0) -> None:
+        """Wait for a slot, which `release` gives back. limit: how many calls may run at once; earlier_calls: what
+        `count_earlier_calls` gave.
+        """
+        with self.lock:
+            self.limits[limit] += 1
+            if not self.waiting_calls and self.running < min(self.limits):
+                self.running += 1
+                return
+            turn: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+            call = WaitingCall(earlier_calls, next(self.arrival_numbers), turn)
+            heapq.heappush(self.waiting_calls, call)
+            self.start_calls()  # others may wait only because they have just been cancelled
         try:
             await turn
-        except asyncio.CancelledError:
-            if turn.done() and not turn.cancelled():
-                self.pass_slot_on()  # this call was given a slot at the moment of its cancellation
+        except BaseException:  # cancelled, perhaps in the moment in which it was given a slot
+            with self.lock:
+                call.is_gone = True
+                self.running -= call.has_slot
+                self.forget_limit(limit)
+                self.start_calls()
             raise
 
-    async def __aexit__(self, *error: object) -> None:
-        self.pass_slot_on()
+    def release(self, limit: int) -> None:
+        """Give back a slot that was taken with this limit, and start the calls that may run now."""
+        with self.lock:
+            self.running -= 1
+            self.forget_limit(limit)
+            if self.waiting_calls:
+                self.start_calls()
 
-    def pass_slot_on(self) -> None:
-        """Give a slot that is no longer used to the next waiting call. If none waits, the slot is free."""
-        while self.waiting_calls:
-            turn = heapq.heappop(self.waiting_calls)[2]
-            if not turn.done():
-                turn.set_result(None)
-                return
-        self.free_count += 1
+    def forget_limit(self, limit: int) -> None:
+        self.limits[limit] -= 1
+        if not self.limits[limit]:
+            del self.limits[limit]
+
+    def start_calls(self) -> None:
+        """Give the free slots to the calls that are next."""
+        while self.waiting_calls and self.running < min(self.limits, default=1):
+            call = heapq.heappop(self.waiting_calls)
+            if not call.is_gone and wake(call.turn):
+                call.has_slot = True
+                self.running += 1
+
+
+def wake(turn: "asyncio.Future[None]") -> bool:
+    """Let the task that waits for `turn` go on, on its own event loop. False if the loop is closed or the task gone."""
+    loop = turn.get_loop()
+    if turn.done() or loop.is_closed():
+        return False
+    if loop is get_loop():
+        turn.set_result(None)
+        return True
+    try:
+        loop.call_soon_threadsafe(finish, turn)
+    except RuntimeError:  # closed in this moment
+        return False
+    return True
+
+
+def get_loop() -> asyncio.AbstractEventLoop | None:
+    """The event loop of this thread, if it runs."""
+    with suppress(RuntimeError):
+        return asyncio.get_running_loop()
+    return None
+
+
+def finish(turn: "asyncio.Future[None]") -> None:
+    if not turn.done():
+        turn.set_result(None)

@@ -122,7 +122,7 @@ async def test_workers_share_rate_limits_journal_and_warnings(tmp_path: Path) ->
     assert not waiting_task.done()
     await services.take_amount("requests", "m", limit=100, amount=1)  # requests have a limit of their own
     await services.correct_amount(amount_id, 10)
-    assert services.rate_limits["tokens", "m", 100].compute_wait(amount=60, now=0) == 0
+    assert services.rate_limits["tokens", "m"].compute_wait(amount=60, now=0) == 0
     waiting_task.cancel()
     reply = Reply("text", "stop", 1, 2, 0, 0.5)
     await services.put_reply("j.sqlite", "key", reply)

@@ -4,7 +4,7 @@ import asyncio
 import logging
 import os
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import count
@@ -70,7 +70,7 @@ class Services:
 
     def __init__(self, folder: str) -> None:
         os.chdir(folder)
-        self.rate_limits: dict[tuple[str, str, float], LocalRateLimit] = {}
+        self.rate_limits: dict[tuple[str, str], LocalRateLimit] = {}
         self.token_amounts: dict[int, CorrectableAmount] = {}
         self.amount_numbers = count()
         self.reported_warnings: dict[str, None] = {}
@@ -89,9 +89,8 @@ class Services:
 
         kind: "tokens" or "requests"; only an amount of tokens can be corrected.
         """
-        taken_amount = await self.rate_limits.setdefault((kind, model, limit), LocalRateLimit(limit)).take(
-            amount, REAL_CLOCK
-        )
+        rate_limit = self.rate_limits.setdefault((kind, model), LocalRateLimit())
+        taken_amount = await rate_limit.take(amount, limit, REAL_CLOCK)
         number = next(self.amount_numbers)
         if kind == "tokens":
             self.token_amounts[number] = taken_amount
@@ -152,10 +151,12 @@ class SharedRateLimit:
     services: Any
     kind: str
     model: str
-    limit: float
 
-    async def take(self, amount: float, clock: Clock) -> CorrectableAmount:
-        number = await self.services.take_amount.remote(self.kind, self.model, self.limit, amount)
+    async def take(
+        self, amount: float, limit: float, clock: Clock, begin: Callable[[], Awaitable[None]], earlier_calls: int = 0
+    ) -> CorrectableAmount:
+        number = await self.services.take_amount.remote(self.kind, self.model, limit, amount)
+        await begin()
         return SharedAmount(self.services, number)
 
 
@@ -197,7 +198,7 @@ class Asker:
     async def use_shared_services(self) -> None:
         """Make this worker use the shared journal and limits."""
         share_journals(lambda path: SharedJournal(self.services, path))
-        share_rate_limits(lambda kind, model, limit: SharedRateLimit(self.services, kind, model, limit))
+        share_rate_limits(lambda kind, model: SharedRateLimit(self.services, kind, model))
 
     async def ask(self, record: Record, names: list[str]) -> Answers:
         """Ask one method after the other, so that a later one finds equal calls of an earlier one in the journal."""
