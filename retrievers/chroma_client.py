@@ -1,14 +1,9 @@
-"""Opens clients of a Chroma store (a folder or a server) and explains their failures to the user."""
+"""Opens clients of a Chroma store: a folder or a server."""
 
 import json
 import os
-import sqlite3
-import sys
-import tempfile
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, cast
 from urllib.parse import urlsplit
 
 from quorum.core.errors import SetupError
@@ -16,8 +11,12 @@ from quorum.core.private_files import make_private_folder
 from quorum.models.model_spec import check_key, read_key
 from quorum.models.network_settings import explain_network_settings
 from quorum.retrievers.client_of_fork import ClientOfFork
-from quorum.retrievers.index_recovery import is_index_error
-from quorum.retrievers.store_files import make_locked_error
+from quorum.retrievers.store_failures import (
+    NO_CONNECTION,
+    import_chroma,
+    make_other_version_error,
+    make_unreachable_error,
+)
 
 if TYPE_CHECKING:
     from chromadb.api import ClientAPI
@@ -58,22 +57,8 @@ def open_chroma_client(store: str) -> "ClientAPI":
             )
             return client
     except ValueError as error:  # Chroma raises this if its first request fails for any reason
-        raise make_unreachable_error(store, error) from error
-
-
-def import_chroma() -> Any:
-    """The module chromadb. While it is imported, a user without a home folder, as in a container, has the folder of
-    temporary files: Chroma looks for one.
-    """
-    if "chromadb" in sys.modules or os.path.expanduser("~") != "~":
-        import chromadb
-    else:
-        os.environ["HOME"] = tempfile.gettempdir()
-        try:
-            import chromadb
-        finally:
-            del os.environ["HOME"]
-    return chromadb
+        is_alone = NO_CONNECTION in str(error)
+        raise (make_unreachable_error if is_alone else make_other_version_error)(store, error) from error
 
 
 def is_forked_after_use() -> bool:
@@ -107,70 +92,6 @@ def parse_address(url: str) -> tuple[str, int, bool]:
             f"The store {url!r} is not an address of a Chroma server; write it like http://localhost:8000."
         )
     return parts.hostname, port, parts.scheme == "https"
-
-
-@contextmanager
-def explain_failures(store: str) -> Iterator[None]:
-    """Turn failures of the store in the `with` block into a `SetupError`. Errors of our own code pass unchanged.
-
-    For a folder, a `ChromaError` other than an `InternalError` also passes unchanged.
-    """
-    import httpx
-
-    import_chroma()
-    from chromadb.errors import ChromaAuthError, ChromaError, InternalError
-
-    try:
-        yield
-    except (httpx.HTTPError, ConnectionError) as error:
-        raise make_unreachable_error(store, error) from error
-    except ChromaAuthError as error:
-        raise SetupError(
-            f"The Chroma server {store} refused access ({shorten_message(error)}); if it requires a token, set "
-            "CHROMA_CLIENT_AUTH_PROVIDER and CHROMA_CLIENT_AUTH_CREDENTIALS."
-        ) from error
-    except InternalError as error:
-        if "disk is full" in str(error):
-            raise SetupError(f"The disk of the store {store} is full; make room on it, then try again.") from error
-        if "database is locked" in str(error):
-            raise make_locked_error(store) from error
-        if is_index_error(error):
-            raise make_damaged_index_error(store, shorten_message(error)) from error
-        raise SetupError(
-            f"The store {store} cannot be read ({shorten_message(error)}); if it is damaged, remove it and index again."
-        ) from error
-    except sqlite3.Error as error:
-        raise SetupError(
-            f"The database of the store {store} cannot be read ({error}); if it is damaged, remove the store and index "
-            "again."
-        ) from error
-    except ChromaError as error:
-        if "://" not in store:
-            raise
-        raise SetupError(f"The Chroma server {store} answered with an error: {shorten_message(error)}") from error
-
-
-def make_damaged_index_error(store: str, detail: str) -> SetupError:
-    if "://" in store:
-        remedy = "its files belong to the server: restore them there, or index the documents into a new collection"
-    else:
-        remedy = (
-            "index any document into the collection with the damaged index: Quorum then embeds all passages of the "
-            "collection again"
-        )
-    return SetupError(f"A vector index in the store {store} is damaged ({detail}); {remedy}.")
-
-
-def make_unreachable_error(store: str, error: Exception) -> SetupError:
-    host, port, _ = parse_address(store)
-    return SetupError(
-        f"No Chroma server answers at {store} ({shorten_message(error)}); "
-        f"start one with: chroma run --host {host} --port {port}"
-    )
-
-
-def shorten_message(error: Exception) -> str:
-    return " ".join(str(error).split())[:200] or type(error).__name__
 
 
 def make_folder(folder: Path) -> None:

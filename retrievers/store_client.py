@@ -12,11 +12,12 @@ from langchain_core.embeddings import Embeddings
 from quorum.core.errors import SetupError
 from quorum.core.private_files import FILE_MODE, make_private_folder
 from quorum.core.store_folder import find_own_folder, is_foreign_folder
-from quorum.retrievers.chroma_client import explain_failures, make_damaged_index_error, make_folder, open_chroma_client
+from quorum.retrievers.chroma_client import make_folder, open_chroma_client
 from quorum.retrievers.chroma_rows import list_collection_names
 from quorum.retrievers.foreign import ContentRevisions, is_foreign
 from quorum.retrievers.index_recovery import has_incomplete_files, write_pending_vectors
 from quorum.retrievers.metadata import read_info
+from quorum.retrievers.store_failures import explain_failures, make_damaged_index_error
 from quorum.retrievers.store_files import check_database_lock, copy_store, is_read_only, make_read_only_error
 from quorum.retrievers.store_locks import hold_access_lock, hold_writer_lock
 

@@ -22,6 +22,10 @@ def acquire(lock: FileLock, seconds: float = -1) -> None:
         lock.acquire(timeout=seconds)
     except Timeout:
         raise
+    except NotImplementedError:
+        raise SetupError(
+            f"The file system of {lock.lock_file} has no locks; give a folder on a local disk with --store."
+        ) from None
     except OSError as error:
         raise SetupError(
             f"The file {lock.lock_file} cannot be used ({error.strerror or error}); remove it, make it yours (another "

@@ -81,6 +81,10 @@ def run_command(args: list[str] | None) -> None:
         # The program that read our output has ended: print nothing more.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(0)
+    except OSError as error:
+        from quorum.core.files import explain_os_error
+
+        exit_with_message(explain_os_error(error), 2)
 
 
 def exit_with_message(error: Exception, code: int) -> None:

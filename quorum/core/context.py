@@ -174,9 +174,9 @@ class Context:
     concurrency: Annotated[int, limit(16, ge=1)] = define("concurrency", 16)
     """Most calls of each model at the same time in a process; where runs give different numbers, the smallest holds."""
     requests_per_minute: Annotated[int | None, limit(ge=1)] = define("requests_per_minute", None)
-    """Limit on the calls per minute of each model."""
+    """Limit on the calls per minute of each model in a process."""
     tokens_per_minute: Annotated[int | None, limit(ge=1)] = define("tokens_per_minute", None)
-    """Limit on the tokens per minute of each model."""
+    """Limit on the tokens per minute of each model in a process."""
     calibration: str | None = define("calibration", None)
     """File that quorum calibrate wrote: answers that are not sure enough become unknown."""
     prompts: str | dict[str, str] | None = define("prompts", None)

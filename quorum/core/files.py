@@ -24,6 +24,15 @@ INVISIBLE_CHARACTERS = re.compile(
     r"[\x00-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ud800-\udfff]"
 )
 Line = TypeVar("Line", str, bytes)
+# Numbers of errors -> what to do.
+ADVICE = (
+    ((errno.ENOSPC, errno.EDQUOT), "make room on the disk, then try again"),
+    ((errno.EACCES, errno.EPERM, errno.EROFS), "make it yours or writable, or give another path"),
+    ((errno.EMFILE, errno.ENFILE), "allow more open files (ulimit -n), then try again"),
+    ((errno.ENAMETOOLONG,), "give a shorter name"),
+    ((errno.ENOENT, errno.ENOTDIR, errno.EISDIR, errno.ELOOP, errno.EINVAL), "check the path"),
+    ((errno.EIO, errno.ESTALE), "check the disk, or the network that it is on"),
+)
 
 
 def open_regular(path: str | Path) -> BufferedReader:
@@ -94,6 +103,18 @@ def read_bounded_lines(file: IO[Line], limit: int = LONGEST_LINE) -> Iterator[Li
         if len(line) > limit:
             raise OSError(errno.EFBIG, f"a line is longer than {format_megabytes(limit)}")
         yield line
+
+
+def explain_os_error(error: OSError, subject: str = "") -> SetupError:
+    """The sentence for an error of the operating system. subject: what cannot be used; by default the error's file.
+
+    >>> print(explain_os_error(OSError(errno.ENOSPC, "No space left on device", "rows.jsonl")))
+    rows.jsonl cannot be used (No space left on device); make room on the disk, then try again.
+    """
+    advice = next((text for numbers, text in ADVICE if error.errno in numbers), "check it, then try again")
+    names = " and ".join(escape_name(name) for name in (error.filename, error.filename2) if name is not None)
+    reason = error.strerror or " ".join(str(error).split()) or type(error).__name__
+    return SetupError(f"{subject or names or 'A file'} cannot be used ({reason}); {advice}.")
 
 
 def format_megabytes(count: int) -> str:

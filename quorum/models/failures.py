@@ -151,6 +151,8 @@ def classify_error(
         return Failure("retryable", f"the connection broke ({message})", is_passing=True)
     if names & (CUT_REPLY_ERRORS | {"GarbledReply"}) or is_garbled(error, provider_package):
         return Failure("retryable", f"the reply could not be read ({message})", is_passing=True)
+    if names & {"HTTPError", "RequestError"}:  # of httpx, where nothing more is known
+        return Failure("retryable", message)
     if "APIError" in names or "ModelAPIError" in names:  # an error event in the middle of a stream
         return Failure("retryable", message)
     return Failure("other", message)

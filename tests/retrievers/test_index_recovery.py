@@ -11,10 +11,10 @@ from langchain_core.embeddings import Embeddings
 
 from quorum.core.errors import SetupError
 from quorum.core.state import Passage
-from quorum.retrievers.chroma_client import make_damaged_index_error
 from quorum.retrievers.index import index_passages
 from quorum.retrievers.index_recovery import is_index_error, keep_write_mark, read_boot_id
 from quorum.retrievers.store import OPEN_STORES, Store, open_store
+from quorum.retrievers.store_failures import make_damaged_index_error
 
 COLLECTION_NAME = "towers"
 # Chroma writes its vector index to disk after 1,000 vectors.
