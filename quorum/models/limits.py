@@ -54,7 +54,7 @@ class RateLimit(Protocol):
     """
 
     async def take(
-        self, amount: float, limit: float, clock: Clock, begin: Callable[[], Awaitable[None]], earlier_calls: int = 0
+        self, amount: float, limit: float, clock: Clock, begin: Callable[[], Awaitable[object]], earlier_calls: int = 0
     ) -> CorrectableAmount: ...
 
 
@@ -80,7 +80,7 @@ class LocalRateLimit:
         amount: float,
         limit: float,
         clock: Clock,
-        begin: Callable[[], Awaitable[None]] = begin_at_once,
+        begin: Callable[[], Awaitable[object]] = begin_at_once,
         earlier_calls: int = 0,
     ) -> TakenAmount:
         """See `RateLimit`."""
@@ -166,7 +166,7 @@ async def wait_for_limits(
     call really used.
     """
     limits, earlier_calls = MODEL_LIMITS.get().get(model), count_earlier_calls()
-    begin: Callable[[], Awaitable[None]] = partial(limits.slots.take, context.concurrency, earlier_calls)
+    begin: Callable[[], Awaitable[object]] = partial(limits.slots.take, context.concurrency, earlier_calls)
     taken_amounts: list[CorrectableAmount] = []
     if context.requests_per_minute is not None:
         begin = partial(take, "requests", model, 1, context.requests_per_minute, clock, begin, earlier_calls)
@@ -188,7 +188,7 @@ async def take(
     amount: float,
     limit: float,
     clock: Clock,
-    begin: Callable[[], Awaitable[None]],
+    begin: Callable[[], Awaitable[object]],
     earlier_calls: int,
 ) -> CorrectableAmount:
     """Take an amount from one limit per minute of a model; see `RateLimit`. kind: "tokens" or "requests"."""

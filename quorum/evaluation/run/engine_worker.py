@@ -153,7 +153,7 @@ class SharedRateLimit:
     model: str
 
     async def take(
-        self, amount: float, limit: float, clock: Clock, begin: Callable[[], Awaitable[None]], earlier_calls: int = 0
+        self, amount: float, limit: float, clock: Clock, begin: Callable[[], Awaitable[object]], earlier_calls: int = 0
     ) -> CorrectableAmount:
         number = await self.services.take_amount.remote(self.kind, self.model, limit, amount)
         await begin()
