@@ -34,7 +34,8 @@ GROUPS = (
     Group(
         "Ask",
         (
-            *("answer", "answer_sync", "stream", "Event", "NodeFinished", "AnswerText", "RunFinished"),
+            *("answer", "answer_sync", "stream", "Event", "RunStarted", "NodeStarted", "NodeFinished", "VoteCast"),
+            *("CandidateFound", "AnswerText", "Retrying", "MethodFinished", "MethodFailed", "RunFinished"),
             *("Context", "METHODS", "Method", "as_retriever", "as_tool"),
         ),
         "A question, a method, and settings. All methods take the same parameters and return the same keys.",

@@ -14,7 +14,20 @@ if TYPE_CHECKING:
     from quorum.api.evaluate import evaluate, evaluate_async
     from quorum.api.langchain import as_retriever, as_tool
     from quorum.api.results import Comparison, Evaluation
-    from quorum.api.stream import AnswerText, Event, NodeFinished, RunFinished, stream
+    from quorum.api.stream import (
+        AnswerText,
+        CandidateFound,
+        Event,
+        MethodFailed,
+        MethodFinished,
+        NodeFinished,
+        NodeStarted,
+        Retrying,
+        RunFinished,
+        RunStarted,
+        VoteCast,
+        stream,
+    )
     from quorum.core.context import Context
     from quorum.core.errors import CallError, QuorumError, SetupError, TooLong
     from quorum.core.refusals.unknown import is_unknown
@@ -34,6 +47,7 @@ __all__ = [
     "AnswerReading",
     "AnswerText",
     "CallError",
+    "CandidateFound",
     "Citation",
     "Comparison",
     "Context",
@@ -43,12 +57,17 @@ __all__ = [
     "Evidence",
     "IndexReport",
     "Method",
+    "MethodFailed",
+    "MethodFinished",
     "NodeFinished",
+    "NodeStarted",
     "Parsed",
     "Passage",
     "QuorumError",
     "Result",
+    "Retrying",
     "RunFinished",
+    "RunStarted",
     "SetupError",
     "ShownResult",
     "Step",
@@ -56,6 +75,7 @@ __all__ = [
     "TooLong",
     "Usage",
     "Vote",
+    "VoteCast",
     "__version__",
     "aindex",
     "answer",
@@ -81,7 +101,20 @@ _NAMES_BY_MODULE = {
     "quorum.api.evaluate": ("evaluate", "evaluate_async"),
     "quorum.api.langchain": ("as_retriever", "as_tool"),
     "quorum.api.results": ("Comparison", "Evaluation"),
-    "quorum.api.stream": ("AnswerText", "Event", "NodeFinished", "RunFinished", "stream"),
+    "quorum.api.stream": (
+        "AnswerText",
+        "CandidateFound",
+        "Event",
+        "MethodFailed",
+        "MethodFinished",
+        "NodeFinished",
+        "NodeStarted",
+        "Retrying",
+        "RunFinished",
+        "RunStarted",
+        "VoteCast",
+        "stream",
+    ),
     "quorum.core.context": ("Context",),
     "quorum.core.errors": ("CallError", "QuorumError", "SetupError", "TooLong"),
     "quorum.core.state": ("Citation", "Evidence", "CountedReplies", "Passage", "Result", "Step", "Usage", "Vote"),

@@ -19,11 +19,11 @@ from markdown_it import MarkdownIt
 from quorum.cli.terminal import EscapingStream
 from quorum.core.context import Context
 from quorum.core.errors import CallError, QuorumError, SetupError
+from quorum.core.harmless_markdown import HarmlessText, make_harmless
 from quorum.core.redaction import redact_secrets
 from quorum.documents.read import read_document
 from quorum.models.vectors import check_vectors
 from quorum.serving.errors import Refusal
-from quorum.serving.harmless_markdown import HarmlessText, make_harmless
 from quorum.serving.limits import Charge, Limits
 from quorum.serving.permissions import Permissions
 from quorum.ui.query import parse_link

@@ -1,10 +1,20 @@
 """Streams a run: an event for each finished node and each piece of the answer, then the result."""
 
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import aclosing
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
 
+from quorum.api.events import AnswerText as AnswerText
+from quorum.api.events import CandidateFound as CandidateFound
+from quorum.api.events import Event as Event
+from quorum.api.events import MethodFailed as MethodFailed
+from quorum.api.events import MethodFinished as MethodFinished
+from quorum.api.events import NodeFinished as NodeFinished
+from quorum.api.events import NodeStarted as NodeStarted
+from quorum.api.events import Retrying as Retrying
+from quorum.api.events import RunFinished as RunFinished
+from quorum.api.events import RunStarted as RunStarted
+from quorum.api.events import VoteCast as VoteCast
 from quorum.core.same_parameters import takes_parameters_of
 from quorum.graphs import DEFAULT_METHOD, answer, find_method
 
@@ -14,48 +24,6 @@ if TYPE_CHECKING:
     from quorum.core.context import Context
     from quorum.core.state import Passage, Question, Result
     from quorum.graphs import Graph
-
-
-@dataclass(frozen=True)
-class Event:
-    """Something that happened in a run. Ignore kinds of events that you do not know: later versions may add some."""
-
-
-@dataclass(frozen=True)
-class NodeFinished(Event):
-    """A node has finished."""
-
-    node: str
-    """The node's name, as in the method's diagram."""
-    update: Mapping[str, Any]
-    """What the node changed in the state."""
-    inside: tuple[str, ...] = ()
-    """If the node belongs to a subgraph, the nodes that contain it, the outermost first; empty for a node of the method
-    itself.
-    """
-
-
-@dataclass(frozen=True)
-class AnswerText(Event):
-    """The next piece of the answer. All pieces together are the answer of the result: for a long answer and a turn of a
-    dialogue its `answer_text`, else its `answer`.
-
-    A long answer and a turn of a dialogue arrive while the model writes them, in Markdown. A short answer and the
-    answer of a vote arrive in one piece, when they are final.
-    """
-
-    text: str
-    """The piece."""
-    replaces: bool = False
-    """If True, discard all earlier pieces: the answer begins with this one."""
-
-
-@dataclass(frozen=True)
-class RunFinished(Event):
-    """The last event: the run has ended."""
-
-    result: "Result"
-    """Its result, as `answer` returns it."""
 
 
 class AnswerReader:
@@ -135,10 +103,11 @@ def stream(
 ) -> AsyncIterator[Event]:
     """Answer one question as `answer` does, and yield events while it runs.
 
-    The parameters are those of `answer`. Yields a `NodeFinished` for every node, in the order in which they finish
-    (several times for a node that runs once per passage), an `AnswerText` for every piece of the answer, and last a
-    `RunFinished`, whose `result` is what `answer` returns. Leaving the loop early cancels the run; close the iterator
-    (`contextlib.aclosing`) to wait until the run has stopped.
+    The parameters are those of `answer`. Yields a `RunStarted`; a `NodeStarted` and a `NodeFinished` for every node, in
+    the order in which they begin and finish (several times for a node that runs once per passage); a `VoteCast` and a
+    `CandidateFound` for every vote and candidate; an `AnswerText` for every piece of the answer; and last a
+    `MethodFinished` and a `RunFinished`, whose `result` is what `answer` returns. Leaving the loop early cancels the
+    run; close the iterator (`contextlib.aclosing`) to wait until the run has stopped.
 
     Raises SetupError for a mistake in input or configuration, CallError when a model call failed after its retries.
     With `Context.calibration` no piece of the answer comes before the run has ended. Only the updates of nodes before
@@ -169,8 +138,11 @@ async def add_support_to_result(question: str, context: "Context | None", run: A
 
     async with aclosing(run) as events:
         async for event in events:
-            is_last = isinstance(event, RunFinished)
-            yield RunFinished(await add_support(question, event.result, context)) if is_last else event
+            if isinstance(event, RunFinished) and event.result is not None:
+                result = await add_support(question, event.result, context)
+                yield MethodFinished(result)
+                event = RunFinished(result)
+            yield event
 
 
 async def stream_run(
@@ -197,12 +169,14 @@ async def stream_run(
     settings, inputs = context or Context(), cast("Any", state)
     is_shown_early = is_shown_while_written(graph, settings, question, bool(history))
     reader = AnswerReader(question, shows_marks=settings.citations == "auto")
-    modes = ["updates", "values", *(["messages"] if is_shown_early else [])]
+    yield RunStarted(question, (method if isinstance(method, str) else str(getattr(graph, "name", None) or "graph"),))
+    modes = ["updates", "values", "tasks", *(["messages"] if is_shown_early else [])]
     if history:
         from quorum.graphs.conversation import prepare_conversation
 
         graph, inputs = prepare_conversation(graph, state, history)
     final_state: dict[str, Any] = {}
+    found = Findings()
     chunks: Any = graph.astream(inputs, config, context=settings, stream_mode=modes, subgraphs=True)
     async with aclosing(chunks):
         async for namespace, mode, chunk in chunks:
@@ -211,16 +185,48 @@ async def stream_run(
                     yield piece
             elif mode == "values":
                 final_state = final_state if namespace else chunk
+            elif mode == "tasks":
+                if "input" in chunk:  # a task that has begun; the update of one that has ended comes by itself
+                    yield NodeStarted(chunk["name"], get_outer_nodes(namespace))
             else:
                 for node, update in chunk.items():
                     if not node.startswith("__"):  # LangGraph's own updates, such as __interrupt__, come from no node
-                        yield NodeFinished(
-                            node, unwrap_overwrites(update or {}), tuple(name.partition(":")[0] for name in namespace)
-                        )
+                        outer_nodes = get_outer_nodes(namespace)
+                        yield NodeFinished(node, unwrap_overwrites(update or {}), outer_nodes)
+                        for finding in found.read(node, update or {}, outer_nodes):
+                            yield finding
     result = cast("Result", {name: final_state[name] for name in list_result_names(graph) if name in final_state})
     if "answer" in result:
         yield reader.finish(get_shown_answer(result))
     yield RunFinished(result)
+
+
+def get_outer_nodes(namespace: Sequence[str]) -> tuple[str, ...]:
+    """The names of the nodes that contain a subgraph, from its namespace in LangGraph's stream."""
+    return tuple(name.partition(":")[0] for name in namespace)
+
+
+class Findings:
+    """Finds new votes and candidates in the updates of nodes.
+
+    outer_paths: the nodes whose own subgraph has reported them; the update of such a node holds them once more.
+    """
+
+    def __init__(self) -> None:
+        self.outer_paths: set[tuple[str, ...]] = set()
+        self.candidates: list[str] = []
+
+    def read(self, node: str, update: Mapping[str, Any], outer_nodes: tuple[str, ...]) -> Iterator[Event]:
+        """The votes and candidates that a node adds. Votes that a node only weighs or clears are not new."""
+        self.outer_paths.add(outer_nodes)
+        if (*outer_nodes, node) in self.outer_paths:
+            return
+        votes, candidates = update.get("votes"), update.get("candidates")
+        if isinstance(votes, list):  # votes that replace all earlier ones are wrapped in an Overwrite
+            yield from (VoteCast(vote) for vote in votes)
+        if isinstance(candidates, list) and candidates != self.candidates:
+            self.candidates = list(candidates)
+            yield from (CandidateFound(candidate, rank) for rank, candidate in enumerate(candidates))
 
 
 async def answer_and_report(
@@ -233,15 +239,16 @@ async def answer_and_report(
     """Answer as `quorum.graphs.answer` does, and call `on_event` with every event of `stream_run`. inputs: the further
     parameters of `answer`.
 
-    With a calibration there are no events: nothing may be shown before the confidence is known.
+    With a calibration there are only nodes, without their updates: nothing may be shown before the confidence is known.
     """
-    if context.calibration is not None:
-        return await answer(question, method, context, **inputs)
     result: dict[str, Any] = {}
     run: Any = stream_run(question, method, context, **inputs)
     async with aclosing(run) as events:
         async for event in events:
-            on_event(event)
+            if context.calibration is None or isinstance(event, RunStarted | NodeStarted | Retrying):
+                on_event(event)
+            elif isinstance(event, NodeFinished):
+                on_event(NodeFinished(event.node, {}, event.inside))
             if isinstance(event, RunFinished):
                 result = cast("dict[str, Any]", event.result)
     return cast("Result", result)

@@ -15,11 +15,13 @@ from quorum.api.stream import AnswerText, Event, NodeFinished
 from quorum.core.cancellation import end_task
 from quorum.core.context import Context
 from quorum.core.errors import QuorumError
+from quorum.core.files import expand_home
+from quorum.core.harmless_markdown import HarmlessText
+from quorum.core.store_folder import find_own_folder
 from quorum.graphs.catalogue import Method
 from quorum.serving.access_control import AccessControl, App, Receive, Scope, Send, name_client
 from quorum.serving.chat_request import read_body, read_chat
 from quorum.serving.errors import Refusal, explain_failure
-from quorum.serving.harmless_markdown import HarmlessText
 from quorum.serving.openapi import describe_api
 from quorum.serving.permissions import ServedModel
 from quorum.serving.replies import (
@@ -30,6 +32,8 @@ from quorum.serving.replies import (
     make_completion,
     make_head,
 )
+from quorum.serving.runs.routes import make_routes as make_run_routes
+from quorum.serving.runs.run_service import RunService
 from quorum.serving.service import Job, Service
 
 KEEPALIVE_SECONDS = 10  # a stream without output sends a comment this often, because proxies close idle streams
@@ -41,6 +45,7 @@ Handler = Callable[[Request], Awaitable[Response]]
 def make_app(service: Service, tokens: Sequence[str] = ()) -> App:
     """The application behind its access control. tokens: the API keys; without any, only this machine is served."""
     started_at, server_context = int(time.time()), service.permissions.server_context
+    runs_folder = expand_home(find_own_folder(server_context.store)).resolve() / "runs"
 
     async def list_models(request: Request) -> Response:
         models, methods = await asyncio.to_thread(service.permissions.list_models), service.permissions.list_methods()
@@ -81,6 +86,9 @@ def make_app(service: Service, tokens: Sequence[str] = ()) -> App:
         Route("/health", show_health),
         Route("/metrics", show_metrics),
         Route("/openapi.json", show_api),
+        *make_run_routes(
+            RunService(service, runs_folder), lambda handler: respond_to_refusals(handler, server_context)
+        ),
     ]
     return AccessControl(Starlette(routes=routes, exception_handlers={HTTPException: refuse_request}), tokens)
 

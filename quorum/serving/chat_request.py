@@ -1,12 +1,12 @@
 """Reads and checks the body of POST /v1/chat/completions. OpenAI's fields that Quorum does not use are ignored."""
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from starlette.requests import Request
 
+from quorum.core.json_text import parse_json
 from quorum.serving.access_control import LARGEST_BODY, make_too_large_refusal
 from quorum.serving.conversation import Message
 from quorum.serving.errors import Refusal
@@ -30,17 +30,17 @@ class ChatRequest:
     reads_history: bool = True
 
 
-async def read_body(request: Request) -> Any:
-    """The JSON of a request. Raises `Refusal` if it is too large (413) or is not JSON (400)."""
+async def read_body(request: Request, expected: str = "a chat completion request") -> Any:
+    """The JSON of a request. Raises `Refusal` if it is too large (413) or is not JSON (400). expected: what to send."""
     body = bytearray()
     async for part in request.stream():
         body += part
         if len(body) > LARGEST_BODY:
             raise make_too_large_refusal()
     try:
-        return json.loads(body)
-    except (ValueError, RecursionError):
-        raise Refusal(400, "The body is not JSON; send a chat completion request.") from None
+        return parse_json(bytes(body))
+    except ValueError:
+        raise Refusal(400, f"The body is not JSON; send {expected}.") from None
 
 
 def read_chat(body: Any) -> ChatRequest:

@@ -18,6 +18,7 @@ from quorum.core.cancellation import wait_for_task
 from quorum.core.context import Context
 from quorum.core.state import Passage
 from quorum.evaluation.shown.headline import list_sources
+from quorum.evaluation.shown.public_result import make_public_passage
 from quorum.graphs import DEFAULT_METHOD
 from quorum.retrievers import search
 from quorum.serving.access_control import AccessControl, App
@@ -26,7 +27,6 @@ from quorum.serving.conversation import Message, read_question
 from quorum.serving.describe_collections import describe_collection
 from quorum.serving.errors import Refusal, explain_failure
 from quorum.serving.permissions import Permissions
-from quorum.serving.replies import make_public_passage
 from quorum.serving.service import Service
 
 READ_ONLY = ToolAnnotations(read_only_hint=True, open_world_hint=False)

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from quorum.serving.permissions import ALLOWED_CHOICES, ALLOWED_SETTINGS, LARGEST_VALUES, Permissions
+from quorum.serving.runs.describe import describe_runs
 
 TEXT_TYPE, OBJECT_TYPE = {"type": "string"}, {"type": "object"}
 JSON_OBJECT, PLAIN_TEXT = {"application/json": OBJECT_TYPE}, {"text/plain": TEXT_TYPE}  # schemas by content type
@@ -48,6 +49,7 @@ def describe_api(permissions: Permissions) -> dict[str, Any]:
                     }
                 }
             },
+            **describe_runs(describe_operation),
             "/health": {"get": describe_operation("Whether the server runs", "The server runs") | {"security": []}},
             "/metrics": {
                 "get": describe_operation("Metrics for Prometheus", "Text in Prometheus's format", PLAIN_TEXT)

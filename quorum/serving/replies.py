@@ -9,15 +9,15 @@ from secrets import token_hex
 from typing import Any
 
 from quorum.core.conversation import SOURCES_HEADING, UNSURE_NOTE, UNSURE_PREFIX
+from quorum.core.harmless_markdown import make_harmless
 from quorum.core.state import Passage, Result, Usage
 from quorum.core.text import format_count
 from quorum.documents.places import describe_place
 from quorum.evaluation.shown.headline import Headline, list_sources, make_headline
+from quorum.evaluation.shown.public_result import make_public_result
 from quorum.evaluation.shown.support import ShownResult
-from quorum.serving.harmless_markdown import make_harmless
 
 SNIPPET_LENGTH = 90  # characters of a passage on each side of the span that supports the answer
-PUBLIC_FIELDS = ("id", "title", "text", "score")  # fields of a passage; clients do not learn where its file lies
 
 
 @dataclass(frozen=True)
@@ -77,18 +77,6 @@ def escape_markup(text: str) -> str:
     \[map](http://example.org) and \\\[map]
     """
     return re.sub(r"[\\\[<]", r"\\\g<0>", text)
-
-
-def make_public_result(result: ShownResult) -> dict[str, Any]:
-    """The whole result as a client gets it."""
-    return {**result, "passages": [make_public_passage(passage) for passage in result.get("passages") or []]}
-
-
-def make_public_passage(passage: Passage) -> dict[str, Any]:
-    """A passage as a client gets it. place: the file's name (without folders), the page or line, and the headings."""
-    public = {name: passage[name] for name in PUBLIC_FIELDS if name in passage}  # type: ignore[literal-required]
-    place = describe_place(passage)
-    return public | {"place": place} if place else public
 
 
 def format_sources(result: Result) -> str:

@@ -10,7 +10,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Any
 
-from quorum.api.stream import Event, answer_and_report
+from quorum.api.stream import Event, MethodFinished, answer_and_report
 from quorum.core.context import Context
 from quorum.core.state import Result, Usage
 from quorum.evaluation.metrics.prices import Prices
@@ -167,11 +167,13 @@ class Service:
             result = await answer_and_report(
                 question, method, job.context, on_event, history=job.history, config=config
             )
-        return await self.make_served_answer(job, result)
+        return await self.make_served_answer(job, result, on_event)
 
-    async def make_served_answer(self, job: Job, result: Result) -> ServedAnswer:
+    async def make_served_answer(self, job: Job, result: Result, on_event: OnEvent | None) -> ServedAnswer:
         """Add the supporting sentence and the language note to a result, and make what the client gets for it."""
         shown_result = await add_supporting_statement_and_language_note(job.question, result, job.context)
+        if on_event is not None:
+            on_event(MethodFinished(shown_result))
         return make_served_answer(shown_result, wants_sources=job.chat.wants_sources)
 
     async def answer_side_task(self, job: Job, kind: str, spending: Spending) -> ServedAnswer:

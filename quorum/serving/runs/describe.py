@@ -1,0 +1,122 @@
+"""The runs API in the server's OpenAPI document, with an example of every request and response."""
+
+from collections.abc import Mapping
+from typing import Any
+
+TEXT_TYPE, OBJECT_TYPE, NUMBER_TYPE = {"type": "string"}, {"type": "object"}, {"type": "integer"}
+RUN_ID = "20261129-101500-000000a1b2c3d4"
+RUN: dict[str, Any] = {
+    "id": RUN_ID,
+    "object": "run",
+    "title": "Who books train tickets?",
+    "asked_at": 1795947300.0,
+    "question": "Who books train tickets?",
+    "methods": ["concat", "sure[k=3]"],
+    "settings": {"k": 5},
+    "collection": "handbook",
+    "state": "running",
+}
+REQUEST = {name: RUN[name] for name in ("question", "methods", "collection", "settings")}
+GROUPS = [{"answer": "the travel desk", "unknown": False, "methods": ["concat", "sure[k=3]"]}]
+CITATION = {"n": 1, "passage": "8e22e3752c3091c0", "start": 12, "end": 27, "document": "travel.pdf", "page": 3}
+RESULT = {
+    "answer": "the travel desk",
+    "unknown": False,
+    "answer_markdown": "the travel desk",
+    "verdict": "supported",
+    "citations": [CITATION],
+    "totals": {"calls": 1, "input_tokens": 773, "output_tokens": 4},
+}
+ANSWER = {"method": "concat", "state": "finished", "result": RESULT, "seconds": 1.2}
+WHOLE_RUN = {**RUN, "state": "finished", "answers": [ANSWER], "groups": GROUPS, "last_event": 35}
+EVENT_TYPES = (
+    *("run_started", "node_started", "node_finished", "vote", "candidate", "answer_text", "retrying"),
+    *("method_finished", "error", "run_finished"),
+)
+EVENT_STREAM = (
+    f'id: 1\nevent: run_started\ndata: {{"n": 1, "type": "run_started", "question": "{RUN["question"]}", '
+    '"methods": ["concat"]}\n\nid: 2\nevent: node_started\n'
+    'data: {"n": 2, "type": "node_started", "method": "concat", "node": "begin", "inside": []}\n\n'
+)
+REQUEST_SCHEMA = {
+    **OBJECT_TYPE,
+    "required": ["question"],
+    "additionalProperties": False,
+    "properties": {
+        "question": TEXT_TYPE,
+        "methods": {"type": "array", "items": TEXT_TYPE, "description": "Methods, with settings as in sure[k=3]"},
+        "collection": {**TEXT_TYPE, "description": "Left out: the server's own"},
+        "model": {**TEXT_TYPE, "description": "Left out: the server's own"},
+        "settings": {**OBJECT_TYPE, "description": "As in the field `quorum` of a chat completion request"},
+        "where": {"description": "The setting `where`, for all methods"},
+        "follows": {**TEXT_TYPE, "description": "The id of the run that this question follows up"},
+    },
+}
+AFTER = {
+    "name": "Last-Event-ID",
+    "in": "header",
+    "schema": NUMBER_TYPE,
+    "description": "The number of the last event that is known; the parameter `after` says the same",
+}
+
+
+def describe_runs(describe_operation: Any) -> dict[str, Any]:
+    """The paths of the runs API. describe_operation: `quorum.serving.openapi.describe_operation`."""
+
+    def describe(summary: str, example: Any, content_type: str = "application/json", **more: Any) -> dict[str, Any]:
+        is_json = content_type == "application/json"
+        operation = describe_operation(summary, summary, {content_type: OBJECT_TYPE if is_json else TEXT_TYPE})
+        operation["responses"]["200"]["content"][content_type]["example"] = example
+        return {**operation, **more}
+
+    def describe_body(schema: Mapping[str, Any], example: Any) -> dict[str, Any]:
+        content = {"application/json": {"schema": schema, "example": example}}
+        return {"requestBody": {"required": True, "content": content}}
+
+    def set_status(operation: dict[str, Any], status: str) -> dict[str, Any]:
+        responses = dict(operation["responses"])
+        return {**operation, "responses": {status: responses.pop("200"), **responses}}
+
+    method_schema = {**OBJECT_TYPE, "required": ["method"], "properties": {"method": TEXT_TYPE}}
+    title_schema = {**OBJECT_TYPE, "required": ["title"], "properties": {"title": TEXT_TYPE}}
+    deleted = {"id": RUN_ID, "object": "run", "deleted": True}
+    one, id_parameter = "/v1/runs/{id}", {"name": "id", "in": "path", "required": True, "schema": TEXT_TYPE}
+    ask = set_status(describe("Ask methods a question", RUN, **describe_body(REQUEST_SCHEMA, REQUEST)), "201")
+    retry_body = describe_body(method_schema, {"method": "concat"})
+    retry = set_status(describe("Ask one method of a run again", RUN, **retry_body), "202")
+    rename = describe("Name a run", RUN | {"title": "Travel"}, **describe_body(title_schema, {"title": "Travel"}))
+    events = describe(
+        f"The events of a run, numbered, until it ends: {', '.join(EVENT_TYPES)}",
+        EVENT_STREAM,
+        "text/event-stream",
+        parameters=[AFTER],
+    )
+    events["responses"]["204"] = {"description": "No event will come"}
+    paths: dict[str, Any] = {
+        "/v1/runs": {
+            "post": ask,
+            "get": describe(
+                "The client's runs, newest first",
+                {"object": "list", "data": [RUN], "has_more": False},
+                parameters=[
+                    {"name": "q", "in": "query", "schema": TEXT_TYPE, "description": "Words of title or question"},
+                    {"name": "before", "in": "query", "schema": TEXT_TYPE, "description": "The id of a run"},
+                    {"name": "limit", "in": "query", "schema": NUMBER_TYPE, "description": "1 to 100; 30"},
+                ],
+            ),
+        },
+        one: {
+            "get": describe("A run with its answers so far", WHOLE_RUN),
+            "patch": rename,
+            "delete": describe("Stop and remove a run", deleted),
+        },
+        f"{one}/events": {"get": events},
+        f"{one}/stop": {"post": describe("Stop the methods that have not answered", WHOLE_RUN)},
+        f"{one}/retry": {"post": retry},
+        f"{one}.md": {"get": describe("A run as Markdown", "# Who books train tickets?\n", "text/markdown")},
+        f"{one}.json": {"get": describe("A run with its events, as a file", {**WHOLE_RUN, "events": []})},
+    }
+    for path, operations in paths.items():
+        if "{id}" in path:
+            operations["parameters"] = [id_parameter]
+    return paths

@@ -1,0 +1,206 @@
+"""The addresses of the runs API."""
+
+import asyncio
+import json
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import suppress
+from typing import Any
+
+from starlette.requests import Request
+from starlette.responses import JSONResponse, PlainTextResponse, Response, StreamingResponse
+from starlette.routing import Route
+
+from quorum.evaluation.shown.public_result import group_answers
+from quorum.serving.chat_request import make_field_refusal, read_body
+from quorum.serving.errors import Refusal
+from quorum.serving.runs.export import format_markdown
+from quorum.serving.runs.request import RUN_ID, read_request, read_title
+from quorum.serving.runs.run_file import FORMAT_NAME
+from quorum.serving.runs.run_folder import SavedRun
+from quorum.serving.runs.run_service import MAX_READERS, RunService, get_number
+
+STREAM_HEADERS = {"x-accel-buffering": "no"}
+DEFAULT_PAGE, LARGEST_PAGE = 30, 100  # runs in one list
+LONGEST_SEARCH = 200  # characters
+Handler = Callable[[Request], Awaitable[Response]]
+Wrap = Callable[[Handler], Handler]
+
+
+def make_routes(runs: RunService, wrap: Wrap) -> list[Route]:
+    """The routes. wrap: turns the refusals of a handler into responses."""
+    routes = RunRoutes(runs)
+    one = "/v1/runs/{id}"
+    return [
+        Route("/v1/runs", wrap(routes.ask), methods=["POST"]),
+        Route("/v1/runs", wrap(routes.list_runs)),
+        Route(one + ".md", wrap(routes.export_markdown)),
+        Route(one + ".json", wrap(routes.export_json)),
+        Route(one + "/events", wrap(routes.stream_events)),
+        Route(one + "/stop", wrap(routes.stop), methods=["POST"]),
+        Route(one + "/retry", wrap(routes.retry), methods=["POST"]),
+        Route(one, wrap(routes.show)),
+        Route(one, wrap(routes.rename), methods=["PATCH"]),
+        Route(one, wrap(routes.delete), methods=["DELETE"]),
+    ]
+
+
+class RunRoutes:
+    """The handlers of the runs API. A client sees its own runs only."""
+
+    def __init__(self, runs: RunService) -> None:
+        self.runs = runs
+
+    async def find(self, request: Request) -> SavedRun:
+        return await self.runs.find(request.path_params["id"], request.state.client)
+
+    async def ask(self, request: Request) -> Response:
+        run_request = read_request(await read_body(request, "an object with a question"))
+        saved = await self.runs.start(run_request, request.state.client, request.state.request_id)
+        return JSONResponse(self.describe(saved, is_running=True), 201, {"location": f"/v1/runs/{saved.id}"})
+
+    async def list_runs(self, request: Request) -> Response:
+        query, before, limit = read_list_query(request)
+        found = await asyncio.to_thread(self.search, request.state.client, query, before, limit + 1)
+        return JSONResponse({"object": "list", "data": found[:limit], "has_more": len(found) > limit})
+
+    def search(self, client: str, query: str, before: str, limit: int) -> list[dict[str, Any]]:
+        """A client's runs, newest first. The call blocks."""
+        found: list[dict[str, Any]] = []
+        for saved in self.runs.folder.list_runs(client):
+            is_older = not before or saved.id < before
+            if is_older and query in f"{saved.title}\n{saved.question}".casefold():
+                with suppress(OSError, ValueError):
+                    self.runs.folder.close_if_interrupted(saved)
+                found.append(self.describe(saved, is_running=self.is_running(saved)))
+                if len(found) == limit:
+                    break
+        return found
+
+    def is_running(self, saved: SavedRun) -> bool:
+        """Whether a run has not ended, here or in another process of the server. The call blocks."""
+        if saved.id in self.runs.live_runs:
+            return True
+        with suppress(OSError, ValueError):
+            last_event = saved.file.read_last_event()
+            return last_event is None or last_event["type"] != "run_finished"
+        return False
+
+    def describe(self, saved: SavedRun, *, is_running: bool) -> dict[str, Any]:
+        """A run without its answers."""
+        head = {"id": saved.id, "object": "run", "title": saved.title, "asked_at": saved.head["asked_at"]}
+        return {**head, **saved.head["request"], "state": "running" if is_running else "finished"}
+
+    async def describe_whole(self, saved: SavedRun) -> dict[str, Any]:
+        """A run with its answers so far."""
+        is_running = await asyncio.to_thread(self.is_running, saved)
+        answers = (await self.runs.read_answers(saved)).values()
+        last_event = await asyncio.to_thread(saved.file.read_last_event)
+        results = {answer.method: answer.result for answer in answers if answer.result is not None}
+        return {
+            **self.describe(saved, is_running=is_running),
+            "answers": [answer.to_json() for answer in answers],
+            "groups": group_answers(results),
+            "last_event": 0 if last_event is None else last_event["n"],
+        }
+
+    async def show(self, request: Request) -> Response:
+        return JSONResponse(await self.describe_whole(await self.find(request)))
+
+    async def export_json(self, request: Request) -> Response:
+        saved = await self.find(request)
+        whole = await self.describe_whole(saved)
+        try:
+            events = await asyncio.to_thread(lambda: list(saved.file.read_events()))
+        except (OSError, ValueError):
+            raise Refusal(404, f"The run {saved.id} cannot be read.", "run_not_found") from None
+        text = json.dumps({"format": FORMAT_NAME, **whole, "events": events}, ensure_ascii=False, indent=1)
+        return Response(text, media_type="application/json", headers=make_download_headers(saved, "json"))
+
+    async def export_markdown(self, request: Request) -> Response:
+        saved = await self.find(request)
+        answers = await self.runs.read_answers(saved)
+        text = format_markdown(saved.title, saved.head, list(answers.values()))
+        return PlainTextResponse(text, media_type="text/markdown", headers=make_download_headers(saved, "md"))
+
+    async def rename(self, request: Request) -> Response:
+        saved = await self.find(request)
+        body = await read_body(request, 'an object such as {"title": "Fees"}')
+        title = read_title(body.get("title") if isinstance(body, dict) else None)
+        try:
+            await asyncio.to_thread(self.runs.folder.write_title, saved.id, title)
+        except OSError as error:
+            message = f"The server cannot save the title ({error.strerror or error}); ask whoever runs it."
+            raise Refusal(507, message, "not_saved", "server_error") from None
+        return JSONResponse({"id": saved.id, "object": "run", "title": title})
+
+    async def delete(self, request: Request) -> Response:
+        saved = await self.find(request)
+        await self.runs.delete(saved)
+        return JSONResponse({"id": saved.id, "object": "run", "deleted": True})
+
+    async def stop(self, request: Request) -> Response:
+        saved = await self.find(request)
+        await self.runs.stop(saved)
+        return JSONResponse(await self.describe_whole(saved))
+
+    async def retry(self, request: Request) -> Response:
+        saved = await self.find(request)
+        body = await read_body(request, 'an object such as {"method": "concat"}')
+        method = body.get("method") if isinstance(body, dict) else None
+        await self.runs.retry(saved, method, request.state.client, request.state.request_id)
+        return JSONResponse(self.describe(saved, is_running=True), 202)
+
+    async def stream_events(self, request: Request) -> Response:
+        """The events after the header Last-Event-ID, or after the parameter `after`; 204 if none will come, which tells
+        a browser not to connect again.
+        """
+        saved, after = await self.find(request), read_last_number(request)
+        if self.runs.reader_count >= MAX_READERS:
+            message = "Too many programs are reading events; close some of them, or ask again later."
+            raise Refusal(503, message, "overloaded", "server_error", headers={"retry-after": "2"})
+        last_event = await asyncio.to_thread(saved.file.read_last_event)
+        is_over = last_event is not None and last_event["type"] == "run_finished"
+        if last_event is not None and is_over and after >= last_event["n"] and saved.id not in self.runs.live_runs:
+            return Response(status_code=204)
+        events = self.format_events(saved, after)
+        return StreamingResponse(events, media_type="text/event-stream", headers=STREAM_HEADERS)
+
+    async def format_events(self, saved: SavedRun, after: int) -> AsyncIterator[bytes]:
+        """The events in the form of server-sent events."""
+        self.runs.reader_count += 1
+        try:
+            async for line in self.runs.follow(saved, after):
+                yield b": still at work\n\n" if line is None else format_line_as_event(line)
+        finally:
+            self.runs.reader_count -= 1
+
+
+def format_line_as_event(line: bytes) -> bytes:
+    """A server-sent event with its number, its kind and its JSON."""
+    kind = json.loads(line)["type"].encode()
+    return b"id: %d\nevent: %s\ndata: %s\n\n" % (get_number(line), kind, line)
+
+
+def read_last_number(request: Request) -> int:
+    """The number of the last event that the client knows. Raises `Refusal`."""
+    text = request.headers.get("last-event-id") or request.query_params.get("after") or "0"
+    if not (text.isascii() and text.isdecimal() and len(text) <= 15):
+        raise make_field_refusal("Last-Event-ID", "the number of an event")
+    return int(text)
+
+
+def read_list_query(request: Request) -> tuple[str, str, int]:
+    """The parameters q, before and limit of a list. Raises `Refusal`."""
+    parameters = request.query_params
+    query, before, limit = parameters.get("q", ""), parameters.get("before", ""), parameters.get("limit", "")
+    if len(query) > LONGEST_SEARCH:
+        raise make_field_refusal("q", f"at most {LONGEST_SEARCH} characters")
+    if before and not RUN_ID.fullmatch(before):
+        raise make_field_refusal("before", "the id of a run")
+    if limit and not (limit.isascii() and limit.isdecimal() and 0 < int(limit[:9]) <= LARGEST_PAGE):
+        raise make_field_refusal("limit", f"a number from 1 to {LARGEST_PAGE}")
+    return query.casefold(), before, int(limit or DEFAULT_PAGE)
+
+
+def make_download_headers(saved: SavedRun, suffix: str) -> dict[str, str]:
+    return {"content-disposition": f'attachment; filename="quorum-{saved.id}.{suffix}"'}

@@ -1,0 +1,203 @@
+"""The folder with the files of all runs: finds, lists, names and deletes them, and bounds their number and size.
+
+Every process that serves runs holds a lock as long as it lives. A run without an end whose process is gone was
+interrupted: whoever reads it first closes it.
+"""
+
+import os
+import threading
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from secrets import token_hex
+from typing import Any
+
+from filelock import FileLock, Timeout
+
+from quorum.core.files import read_regular
+from quorum.core.private_files import FILE_MODE, make_private_folder, open_private_text
+from quorum.evaluation.shown.public_result import group_answers
+from quorum.serving.errors import Refusal
+from quorum.serving.runs.export import read_answers
+from quorum.serving.runs.request import RUN_ID, make_title
+from quorum.serving.runs.run_file import RunFile
+
+MOST_RUNS, MOST_BYTES = 1000, 500_000_000  # of one client
+INTERRUPTED = "The server ended before this method had answered; ask it again with POST /v1/runs/{id}/retry."
+
+
+@dataclass(frozen=True)
+class SavedRun:
+    """A run's file with what its first line says. title: the client's, or the beginning of the question."""
+
+    id: str
+    file: RunFile
+    head: Mapping[str, Any]
+    title: str
+
+    @property
+    def question(self) -> str:
+        return str(self.head["request"]["question"])
+
+
+class RunFolder:
+    """The folder. path: where it is; it need not exist yet. most_runs, most_bytes: of one client; the oldest beyond
+    them are removed.
+    """
+
+    def __init__(self, path: Path, most_runs: int = MOST_RUNS, most_bytes: int = MOST_BYTES) -> None:
+        self.path, self.process_id, self.most_runs, self.most_bytes = path, token_hex(8), most_runs, most_bytes
+        self.own_lock: FileLock | None = None
+        self.lock = threading.Lock()
+        self.heads: dict[str, dict[str, Any]] = {}  # {id: first line}, which never changes
+        self.running_ids: set[str] = set()  # of runs in progress in this process
+
+    def create(self, client: str, request: Mapping[str, Any], asked_at: float) -> SavedRun:
+        """Make the file of a new run, which counts as running from now on. Raises OSError."""
+        self.hold_own_lock()
+        moment = datetime.fromtimestamp(asked_at, UTC)
+        id_ = f"{moment:%Y%m%d-%H%M%S}-{moment.microsecond:06d}{token_hex(4)}"
+        head = {"id": id_, "client": client, "process": self.process_id, "asked_at": asked_at, "request": dict(request)}
+        file = RunFile(self.path / f"{id_}.jsonl")
+        self.running_ids.add(id_)
+        try:
+            file.create(head)
+        except OSError:
+            self.running_ids.discard(id_)
+            raise
+        return SavedRun(id_, file, head, make_title(str(request["question"])))
+
+    def hold_own_lock(self) -> None:
+        """Take the lock of this process, which says that its runs are in progress. Raises OSError."""
+        with self.lock:
+            if self.own_lock is None:
+                make_private_folder(self.path)
+                lock = FileLock(self.get_lock_path(self.process_id), mode=FILE_MODE, thread_local=False)
+                lock.acquire(timeout=0)
+                self.own_lock = lock
+
+    def get_lock_path(self, process_id: str) -> Path:
+        return self.path / f"server-{process_id}.lock"
+
+    def find(self, id_: str, client: str) -> SavedRun:
+        """A client's run; one that was interrupted is closed. Raises `Refusal` (404) if the client has no such run.
+
+        The call blocks.
+        """
+        run = self.read(id_) if RUN_ID.fullmatch(id_) else None
+        if run is None or run.head["client"] != client:
+            raise Refusal(404, f"There is no run {id_[:40]!r}; GET /v1/runs lists them.", "run_not_found")
+        with suppress(OSError, ValueError):
+            self.close_if_interrupted(run)
+        return run
+
+    def read(self, id_: str) -> SavedRun | None:
+        """The run with this id; None if there is none, or its file cannot be read."""
+        file = RunFile(self.path / f"{id_}.jsonl")
+        try:
+            head = self.heads.get(id_)
+            if head is None:
+                head = self.heads[id_] = file.read_head()
+            if not file.path.is_file():
+                self.heads.pop(id_, None)
+                return None
+            return SavedRun(id_, file, head, self.read_title(id_) or make_title(str(head["request"]["question"])))
+        except (OSError, ValueError, KeyError, TypeError):
+            return None
+
+    def list_ids(self) -> list[str]:
+        """The ids of all runs, newest first. The call blocks."""
+        with suppress(FileNotFoundError):
+            names = [name.removesuffix(".jsonl") for name in os.listdir(self.path) if name.endswith(".jsonl")]
+            return sorted((name for name in names if RUN_ID.fullmatch(name)), reverse=True)
+        return []
+
+    def list_runs(self, client: str) -> Iterator[SavedRun]:
+        """A client's runs, newest first. The call blocks."""
+        for id_ in self.list_ids():
+            run = self.read(id_)
+            if run is not None and run.head.get("client") == client:
+                yield run
+
+    def read_title(self, id_: str) -> str:
+        """The title that a client has given to a run, or an empty text."""
+        with suppress(OSError, ValueError):
+            return read_regular(self.path / f"{id_}.title").decode()
+        return ""
+
+    def write_title(self, id_: str, title: str) -> None:
+        """Name a run. Raises OSError. The call blocks."""
+        part = self.path / f"{id_}.part"
+        with open_private_text(part) as file:
+            file.write(title)
+        os.replace(part, self.path / f"{id_}.title")
+
+    def delete(self, id_: str) -> None:
+        """Remove a run's files. The call blocks."""
+        for suffix in ("jsonl", "title", "part"):
+            (self.path / f"{id_}.{suffix}").unlink(missing_ok=True)
+        self.heads.pop(id_, None)
+
+    def remove_oldest(self, client: str) -> None:
+        """Remove the oldest runs of a client that are beyond the bounds. The call blocks."""
+        count = size = 0
+        for run in self.list_runs(client):
+            with suppress(OSError):
+                count, size = count + 1, size + run.file.path.stat().st_size
+                if (count > self.most_runs or size > self.most_bytes) and run.id not in self.running_ids:
+                    self.delete(run.id)
+
+    def close_if_interrupted(self, run: SavedRun) -> None:
+        """If the process that asked a run is gone, write the end of the run. Raises OSError or ValueError."""
+        if run.id in self.running_ids:
+            return
+        last_event = run.file.read_last_event()
+        if last_event is not None and last_event["type"] == "run_finished":
+            return
+        with self.lock, FileLock(self.path / "recovery.lock", mode=FILE_MODE):
+            if run.id not in self.running_ids:
+                self.close_interrupted(run)
+
+    def close_interrupted(self, run: SavedRun) -> None:
+        """See `close_if_interrupted`. The caller holds the locks, so that the end is written once."""
+        run.file.remove_torn_line()
+        number, asked, is_over, process_id = 0, list(run.head["request"]["methods"]), False, run.head["process"]
+        for event in run.file.read_events():
+            number, is_over = event["n"], event["type"] == "run_finished"
+            if event["type"] == "run_started":
+                asked += [method for method in event["methods"] if method not in asked]
+                process_id = event.get("process", process_id)
+            elif event["type"] in ("method_finished", "error"):
+                asked = [method for method in asked if method != event.get("method")]
+        if is_over or self.is_process_alive(process_id):
+            return
+        sentence, moment = INTERRUPTED.format(id=run.id), datetime.now(UTC).timestamp()
+        error = {"type": "error", "code": "interrupted", "sentence": sentence, "remedy": "retry"}
+        events = [{**error, "method": method} for method in asked]
+        for event in [*events, {"type": "run_finished", "groups": group_finished(run.file)}]:
+            number += 1
+            run.file.append({"n": number, "time": round(moment, 3), **event})
+
+    def is_process_alive(self, process_id: str) -> bool:
+        """Whether the process with this id still holds its lock. The lock of a dead process is removed."""
+        if not process_id.isalnum() or process_id == self.process_id:
+            return False
+        path = self.get_lock_path(process_id)
+        if not path.is_file():
+            return False
+        lock = FileLock(path, mode=FILE_MODE)
+        try:
+            lock.acquire(timeout=0)
+        except (Timeout, OSError):
+            return True
+        lock.release()
+        path.unlink(missing_ok=True)
+        return False
+
+
+def group_finished(file: RunFile) -> list[dict[str, Any]]:
+    """The distinct answers in a run's file."""
+    answers = read_answers(file.read_events()).values()
+    return group_answers({answer.method: answer.result for answer in answers if answer.result is not None})

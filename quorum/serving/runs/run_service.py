@@ -1,0 +1,217 @@
+"""Starts, stops, retries and reads runs. Each method of a run is asked as a chat client would ask it, with the same
+permissions, limits and metrics.
+"""
+
+import asyncio
+import time
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from quorum.models.tracing import copy_without_secrets
+from quorum.serving.chat_request import make_field_refusal
+from quorum.serving.errors import Refusal, explain_failure
+from quorum.serving.runs.export import MethodAnswer, read_answers
+from quorum.serving.runs.live_run import LiveRun
+from quorum.serving.runs.request import RunRequest, check_saved_request
+from quorum.serving.runs.run_folder import RunFolder, SavedRun
+from quorum.serving.service import Job, Service
+
+MAX_LIVE_RUNS = 32  # of all clients together
+MAX_READERS = 256  # open streams of events, of all clients together
+MAX_TURNS = 6  # earlier questions that a follow-up question is understood by
+PARAM_OF_CHAT = {"model": "methods", "quorum": "settings", "messages": "question"}  # the same fields of both requests
+KEEPALIVE_SECONDS = 10.0  # a stream without events sends a comment this often, because proxies close idle streams
+
+
+class RunService:
+    """The runs of a server. service: asks the methods; folder: where the runs are kept."""
+
+    def __init__(self, service: Service, folder: Path) -> None:
+        self.service, self.folder = service, RunFolder(folder)
+        self.live_runs: dict[str, LiveRun] = {}
+        self.reader_count = 0
+
+    async def start(self, request: RunRequest, client: str, request_id: str) -> SavedRun:
+        """Begin a run. Raises `Refusal` for a request that is not allowed, and beyond the limits."""
+        self.check_room()
+        history = await self.read_history(request, client)
+        jobs = {method: await self.make_job(request, method, client, history[method]) for method in request.methods}
+        self.check_room()
+        try:
+            saved_request = copy_without_secrets(request.to_json(), hide_passages=False)
+            saved = self.folder.create(client, saved_request, time.time())
+        except OSError as error:
+            message = f"The server cannot save this run ({error.strerror or error}); ask whoever runs it."
+            raise Refusal(507, message, "not_saved", "server_error") from None
+        try:
+            self.begin(self.make_live_run(saved, 0, request_id), jobs)
+        except Refusal:
+            self.folder.running_ids.discard(saved.id)
+            self.folder.delete(saved.id)
+            raise
+        return saved
+
+    async def make_job(
+        self, request: RunRequest, method: str, client: str, history: Sequence[Mapping[str, str]]
+    ) -> Job:
+        """What one method is asked. Raises `Refusal`, which names the field of the runs API that is wrong."""
+        try:
+            job = await self.service.accept(request.make_chat(method), client)
+        except Refusal as refusal:
+            refusal.param = PARAM_OF_CHAT.get(refusal.param or "", refusal.param)
+            raise
+        return replace(job, question=request.question, side_task_kind=None, history=history)
+
+    def make_live_run(self, saved: SavedRun, number: int, request_id: str) -> LiveRun:
+        """A run in which no method is asked yet. number: of its last event."""
+        server_context = self.service.permissions.server_context
+        return LiveRun(saved, number, lambda error: explain_failure(error, server_context, request_id), self.end)
+
+    def begin(self, live_run: LiveRun, jobs: Mapping[str, Job]) -> None:
+        """Start methods of a run, all or none: raises `Refusal` if the client's limits do not allow one of them.
+
+        No method runs before the run is registered, because nothing is awaited here.
+        """
+        tasks: dict[str, asyncio.Task[Any]] = {}
+        try:
+            for method, job in jobs.items():
+                tasks[method] = self.service.start(job, live_run.make_listener(method))
+        except Refusal:
+            for task in tasks.values():
+                task.cancel()
+            raise
+        self.folder.running_ids.add(live_run.saved.id)
+        self.live_runs[live_run.saved.id] = live_run
+        live_run.start(self.folder.process_id, tasks)
+
+    def end(self, live_run: LiveRun) -> None:
+        """A run has ended."""
+        self.live_runs.pop(live_run.saved.id, None)
+        self.folder.running_ids.discard(live_run.saved.id)
+        with suppress(RuntimeError):  # the server ends
+            client = live_run.saved.head["client"]
+            asyncio.get_running_loop().run_in_executor(None, self.folder.remove_oldest, client)
+
+    def check_room(self) -> None:
+        """Raise `Refusal` if too many runs are in progress."""
+        if len(self.live_runs) >= MAX_LIVE_RUNS:
+            message = f"{MAX_LIVE_RUNS} runs are in progress already; ask again when one has ended."
+            raise Refusal(503, message, "overloaded", "server_error", headers={"retry-after": "2"})
+
+    async def find(self, id_: str, client: str) -> SavedRun:
+        """A client's run. Raises `Refusal` (404)."""
+        return await asyncio.to_thread(self.folder.find, id_, client)
+
+    async def read_answers(self, saved: SavedRun) -> dict[str, MethodAnswer]:
+        """The answers of a run so far. Raises `Refusal` if its file cannot be read."""
+        try:
+            return await asyncio.to_thread(lambda: read_answers(saved.file.read_events()))
+        except (OSError, ValueError, KeyError):
+            raise Refusal(404, f"The run {saved.id} cannot be read.", "run_not_found") from None
+
+    async def read_history(self, request: RunRequest, client: str) -> dict[str, list[dict[str, str]]]:
+        """The turns before a follow-up question, as each method is told them: with its own earlier answers, and where
+        it gave none, with another method's. Raises `Refusal` if the run that it follows is missing.
+        """
+        turns: dict[str, list[dict[str, str]]] = {method: [] for method in request.methods}
+        id_ = request.follows
+        for _ in range(MAX_TURNS):
+            if not id_:
+                break
+            try:
+                saved = await self.find(id_, client)
+                answers = await self.read_answers(saved)
+            except Refusal:
+                if id_ == request.follows:
+                    raise
+                break  # an earlier question was deleted
+            for method, messages in turns.items():
+                turns[method] = [
+                    {"role": "user", "content": saved.question},
+                    *list_answer_turns(answers, method),
+                    *messages,
+                ]
+            id_ = str(saved.head["request"].get("follows", ""))
+        return turns
+
+    async def stop(self, saved: SavedRun) -> None:
+        """Stop the methods of a run that have not answered. Does nothing for a run that has ended."""
+        live_run = self.live_runs.get(saved.id)
+        if live_run is not None:
+            await live_run.stop()
+
+    async def retry(self, saved: SavedRun, method: Any, client: str, request_id: str) -> None:
+        """Ask one method of a run again. Raises `Refusal`, also if the method is being asked."""
+        request = check_saved_request(saved.head)
+        if method not in request.methods:
+            raise make_field_refusal("method", f"one of the run's methods: {', '.join(request.methods)}")
+        self.check_not_asked(saved, method)
+        history = await self.read_history(request, client)
+        job = await self.make_job(request, method, client, history[method])
+        answers, last = await self.read_answers(saved), await asyncio.to_thread(saved.file.read_last_event)
+        self.check_not_asked(saved, method)
+        live_run = self.live_runs.get(saved.id)
+        if live_run is None:
+            if last is None or last["type"] != "run_finished":
+                raise Refusal(409, "Another process of the server is at work on this run; ask again later.", "conflict")
+            live_run = self.make_live_run(saved, last["n"], request_id)
+            live_run.results = {name: item.result for name, item in answers.items() if item.result is not None}
+        self.begin(live_run, {method: job})
+
+    def check_not_asked(self, saved: SavedRun, method: str) -> None:
+        """Raise `Refusal` (409) if a method of a run is being asked now."""
+        live_run = self.live_runs.get(saved.id)
+        if live_run is not None and method in live_run.tasks:
+            raise Refusal(409, f"The method {method} is being asked; stop the run first, or wait.", "conflict")
+        if live_run is None:
+            self.check_room()
+
+    async def delete(self, saved: SavedRun) -> None:
+        """Stop a run and remove it."""
+        await self.stop(saved)
+        await asyncio.to_thread(self.folder.delete, saved.id)
+
+    async def follow(self, saved: SavedRun, after: int) -> AsyncIterator[bytes | None]:
+        """The lines of the events with higher numbers than `after`, also those to come, until the run has ended. None
+        after KEEPALIVE_SECONDS without an event.
+        """
+        offset = 0
+        while True:
+            live_run = self.live_runs.get(saved.id)
+            changed = None if live_run is None else live_run.changed
+            lines: list[bytes] = []
+            try:
+                lines, offset = saved.file.read_lines(offset)
+            except OSError:
+                return  # deleted meanwhile
+            for line in lines:
+                if get_number(line) > after:
+                    yield line
+            if lines:
+                continue
+            if changed is None:
+                return
+            try:
+                async with asyncio.timeout(KEEPALIVE_SECONDS):
+                    await changed.wait()
+            except TimeoutError:
+                yield None
+
+
+def list_answer_turns(answers: Mapping[str, MethodAnswer], method: str) -> list[dict[str, str]]:
+    """A list of one turn: the answer of the method, or else of another one; empty if none has answered."""
+    results = [answer.result for name, answer in sorted(answers.items(), key=lambda item: item[0] != method)]
+    texts = [str(result["answer"]) for result in results if result is not None and "answer" in result]
+    return [{"role": "assistant", "content": text} for text in texts[:1]]
+
+
+def get_number(line: bytes) -> int:
+    """The number of an event, from its line; 0 for the first line of a file.
+
+    >>> get_number(b'{"n": 12, "time": 1.0}')
+    12
+    """
+    return int(line[6 : line.index(b",")]) if line.startswith(b'{"n": ') else 0
