@@ -97,9 +97,12 @@ def reply_as_agent(request: Request) -> str | Response:
     return Response("", finish_reason="tool_calls", message={"content": None, "tool_calls": calls})
 
 
-# The examples without those that need a running `quorum serve` or langchain-mcp-adapters, which `make test` lacks.
+# The examples without those that need a running `quorum serve` (tests/docs/test_serving_page.py runs the httpx one)
+# or langchain-mcp-adapters, which `make test` lacks.
 RUNNABLE_EXAMPLES = [
-    item for item in EXAMPLES if "OpenAI(base_url" not in item and "langchain_mcp_adapters" not in item
+    item
+    for item in EXAMPLES
+    if not any(word in item for word in ("OpenAI(base_url", "langchain_mcp_adapters", "import httpx"))
 ]
 
 
