@@ -159,6 +159,7 @@ async def stream_run(
     from quorum.core.context import Context
     from quorum.core.shown_answer import get_shown_answer
     from quorum.core.state_updates import unwrap_overwrites
+    from quorum.models.failed_tries import FailedTry
 
     state: Question = {
         "question": question,
@@ -170,7 +171,7 @@ async def stream_run(
     is_shown_early = is_shown_while_written(graph, settings, question, bool(history))
     reader = AnswerReader(question, shows_marks=settings.citations == "auto")
     yield RunStarted(question, (method if isinstance(method, str) else str(getattr(graph, "name", None) or "graph"),))
-    modes = ["updates", "values", "tasks", *(["messages"] if is_shown_early else [])]
+    modes = ["updates", "values", "tasks", "custom", *(["messages"] if is_shown_early else [])]
     if history:
         from quorum.graphs.conversation import prepare_conversation
 
@@ -185,6 +186,9 @@ async def stream_run(
                     yield piece
             elif mode == "values":
                 final_state = final_state if namespace else chunk
+            elif mode == "custom":
+                if isinstance(chunk, FailedTry):  # a node of one's own may write anything
+                    yield Retrying(chunk.cause, chunk.next_try, chunk.tries, chunk.wait)
             elif mode == "tasks":
                 if "input" in chunk:  # a task that has begun; the update of one that has ended comes by itself
                     yield NodeStarted(chunk["name"], get_outer_nodes(namespace))

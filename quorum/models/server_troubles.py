@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from threading import Lock
 
 from quorum.core.errors import SetupError
+from quorum.models.failed_tries import tell_stream
 from quorum.models.failures import Failure, describe_fault
 
 LOG = logging.getLogger("quorum")
@@ -76,10 +77,12 @@ class ServerTries:
         self.has_failed = False
 
     def tell_failed_try(self, failure: Failure, failed_tries: int, all_tries: int, wait: float, now: float) -> None:
-        """Log that a try failed and when the next one follows, unless another call has said so.
+        """Tell the run's stream that a try failed and when the next one follows, and log it, unless another call has
+        said so.
 
         wait, now: in seconds.
         """
+        tell_stream(self.label, failure, failed_tries, all_tries, wait)
         if failure.is_passing and failed_tries == 1:
             return
         with LOCK:

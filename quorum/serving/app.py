@@ -20,7 +20,9 @@ from quorum.core.harmless_markdown import HarmlessText
 from quorum.core.store_folder import find_own_folder
 from quorum.graphs.catalogue import Method
 from quorum.serving.access_control import AccessControl, App, Receive, Scope, Send, name_client
+from quorum.serving.catalogue_routes import make_catalogue_routes
 from quorum.serving.chat_request import read_body, read_chat
+from quorum.serving.collection_routes import make_collection_routes
 from quorum.serving.errors import Refusal, explain_failure
 from quorum.serving.openapi import describe_api
 from quorum.serving.permissions import ServedModel
@@ -47,6 +49,12 @@ def make_app(service: Service, tokens: Sequence[str] = ()) -> App:
     started_at, server_context = int(time.time()), service.permissions.server_context
     runs_folder = expand_home(find_own_folder(server_context.store)).resolve() / "runs"
 
+    def is_owner(client: str) -> bool:
+        return not tokens or client == name_client(tokens[0])
+
+    def wrap(handler: Handler) -> Handler:
+        return respond_to_refusals(handler, server_context)
+
     async def list_models(request: Request) -> Response:
         models, methods = await asyncio.to_thread(service.permissions.list_models), service.permissions.list_methods()
         data = [describe_model(model, methods[model.method], started_at) for model in models]
@@ -72,23 +80,22 @@ def make_app(service: Service, tokens: Sequence[str] = ()) -> App:
     async def show_metrics(request: Request) -> Response:
         """All counters for the owner, whose key is the first one; for any other key those of its own requests."""
         client = request.state.client
-        is_owner = not tokens or client == name_client(tokens[0])
-        metrics = service.metrics if is_owner else service.find_metrics(client)
+        metrics = service.metrics if is_owner(client) else service.find_metrics(client)
         return PlainTextResponse(metrics.format_text(), media_type="text/plain; version=0.0.4")
 
     async def show_api(request: Request) -> Response:
         return JSONResponse(describe_api(service.permissions))
 
     routes = [
-        Route("/v1/models", respond_to_refusals(list_models, server_context)),
-        Route("/v1/models/{model}", respond_to_refusals(show_model, server_context)),
-        Route("/v1/chat/completions", respond_to_refusals(complete, server_context), methods=["POST"]),
+        Route("/v1/models", wrap(list_models)),
+        Route("/v1/models/{model}", wrap(show_model)),
+        Route("/v1/chat/completions", wrap(complete), methods=["POST"]),
         Route("/health", show_health),
         Route("/metrics", show_metrics),
         Route("/openapi.json", show_api),
-        *make_run_routes(
-            RunService(service, runs_folder), lambda handler: respond_to_refusals(handler, server_context)
-        ),
+        *make_run_routes(RunService(service, runs_folder), wrap),
+        *make_catalogue_routes(service.permissions, is_owner, wrap),
+        *make_collection_routes(service.permissions, is_owner, wrap),
     ]
     return AccessControl(Starlette(routes=routes, exception_handlers={HTTPException: refuse_request}), tokens)
 

@@ -3,8 +3,9 @@
 from collections.abc import Mapping
 from typing import Any
 
-from quorum.serving.permissions import ALLOWED_CHOICES, ALLOWED_SETTINGS, LARGEST_VALUES, Permissions
-from quorum.serving.runs.describe import describe_runs
+from quorum.serving.describe_choices import describe_choices
+from quorum.serving.permissions import ALLOWED_CHOICES, ALLOWED_SETTINGS, LARGEST_VALUES, MODEL_SETTINGS, Permissions
+from quorum.serving.runs.describe import PathWriter, describe_runs
 
 TEXT_TYPE, OBJECT_TYPE = {"type": "string"}, {"type": "object"}
 JSON_OBJECT, PLAIN_TEXT = {"application/json": OBJECT_TYPE}, {"text/plain": TEXT_TYPE}  # schemas by content type
@@ -49,7 +50,8 @@ def describe_api(permissions: Permissions) -> dict[str, Any]:
                     }
                 }
             },
-            **describe_runs(describe_operation),
+            **describe_runs(PathWriter(describe_operation)),
+            **describe_choices(PathWriter(describe_operation)),
             "/health": {"get": describe_operation("Whether the server runs", "The server runs") | {"security": []}},
             "/metrics": {
                 "get": describe_operation("Metrics for Prometheus", "Text in Prometheus's format", PLAIN_TEXT)
@@ -103,23 +105,20 @@ def describe_request(permissions: Permissions) -> dict[str, Any]:
 
 def describe_settings(permissions: Permissions) -> dict[str, Any]:
     """The schema of the field `quorum`: the settings that a client may choose, and `sources` and `history`."""
+    sources = {"type": "boolean", "default": True, "description": "Whether a list of sources follows the answer"}
+    history = {"type": "boolean", "default": True, "description": "Whether earlier messages are read"}
+    return {**describe_allowed_settings(permissions), "sources": sources, "history": history}
+
+
+def describe_allowed_settings(permissions: Permissions) -> dict[str, Any]:
+    """The schemas of the settings that a client may choose."""
     from quorum.core.context import get_setting_schemas
 
     schemas = get_setting_schemas()
-    choice_schemas = {name: {"enum": list(choices)} for name, choices in ALLOWED_CHOICES.items()}
-    model_schemas = {name: {**TEXT_TYPE, "description": schemas[name]["description"]} for name in ("model", "verifier")}
-    sources = {
-        "sources": {"type": "boolean", "default": True, "description": "Whether a list of sources follows the answer"}
+    limits = {name: {"maximum": permissions.get_largest_value(name)} for name in LARGEST_VALUES}
+    choices = {
+        name: {"description": schemas[name]["description"], "enum": list(values)}
+        for name, values in ALLOWED_CHOICES.items()
     }
-    history = {"history": {"type": "boolean", "default": True, "description": "Whether earlier messages are read"}}
-    limited_schemas = {
-        name: {**schemas[name], "maximum": permissions.get_largest_value(name)} for name in LARGEST_VALUES
-    }
-    return (
-        {name: schemas[name] for name in ALLOWED_SETTINGS}
-        | limited_schemas
-        | choice_schemas
-        | model_schemas
-        | sources
-        | history
-    )
+    models = {name: {**TEXT_TYPE, "description": schemas[name]["description"]} for name in MODEL_SETTINGS}
+    return {name: {**schemas[name], **limits.get(name, {})} for name in ALLOWED_SETTINGS} | choices | models

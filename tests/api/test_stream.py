@@ -11,7 +11,7 @@ from typing import cast
 
 import pytest
 from langchain_core.messages import AIMessageChunk
-from openai_bodies import Response
+from openai_bodies import Response, make_error
 from openai_server import OpenAIServer
 
 from quorum import (
@@ -23,6 +23,7 @@ from quorum import (
     MethodFinished,
     NodeFinished,
     NodeStarted,
+    Retrying,
     RunFinished,
     RunStarted,
     SetupError,
@@ -191,6 +192,17 @@ async def test_of_several_samples_only_the_answer_that_wins_is_shown(openai_serv
     openai_server.reply(LONG_ANSWER)
     events = await collect_events("concat", Context(model="openai:test", answer_type="long", samples=3, temperature=1))
     assert list_pieces(events) == [LONG_ANSWER]
+
+
+async def test_a_call_that_is_sent_again_is_an_event(openai_server: OpenAIServer) -> None:
+    openai_server.reply([make_error(503, "busy"), make_error(503, "busy", Retry_After="0"), "Ada Korn"])
+    context = Context(model="openai:test", attempts=3)
+    events = await collect_events("concat", context)
+    retries = [event for event in events if isinstance(event, Retrying)]
+    assert [(event.next_try, event.tries) for event in retries] == [(2, 3), (3, 3)]
+    assert "503" in retries[0].cause
+    assert event_to_json(retries[1])["wait"] == 0
+    assert isinstance(events[-1], RunFinished)
 
 
 async def test_a_stream_that_is_cut_and_retried_repeats_nothing(openai_server: OpenAIServer) -> None:

@@ -5,6 +5,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
 from api_server import serve_api
 
 from quorum import Context
@@ -14,6 +15,7 @@ ROOT = Path(__file__).parents[2]
 ADDRESS = "http://127.0.0.1:8765"
 
 
+@pytest.mark.long
 def test_the_commands_about_runs_run(tmp_path: Path) -> None:
     page = (ROOT / "docs" / "serving.md").read_text(encoding="utf-8")
     section = page.partition("\n## Runs\n")[2].partition("\n## ")[0]

@@ -57,6 +57,7 @@ def test_a_run_without_any_event_is_closed(tmp_path: Path) -> None:
     ]
 
 
+@pytest.mark.long
 def test_the_run_of_a_living_process_is_left_alone(tmp_path: Path) -> None:
     script = (
         "import sys; from pathlib import Path; from quorum.serving.runs.run_folder import RunFolder; "

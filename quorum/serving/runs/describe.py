@@ -60,30 +60,42 @@ AFTER = {
 }
 
 
-def describe_runs(describe_operation: Any) -> dict[str, Any]:
-    """The paths of the runs API. describe_operation: `quorum.serving.openapi.describe_operation`."""
+class PathWriter:
+    """Writes operations with examples. describe_operation: `quorum.serving.openapi.describe_operation`."""
 
-    def describe(summary: str, example: Any, content_type: str = "application/json", **more: Any) -> dict[str, Any]:
-        is_json = content_type == "application/json"
-        operation = describe_operation(summary, summary, {content_type: OBJECT_TYPE if is_json else TEXT_TYPE})
+    def __init__(self, describe_operation: Any) -> None:
+        self.describe_operation = describe_operation
+
+    def describe(
+        self, summary: str, example: Any, content_type: str = "application/json", status: str = "200", **more: Any
+    ) -> dict[str, Any]:
+        """An operation with an example of its response. more: further fields."""
+        schema = OBJECT_TYPE if content_type == "application/json" else TEXT_TYPE
+        operation = self.describe_operation(summary, summary, {content_type: schema})
         operation["responses"]["200"]["content"][content_type]["example"] = example
-        return {**operation, **more}
+        responses = dict(operation["responses"])
+        return {**operation, "responses": {status: responses.pop("200"), **responses}, **more}
 
-    def describe_body(schema: Mapping[str, Any], example: Any) -> dict[str, Any]:
+    def describe_body(self, schema: Mapping[str, Any], example: Any) -> dict[str, Any]:
+        """The field of an operation that describes the request's body."""
         content = {"application/json": {"schema": schema, "example": example}}
         return {"requestBody": {"required": True, "content": content}}
 
-    def set_status(operation: dict[str, Any], status: str) -> dict[str, Any]:
-        responses = dict(operation["responses"])
-        return {**operation, "responses": {status: responses.pop("200"), **responses}}
+    def describe_parameter(self, name: str) -> dict[str, Any]:
+        """A part of the path."""
+        return {"name": name, "in": "path", "required": True, "schema": TEXT_TYPE}
 
+
+def describe_runs(writer: PathWriter) -> dict[str, Any]:
+    """The paths of the runs API."""
+    describe, describe_body = writer.describe, writer.describe_body
     method_schema = {**OBJECT_TYPE, "required": ["method"], "properties": {"method": TEXT_TYPE}}
     title_schema = {**OBJECT_TYPE, "required": ["title"], "properties": {"title": TEXT_TYPE}}
     deleted = {"id": RUN_ID, "object": "run", "deleted": True}
-    one, id_parameter = "/v1/runs/{id}", {"name": "id", "in": "path", "required": True, "schema": TEXT_TYPE}
-    ask = set_status(describe("Ask methods a question", RUN, **describe_body(REQUEST_SCHEMA, REQUEST)), "201")
+    one = "/v1/runs/{id}"
+    ask = describe("Ask methods a question", RUN, status="201", **describe_body(REQUEST_SCHEMA, REQUEST))
     retry_body = describe_body(method_schema, {"method": "concat"})
-    retry = set_status(describe("Ask one method of a run again", RUN, **retry_body), "202")
+    retry = describe("Ask one method of a run again", RUN, status="202", **retry_body)
     rename = describe("Name a run", RUN | {"title": "Travel"}, **describe_body(title_schema, {"title": "Travel"}))
     events = describe(
         f"The events of a run, numbered, until it ends: {', '.join(EVENT_TYPES)}",
@@ -118,5 +130,5 @@ def describe_runs(describe_operation: Any) -> dict[str, Any]:
     }
     for path, operations in paths.items():
         if "{id}" in path:
-            operations["parameters"] = [id_parameter]
+            operations["parameters"] = [writer.describe_parameter("id")]
     return paths

@@ -3,10 +3,11 @@
 import asyncio
 import time
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any
 
 from quorum.api.event_json import event_to_json
-from quorum.api.stream import AnswerText, Event, MethodFailed, MethodFinished, RunFinished, RunStarted
+from quorum.api.stream import AnswerText, Event, MethodFailed, MethodFinished, Retrying, RunFinished, RunStarted
 from quorum.core.cancellation import end_task
 from quorum.core.harmless_markdown import HarmlessText
 from quorum.evaluation.shown.public_result import group_answers
@@ -30,12 +31,19 @@ REMEDY_OF_CODE = {
 
 
 class LiveRun:
-    """A run in progress. number: of its last event; explain: says what a client may know of an exception; on_end:
-    called when the run has ended.
+    """A run in progress. number: of its last event; explain: says what a client may know of an exception; hide:
+    removes what a client may not know from a text; on_end: called when the run has ended.
     """
 
-    def __init__(self, saved: SavedRun, number: int, explain: Explain, on_end: Callable[["LiveRun"], None]) -> None:
-        self.saved, self.number, self.explain, self.on_end = saved, number, explain, on_end
+    def __init__(
+        self,
+        saved: SavedRun,
+        number: int,
+        explain: Explain,
+        hide: Callable[[str], str],
+        on_end: Callable[["LiveRun"], None],
+    ) -> None:
+        self.saved, self.number, self.explain, self.hide, self.on_end = saved, number, explain, hide, on_end
         self.tasks: dict[str, asyncio.Task[Any]] = {}  # of the methods that are still asked
         self.watchers: set[asyncio.Task[None]] = set()
         self.results: dict[str, Mapping[str, Any]] = {}
@@ -69,6 +77,8 @@ class LiveRun:
                 seconds = round(time.perf_counter() - started_at, 3)
                 written = self.write_event(method, MethodFinished(event.result, seconds))
                 self.results[method] = written["result"]
+            elif isinstance(event, Retrying):
+                self.write_event(method, replace(event, cause=self.hide(event.cause)))
             else:
                 self.write_event(method, event)
 

@@ -12,7 +12,7 @@ from typing import Any
 
 from quorum.models.tracing import copy_without_secrets
 from quorum.serving.chat_request import make_field_refusal
-from quorum.serving.errors import Refusal, explain_failure
+from quorum.serving.errors import Refusal, explain_failure, hide_paths
 from quorum.serving.runs.export import MethodAnswer, read_answers
 from quorum.serving.runs.live_run import LiveRun
 from quorum.serving.runs.request import RunRequest, check_saved_request
@@ -68,7 +68,11 @@ class RunService:
     def make_live_run(self, saved: SavedRun, number: int, request_id: str) -> LiveRun:
         """A run in which no method is asked yet. number: of its last event."""
         server_context = self.service.permissions.server_context
-        return LiveRun(saved, number, lambda error: explain_failure(error, server_context, request_id), self.end)
+
+        def explain(error: BaseException) -> Refusal:
+            return explain_failure(error, server_context, request_id)
+
+        return LiveRun(saved, number, explain, lambda text: hide_paths(text, server_context), self.end)
 
     def begin(self, live_run: LiveRun, jobs: Mapping[str, Job]) -> None:
         """Start methods of a run, all or none: raises `Refusal` if the client's limits do not allow one of them.

@@ -1,0 +1,54 @@
+"""The plain name of each method and the family under which a page lists it, for people who know no paper."""
+
+TITLES_BY_FAMILY: dict[str, dict[str, str]] = {
+    "Read all passages at once": {
+        "concat": "One answer from all passages",
+        "base": "One short answer from all passages",
+        "direct": "Three examples, then one answer",
+        "pruning": "Rule out passages, answer from the rest",
+        "summary": "Summarize what is relevant, then answer",
+        "sum_and_pred": "Summarize, then answer from the summary alone",
+    },
+    "Read each passage alone and vote": {
+        "post_fusion": "Each passage votes",
+        "concat_pf": "All passages at once; if unknown, each passage votes",
+        "pf_concat": "Each passage answers, then one prompt over those that did",
+        "rerank": "Votes weighted by shared words",
+        "replug": "Votes weighted by meaning",
+    },
+    "Propose answers and choose one": {
+        "sure": "Candidates with summaries, verified and ranked",
+        "mcq": "Candidates as choices of one question",
+        "self_verification": "Several answers, each checked backwards",
+    },
+    "Filter the passages first": {
+        "filco": "Keep the sentences that help",
+        "blendfilter": "Blended queries, filtered passages",
+    },
+    "Think step by step": {
+        "zero_shot_cot": "Step by step over all passages",
+        "cot": "Step by step, after worked examples",
+        "selection_inference": "Rank the passages, take notes one by one",
+    },
+    "Search several times": {
+        "react": "Thoughts and searches in turn",
+        "self_ask": "Follow-up questions, each looked up",
+        "iter_retgen": "Rounds of search and reasoning",
+    },
+    "Ask the model alone": {
+        "no_retrieval": "No passages, from the model's memory",
+    },
+}
+OTHER_FAMILY = "Others"  # methods of installed packages, and cascades
+
+
+def describe_method(name: str) -> tuple[str, str]:
+    """(family, plain name) of a method. A method of an installed package has its own name.
+
+    >>> describe_method("concat")
+    ('Read all passages at once', 'One answer from all passages')
+    """
+    for family, titles in TITLES_BY_FAMILY.items():
+        if name in titles:
+            return family, titles[name]
+    return OTHER_FAMILY, name

@@ -1,0 +1,128 @@
+"""The collections over HTTP: every client lists those that it may ask; the server's owner renames and deletes them."""
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import replace
+from hashlib import sha256
+from typing import Any
+
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import Route
+
+from quorum.core.errors import QuorumError
+from quorum.core.files import escape_name
+from quorum.retrievers.choose_collection import locate_collection
+from quorum.retrievers.collection_names import SAMPLE
+from quorum.retrievers.collections import delete_collection
+from quorum.retrievers.manage_collections import count_passages_by_document, rename_collection, summarize_collection
+from quorum.retrievers.store import open_store
+from quorum.serving.chat_request import make_field_refusal, read_body
+from quorum.serving.errors import Refusal
+from quorum.serving.permissions import Permissions
+from quorum.serving.runs.routes import Wrap
+
+
+def make_collection_routes(permissions: Permissions, is_owner: Callable[[str], bool], wrap: Wrap) -> list[Route]:
+    """The routes. is_owner: whether a client is the server's owner; wrap: turns refusals into responses."""
+    routes = CollectionRoutes(permissions, is_owner)
+    one = "/v1/collections/{collection}"
+    return [
+        Route("/v1/collections", wrap(routes.list_collections)),
+        Route(f"{one}/documents", wrap(routes.list_documents)),
+        Route(one, wrap(routes.rename), methods=["PATCH"]),
+        Route(one, wrap(routes.delete), methods=["DELETE"]),
+    ]
+
+
+class CollectionRoutes:
+    """The handlers. What reads or changes the store runs in a thread."""
+
+    def __init__(self, permissions: Permissions, is_owner: Callable[[str], bool]) -> None:
+        self.permissions, self.is_owner = permissions, is_owner
+
+    async def list_collections(self, request: Request) -> Response:
+        def describe_all() -> list[dict[str, Any]]:
+            own = self.permissions.find_own_collection()
+            return [self.describe(name, own) for name in self.permissions.list_collections()]
+
+        return JSONResponse({"object": "list", "data": await asyncio.to_thread(describe_all)})
+
+    def describe(self, name: str, own: str | None) -> dict[str, Any]:
+        """A collection as JSON. state: "ready", "changing" while it is being indexed, or "unreadable"."""
+        head = {"id": name, "object": "collection", "is_default": name == own}
+        try:
+            summary = summarize_collection(open_store(self.locate(name)), name)
+        except QuorumError:
+            return {**head, "state": "unreadable"}
+        return {
+            **head,
+            "state": "changing" if summary.unfinished else "ready",
+            "passages": summary.passages,
+            "documents": summary.files,
+            "bytes": summary.bytes,
+            "changed": summary.changed,
+            "is_sample": name == SAMPLE,
+        }
+
+    def locate(self, name: str) -> str:
+        """The store of a collection: the server's, or for the sample perhaps that of all programs. The call blocks."""
+        return locate_collection(replace(self.permissions.server_context, collection=name)).store
+
+    async def find(self, request: Request) -> str:
+        """The collection of the path. Raises `Refusal` (404) unless the client may ask it."""
+        name = str(request.path_params["collection"])
+        if name not in await asyncio.to_thread(self.permissions.list_collections):
+            message = f"There is no collection {name[:100]!r}; GET /v1/collections lists them."
+            raise Refusal(404, message, "collection_not_found")
+        return name
+
+    async def find_to_change(self, request: Request) -> str:
+        """The collection of the path, which the client wants to change. Raises `Refusal` (403, 404, 409)."""
+        if not self.is_owner(request.state.client):
+            message = "Only the server's owner, whose key is the first one, may change collections."
+            raise Refusal(403, message, "not_the_owner")
+        name = await self.find(request)
+        if name == self.permissions.server_context.collection:
+            message = f"The server was started for the collection {name!r}; start it without --collection to change it."
+            raise Refusal(409, message, "conflict")
+        return name
+
+    async def list_documents(self, request: Request) -> Response:
+        """The documents of a collection: a name without folders, an id, and the number of passages."""
+        name = await self.find(request)
+        counts = await asyncio.to_thread(lambda: count_passages_by_document(name, self.locate(name)))
+        data = [
+            {"id": make_document_id(document), "object": "document", "name": get_name(document), "passages": count}
+            for document, count in counts.items()
+        ]
+        return JSONResponse({"object": "list", "data": data})
+
+    async def rename(self, request: Request) -> Response:
+        name = await self.find_to_change(request)
+        body = await read_body(request, 'an object such as {"name": "handbook"}')
+        new_name = body.get("name") if isinstance(body, dict) else None
+        if not isinstance(new_name, str):
+            raise make_field_refusal("name", "a text")
+        await asyncio.to_thread(rename_collection, name, new_name, self.permissions.server_context.store)
+        return JSONResponse({"id": new_name, "object": "collection"})
+
+    async def delete(self, request: Request) -> Response:
+        name = await self.find_to_change(request)
+        await asyncio.to_thread(delete_collection, name, self.permissions.server_context.store)
+        return JSONResponse({"id": name, "object": "collection", "deleted": True})
+
+
+def make_document_id(document: str) -> str:
+    """An id of a document, which does not say in which folder it is."""
+    return sha256(document.encode("utf-8", "surrogatepass")).hexdigest()[:16]
+
+
+def get_name(document: str) -> str:
+    r"""A document's name without its folders; the last part of an address.
+
+    >>> get_name("/home/me/handbook.pdf"), get_name("https://example.org/a/"), get_name("C:\\docs\\a.txt")
+    ('handbook.pdf', 'a', 'a.txt')
+    """
+    parts = [part for part in document.replace("\\", "/").split("/") if part]
+    return escape_name(parts[-1] if parts else document)
