@@ -1,8 +1,9 @@
-"""Attacks Quorum in ten ways, many times each, and counts what does not hold: python -m benchmarks.attacks
+"""Attacks Quorum in eleven ways, many times each, and counts what does not hold: python -m benchmarks.attacks
 
 keys          secrets that a server repeats, in 14 encodings, stay in no message
 controls      control characters of a document, a model or a server reach no terminal
 markup        a model's answer holds no link, picture or tag, and gives the same text in pieces; by markdown-it
+runs          questions, titles, answers and file names of runs go out as JSON and Markdown that nothing acts in
 settings      a client of the API, and a link to the page, set nothing that is not allowed; a link asks nothing
 dollars       requests at once, with calls of any cost and end, spend no more than the limit of a day
 vectors       embeddings that are no vectors are refused

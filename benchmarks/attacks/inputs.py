@@ -5,6 +5,7 @@ import html
 import io
 import json
 import random
+import re
 import string
 from collections import defaultdict
 from collections.abc import Callable
@@ -16,6 +17,8 @@ from urllib.parse import quote, quote_plus, urlencode
 from awkward_documents import write_docx
 from markdown_it import MarkdownIt
 
+from quorum.api.event_json import event_to_json
+from quorum.api.stream import MethodFailed, MethodFinished, RunStarted
 from quorum.cli.terminal import EscapingStream
 from quorum.core.context import Context
 from quorum.core.errors import CallError, QuorumError, SetupError
@@ -26,6 +29,9 @@ from quorum.models.vectors import check_vectors
 from quorum.serving.errors import Refusal
 from quorum.serving.limits import Charge, Limits
 from quorum.serving.permissions import Permissions
+from quorum.serving.runs.export import format_markdown, read_answers
+from quorum.serving.runs.request import make_title
+from quorum.serving.runs.run_file import format_line
 from quorum.ui.query import parse_link
 
 ENCODINGS: tuple[Callable[[str], str], ...] = (
@@ -89,6 +95,38 @@ def attack_markup(rng: random.Random, folder: Path) -> list[bool]:
         rendered = render(whole)
         is_harmless = not any(sign in rendered for sign in ("<img", "<a ", "<!--"))
         held.append(is_harmless and "".join(pieces) + stream.end() == whole)
+    return held
+
+
+def attack_runs(rng: random.Random, folder: Path) -> list[bool]:
+    render, held, signs = MarkdownIt("commonmark").enable("table").render, [], ("<img", "<a ", "<!--", "<script")
+    parts = [*MARKDOWN, *"\x00\x07\x1b\x85\u200b\u2028\u202e\ud800", "<script>", "![x](http://e)", "x" * 50]
+    for _ in range(1000):
+        question, title, answer, place, text, name = (
+            "".join(rng.choices(parts, k=rng.randint(1, 30))) for _ in range(6)
+        )
+        passage = {
+            "id": "1",
+            "title": name,
+            "text": text,
+            "places": [{"file": f"/home/me/{place}", "headings": [name]}],
+        }
+        evidence = [{"passage": "1", "start": 0, "end": len(text)}]
+        result: Any = {"answer": answer, "unknown": False, "passages": [passage], "evidence": evidence, "usage": {}}
+        started = {"n": 1, **event_to_json(RunStarted(question, (name,)))}
+        finished = {"n": 2, **event_to_json(MethodFinished(result, 1.0, method=name))}
+        failed = {"n": 3, **event_to_json(MethodFailed(name, question, method=place))}
+        lines = [format_line(event) for event in (started, finished, failed)]
+        events = [json.loads(line) for line in lines]
+        head = {"request": {"question": question, "methods": [name], "collection": place, "settings": {"k": text}}}
+        rendered = format_markdown(make_title(title), head, list(read_answers(events).values()))
+        held.append(
+            events == [started, finished, failed]
+            and all(len(line.decode().splitlines()) == 1 for line in lines)
+            and "/home/me" not in lines[1].decode()
+            and not any(sign in render(rendered) for sign in signs)
+            and not re.search("[\x00-\x08\x0b-\x1f\x7f\x85\u2028\u202e\ud800-\udfff]", rendered)
+        )
     return held
 
 
@@ -211,6 +249,7 @@ INPUT_ATTACKS = {
     "keys": attack_keys,
     "controls": attack_terminal,
     "markup": attack_markup,
+    "runs": attack_runs,
     "settings": attack_settings,
     "dollars": attack_dollars,
     "vectors": attack_vectors,

@@ -100,6 +100,19 @@ def test_a_method_that_failed_is_told_and_can_be_asked_again(api: Api, key: str,
     assert [answer["state"] for answer in whole["answers"]] == ["finished"]
 
 
+def test_a_call_that_is_sent_again_is_told_without_the_servers_address(
+    serve: Serve, key: str, openai_server: OpenAIServer
+) -> None:
+    api = serve(access_tokens=(key,), attempts=2)
+    openai_server.reply([make_error(503, "busy", Retry_After="0"), "1931"])
+    events = read_run(api.url, ask_run(api.url, QUESTION, "concat", key=key), key=key)
+    [retrying] = [event for event in events if event["type"] == "retrying"]
+    assert (retrying["method"], retrying["try"], retrying["tries"], retrying["wait"]) == ("concat", 2, 2, 0)
+    assert "busy" in retrying["cause"]
+    assert str(openai_server.port) not in retrying["cause"]
+    assert events[-2]["result"]["answer"] == "1931"
+
+
 def test_a_key_sees_its_own_runs_only(api: Api, key: str, openai_server: OpenAIServer) -> None:
     openai_server.reply("1931")
     run = ask_run(api.url, QUESTION, "concat", key=key)

@@ -13,6 +13,9 @@ from api_server import Api
 from openai_bodies import Response
 from openai_server import OpenAIServer
 from quorum_command import Quorum
+from run_client import ask_run
+
+from quorum.serving.runs.run_file import RunFile
 
 ROOT = Path(__file__).parents[2]
 SCRIPT_WITHOUT_PAGE = f"""
@@ -60,6 +63,22 @@ def test_an_answer_under_way_is_given_before_the_server_ends(
     api.close()
     assert process.wait(30) == 0
     assert "Traceback" not in process.stdout.read()
+
+
+@pytest.mark.long
+def test_a_run_under_way_when_the_server_is_stopped_ends_as_interrupted(
+    process: "subprocess.Popen[str]", openai_server: OpenAIServer, store: Path
+) -> None:
+    openai_server.reply(Response("1931", hold=True))
+    assert process.stdout
+    url = process.stdout.readline().split("Quorum is at ")[1].split()[0].rstrip("/")
+    run = ask_run(url, "When was the Lumen Tower finished?", "concat")
+    openai_server.wait_for_requests(1)
+    process.send_signal(signal.SIGINT)
+    assert process.wait(60) == 0
+    assert "Traceback" not in process.stdout.read()
+    *_, error, last = RunFile(store / "runs" / f"{run}.jsonl").read_events()
+    assert (error["code"], error["method"], last["type"]) == ("interrupted", "concat", "run_finished")
 
 
 def test_a_missing_collection_is_reported_at_start(quorum: Quorum) -> None:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from quorum.core.files import INVISIBLE_CHARACTERS
+from quorum.core.harmless_markdown import make_harmless
 from quorum.core.text import format_count
 
 MARKUP = re.compile(r"[\\`*\[\]<>&~|]")
@@ -106,8 +107,12 @@ def quote(text: str) -> str:
 
 
 def show_lines(markdown: str) -> str:
-    """Markdown without invisible characters, except those that scripts join letters with."""
-    return INVISIBLE_CHARACTERS.sub(lambda match: match[0] if match[0] in "\n\t\u200c\u200d" else "", markdown)
+    """Markdown without invisible characters, except those that scripts join letters with. What a character kept apart
+    may act once it is gone, so the rest is made harmless again.
+    """
+    text = re.sub("\r\n?", "\n", markdown)
+    kept = INVISIBLE_CHARACTERS.sub(lambda match: match[0] if match[0] in "\n\t\u200c\u200d" else "", text)
+    return make_harmless(kept)
 
 
 def escape_line(text: Any) -> str:
