@@ -138,7 +138,7 @@ class Reader:
                         if most == 0:
                             break
             except httpx.HTTPError:
-                self.counts["cut streams"] += 1
+                self.counts["cut or refused streams"] += 1
                 time.sleep(0.05)
                 continue
             self.counts["streams"] += 1
@@ -219,7 +219,18 @@ def main(arguments: list[str] | None = None) -> int:
     started_at = time.perf_counter()
     with tempfile.TemporaryDirectory() as folder:
         counts = measure(options.runs, options.clients, options.kills, options.seed, Path(folder))
-    names = ("runs", "kills", "streams", "cut streams", "retries", "events", "lost", "twice", "different", "unanswered")
+    names = (
+        "runs",
+        "kills",
+        "streams",
+        "cut or refused streams",
+        "retries",
+        "events",
+        "lost",
+        "twice",
+        "different",
+        "unanswered",
+    )
     rows = [(name, counts[name]) for name in names] + [("seconds", round(time.perf_counter() - started_at))]
     targets = {name: counts[name] == 0 for name in ("lost", "twice", "different", "unanswered")}
     report("killed_server", ("what", "count"), rows, parts=dict(rows), **judge_targets(targets))

@@ -243,13 +243,14 @@ async def answer_and_report(
     """Answer as `quorum.graphs.answer` does, and call `on_event` with every event of `stream_run`. inputs: the further
     parameters of `answer`.
 
-    With a calibration there are only nodes, without their updates: nothing may be shown before the confidence is known.
+    With a calibration, nodes have no updates, and votes and candidates are left out: nothing may be shown before the
+    confidence is known. The answer then comes in one piece.
     """
     result: dict[str, Any] = {}
     run: Any = stream_run(question, method, context, **inputs)
     async with aclosing(run) as events:
         async for event in events:
-            if context.calibration is None or isinstance(event, RunStarted | NodeStarted | Retrying):
+            if context.calibration is None or not isinstance(event, NodeFinished | VoteCast | CandidateFound):
                 on_event(event)
             elif isinstance(event, NodeFinished):
                 on_event(NodeFinished(event.node, {}, event.inside))

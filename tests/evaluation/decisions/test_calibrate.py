@@ -14,7 +14,8 @@ from langgraph.checkpoint.memory import InMemorySaver
 from openai_server import OpenAIServer
 from quorum_command import Quorum
 
-from quorum import AnswerText, stream
+from quorum import AnswerText, Event, NodeFinished, stream
+from quorum.api.stream import answer_and_report
 from quorum.core.context import Context
 from quorum.core.errors import SetupError
 from quorum.core.state import Question, Result, State
@@ -215,6 +216,13 @@ async def test_every_way_to_ask_a_graph_keeps_the_promise(results: Path, openai_
     assert with_checkpoints.get_state(thread).values["answer"] == "unknown"
     events = [event async for event in stream("Which colour?", "post_fusion", context, given=GIVEN_PASSAGES)]
     assert [event for event in events if isinstance(event, AnswerText)] == [AnswerText("unknown")]
+    shown: list[Event] = []  # what a server's run shows: nodes, and nothing that they say
+    await answer_and_report("Which colour?", "post_fusion", context, shown.append, given=GIVEN_PASSAGES)
+    assert {event.type for event in shown} == {
+        *("run_started", "node_started", "node_finished", "answer_text", "run_finished")
+    }
+    assert [event for event in shown if isinstance(event, AnswerText)] == [AnswerText("unknown")]
+    assert not any(event.update for event in shown if isinstance(event, NodeFinished))
 
 
 def test_the_environment_names_a_calibration_too(
