@@ -4,8 +4,8 @@ Converts the answers of a prompt that has no variants.
 """
 
 from collections.abc import Callable
-from dataclasses import replace
-from typing import Any, cast
+from copy import copy
+from typing import Any
 
 from langgraph.runtime import Runtime
 
@@ -26,7 +26,18 @@ def get_answer_type(context: Context, question: str) -> str:
 
 def resolve_answer_type(context: Context, question: str) -> Context:
     """The context with the type of answer to this question as its `answer_type`."""
-    return replace(context, answer_type=cast(Any, get_answer_type(context, question)))
+    return set_answer_type(context, get_answer_type(context, question))
+
+
+def set_answer_type(context: Context, answer_type: str) -> Context:
+    """The context with this answer type, which is known to fit. Unlike `replace`, it does not check all settings again,
+    because several nodes of every question need it.
+    """
+    if context.answer_type == answer_type:
+        return context
+    typed_context = copy(context)
+    object.__setattr__(typed_context, "answer_type", answer_type)
+    return typed_context
 
 
 def resolve_for_prompt(context: Context, prompt: Prompt[Any], question: object) -> Context:
@@ -38,7 +49,7 @@ def resolve_for_prompt(context: Context, prompt: Prompt[Any], question: object) 
         return context
     resolved = resolve_answer_type(context, question if isinstance(question, str) else "")
     is_short = resolved.answer_type == "long" and prompt.answer_type != "long"
-    return replace(resolved, answer_type="short") if is_short else resolved
+    return set_answer_type(resolved, "short") if is_short else resolved
 
 
 def get_brief_answer_type(prompt: Prompt[Any], question: str, runtime: Runtime[Context]) -> str:
@@ -62,7 +73,7 @@ def resolve_sure_answer_type(context: Context, question: str) -> Context:
     """The context with the type of SuRe's answer; it is never long with sure_parts=summaries."""
     resolved = resolve_answer_type(context, question)
     is_short = resolved.answer_type == "long" and context.sure_parts == "summaries"
-    return replace(resolved, answer_type="short") if is_short else resolved
+    return set_answer_type(resolved, "short") if is_short else resolved
 
 
 def note_brief_answer_type(prompt: Prompt[Any], question: str, runtime: Runtime[Context]) -> State:

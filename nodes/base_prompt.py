@@ -4,15 +4,12 @@ Three prompts come from it: with passages, without passages, and with passages a
 et al. 2022).
 """
 
-from dataclasses import replace
-from typing import Any, cast
-
 from langgraph.runtime import Runtime
 
 from quorum.core.context import Context, get_context
 from quorum.core.state import Passage, State
 from quorum.nodes.answer import answer_with_reasoning, choose_sample
-from quorum.nodes.answer_types import get_answer_converter, note_brief_answer_type
+from quorum.nodes.answer_types import get_answer_converter, note_brief_answer_type, set_answer_type
 from quorum.nodes.ask import ask
 from quorum.nodes.example_pairs import format_example_pairs
 from quorum.prompts.baselines import ZERO_SHOT_COT
@@ -52,7 +49,7 @@ async def answer_briefly(
         cuts_later=True,
     )
     answer_type = note_brief_answer_type(prompt, question, runtime)
-    context = replace(get_context(runtime), answer_type=cast(Any, answer_type["answer_type"]))
+    context = set_answer_type(get_context(runtime), answer_type["answer_type"] or "short")
     return {
         **choose_sample([convert_answer(answer) for answer in replies.values], replies.texts, context),
         **answer_type,

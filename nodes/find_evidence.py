@@ -1,12 +1,10 @@
 """The node that looks for the evidence of an answer, once the answer is final."""
 
-from dataclasses import replace
-from typing import Any, cast
-
 from langgraph.runtime import Runtime
 
 from quorum.core.context import Context, get_context
 from quorum.core.state import State
+from quorum.nodes.answer_types import set_answer_type
 from quorum.nodes.citations import CITING_TYPES, find_citations
 from quorum.nodes.evidence import list_evidence, split_voters
 
@@ -18,7 +16,7 @@ async def find_evidence(state: State, runtime: Runtime[Context]) -> State:
     answer, answer_type, passages = state["answer"], state.get("answer_type") or "short", state["passages"]
     update: State = {}
     if answer_type in CITING_TYPES:
-        context = replace(get_context(runtime), answer_type=cast(Any, answer_type))
+        context = set_answer_type(get_context(runtime), answer_type)
         text = state.get("answer_text") or ""
         update["citations"] = await find_citations(state["question"], text, passages, context)
     voters = state.get("voters")

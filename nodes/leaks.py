@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Container, Mapping, Sequence
+from functools import lru_cache
 from typing import TypeVar, cast
 
 from quorum.algorithms.answer_measures import contains_answer
@@ -34,17 +35,25 @@ def find_demonstration_answers(template: str, inputs: Mapping[str, str | list[st
     ['ida brenn']
     """
     texts = [template, *(text for name in DEMONSTRATION_INPUTS if isinstance(text := inputs.get(name), str))]
+    return set().union(*map(find_shown_answers, texts))
+
+
+@lru_cache(maxsize=64)  # a run asks the same prompts with the same demonstrations again and again
+def find_shown_answers(text: str) -> frozenset[str]:
+    """The answers, normalised, that a prompt's text or its demonstrations give."""
     answers = {
         answer.strip()
-        for text in texts
         for match in SHOWN_ANSWER.finditer(text)
         if (answer := match["line"] or match["conclusion"] or match["finish"])
     }
-    return {
-        normalize(answer)
-        for answer in answers
-        if not (is_verdict(answer) or is_unknown(answer) or answer.startswith("$"))
-    } - PLACEHOLDERS
+    return (
+        frozenset(
+            normalize(answer)
+            for answer in answers
+            if not (is_verdict(answer) or is_unknown(answer) or answer.startswith("$"))
+        )
+        - PLACEHOLDERS
+    )
 
 
 def list_absent_answers(demonstration_answers: set[str], question: object, shown: Sequence[Passage]) -> list[str]:

@@ -107,9 +107,13 @@ def contains_answer(text: str, answers: Iterable[str]) -> bool:
     >>> contains_answer("I must.", ["US"]), contains_answer("35 m", ["3.5"]), contains_answer("在北京市。", ["北京"])
     (False, False, True)
     """
-    tokens = split_tokens(text) if len(text) > LONGEST_CACHED_TEXT else split_tokens_cached(text)
-    padded_text = f" {' '.join(tokens)} "
-    return any(f" {' '.join(answer)} " in padded_text for answer in map(split_tokens, answers) if answer)
+    padded_text = f" {' '.join(split_with_cache(text))} "
+    return any(f" {' '.join(answer)} " in padded_text for answer in map(split_with_cache, answers) if answer)
+
+
+def split_with_cache(text: str) -> list[str]:
+    """The tokens of a text; those of the last texts that are not very long are remembered. Do not change the list."""
+    return split_tokens(text) if len(text) > LONGEST_CACHED_TEXT else split_tokens_cached(text)
 
 
 class AnswerComparison(NamedTuple):

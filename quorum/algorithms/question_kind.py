@@ -5,6 +5,7 @@ them.
 """
 
 import re
+from functools import lru_cache
 from typing import Literal
 
 from quorum.algorithms.question_language import find_foreign_language
@@ -120,6 +121,7 @@ HOW_TO = re.compile(r"\b(?:how|steps|ways?|instructions?|procedure|what (?:shoul
 MARKS = " ?.!\"'`"
 
 
+@lru_cache(maxsize=256)  # every node that asks a prompt wants to know
 def find_question_kind(question: str) -> QuestionKind:
     """The kind of answer that a question asks for.
 

@@ -3,6 +3,7 @@
 import re
 import unicodedata
 from collections import Counter
+from functools import lru_cache
 
 from quorum.core.sentences import make_word_set
 
@@ -68,6 +69,7 @@ AMBIGUOUS_WORDS = make_word_set(
 WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)?")
 
 
+@lru_cache(maxsize=256)  # several steps of a question want to know
 def find_foreign_language(question: str) -> str | None:
     """The language of a question that is not English. None for English, for a language without an entry in this module,
     and for a question that is too short to decide.

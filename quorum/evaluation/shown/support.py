@@ -96,7 +96,7 @@ async def find_support(question: str, result: Result, context: Context) -> Suppo
     if cited and not is_embedded:
         return {**cited, "is_certain": names_codes_of_question(question, cited, passages)}
     said = "" if is_unknown else str(result.get("answer_text") or result["answer"])
-    findings = await find_support_in_passages(question, said, passages)
+    findings = await find_support_in_passages(question, said, passages, ranks=is_embedded)
     if evidence:
         support = find_stated_answer(question, result["answer"], evidence, passages)
     else:

@@ -52,6 +52,11 @@ class Statement:
     words: float
 
     @property
+    def bounds(self) -> tuple[int, int, int]:
+        """The index of the passage, and where the statement stands in its text."""
+        return self.passage, self.start, self.end
+
+    @property
     def span_score(self) -> float:
         """The log-odds that the span answers, by the reader's calibration."""
         return max(NO_SPAN, self.span.score) if self.span else NO_SPAN
@@ -77,17 +82,22 @@ def rank_statements_blocking(question: str, passages: Sequence[Passage]) -> list
     return sort_by_closeness([statement for statement, _ in candidates], vectors[1:] @ vectors[0])
 
 
+def list_bounds(passages: Sequence[Passage]) -> list[tuple[int, int, int]]:
+    """Where the statements of the passages stand: (the index of the passage, start, end)."""
+    # Only a passage of a file has `places` (where it stands in the file). Its lines were unwrapped when it was read.
+    return [
+        (n, start, end)
+        for n, passage in enumerate(passages)
+        for start, end in find_statements(passage["text"], may_wrap=not passage.get("places"))
+    ]
+
+
 def list_statements(question: str, passages: Sequence[Passage]) -> list[tuple[Statement, str]]:
     """All statements of the passages, best first by span and words, each with its text and the headings above it.
 
     Their `closeness` is 0. None if the question has no word.
     """
-    # Only a passage of a file has `places` (where it stands in the file). Its lines were unwrapped when it was read.
-    bounds = [
-        (n, start, end)
-        for n, passage in enumerate(passages)
-        for start, end in find_statements(passage["text"], may_wrap=not passage.get("places"))
-    ]
+    bounds = list_bounds(passages)
     if not bounds or not WORD.search(question):
         return []
     texts = [f"{describe_headings(passages[n])}: {passages[n]['text'][start:end]}" for n, start, end in bounds]

@@ -10,7 +10,7 @@ that is aligned best must then agree: it holds the sentence's numbers and names,
 import asyncio
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -20,11 +20,13 @@ from quorum.algorithms.near_copies import find_exchanged_words, is_repeated, is_
 from quorum.core.sentences import find_sentences
 from quorum.core.state import Passage
 from quorum.models.embedded.batching import WORKER
-from quorum.models.embedded.encoder import get_encoder
+from quorum.models.embedded.encoder import LONGEST_REMEMBERED_TEXT, Floats, get_encoder
+from quorum.models.embedded.recent_items import RecentItems
 from quorum.models.embedded.statements import (
     MAX_EMBEDDED,
     Statement,
     describe_headings,
+    list_bounds,
     list_statements,
     read_spans,
     sort_by_closeness,
@@ -47,6 +49,8 @@ NO_SENTENCES = re.compile(r"^```.*?^```|^#{1,6} [^\n]*$|^\|[^\n]*$", re.MULTILIN
 MAX_BY_WORDS = 6  # for each sentence, this many statements are compared because they hold its words
 MAX_SENTENCES = 12  # only the first sentences of a long answer are compared
 DENIAL = {"coverage": 0.7, "closeness": 0.7}  # a claim is refuted by another word only if the rest agrees so well
+
+RECENT_VECTORS: RecentItems[str, Floats] = RecentItems(4096)  # by the statements' texts; 1.5 KB each
 
 
 @dataclass(frozen=True)
@@ -81,32 +85,44 @@ class Findings:
         return max(found, key=lambda match: match.score)
 
 
-async def find_support_in_passages(question: str, answer: str, passages: Sequence[Passage]) -> Findings:
-    """The statements of the passages that answer the question best, and those that support the answer."""
-    return (await find_support_of_each(question, [answer], passages))[0]
+async def find_support_in_passages(
+    question: str, answer: str, passages: Sequence[Passage], *, ranks: bool = False
+) -> Findings:
+    """The statements of the passages that support the answer. ranks: also those that answer the question best."""
+    return (await find_support_of_each(question, [answer], passages, ranks=ranks))[0]
 
 
-async def find_support_of_each(question: str, answers: Sequence[str], passages: Sequence[Passage]) -> list[Findings]:
+async def find_support_of_each(
+    question: str, answers: Sequence[str], passages: Sequence[Passage], *, ranks: bool = False
+) -> list[Findings]:
     """As `find_support_in_passages`, for each of several answers, for example the parts of one that are cited alone.
 
-    The passages are read and embedded once for all of them.
+    The passages are read and embedded once for all of them, and not at all if no statement of theirs can support any,
+    because each lacks a name or number of the answer. ranks: whether the findings rank the statements all the same.
     """
     loop = asyncio.get_running_loop()
-    return await loop.run_in_executor(WORKER, find_support_blocking, question, answers, passages)
+    return await loop.run_in_executor(WORKER, find_support_blocking, question, answers, passages, ranks)
 
 
-def find_support_blocking(question: str, answers: Sequence[str], passages: Sequence[Passage]) -> list[Findings]:
+def find_support_blocking(
+    question: str, answers: Sequence[str], passages: Sequence[Passage], ranks: bool = False
+) -> list[Findings]:
     """Like `find_support_of_each`, but blocking."""
+    claims_of_answers = [read_claims(question, answer) for answer in answers]
+    claims = [claim for claims_of_answer in claims_of_answers for claim in claims_of_answer]
+    by_words = [{bounds: agree(claim, bounds, passages) for bounds in list_bounds(passages)} for claim in claims]
+    if not ranks and not any(may_be_supported(*pair) for pair in zip(claims, by_words, strict=True)):
+        return [Findings([], [None] * len(claims_of_answer)) for claims_of_answer in claims_of_answers]
     statements = list_statements(question, passages)
     if not statements:
         return [Findings([], []) for _ in answers]
-    claims_of_answers = [read_claims(question, answer) for answer in answers]
-    claims = [claim for claims_of_answer in claims_of_answers for claim in claims_of_answer]
-    agreements = [[agree(claim, statement, passages) for statement, _ in statements] for claim in claims]
+    agreements = [
+        [narrow_to_span(claim, statement, agreement[statement.bounds]) for statement, _ in statements]
+        for claim, agreement in zip(claims, by_words, strict=True)
+    ]
     chosen = choose_candidates(len(statements), agreements)
-    texts = [question, *(f"{question} {claim.text}" for claim in claims), *(statements[index][1] for index in chosen)]
-    vectors = get_encoder().embed(texts)
-    own, others = vectors[: 1 + len(claims)], vectors[1 + len(claims) :]
+    own = get_encoder().embed([question, *(f"{question} {claim.text}" for claim in claims)])
+    others = embed_statements([statements[index][1] for index in chosen])
     candidates = [
         replace(statements[index][0], closeness=float(vector @ own[0]))
         for index, vector in zip(chosen, others, strict=True)
@@ -127,6 +143,19 @@ def find_support_blocking(question: str, answers: Sequence[str], passages: Seque
     return [Findings(ranked, [next(matches) for _ in claims_of_answer]) for claims_of_answer in claims_of_answers]
 
 
+def embed_statements(texts: Sequence[str]) -> Floats:
+    """The embeddings of statements. Those of the last statements are remembered, because the passages of a collection
+    are found again and again.
+    """
+    vectors = [RECENT_VECTORS.get(text) for text in texts]
+    missing = [index for index, vector in enumerate(vectors) if vector is None]
+    for index, vector in zip(missing, get_encoder().embed([texts[index] for index in missing]), strict=True):
+        vectors[index] = vector
+        if len(texts[index]) <= LONGEST_REMEMBERED_TEXT:
+            RECENT_VECTORS.put(texts[index], vector.copy())
+    return np.stack([vector for vector in vectors if vector is not None])
+
+
 def read_claims(question: str, answer: str) -> list[Claim]:
     """What each sentence of the answer says; a verdict counts only if nothing else follows it."""
     prose = "\n\n".join(part for part in NO_SENTENCES.split(answer) if part.strip())
@@ -137,22 +166,36 @@ def read_claims(question: str, answer: str) -> list[Claim]:
     return full or [claim for claim in claims if claim.words][:1]
 
 
-def agree(claim: Claim, statement: Statement, passages: Sequence[Passage]) -> Agreement:
-    """How well a statement agrees with a claim, given the headings above it and the beginning of its line.
+def agree(claim: Claim, bounds: tuple[int, int, int], passages: Sequence[Passage]) -> Agreement:
+    """How well the words of a statement agree with a claim, given the headings above it and the beginning of its line.
 
-    A part of a name, such as a first name, may also stand elsewhere in the passage. A short phrase that the reader
-    reads in the statement is denied only by a negation within what it reads.
+    A part of a name, such as a first name, may also stand elsewhere in the passage. bounds: as in `Statement`.
     """
-    passage = passages[statement.passage]
-    text = passage["text"][statement.start : statement.end]
-    line_start = passage["text"].rfind("\n", 0, statement.start) + 1
-    before, headings = passage["text"][line_start : statement.start], describe_headings(passage)
+    index, start, end = bounds
+    passage = passages[index]
+    text = passage["text"][start:end]
+    line_start = passage["text"].rfind("\n", 0, start) + 1
+    before, headings = passage["text"][line_start:start], describe_headings(passage)
     label = before.partition(":")[0] if ":" in before[:LONGEST_LABEL] else ""
     agreement = compare(claim, text, f"{headings} {before}", label=f"{headings} {label}")
     missing_names = agreement.missing & claim.names
     if missing_names and claim.names - missing_names:
         missing = agreement.missing - (missing_names & list_content_stems(passage["text"]))
         agreement = replace(agreement, missing=missing)
+    return agreement
+
+
+def may_be_supported(claim: Claim, agreements: Mapping[tuple[int, int, int], Agreement]) -> bool:
+    """Whether a statement has the names and numbers of a claim, without which `supports` is never true. A bare "no" has
+    none, and may be supported by any statement.
+    """
+    return (claim.is_bare and claim.verdict is False) or any(not agreement.missing for agreement in agreements.values())
+
+
+def narrow_to_span(claim: Claim, statement: Statement, agreement: Agreement) -> Agreement:
+    """The agreement, given what the reader reads in the statement: a short phrase that it reads there is denied only by
+    a negation within what it reads.
+    """
     is_phrase = claim.verdict is None and 0 < len(claim.words) <= PHRASE and not claim.shared
     if is_phrase and statement.span and claim.words <= list_content_stems(statement.span.text):
         agreement = replace(agreement, opposes=is_opposed(claim, statement.span.text))
