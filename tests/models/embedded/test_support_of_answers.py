@@ -42,6 +42,24 @@ async def test_a_sentence_supports_an_answer_that_says_the_same(
     assert sentence is None if beginning is None else sentence is not None and sentence.startswith(beginning)
 
 
+@pytest.mark.parametrize(
+    ("answer", "can_be_supported"),
+    [
+        ("A password is required when the vault is opened.", True),
+        ("No.", True),  # supported by what denies the question, whatever its words
+        ("Ada Korn", False),
+        ("It has been required since 1874.", False),
+    ],
+)
+async def test_nothing_is_read_if_no_sentence_has_the_names_and_numbers(answer: str, can_be_supported: bool) -> None:
+    question = "Is a password required when the vault is opened?"
+    read = await find_support_in_passages(question, answer, PASSAGES, ranks=True)
+    found = await find_support_in_passages(question, answer, PASSAGES)
+    assert (found.matches, found.best) == (read.matches, read.best)
+    assert bool(read.ranked)
+    assert bool(found.ranked) is can_be_supported
+
+
 async def test_half_of_the_sentences_of_a_long_answer_must_be_supported() -> None:
     true = ["A password is required when the vault is opened.", "The keeper deletes old log files every evening."]
     false = ["Nobody may enter the tower at noon.", "The bridge was painted by Ada Korn.", "It costs 70 euros a year."]
