@@ -33,7 +33,20 @@ def read_context(settings: Sequence[str] | None, **options: Any) -> Context:
         name: value for name, value in choose_from_files(files).items() if name not in texts and name not in given
     }
     tell_recipients(files, from_files)
-    return make_context(texts, **from_files, **given)
+    context = make_context(texts, **from_files, **given)
+    check_key_of_openai(context)
+    return context
+
+
+def check_key_of_openai(context: Context) -> None:
+    """Raise `SetupError`, before anything is read or indexed, for an OPENAI_API_KEY that no header can hold, if a
+    setting needs it.
+    """
+    specs = (context.model, context.verifier, context.embeddings, context.scorer, context.context_filter)
+    if any(isinstance(spec, str) and "openai:" in spec for spec in specs):
+        from quorum.models.model_spec import read_key
+
+        read_key("OPENAI_API_KEY")
 
 
 def read_settings(settings: Sequence[str] | None, options: dict[str, Any]) -> dict[str, str]:

@@ -60,6 +60,14 @@ def test_a_mistake_in_the_environment_is_one_sentence(
     assert not openai_server.requests
 
 
+def test_a_wrong_key_is_told_before_anything_is_indexed(
+    quorum: Quorum, openai_server: OpenAIServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-“abc”")
+    assert "U+201C" in quorum("ask", "Where is the Orm?", *MODEL).err
+    assert not Path(".quorum").exists()
+
+
 @pytest.mark.parametrize("proxy", [SOCKS, "http://127.0.0.1:1"])
 def test_a_server_on_this_machine_needs_no_proxy(
     proxy: str,
