@@ -16,6 +16,7 @@ from quorum.cascades.rehearsal import IS_REHEARSAL
 from quorum.core.context import Context, get_context
 from quorum.core.errors import SetupError
 from quorum.core.state import Question, State
+from quorum.core.where import conjoin, format_where
 from quorum.nodes.describe_settings import (
     SETTINGS_THAT_CHANGE_NO_ANSWER,
     add_unset_silver_settings,
@@ -30,7 +31,9 @@ if TYPE_CHECKING:
 StageNode = Callable[[State, Runtime[Context]], Awaitable[State]]
 
 # Settings whose values a stage takes from the context, not from the cascade's file.
-CONTEXT_SETTINGS = SETTINGS_THAT_CHANGE_NO_ANSWER | {"collection", "answer_type", "prompts", "calibration"}
+CONTEXT_SETTINGS = SETTINGS_THAT_CHANGE_NO_ANSWER | {
+    *("collection", "where", "answer_type", "prompts", "calibration"),
+}
 MODEL_SETTINGS = {"model", "verifier"}
 # Settings for which config.json holds a hash, a name or the content of a file. The value that the user gave, such as a
 # path, cannot be restored from it.
@@ -51,6 +54,8 @@ def make_stage_node(
         context = make_stage_context(get_context(runtime), cascade, stage)
         if number == 0 and state.get("given_passages") is None:
             await asyncio.to_thread(check_collection, cascade, context)
+        if state.get("given_passages") is not None:
+            context = replace(context, where=None)  # the node `begin` has filtered them
         run_id = state.get("cascade_run_id") or uuid4().hex
         token = CASCADE_CACHE.set(get_cache(run_id, number))
         try:
@@ -115,7 +120,9 @@ def make_stage_context(context: Context, cascade: ComposedCascade, stage: Compos
         if not rehearsing and present_value not in allowed_values:
             raise make_changed_error(cascade, stage, setting.name, value, present_value)
         chosen_settings[setting.name] = value
-    stage_context = replace(context, **chosen_settings, calibration=None)
+    # What the stage was measured among, and what may be found now.
+    where = conjoin(recorded_settings.get("where"), format_where(context.where))
+    stage_context = replace(context, **chosen_settings, where=where, calibration=None)
     if not rehearsing:
         check_unchanged(stage_context, cascade, stage)
     return stage_context

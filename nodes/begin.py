@@ -15,6 +15,7 @@ from quorum.datasets.records import parse_passage
 from quorum.models.tracing import clean_trace as clean_trace  # re-exported: graphs import nodes only
 from quorum.models.tracing import describe_run_in_traces
 from quorum.nodes.answer_types import get_answer_type
+from quorum.retrievers.given_filter import filter_given
 
 EMPTY_RESULT: dict[str, Any] = {
     "given": None,
@@ -78,8 +79,8 @@ REDUCED_KEYS = frozenset(  # a reducer adds to their values
 
 
 async def begin(state: State, runtime: Runtime[Context]) -> State:
-    """given, gold_answers -> given_passages, given_gold_answers; the keys of the result are emptied, and what
-    an earlier question left in other keys.
+    """given, gold_answers -> given_passages (those that pass `where`), given_gold_answers; the keys of the result are
+    emptied, and what an earlier question left in other keys.
 
     `given` and `gold_answers` are emptied, too, so nothing is left of the thread's earlier question.
     """
@@ -93,6 +94,7 @@ async def begin(state: State, runtime: Runtime[Context]) -> State:
     given_passages = given_passages and [
         parse_passage(item, f"Given passage {i}") for i, item in enumerate(given_passages, start=1)
     ]
+    given_passages = given_passages and filter_given(given_passages, get_context(runtime))
     answer_type = get_answer_type(get_context(runtime), state["question"])
     reset = {
         **make_empty_state(state),

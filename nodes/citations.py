@@ -48,16 +48,18 @@ async def find_citations(question: str, text: str, passages: Sequence[Passage], 
     places: dict[tuple[int, tuple[int, int] | None], list[list[int]]] = {}
     for item in cited:
         places.setdefault((item.number, sentences[item.number, item.statement]), []).append([item.start, item.end])
-    return [
-        Citation(
-            n=number,
-            at=at,
-            passage=passages[number - 1]["id"],
-            start=None if sentence is None else sentence[0],
-            end=None if sentence is None else sentence[1],
-        )
-        for (number, sentence), at in places.items()
-    ]
+    return [make_citation(number, at, passages[number - 1], sentence) for (number, sentence), at in places.items()]
+
+
+def make_citation(number: int, at: list[list[int]], passage: Passage, sentence: tuple[int, int] | None) -> Citation:
+    """The citation of a passage with this number. at: where its marks stand; sentence: (start, end) of the passage's
+    sentence that supports the cited ones, None if there is none.
+    """
+    start, end = (None, None) if sentence is None else sentence
+    citation = Citation(n=number, at=at, passage=passage["id"], start=start, end=end)
+    if passage.get("metadata"):
+        citation["metadata"] = passage["metadata"]
+    return citation
 
 
 def list_cited_statements(text: str, passage_count: int) -> list[CitedStatement]:

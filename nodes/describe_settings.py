@@ -5,6 +5,7 @@ from dataclasses import fields
 from typing import Any
 
 from quorum.core.context import Context
+from quorum.core.where import format_where
 from quorum.datasets.examples import read_examples
 from quorum.models import get_embedding_name, get_model_identity
 from quorum.models.context_filters import get_filter_identity
@@ -22,7 +23,7 @@ SETTINGS_THAT_CHANGE_NO_ANSWER = {
     "answer_measure",  # config.json names it once, because all methods have the same
 }
 SILVER_SETTINGS = ("silver_measure", "scorer")  # they change an answer only with filter_mode=silver
-OPTIONAL_SETTINGS = {"calibration", *SILVER_SETTINGS}  # described only if they are set
+OPTIONAL_SETTINGS = {"calibration", "where", *SILVER_SETTINGS}  # described only if they are set
 
 
 def describe_settings(context: Context, excluded_names: Collection[str]) -> dict[str, Any]:
@@ -58,6 +59,8 @@ def to_json_value(name: str, value: Any, context: Context) -> Any:
         return get_model_identity(value, context) or get_text_or_class_name(value)
     if name == "context_filter" and value is not None:
         return get_filter_identity(value)
+    if name == "where":
+        return format_where(value)
     if name == "embeddings":
         return get_embedding_name(value)
     if name == "retriever" and not isinstance(value, str):

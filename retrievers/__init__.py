@@ -8,9 +8,11 @@ from collections.abc import Hashable
 from typing import TYPE_CHECKING
 
 from quorum.cascades.cascade_cache import CASCADE_CACHE
-from quorum.core.errors import CallError, QuorumError
+from quorum.core.errors import CallError, QuorumError, SetupError
 from quorum.core.redaction import redact_secrets
 from quorum.core.state import Passage
+from quorum.core.where import format_where
+from quorum.retrievers.given_filter import select_given
 from quorum.retrievers.passages import check_question, read_document
 from quorum.retrievers.registry import find_retriever
 
@@ -29,16 +31,30 @@ def get_retriever(context: "Context") -> "BaseRetriever":
     """The retriever that the context names, over the context's collection.
 
     The name is looked up in `quorum.retrievers.registry`. If the context holds a retriever object in place of a name,
-    this object is returned unchanged. A context without a collection means the store's only one (see
-    `quorum.retrievers.choose_collection`). If it is the sample, and is missing or outdated, this function creates it
-    first. The call blocks.
+    this object is returned unchanged; with a filter, it must be one that filters (see `check_filtered`). A context
+    without a collection means the store's only one (see `quorum.retrievers.choose_collection`). If it is the sample,
+    and is missing or outdated, this function creates it first. The call blocks.
     """
     if not isinstance(context.retriever, str):
-        return context.retriever
+        return check_filtered(context.retriever, context)
     from quorum.retrievers.choose_collection import locate_collection
 
     kind, argument = find_retriever(context.retriever)
-    return kind.make(locate_collection(context), argument)
+    return check_filtered(kind.make(locate_collection(context), argument), context)
+
+
+def check_filtered(retriever: "BaseRetriever", context: "Context") -> "BaseRetriever":
+    """The retriever. Raises `SetupError` if the context has a filter that the retriever does not have: a retriever that
+    filters has it as its attribute `where`.
+    """
+    where, own = format_where(context.where), getattr(retriever, "where", None)
+    if where is not None and own not in (where, context.where):
+        raise SetupError(
+            f"The setting where filters collections and given passages, but not what the retriever "
+            f"{type(retriever).__name__} finds; filter in the retriever itself (a vector store's takes "
+            "search_kwargs={'filter': ...}), and leave where out."
+        )
+    return retriever
 
 
 async def search(
@@ -86,7 +102,8 @@ def make_search_key(query: str, context: "Context", given: list[Passage] | None)
     """The key of a search in a cascade's cache: the query, the number of passages, the settings that choose the
     retriever and the collection, and the ids of the given passages.
     """
-    parts = (context.retriever, context.collection, context.store, context.embeddings, context.title_key or "")
+    where = format_where(context.where) or ""
+    parts = (context.retriever, context.collection, context.store, context.embeddings, context.title_key or "", where)
     store_key = tuple(part if isinstance(part, str) else id(part) for part in parts)
     return query, context.k, store_key, None if given is None else tuple(passage["id"] for passage in given)
 
@@ -97,4 +114,4 @@ def choose_retriever(context: "Context", given: list[Passage] | None) -> "BaseRe
         return get_retriever(context)
     from quorum.retrievers.langchain_retrievers import GivenRetriever
 
-    return GivenRetriever(k=context.k, passages=given)
+    return GivenRetriever(k=context.k, passages=select_given(given, context))

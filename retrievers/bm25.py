@@ -5,7 +5,9 @@ import re
 import threading
 import unicodedata
 from array import array
+from collections import OrderedDict
 from collections.abc import Iterable, Sequence
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,12 +17,13 @@ from numpy.typing import NDArray
 from quorum.core.sentences import make_word_set
 from quorum.core.state import Passage
 from quorum.documents.split import UNSPACED_SCRIPTS
+from quorum.retrievers.bm25_within import K1, B, score_within
 from quorum.retrievers.passages import copy_with_score, make_indexed_text
 
 if TYPE_CHECKING:
     import bm25s
 
-K1, B = 0.9, 0.4
+MAX_CHOSEN = 16  # filters of which an index remembers the passages that pass
 HANGUL = "\uac00-\ud7a3"  # Korean has spaces, but is split like the unspaced scripts
 MARKED_SCRIPTS = "\u0900-\u0963\u0966-\u0dff"  # scripts of India, whose vowel signs are not letters to Python
 STEMMERS = threading.local()  # a Stemmer must not be shared between threads
@@ -98,19 +101,27 @@ class BM25Index:
     def __init__(self, passages: Sequence[Passage], scores: "bm25s.BM25 | None" = None) -> None:
         self.passages = passages
         self.scores = compute_scores(map(make_indexed_text, passages)) if scores is None else scores
+        self.chosen: OrderedDict[frozenset[str], NDArray[np.bool_]] = OrderedDict()  # of the filters used last
 
-    def find_best(self, query: str, k: int) -> list[Passage]:
+    def find_best(self, query: str, k: int, within: frozenset[str] | None = None) -> list[Passage]:
         """The best k passages, or all if there are fewer. Passages with equal scores stay in the order of
         `self.passages`.
+
+        within: ids of the passages among which to search, as if there were no others; None: all.
         """
-        scores = self.score_passages(query)
+        if within is None:
+            numbers, scores = np.arange(len(self.passages)), self.score_passages(query)
+        else:
+            chosen = self.choose(within)
+            numbers = np.flatnonzero(chosen)
+            scores = self.score_chosen(query, chosen)[numbers]
         k = min(k, len(scores))
         if k < 1:
             return []
         lowest_score = np.partition(scores, len(scores) - k)[len(scores) - k]
         eligible = np.flatnonzero(scores >= lowest_score)
         best = eligible[np.argsort(-scores[eligible], kind="stable")][:k]
-        return [copy_with_score(self.passages[i], scores[i]) for i in best]
+        return [copy_with_score(self.passages[numbers[i]], scores[i]) for i in best]
 
     def score_passages(self, query: str) -> NDArray[np.float32]:
         """One score per passage; 0 for a passage without a word of the query."""
@@ -118,6 +129,29 @@ class BM25Index:
             return np.zeros(len(self.passages), dtype=np.float32)
         scores: NDArray[np.float32] = self.scores.get_scores_from_ids(self.scores.get_tokens_ids(tokenize_query(query)))
         return scores
+
+    def score_chosen(self, query: str, chosen: NDArray[np.bool_]) -> NDArray[np.float32]:
+        """One score per passage, as if there were only the chosen ones (see `quorum.retrievers.bm25_within`)."""
+        if self.scores is None:
+            return np.zeros(len(self.passages), dtype=np.float32)
+        tokens = self.scores.get_tokens_ids(tokenize_query(query))
+        return score_within(self.scores.scores, self.lengths, chosen, tokens)
+
+    def choose(self, within: frozenset[str]) -> NDArray[np.bool_]:
+        """Which passages have one of these ids."""
+        chosen = self.chosen.pop(within, None)
+        if chosen is None:
+            chosen = np.fromiter((p["id"] in within for p in self.passages), dtype=np.bool_, count=len(self.passages))
+        self.chosen[within] = chosen
+        while len(self.chosen) > MAX_CHOSEN:
+            self.chosen.popitem(last=False)
+        return chosen
+
+    @cached_property
+    def lengths(self) -> NDArray[np.int64]:
+        """The number of tokens of each passage. Only a search with a filter needs them."""
+        texts = map(make_indexed_text, self.passages)
+        return np.fromiter((len(split_words(text)) for text in texts), dtype=np.int64, count=len(self.passages))
 
 
 def import_bm25s() -> Any:

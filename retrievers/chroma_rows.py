@@ -59,6 +59,16 @@ def make_metadatas(
     return [{**stored_keys.get(id_, {}), **entry.make_metadata()} for id_, entry in zip(ids, entries, strict=True)]
 
 
+def remove_lists(collection: "chromadb.Collection") -> None:
+    """Remove the passages whose metadata hold lists, before the whole collection is removed: Chroma (1.5.9) would keep
+    the lists, and give them to passages of the next collection.
+    """
+    rows = read_rows(collection, ["metadatas"])
+    ids = [row["id"] for row in rows if any(isinstance(value, list) for value in (row["metadata"] or {}).values())]
+    for batch in split_batches(ids):
+        collection.delete(ids=batch)
+
+
 def split_batches(items: list[Any]) -> Iterator[list[Any]]:
     return (items[i : i + ROWS_PER_CALL] for i in range(0, len(items), ROWS_PER_CALL))
 

@@ -6,6 +6,7 @@ centroids. That takes about a second of processor time for ten thousand passages
 """
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,13 +19,27 @@ Vectors = NDArray[np.float16]
 TOKENS_AT_ONCE = 1 << 16  # about this many tokens of passages are compared at once, to limit memory
 
 
+class ChosenRows:
+    """Some rows of vectors, which are copied only where they are read."""
+
+    def __init__(self, vectors: "Vectors | ChosenRows", rows: NDArray[np.int64]) -> None:
+        self.vectors, self.rows = vectors, rows
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def __getitem__(self, part: Any) -> Vectors:
+        read: Vectors = self.vectors[self.rows[part]]
+        return read
+
+
 class TokenIndex:
     """Passages and their token vectors: rows starts[i] to starts[i + 1] of `vectors` are those of passage i."""
 
     def __init__(
         self,
         passages: Sequence[Passage],
-        vectors: Vectors,
+        vectors: "Vectors | ChosenRows",
         starts: NDArray[np.int64],
         tokens_at_once: int = TOKENS_AT_ONCE,
     ) -> None:
@@ -33,12 +48,28 @@ class TokenIndex:
         self.passages, self.vectors, self.starts = passages, vectors, starts
         self.tokens_at_once = tokens_at_once
 
-    def find_best(self, query: str, k: int, encoder: TokenEncoder) -> list[Passage]:
-        """The best k passages, or all if there are fewer. Passages with equal scores stay in their own order."""
-        if not self.passages:
+    def find_best(
+        self, query: str, k: int, encoder: TokenEncoder, within: frozenset[str] | None = None
+    ) -> list[Passage]:
+        """The best k passages, or all if there are fewer. Passages with equal scores stay in their own order.
+
+        within: ids of the passages among which to search; None: all.
+        """
+        chosen = [i for i, passage in enumerate(self.passages) if within is None or passage["id"] in within]
+        if not chosen:
             return []
-        scores = self.compute_scores(encoder.encode_question(query))
-        return [copy_with_score(self.passages[i], scores[i]) for i in np.argsort(-scores, kind="stable")[:k]]
+        index = self if within is None else self.select(chosen)
+        scores = index.compute_scores(encoder.encode_question(query))
+        return [copy_with_score(index.passages[i], scores[i]) for i in np.argsort(-scores, kind="stable")[:k]]
+
+    def select(self, chosen: Sequence[int]) -> "TokenIndex":
+        """An index of some of the passages, whose vectors are read one block after the other."""
+        lengths = np.diff(self.starts)[list(chosen)]
+        starts = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
+        rows = np.repeat(self.starts[list(chosen)] - starts[:-1], lengths) + np.arange(starts[-1])
+        return TokenIndex(
+            [self.passages[i] for i in chosen], ChosenRows(self.vectors, rows), starts, self.tokens_at_once
+        )
 
     def compute_scores(self, question_vectors: NDArray[np.float32]) -> NDArray[np.float32]:
         """For each passage: the sum, over the question's tokens, of the best inner product with a token of the passage.

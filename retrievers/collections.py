@@ -5,7 +5,9 @@ from pathlib import Path
 from quorum.core.context import Context
 from quorum.core.state import Passage
 from quorum.core.store_folder import DEFAULT_FOLDER
+from quorum.core.where import format_where
 from quorum.retrievers.choose_collection import locate_collection
+from quorum.retrievers.collection_filters import put_passing_place_first
 from quorum.retrievers.collection_names import check_collection_name, get_located_collection
 from quorum.retrievers.store import open_store
 
@@ -16,14 +18,18 @@ def list_collections(store: str | Path = DEFAULT_FOLDER) -> list[str]:
 
 
 def list_passages(context: Context) -> list[Passage]:
-    """All passages of the collection that the context asks, sorted by document, and within a document by position.
+    """All passages of the collection that the context asks, sorted by document, and within a document by position; with
+    a filter, those that pass.
 
     The call blocks.
     """
     located_context = locate_collection(context)
-    return open_store(located_context.store).fetch_passages(
-        get_located_collection(located_context), located_context.title_key
-    )[1]
+    store, name = open_store(located_context.store), get_located_collection(located_context)
+    passages, where = store.fetch_passages(name, located_context.title_key)[1], format_where(context.where)
+    if where is None:
+        return passages
+    passing_ids = store.fetch_matching_ids(name, where)
+    return [put_passing_place_first(passage, where) for passage in passages if passage["id"] in passing_ids]
 
 
 def delete_collection(collection: str, store: str | Path = DEFAULT_FOLDER, foreign: bool = False) -> None:

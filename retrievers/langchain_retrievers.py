@@ -16,12 +16,14 @@ from pydantic import ConfigDict, Field, InstanceOf
 
 from quorum.core.errors import SetupError
 from quorum.core.state import Passage
+from quorum.core.where import NothingMatchesError, describe_filter
 from quorum.models import get_embedding_name
 from quorum.models.token_embeddings import get_token_encoder
 from quorum.models.vectors import embed_question, embed_question_async
 from quorum.retrievers.bm25 import BM25Index
 from quorum.retrievers.bm25_cache import load_bm25_index
 from quorum.retrievers.colbert_cache import load_token_index
+from quorum.retrievers.collection_filters import put_passing_place_first, read_filter
 from quorum.retrievers.embedder import get_embedder
 from quorum.retrievers.foreign_embeddings import choose_embeddings
 from quorum.retrievers.passages import check_question, copy_with_score, make_document
@@ -36,9 +38,13 @@ def choose_ranking_depth(k: int) -> int:
 
 
 class Retriever(BaseRetriever):
-    """The base of the retrievers: the k best passages for a query."""
+    """The base of the retrievers: the k best passages for a query.
+
+    where: a filter, as text (`quorum.core.where.format_where`); None: all passages may be found.
+    """
 
     k: int = Field(default=5, ge=1)
+    where: str | None = None
     model_config = ConfigDict(arbitrary_types_allowed=True)
 
     def find(self, query: str) -> list[Passage]:
@@ -48,12 +54,17 @@ class Retriever(BaseRetriever):
         return await asyncio.to_thread(self.find, query)
 
     def _get_relevant_documents(self, query: str, *, run_manager: CallbackManagerForRetrieverRun) -> list[Document]:
-        return [make_document(passage) for passage in self.find(check_question(query))]
+        return self.make_documents(self.find(check_question(query)))
 
     async def _aget_relevant_documents(
         self, query: str, *, run_manager: AsyncCallbackManagerForRetrieverRun
     ) -> list[Document]:
-        return [make_document(passage) for passage in await self.afind(check_question(query))]
+        return self.make_documents(await self.afind(check_question(query)))
+
+    def make_documents(self, passages: list[Passage]) -> list[Document]:
+        """The passages as documents. One that stands in several files names first the file that passes the filter."""
+        chosen = passages if self.where is None else [put_passing_place_first(p, self.where) for p in passages]
+        return [make_document(passage) for passage in chosen]
 
 
 class ChromaRetriever(Retriever):
@@ -82,8 +93,8 @@ class ChromaRetriever(Retriever):
 
     def find_nearest(self, vector: Sequence[float]) -> list[Passage]:
         name = get_embedding_name(self.embeddings)
-        passages = open_store(self.store).query(self.collection, vector, self.k, name, self.title_key)
-        return passages or refuse_empty(self.collection)
+        passages = open_store(self.store).query(self.collection, vector, self.k, name, self.title_key, self.where)
+        return passages or refuse_empty(self.collection, self.store, self.where)
 
 
 class BM25Retriever(Retriever):
@@ -95,7 +106,8 @@ class BM25Retriever(Retriever):
 
     def find(self, query: str) -> list[Passage]:
         index = load_bm25_index(open_store(self.store), self.collection, self.title_key)
-        return index.find_best(query, self.k) or refuse_empty(self.collection)
+        within = find_within(self.store, self.collection, self.where)
+        return index.find_best(query, self.k, within) or refuse_empty(self.collection, self.store, self.where)
 
 
 class GivenRetriever(Retriever):
@@ -118,7 +130,8 @@ class ColbertRetriever(Retriever):
     def find(self, query: str) -> list[Passage]:
         encoder = get_token_encoder(self.model)
         index = load_token_index(open_store(self.store), self.collection, encoder, self.title_key)
-        return index.find_best(query, self.k, encoder) or refuse_empty(self.collection)
+        within = find_within(self.store, self.collection, self.where)
+        return index.find_best(query, self.k, encoder, within) or refuse_empty(self.collection, self.store, self.where)
 
 
 class HybridRetriever(Retriever):
@@ -155,8 +168,18 @@ def fuse_rankings(rankings: list[list[Passage]]) -> list[Passage]:
     return [copy_with_score(passage_of_id[id_], sums[id_]) for id_ in order]
 
 
-def refuse_empty(collection: str) -> NoReturn:
-    """Raise the `SetupError` for a collection without passages."""
+def find_within(store: str, collection: str, where: str | None) -> frozenset[str] | None:
+    """The ids of the passages that pass the filter; None without a filter."""
+    return None if where is None else open_store(store).fetch_matching_ids(collection, where)
+
+
+def refuse_empty(collection: str, store: str, where: str | None = None) -> NoReturn:
+    """Raise the `SetupError` for a collection without passages, or without one that passes the filter."""
+    if where is not None:
+        raise NothingMatchesError(
+            f"No passage of the collection {collection!r} passes where {describe_filter(read_filter(where))}; widen "
+            f"the filter or leave it out ({open_store(store).describe_metadata(collection)})."
+        )
     raise SetupError(
         f"The collection {collection!r} holds no passages with a text; add some, for one of Quorum's own with: quorum "
         f"index PATH --collection {collection}"

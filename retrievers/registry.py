@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from quorum.core import plugins
 from quorum.core.errors import SetupError
+from quorum.core.where import format_where
 from quorum.retrievers.collection_names import get_located_collection
 
 if TYPE_CHECKING:
@@ -33,7 +34,9 @@ def make_hybrid(context: "Context", argument: str) -> "BaseRetriever":
     from quorum.retrievers.langchain_retrievers import HybridRetriever, choose_ranking_depth
 
     depth = choose_ranking_depth(context.k)
-    return HybridRetriever(k=context.k, dense=make_dense(context, depth), lexical=make_lexical(context, depth))
+    where = format_where(context.where)
+    dense, lexical = make_dense(context, depth), make_lexical(context, depth)
+    return HybridRetriever(k=context.k, dense=dense, lexical=lexical, where=where)
 
 
 def make_chroma(context: "Context", argument: str) -> "BaseRetriever":
@@ -56,6 +59,7 @@ def make_colbert(context: "Context", argument: str) -> "BaseRetriever":
         store=context.store,
         model=argument,
         title_key=context.title_key,
+        where=format_where(context.where),
     )
 
 
@@ -68,6 +72,7 @@ def make_dense(context: "Context", k: int) -> "ChromaRetriever":
         store=context.store,
         embeddings=context.embeddings,
         title_key=context.title_key,
+        where=format_where(context.where),
     )
 
 
@@ -75,7 +80,11 @@ def make_lexical(context: "Context", k: int) -> "BM25Retriever":
     from quorum.retrievers.langchain_retrievers import BM25Retriever
 
     return BM25Retriever(
-        k=k, collection=get_located_collection(context), store=context.store, title_key=context.title_key
+        k=k,
+        collection=get_located_collection(context),
+        store=context.store,
+        title_key=context.title_key,
+        where=format_where(context.where),
     )
 
 

@@ -16,7 +16,13 @@ from quorum.core.errors import SetupError
 from quorum.core.files import expand_home
 from quorum.core.forks import PerProcess
 from quorum.core.state import Passage
-from quorum.retrievers.chroma_rows import Changes, list_all_collections, list_collection_names, read_rows
+from quorum.retrievers.chroma_rows import (
+    Changes,
+    list_all_collections,
+    list_collection_names,
+    read_rows,
+    remove_lists,
+)
 from quorum.retrievers.foreign import (
     CHECKED_TEXTS,
     check_title_key,
@@ -44,6 +50,7 @@ from quorum.retrievers.metadata import (
 )
 from quorum.retrievers.passages import copy_with_score
 from quorum.retrievers.store_client import StoreClient, make_unknown_collection_error
+from quorum.retrievers.where_in_chroma import LIST_START, Clause, describe_keys
 
 if TYPE_CHECKING:
     from chromadb.api.models.Collection import Collection
@@ -127,13 +134,19 @@ class Store(StoreClient):
             self.checked_embeddings.add((name, embedding))
 
     def query(
-        self, name: str, vector: Sequence[float], k: int, embedding: str | None = None, title_key: str | None = None
+        self,
+        name: str,
+        vector: Sequence[float],
+        k: int,
+        embedding: str | None = None,
+        title_key: str | None = None,
+        where: str | None = None,
     ) -> list[Passage]:
         """The k passages nearest to a vector, or all if there are fewer. A passage's score is its cosine with the
         vector, or the inner product if the collection was created with the similarity "dot".
 
         embedding: the name of the embeddings that made the vector. If the collection was made with other embeddings,
-        a `SetupError` is raised. title_key: see `read_foreign_passage`.
+        a `SetupError` is raised. title_key: see `read_foreign_passage`. where: a filter, as text (`format_where`).
         """
         vectors: list[Any] = [list(vector)]
         with self.open_client():
@@ -154,8 +167,14 @@ class Store(StoreClient):
                     f"The collection {name!r} holds vectors of {dimension} numbers, but the question's vector "
                     f"has {len(vector)}; the embeddings have changed: index the documents into a new collection."
                 )
+            clause = True if where is None else self.find_clause(collection, where)
+            if clause is False:
+                return []
             matches: Any = collection.query(
-                query_embeddings=vectors, n_results=k, include=["documents", "metadatas", "distances"]
+                query_embeddings=vectors,
+                n_results=k,
+                where=None if clause is True else clause,
+                include=["documents", "metadatas", "distances"],
             )
         rows = zip(*(matches[part][0] for part in ("ids", "documents", "metadatas", "distances")), strict=True)
         if info.made_for == OTHER_PROGRAM:
@@ -169,6 +188,26 @@ class Store(StoreClient):
         return [
             copy_with_score(read_passage(id_, text, metadata), 1 - distance) for id_, text, metadata, distance in rows
         ]
+
+    def find_clause(self, collection: "Collection", where: str) -> Clause:
+        """A filter as Chroma's `where`. Call this only inside `open_client`."""
+        return self.filters.find_clause(collection, self.find_revision(collection), where)
+
+    def find_revision(self, collection: "Collection") -> str:
+        """The revision of a collection's content. Call this only inside `open_client`."""
+        return self.find_content_revision(collection) if is_foreign(collection) else read_info(collection).revision
+
+    def fetch_matching_ids(self, name: str, where: str) -> frozenset[str]:
+        """The ids of the passages that pass a filter (`format_where`). Raises `SetupError` if it does not fit."""
+        with self.open_client():
+            collection = self.fetch_current_collection(name)
+            return self.filters.find_ids(collection, self.find_revision(collection), where)
+
+    def describe_metadata(self, name: str) -> str:
+        """The keys of the passages' metadata, with the kinds of their values, in words."""
+        with self.open_client():
+            collection = self.fetch_current_collection(name)
+            return describe_keys(self.filters.find_table(collection, self.find_revision(collection)).kinds)
 
     def fetch_checked_texts(self, name: str) -> tuple[list[str], Any]:
         """Some texts of a collection with their vectors, one row of an array each."""
@@ -285,6 +324,9 @@ class Store(StoreClient):
             collection = self.fetch_collection(name)
             if not foreign:
                 refuse_foreign(collection)
+            keys = (collection.metadata or {}).get("keys")
+            if not isinstance(keys, str) or LIST_START in keys:
+                remove_lists(collection)
             client.delete_collection(name)
             self.read_revisions.pop(name, None)
             self.undamaged_names.discard(name)

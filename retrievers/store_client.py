@@ -14,6 +14,7 @@ from quorum.core.private_files import FILE_MODE, make_private_folder
 from quorum.core.store_folder import find_own_folder, is_foreign_folder
 from quorum.retrievers.chroma_client import make_folder, open_chroma_client
 from quorum.retrievers.chroma_rows import list_collection_names
+from quorum.retrievers.collection_filters import CollectionFilters
 from quorum.retrievers.foreign import ContentRevisions, is_foreign
 from quorum.retrievers.index_recovery import has_incomplete_files, write_pending_vectors
 from quorum.retrievers.metadata import read_info
@@ -53,6 +54,7 @@ class StoreClient:
         self.foreign_embeddings: dict[tuple[str, str], str | Embeddings] = {}
         self.undamaged_names: set[str] = set()  # collections whose vector index this client has found undamaged
         self.content_revisions = ContentRevisions()  # of other programs' collections
+        self.filters = CollectionFilters()
         # `mutex` keeps out other threads of this process, `access_lock` other processes.
         self.mutex = threading.RLock()
         self.access_lock = FileLock(self.folder / "access.lock", mode=FILE_MODE, poll_interval=0.005)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from quorum.cli.completion import complete_method
-from quorum.cli.options import AsJson, Collection, Embeddings, K, Model, Retriever, Settings, Store, TitleKey
+from quorum.cli.options import AsJson, Collection, Embeddings, K, Model, Retriever, Settings, Store, TitleKey, Where
 from quorum.cli.systems import OwnSystems, find_method_with_systems
 from quorum.cli.withhold import (
     check_abstain_below,
@@ -67,6 +67,7 @@ def ask(
             "--calibration", metavar="FILE", help="File of quorum calibrate; withhold answers below its threshold."
         ),
     ] = None,
+    where: Where = None,
     settings: Settings = None,
     json: AsJson = False,
     trace: Annotated[
@@ -88,6 +89,7 @@ def ask(
     question = read_question(words or ())
     context = read_context(
         settings,
+        where=where or None,
         model=model,
         retriever=retriever,
         collection=collection,

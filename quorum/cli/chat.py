@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from quorum.cli.completion import complete_method
-from quorum.cli.options import Collection, Embeddings, K, Model, Retriever, Settings, Store, TitleKey
+from quorum.cli.options import Collection, Embeddings, K, Model, Retriever, Settings, Store, TitleKey, Where
 from quorum.cli.systems import OwnSystems, find_method_with_systems
 from quorum.core.errors import QuorumError, SetupError
 
@@ -30,6 +30,7 @@ def chat(
     store: Store = None,
     embeddings: Embeddings = None,
     title_key: TitleKey = None,
+    where: Where = None,
     settings: Settings = None,
     own_systems: OwnSystems = None,
 ) -> None:
@@ -42,6 +43,7 @@ def chat(
 
     context = read_context(
         settings,
+        where=where or None,
         model=model,
         retriever=retriever,
         collection=collection,

@@ -24,6 +24,7 @@ from quorum.cli.options import (
     Settings,
     SkipBad,
     Store,
+    Where,
     WrongCost,
 )
 
@@ -93,6 +94,7 @@ def compare(
     engine: Engine = "local",
     as_json: AsJson = False,
     langsmith: LangSmith = None,
+    where: Where = None,
     settings: Settings = None,
 ) -> None:
     """Estimate, run and compare methods on your questions; recommend one, and write a report."""
@@ -103,7 +105,7 @@ def compare(
     from quorum.evaluation.run.given_metrics import read_metrics
     from quorum.evaluation.run.options import Options, split_list
 
-    context = read_context(settings, store=store, embeddings=embeddings)
+    context = read_context(settings, where=where or None, store=store, embeddings=embeddings)
     options = Options(
         data=data,
         limit=limit,

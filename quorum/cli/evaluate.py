@@ -23,6 +23,7 @@ from quorum.cli.options import (
     Settings,
     SkipBad,
     Store,
+    Where,
 )
 
 if TYPE_CHECKING:
@@ -71,6 +72,7 @@ def evaluate(
     skip_bad: SkipBad = False,
     langsmith: LangSmith = None,
     engine: Engine = "local",
+    where: Where = None,
     settings: Settings = None,
 ) -> None:
     """Ask several methods the questions of a data set and print tables. Repeat a stopped command to continue it."""
@@ -85,7 +87,14 @@ def evaluate(
     from quorum.evaluation.run.user_measures import read_measures
 
     context = read_context(
-        settings, model=model, k=k, collection=collection, retriever=retriever, store=store, embeddings=embeddings
+        settings,
+        where=where or None,
+        model=model,
+        k=k,
+        collection=collection,
+        retriever=retriever,
+        store=store,
+        embeddings=embeddings,
     )
     options = Options(
         data=data,

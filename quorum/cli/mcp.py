@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from quorum.cli.options import Embeddings, K, Model, Retriever, Settings, Store
+from quorum.cli.options import Embeddings, K, Model, Retriever, Settings, Store, Where
 from quorum.cli.server_options import (
     AllowedModels,
     CascadeFiles,
@@ -46,6 +46,7 @@ def mcp(
     k: K = None,
     store: Store = None,
     embeddings: Embeddings = None,
+    where: Where = None,
     settings: Settings = None,
 ) -> None:
     """Let agents ask and search your documents, by the Model Context Protocol."""
@@ -72,7 +73,14 @@ def mcp(
         own_systems,
     )
     context = read_context(
-        settings, model=model, retriever=retriever, collection=collection, k=k, store=store, embeddings=embeddings
+        settings,
+        where=where or None,
+        model=model,
+        retriever=retriever,
+        collection=collection,
+        k=k,
+        store=store,
+        embeddings=embeddings,
     )
     create_sample_if_missing(context)
     check_collection(context, options)

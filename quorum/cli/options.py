@@ -31,6 +31,14 @@ Collection: TypeAlias = Annotated[
     str | None,
     typer.Option("--collection", "-c", metavar="NAME", help="Collection to search; by default the store's only one."),
 ]
+Where: TypeAlias = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--where",
+        metavar="CONDITION",
+        help="Find only passages with these metadata: 'source=handbook.pdf', 'year>=2020'. If repeated, all must hold.",
+    ),
+]
 Settings: TypeAlias = Annotated[
     list[str] | None,
     typer.Option(

@@ -17,6 +17,7 @@ from quorum.cli.options import (
     Retriever,
     Settings,
     Store,
+    Where,
 )
 
 if TYPE_CHECKING:
@@ -70,6 +71,7 @@ def questions(
     retriever: Retriever = None,
     store: Store = None,
     embeddings: Embeddings = None,
+    where: Where = None,
     settings: Settings = None,
 ) -> None:
     """Write questions about your documents.
@@ -97,6 +99,7 @@ def questions(
     )
     context = read_context(
         settings,
+        where=where or None,
         model=model,
         verifier=verifier,
         seed=seed,

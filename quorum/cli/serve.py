@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from quorum.cli.options import Embeddings, K, Model, Retriever, Settings, Store
+from quorum.cli.options import Embeddings, K, Model, Retriever, Settings, Store, Where
 from quorum.cli.server_options import (
     AllowedModels,
     CascadeFiles,
@@ -46,6 +46,7 @@ def serve(
     k: K = None,
     store: Store = None,
     embeddings: Embeddings = None,
+    where: Where = None,
     settings: Settings = None,
 ) -> None:
     """Open a page to ask questions, watch the graphs at work, compare methods and add documents.
@@ -77,7 +78,14 @@ def serve(
             "or make serve), or serve the API alone: quorum serve --no-page"
         )
     context = read_context(
-        settings, model=model, retriever=retriever, collection=collection, k=k, store=store, embeddings=embeddings
+        settings,
+        where=where or None,
+        model=model,
+        retriever=retriever,
+        collection=collection,
+        k=k,
+        store=store,
+        embeddings=embeddings,
     )
     create_sample_if_missing(context)
     if no_page:

@@ -14,7 +14,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
 from functools import cache, partial
 from pathlib import Path
-from typing import Annotated, Any, Literal, get_args
+from typing import Annotated, Any, Literal, get_args, get_origin
 
 from langchain_core.embeddings import Embeddings
 from langchain_core.language_models import BaseChatModel
@@ -26,6 +26,7 @@ from pydantic.json_schema import SkipJsonSchema
 
 from quorum.core.errors import SetupError
 from quorum.core.text import AnswerMeasure
+from quorum.core.where import parse_where
 
 MAX_PASSAGES, MAX_STEPS, MAX_ROUNDS = 1000, 20, 10  # the largest k, max_steps and iterations
 # The limit of supersteps for a graph with a loop and for each of its subgraphs, such as the listwise reranker.
@@ -86,6 +87,9 @@ class Context:
     title_key: str | None = define("title_key", None)
     """Another program's collection: the key of its metadata that holds a passage's title; empty: the first of title,
     name, heading, file_name and filename that it has, or the name of its source."""
+    where: str | dict[str, Any] | list[Any] | None = define("where", None)
+    """Which passages may be found, by their metadata: 'source=handbook.pdf', 'year>=2020 and team in HR, IT', or
+    Chroma's form, {"year": {"$gte": 2020}}; of a list all must hold; empty: all passages."""
     k: Annotated[int, limit(5, ge=1, le=MAX_PASSAGES)] = define("k", 5)
     """Passages per query, from 1 to 1000."""
     retrieve: Annotated[bool, limit(True)] = define("retrieve", True)
@@ -209,6 +213,7 @@ class Context:
     def __post_init__(self) -> None:
         for part in fields(Context):  # a subclass may have further fields
             check_setting(part.name, getattr(self, part.name))
+        parse_where(self.where)
 
 
 @cache
@@ -248,9 +253,11 @@ def make_setting_checks() -> dict[str, Callable[[Any], None]]:
     """{setting: a function that raises `SetupError` for a value in a file that does not fit}."""
 
     def check(name: str, value: Any) -> None:
-        if isinstance(value, dict | list):
+        if isinstance(value, dict | list) and name != "where":
             raise SetupError(f"Setting {name} does not fit; give {describe_values(name)}.")
         check_setting(name, value)
+        if name == "where":
+            parse_where(value)
 
     return {part.name: partial(check, part.name) for part in fields(Context)}
 
@@ -269,12 +276,24 @@ def describe_type(schema: Mapping[str, Any]) -> str:
     """The values that a JSON schema of one type allows, in words."""
     if "enum" in schema:
         return f"one of: {', '.join(schema['enum'])}"
-    type_words = {"integer": "a whole number", "number": "a number", "boolean": "true or false", "null": "none"}
+    type_words = {
+        "array": "a list",
+        "integer": "a whole number",
+        "number": "a number",
+        "boolean": "true or false",
+        "null": "none",
+    }
     least, most, above = (schema.get(bound) for bound in ("minimum", "maximum", "exclusiveMinimum"))
     bounds = f" above {above}" if above is not None else ""
     if least is not None:
         bounds = f" from {least} on" if most is None else f" from {least} to {most}"
     return type_words.get(schema.get("type", ""), "a text" if schema.get("type") == "string" else "a mapping") + bounds
+
+
+def is_optional(name: str) -> bool:
+    """Whether a setting may be None."""
+    type_ = get_setting_types()[name]
+    return type(None) in get_args(get_args(type_)[0] if get_origin(type_) is Annotated else type_)
 
 
 def parse_setting(name: str, text: str) -> Any:
@@ -286,7 +305,7 @@ def parse_setting(name: str, text: str) -> Any:
     setting_names = {part.name for part in fields(Context)}
     if name not in setting_names:
         raise SetupError(f"There is no setting {name!r}; the settings are: {', '.join(sorted(setting_names))}.")
-    if text.lower() in ("none", "") and type(None) in get_args(get_args(get_setting_types()[name])[0]):
+    if text.lower() in ("none", "") and is_optional(name):
         return None
     try:
         return get_validator(name).validate_python(text)

@@ -50,11 +50,11 @@ def name_kind(value: Any) -> str:
     """What kind of value a stored one is, in words.
 
     >>> name_kind("a"), name_kind(2.5), name_kind(True), name_kind([1, 2])
-    ('text', 'number', 'true/false', 'list of number')
+    ('text', 'number', 'true or false', 'list of number')
     """
     if isinstance(value, list):
         return f"list of {name_kind(value[0])}"
-    return "true/false" if isinstance(value, bool) else "text" if isinstance(value, str) else "number"
+    return "true or false" if isinstance(value, bool) else "text" if isinstance(value, str) else "number"
 
 
 def is_same(left: Any, right: Any) -> bool:

@@ -169,6 +169,8 @@ class Citation(TypedDict):
     """Where the sentence of its text that supports the citing sentences begins, in characters; null if none does."""
     end: int | None
     """Where this sentence ends; null as `start`."""
+    metadata: NotRequired[dict[str, Any]]
+    """The passage's metadata, if it has any."""
 
 
 class Step(TypedDict):

@@ -29,6 +29,7 @@ from pydantic import BaseModel
 from quorum.core.context import Context
 from quorum.core.errors import SetupError
 from quorum.core.redaction import find_environment_secrets, redact_secrets, remove_secrets
+from quorum.core.where import format_where
 
 HIDE_VARIABLE = "QUORUM_HIDE_PASSAGES"
 # Shown even if passages are hidden. "passage": the id of a passage, in evidence.
@@ -217,7 +218,8 @@ def list_settings(context: Context) -> dict[str, Any]:
     verifier = {} if context.verifier is None else {"verifier": get_name(context.verifier)}
     collection = {"collection": context.collection} if context.collection else {}
     chosen_settings = {"model": get_name(context.model), "retriever": get_name(context.retriever), "k": context.k}
-    return {**chosen_settings, **verifier, **collection, "temperature": context.temperature}
+    where = {"where": format_where(context.where)} if context.where else {}
+    return {**chosen_settings, **verifier, **collection, **where, "temperature": context.temperature}
 
 
 def get_name(thing: Any) -> str:

@@ -5,6 +5,7 @@ from dataclasses import replace
 from quorum.core.context import Context
 from quorum.core.errors import QuorumError
 from quorum.core.text import format_count
+from quorum.core.where import format_where
 
 MAX_PASSAGES_READ, MAX_TITLES = 300, 12  # how many passages are read for titles; how many titles are named
 
@@ -21,10 +22,15 @@ def describe_collection(context: Context, name: str) -> str:
     try:
         located_context = locate_collection(replace(context, collection=name))
         opened_store = open_store(located_context.store)
-        count = opened_store.count_passages(name)
+        where = format_where(context.where)
+        passing_ids = None if where is None else sorted(opened_store.fetch_matching_ids(name, where))
+        count = opened_store.count_passages(name) if passing_ids is None else len(passing_ids)
+        read_ids = None if passing_ids is None else passing_ids[:MAX_PASSAGES_READ]
+        if read_ids == []:
+            return "0 passages."
         with opened_store.open_client():
             stored_rows = opened_store.fetch_undamaged_collection(name).get(
-                limit=MAX_PASSAGES_READ, include=["metadatas"]
+                ids=read_ids, limit=MAX_PASSAGES_READ, include=["metadatas"]
             )
     except QuorumError:
         return "cannot be read now."

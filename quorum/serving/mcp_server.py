@@ -17,6 +17,7 @@ from quorum.api.stream import Event, NodeFinished
 from quorum.core.cancellation import wait_for_task
 from quorum.core.context import Context
 from quorum.core.state import Passage
+from quorum.core.where import format_where
 from quorum.evaluation.shown.headline import list_sources
 from quorum.evaluation.shown.public_result import make_public_passage
 from quorum.graphs import DEFAULT_METHOD
@@ -36,7 +37,13 @@ Question = Annotated[str, Field(description="The question, complete in itself")]
 Query = Annotated[str, Field(description="What to search for")]
 MethodName = Annotated[str, Field(description="How to answer; the tool `methods` lists the names")]
 CollectionName = Annotated[str | None, Field(description="Where to look; the tool `collections` lists the names")]
-Settings = Annotated[dict[str, Any] | None, Field(description='Settings of the method, such as {"k": 10}')]
+Settings = Annotated[
+    dict[str, Any] | None, Field(description='Settings of the method, such as {"k": 10, "where": "year>=2020"}')
+]
+WhereText = Annotated[
+    str | None,
+    Field(description="Only passages with these metadata, such as 'source=handbook.pdf' or 'year>=2020 and team=HR'"),
+]
 Count = Annotated[int, Field(description="How many passages at most", ge=1, le=50)]
 
 
@@ -128,7 +135,7 @@ class Tools:
         return CallToolResult(content=[TextContent(type="text", text=text)], structured_content=result)
 
     async def search(
-        self, query: Query, call: ToolCall, collection: CollectionName = None, k: Count = 5
+        self, query: Query, call: ToolCall, collection: CollectionName = None, k: Count = 5, where: WhereText = None
     ) -> CallToolResult:
         """The passages that fit the query, best first."""
         client, context = find_client(call), self.permissions.server_context
@@ -137,7 +144,7 @@ class Tools:
             served_model = await asyncio.to_thread(
                 self.permissions.find_model, f"{DEFAULT_METHOD}@{collection}" if collection else DEFAULT_METHOD
             )
-            context = self.permissions.make_context(served_model, {"k": k})
+            context = self.permissions.make_context(served_model, {"k": k, "where": where})
             reservation = self.service.limits.begin(client)
             try:
                 passages = await search(query, context)
@@ -191,7 +198,10 @@ def fetch_passages(server_context: Context, collection: str, ids: list[str]) -> 
     from quorum.retrievers.store import open_store
 
     located_context = locate_collection(replace(server_context, collection=collection))
-    return open_store(located_context.store).fetch_passages_by_id(collection, ids, located_context.title_key)
+    store, where = open_store(located_context.store), format_where(located_context.where)
+    if where is not None:
+        ids = [id_ for id_ in ids if id_ in store.fetch_matching_ids(collection, where)]
+    return store.fetch_passages_by_id(collection, ids, located_context.title_key) if ids else []
 
 
 def make_tool_error(error: Exception, context: Context, call: Any) -> ToolError:

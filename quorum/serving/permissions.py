@@ -6,6 +6,7 @@ from typing import Any
 
 from quorum.core.context import Context, parse_setting
 from quorum.core.errors import SetupError
+from quorum.core.where import conjoin, parse_where
 from quorum.graphs.catalogue import DEFAULT_METHOD, Method, list_methods
 from quorum.serving.errors import Refusal
 from quorum.serving.served_methods import ServedCascade
@@ -16,6 +17,7 @@ ALLOWED_SETTINGS = (
     "samples",
     "seed",
     "k",
+    "where",
     "retrieve",
     "reranker",
     "filter_mode",
@@ -131,12 +133,17 @@ class Permissions:
         """The server's settings, overridden by a client's. Raises `Refusal` for a forbidden or invalid setting."""
         try:
             values = {name: self.read_setting(name, value) for name, value in client_settings.items()}
+            # A client can narrow what the server lets it find, but not widen it.
+            values["where"] = conjoin(self.server_context.where, values.get("where"))
             return replace(self.server_context, collection=served_model.collection, **values)
         except SetupError as error:
             raise Refusal(400, str(error), "invalid_setting", param="quorum") from None
 
     def read_setting(self, name: str, value: Any) -> Any:
         """The value of one setting from a client. Raises `SetupError` if the setting or the value is not allowed."""
+        if name == "where":
+            parse_where(value)
+            return value
         if not (value is None or isinstance(value, str | int | float)):
             raise SetupError(f"Setting {name[:40]!r} is not a text, a number, true or false; give one of these.")
         if name in MODEL_SETTINGS:

@@ -1,5 +1,6 @@
 """A question with its methods and settings, as the form and a link represent them; and the form field of a setting."""
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
 from typing import Any, Literal
@@ -152,4 +153,6 @@ def format_setting(value: Any) -> str:
         return ""
     if isinstance(value, bool):
         return "true" if value else "false"
+    if isinstance(value, dict | list):
+        return json.dumps(value, ensure_ascii=False)
     return str(value).removesuffix(".0") if isinstance(value, float) else str(value)

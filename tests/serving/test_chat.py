@@ -25,8 +25,10 @@ def test_the_answer_comes_with_numbered_sources_and_the_whole_result(serve: Serv
     assert sources.startswith('1. Towers (towers.jsonl, line 1): "The Lumen Tower was finished in 1931.')
     assert completion.choices[0].finish_reason == "stop"
     assert completion.quorum["answer"] == "1931"
-    assert [set(passage) for passage in completion.quorum["passages"]] == [{"id", "title", "text", "score", "place"}]
-    assert completion.quorum["passages"][0]["place"] == "towers.jsonl, line 1"  # without the server's folders
+    [passage] = completion.quorum["passages"]
+    assert set(passage) == {"id", "title", "text", "score", "place", "metadata"}
+    assert passage["place"] == "towers.jsonl, line 1"  # without the server's folders
+    assert (passage["metadata"]["source"], passage["metadata"]["file_type"]) == ("towers.jsonl", "jsonl")
     usage = completion.quorum["usage"]["answer"]
     assert completion.usage.prompt_tokens == usage["input_tokens"] > 0
     assert completion.usage.total_tokens == usage["input_tokens"] + usage["output_tokens"]
@@ -145,6 +147,9 @@ REFUSED_SETTINGS = [
     {"timeout": 1e9},
     {"attempts": 10**6},
     {"nothing": 1},
+    {"where": "nonsense"},
+    {"where": {"year": {"$near": 1}}},
+    {"where": [[[3]]]},
 ]
 
 

@@ -13,6 +13,7 @@ from quorum.core.context import Context
 from quorum.core.errors import CallError
 from quorum.core.labels import LABELS, NOT_ENOUGH_INFO
 from quorum.core.state import Passage, Result, is_either_true, merge_counted_replies, merge_usage
+from quorum.core.where import NothingMatchesError
 from quorum.datasets.records import Record
 from quorum.evaluation.run.column_scores import Row
 from quorum.evaluation.run.columns import Column
@@ -66,7 +67,9 @@ class Questioner:
             result = await answer_question(
                 record, column, context, uses_given_passages=self.uses_given_passages, config=config
             )
-        except CallError as failure:
+        except (CallError, NothingMatchesError) as failure:
+            if isinstance(failure, NothingMatchesError) and not self.uses_given_passages:
+                raise  # nothing matches for the other questions, either
             seconds = time.perf_counter() - started_at
             return make_failed_row(
                 record,
@@ -126,7 +129,7 @@ async def answer_question(
     result = await answer(
         question,
         method,
-        replace(context, reranker=None),  # `search_and_rerank` has reranked the passages
+        replace(context, reranker=None, where=None),  # `search_and_rerank` has filtered and reranked the passages
         # If no passage was found, None: methods refuse an empty list of given passages.
         given=select_passages_to_read(retrieval_result["passages"], record, column, context) or None,
         gold_answers=gold_answers,

@@ -12,6 +12,7 @@ from langchain_core.documents import Document
 from langchain_core.retrievers import BaseRetriever
 from pydantic import PrivateAttr
 
+from quorum.core.where import format_where
 from quorum.evaluation.run.columns import Column
 from quorum.evaluation.run.watch import SEARCH_SECONDS
 
@@ -47,6 +48,11 @@ class CachingRetriever(BaseRetriever):
             search_seconds[query] = seconds
         return list(documents)
 
+    @property
+    def where(self) -> str | None:
+        """The filter of the retriever inside; None if it has none."""
+        return getattr(self.inner, "where", None)
+
     async def search(self, query: str) -> tuple[list[Document], float]:
         """The documents, and the seconds that the search took."""
         started_at = time.perf_counter()
@@ -73,7 +79,7 @@ def share_retrieval(columns: Sequence[Column]) -> list[Column]:
             shared_columns.append(column)
             continue
         parts = (context.retriever, context.collection, context.store, context.embeddings, context.title_key, context.k)
-        key = tuple(part if isinstance(part, str | int) else id(part) for part in parts)
+        key = (format_where(context.where), *(part if isinstance(part, str | int) else id(part) for part in parts))
         if key not in shared_retrievers:
             shared_retrievers[key] = CachingRetriever(inner=get_retriever(context))
         shared_columns.append(replace(column, context=replace(context, retriever=shared_retrievers[key])))

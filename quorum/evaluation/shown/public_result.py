@@ -4,6 +4,7 @@ Passages come without the folders of their files, and Markdown without links, pi
 """
 
 from collections.abc import Mapping, Sequence
+from pathlib import PurePath
 from typing import Any, Literal
 
 from quorum.algorithms.vote_key import vote_key
@@ -23,15 +24,33 @@ VERDICT_TEXTS: dict[Verdict, str] = {
 
 
 def make_public_passage(passage: Passage) -> dict[str, Any]:
-    """A passage as a client gets it. place: the file's name (without folders), the page or line, and the headings."""
+    """A passage as a client gets it, with its metadata. place: the file's name (without folders), the page or line, and
+    the headings.
+    """
     public = {name: passage[name] for name in PUBLIC_FIELDS if name in passage}  # type: ignore[literal-required]
+    if passage.get("metadata"):
+        public["metadata"] = passage["metadata"]
     place = describe_place(passage)
-    return public | {"place": place} if place else public
+    return make_metadata_public(public | ({"place": place} if place else {}))
+
+
+def make_metadata_public(item: Mapping[str, Any]) -> dict[str, Any]:
+    """A passage or citation whose metadata name files of the server by their names, without the folders."""
+    if not isinstance(item.get("metadata"), Mapping):
+        return dict(item)
+    metadata = {
+        key: PurePath(value).name if isinstance(value, str) and PurePath(value).is_absolute() else value
+        for key, value in item["metadata"].items()
+    }
+    return {**item, "metadata": metadata}
 
 
 def make_public_result(result: Mapping[str, Any]) -> dict[str, Any]:
     """The whole result as a client gets it."""
-    return {**result, "passages": [make_public_passage(passage) for passage in result.get("passages") or []]}
+    public = {**result, "passages": [make_public_passage(passage) for passage in result.get("passages") or []]}
+    if result.get("citations"):
+        public["citations"] = [make_metadata_public(citation) for citation in result["citations"]]
+    return public
 
 
 def describe_result(result: Mapping[str, Any]) -> dict[str, Any]:
@@ -145,7 +164,7 @@ def make_public_value(value: Any) -> Any:
     if isinstance(value, Mapping):
         if "text" in value and "id" in value:  # a passage
             return value["id"]
-        return make_public_update(value)
+        return make_public_update(make_metadata_public(value))
     if isinstance(value, Sequence) and not isinstance(value, str | bytes):
         return [make_public_value(item) for item in value]
     return value if value is None or isinstance(value, str | bool | int | float) else str(type(value).__name__)
