@@ -39,6 +39,7 @@ ANSWERS = {
     "After how many years are laptops replaced?": ("handbook", "four"),
     "How fast is a broken screen repaired?": ("handbook", "within three days"),
     "How high is it?": ("The tower is 80 metres high.", "80 metres"),
+    "How many weeks of leave do parents get?": ("Parents get twenty weeks of leave in a year.", "twenty"),
     "How many weeks of parental leave are there?": ("Parents get 14 weeks of parental leave.", "14"),
     "How many tokens of context does Quorum assume?": ("docs", "8,192"),
     "How soon is a damaged screen fixed?": ("handbook", "three days"),

@@ -73,7 +73,7 @@ def test_files_lines_and_options_give_typed_metadata(folder: Path) -> None:
     assert stored["Mira Oduya books tickets."] == {**lines, **added, "title": "Tickets", "year": 2021, "team.no": 4}
     assert stored["Meals are paid up to 30 euros."] == {**lines, **added, "title": "Meals"}
     kinds = json.loads(open_store(".quorum").fetch_info("rules").keys or "")
-    assert (kinds["year"], kinds["tags"], kinds["draft"]) == (["number"], ["list of text"], ["true/false"])
+    assert (kinds["year"], kinds["tags"], kinds["draft"]) == (["number"], ["list of text"], ["true or false"])
     [passage] = quorum.answer_sync("Who books tickets?", "concat", Context(collection="rules", k=1))["passages"]
     assert passage["metadata"] == {**lines, **added, "year": 2021, "team.no": 4}
 
