@@ -5,6 +5,7 @@ experiments and feedback.
 import json
 import threading
 from dataclasses import dataclass, field
+from datetime import datetime
 from email import message_from_bytes
 from http.server import BaseHTTPRequestHandler
 from typing import Any
@@ -125,6 +126,7 @@ class Workspace(Collector):
         self.examples: dict[str, dict[str, Any]] = {}
         self.sessions: dict[str, dict[str, Any]] = {}
         self.feedback: dict[str, dict[str, Any]] = {}
+        self.versions: list[dict[str, Any]] = []
         self.refused_paths: set[str] = set()
         self.requests: list[tuple[str, str]] = []
         self.multipart = multipart
@@ -137,6 +139,9 @@ class Workspace(Collector):
             self.text += body.decode()
             if any(url.path.endswith(end) for end in self.refused_paths):
                 return 403, {"detail": "no room"}
+            if method == "GET" and url.path.endswith("/version"):
+                version = self.find_version(url.path.split("/")[2], parse_qs(url.query))
+                return (404, {"detail": "Dataset version not found"}) if version is None else (200, version)
             if method == "GET":
                 return 200, self.find_items(url.path, parse_qs(url.query))
             return 200, self.store(url.path, body, content_type)
@@ -151,7 +156,35 @@ class Workspace(Collector):
         for name, values in filters.items():
             if name in ("id", "name"):
                 items = {id_: item for id_, item in items.items() if item[name] in values}
-        return list(items.values())
+        found = list(items.values())
+        if "dataset" in filters:
+            found = [item for item in found if item["dataset_id"] in filters["dataset"]]
+        if "as_of" in filters:
+            found = [item for item in found if parse_time(item["created_at"]) <= parse_time(filters["as_of"][0])]
+        if "id" in filters:  # LangSmith gives such items in one page
+            return found
+        begin, count = int(filters.get("offset", ["0"])[0]), int(filters.get("limit", ["100"])[0])
+        return found[begin : begin + min(count, 100)]
+
+    def find_version(self, dataset_id: str, filters: dict[str, list[str]]) -> dict[str, Any] | None:
+        """The version of a dataset with a tag, or the last one until a time; None without one."""
+        versions = [version for version in self.versions if version["dataset_id"] == dataset_id]
+        if tags := filters.get("tag"):
+            newest = [versions[-1]] if versions and tags == ["latest"] else []
+            found = newest or [version for version in versions if tags[0] in version["tags"]]
+        else:
+            found = [v for v in versions if parse_time(v["as_of"]) <= parse_time(filters["as_of"][0])]
+        return found[-1] if found else None
+
+    def put_examples(self, name: str, *examples: dict[str, Any], at: str, tag: str = "") -> str:
+        """Add examples to a dataset, as its next version. Returns the dataset's id."""
+        dataset = self.datasets.setdefault(name, self.make_dataset(name) | {"name": name})
+        for example in examples:
+            id_ = str(uuid5(NAMESPACE_URL, f"{name} {len(self.examples)}"))
+            own_fields = {"id": id_, "dataset_id": dataset["id"], "created_at": at, "modified_at": at, "metadata": {}}
+            self.examples[id_] = own_fields | example
+        self.versions.append({"dataset_id": dataset["id"], "as_of": at, "tags": [tag] if tag else []})
+        return str(dataset["id"])
 
     def store(self, path: str, body: bytes, content_type: str) -> Any:
         """Store what a POST or PATCH sent; returns the reply's JSON."""
@@ -193,6 +226,10 @@ class Workspace(Collector):
                 example = self.examples.setdefault(kind_or_id, {"id": kind_or_id, "dataset_id": path.split("/")[-2]})
                 example.update({rest_of_name[0]: value} if rest_of_name else value)
         return {"count": len(parts), "example_ids": []}
+
+
+def parse_time(text: str) -> datetime:
+    return datetime.fromisoformat(text.replace(" ", "+"))  # a plus sign that a client did not quote arrives as a space
 
 
 def split_form(body: bytes, content_type: str) -> dict[str, Any]:

@@ -45,7 +45,10 @@ Corpus: TypeAlias = Annotated[
     ),
 ]
 Questions: TypeAlias = Annotated[
-    Path, typer.Argument(metavar="QUESTIONS", help="Questions with answers (JSON lines).", show_default=False)
+    Path,
+    typer.Argument(
+        metavar="QUESTIONS", help="Questions with answers (JSON lines), or langsmith:NAME.", show_default=False
+    ),
 ]
 Methods: TypeAlias = Annotated[
     str | None,

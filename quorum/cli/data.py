@@ -40,10 +40,13 @@ def convert(
     skip_bad: Annotated[bool, typer.Option("--skip-bad", help="Leave out broken records and count them.")] = False,
 ) -> None:
     """Write the questions of a data set as JSON lines of id, question, answers, passages and gold ids."""
+    from quorum.core.context import Context
     from quorum.core.errors import SetupError
     from quorum.core.text import format_count
     from quorum.datasets.questions import read_questions, write_questions
+    from quorum.evaluation.run.langsmith_questions import find_question_file
 
+    source = find_question_file(source, Context().store)
     if out.exists() and source.exists() and out.samefile(source):
         raise SetupError(f"--out {out} is the file to convert; give another name.")
     broken_records: list[str] = []

@@ -84,6 +84,7 @@ def silver(
     from quorum.cli.progress import show_progress_bar
     from quorum.cli.settings import find_stated_task, read_context
     from quorum.core.errors import SetupError
+    from quorum.evaluation.run.langsmith_questions import find_question_file
     from quorum.models.logprobs import make_scorer
     from quorum.training.silver import Recipe, make_silver
 
@@ -101,6 +102,7 @@ def silver(
         raise SetupError(
             f"--tokens {tokens} is for --measure lexical, but {measure} counts no tokens; remove --tokens."
         )
+    data = find_question_file(data, context.store)
     if collection is None:
         collection = find_collection_to_search(data, context)
     recipe = Recipe(

@@ -114,7 +114,8 @@ Prices: TypeAlias = Annotated[
 ]
 AsJson: TypeAlias = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 Data: TypeAlias = Annotated[
-    Path, typer.Argument(metavar="DATA", help="Questions (JSON lines, also gzip).", show_default=False)
+    Path,
+    typer.Argument(metavar="DATA", help="Questions (JSON lines, also gzip), or langsmith:NAME.", show_default=False),
 ]
 Methods: TypeAlias = Annotated[
     str,

@@ -28,6 +28,7 @@ from published_records import (
     WEBQUESTIONS,
 )
 
+from quorum.core.errors import SetupError
 from quorum.datasets.questions import read_questions
 from quorum.datasets.records import Record, hash_content
 
@@ -262,3 +263,42 @@ def test_a_gzip_file_is_read_whether_or_not_its_name_ends_in_gz(tmp_path: Path, 
     assert [{**r, "source": ""} for r in read_questions(tmp_path / name)] == [
         {**r, "source": ""} for r in unpacked_records
     ]
+
+
+@pytest.mark.parametrize(
+    ("inputs", "outputs", "question", "answers"),
+    [
+        ({"question": "Who?", "lang": "en"}, {"answers": ["Ada", "A. Korn"]}, "Who?", ["Ada", "A. Korn"]),
+        ({"Input": "Who?"}, {"expected_output": "Ada"}, "Who?", ["Ada"]),
+        ({"what_is_asked": "Who?"}, {"gold": 1874}, "Who?", ["1874"]),
+        ({"query": "Is it?"}, {"label": True, "why": "x"}, "Is it?", ["yes"]),
+        ({"question": "Who?"}, {"answers": []}, "Who?", []),
+        (
+            {"messages": [{"role": "system", "content": "Be brief."}, {"role": "user", "content": "Who?"}]},
+            {"output": {"role": "assistant", "content": "Ada"}},
+            "Who?",
+            ["Ada"],
+        ),
+    ],
+)
+def test_examples_of_langsmith_have_a_question_and_answers(
+    inputs: dict[str, Any], outputs: dict[str, Any], question: str, answers: list[str], tmp_path: Path
+) -> None:
+    example = {"id": "e1", "inputs": inputs, "outputs": outputs, "metadata": {"task": "short", "level": 2}}
+    [record] = read_records(tmp_path, json.dumps(example) + "\n", "data.jsonl")
+    assert (record["id"], record["question"], record["answers"]) == ("e1", question, answers)
+    assert record["meta"] == {"metadata": {"level": 2}, "answer_type": "short"}
+
+
+@pytest.mark.parametrize(
+    ("example", "reason"),
+    [
+        ({"inputs": {"question": "Who?"}, "outputs": None}, "it has no outputs"),
+        ({"inputs": {"question": "Who?"}, "outputs": {"a": "x", "b": "y"}}, "its outputs have the keys a, b"),
+        ({"inputs": {"question": "Who?"}, "outputs": {"answer": {"x": 1}}}, "neither a text nor a list of texts"),
+        ({"inputs": {"messages": [{"role": "user", "content": "Hi"}] * 2}, "outputs": {"answer": "x"}}, "2 messages"),
+    ],
+)
+def test_a_bad_example_of_langsmith_says_why(example: dict[str, Any], reason: str, tmp_path: Path) -> None:
+    with pytest.raises(SetupError, match=reason):
+        read_records(tmp_path, json.dumps(example) + "\n", "data.jsonl")

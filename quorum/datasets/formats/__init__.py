@@ -10,11 +10,26 @@ from typing import Any
 from quorum.core.errors import SetupError
 from quorum.datasets.formats.convert import Format, UnusableRecord
 from quorum.datasets.formats.files import read_numbered_records
+from quorum.datasets.formats.langsmith_examples import LANGSMITH
 from quorum.datasets.formats.open_domain import DPR, FLASHRAG, KILT, NQ, OWN_FORMAT, TRIVIAQA, WEBQUESTIONS
 from quorum.datasets.formats.reading_comprehension import ASQA, FEVER, HOTPOTQA, SQUAD, STRATEGYQA
 from quorum.datasets.records import Record, preview_value
 
-FORMATS = (DPR, TRIVIAQA, HOTPOTQA, STRATEGYQA, WEBQUESTIONS, FEVER, ASQA, KILT, FLASHRAG, SQUAD, OWN_FORMAT, NQ)
+FORMATS = (
+    DPR,
+    TRIVIAQA,
+    HOTPOTQA,
+    STRATEGYQA,
+    WEBQUESTIONS,
+    FEVER,
+    ASQA,
+    KILT,
+    FLASHRAG,
+    LANGSMITH,
+    SQUAD,
+    OWN_FORMAT,
+    NQ,
+)
 
 
 def read_records(path: Path, problems: list[str] | None = None) -> Iterator[Record]:

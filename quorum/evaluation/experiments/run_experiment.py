@@ -40,6 +40,7 @@ from quorum.evaluation.run.columns import Column, list_names_by_group, parse_col
 from quorum.evaluation.run.dataset import DataSet, hash_file, read_data
 from quorum.evaluation.run.demonstrations import draw_shots
 from quorum.evaluation.run.evaluate import evaluate
+from quorum.evaluation.run.langsmith_questions import find_question_file
 from quorum.evaluation.run.options import Options
 from quorum.evaluation.run.plan import check_models
 from quorum.evaluation.run.result_files import write_json
@@ -81,7 +82,8 @@ async def run_experiment(
     `SetupError` if an option that the experiment needs is missing.
     """
     chosen_options = choices or ExperimentOptions()
-    options = await asyncio.to_thread(add_searched_collection, options)
+    data = await asyncio.to_thread(find_question_file, options.data, options.context.store, options.out)
+    options = await asyncio.to_thread(add_searched_collection, replace(options, data=data))
     experiment, options, changes = apply_paper_settings(experiment, options, chosen_options)
     check_needs(experiment, options, chosen_options)
     missing_mauve = await asyncio.to_thread(describe_missing_mauve, experiment)

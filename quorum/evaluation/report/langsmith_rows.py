@@ -27,6 +27,7 @@ class ExperimentTarget:
     dataset, experiment: the ids that LangSmith gave to the data set and to the experiment; project: the experiment's
     name, because LangSmith stores an experiment as a project; method: the method's name in our results; model: as in
     the settings ("openai:gpt-4o"); started_at: when the experiment was created, used as the start time of its runs.
+    keeps_ids: see `make_example_id`.
     """
 
     dataset: UUID
@@ -35,11 +36,15 @@ class ExperimentTarget:
     method: str
     model: str
     started_at: datetime
+    keeps_ids: bool = False
 
 
-def make_example_id(dataset: UUID, row: Row) -> UUID:
-    """The id of an example: the same question with the same answers has the same id in every evaluation."""
-    return uuid5(dataset, json.dumps([row["id"], row["question"], row["gold"]]))
+def make_example_id(dataset: UUID, row: Row, keeps_ids: bool = False) -> UUID:
+    """The id of an example: the same question with the same answers has the same id in every evaluation.
+
+    keeps_ids: the questions were read from this data set, so that their ids are those of its examples.
+    """
+    return UUID(row["id"]) if keeps_ids else uuid5(dataset, json.dumps([row["id"], row["question"], row["gold"]]))
 
 
 def make_example(dataset: UUID, row: Row, hides_texts: bool) -> dict[str, Any]:
@@ -88,7 +93,7 @@ def make_runs(target: ExperimentTarget, row: Row) -> Iterator[dict[str, Any]]:
         "inputs": {"question": row["question"]},
         "outputs": make_outputs(row) if row["error"] is None else None,
         "error": row["error"],
-        "reference_example_id": make_example_id(target.dataset, row),
+        "reference_example_id": make_example_id(target.dataset, row, target.keeps_ids),
         "extra": {"metadata": {"id": row["id"], "task": row.get("task") or "short", "method": target.method, **counts}},
     }
     if row.get("calls"):

@@ -7,8 +7,6 @@ of a method again if one of them has changed, or if the method's last upload was
 
 import hashlib
 import json
-import logging
-import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -19,8 +17,7 @@ from uuid import UUID
 
 import langsmith
 from langsmith.schemas import Dataset, TracerSession
-from langsmith.utils import LangSmithError, LangSmithNotFoundError, get_env_var
-from pydantic import ValidationError
+from langsmith.utils import LangSmithNotFoundError
 
 from quorum.core.errors import SetupError
 from quorum.evaluation.report.langsmith_rows import (
@@ -35,14 +32,12 @@ from quorum.evaluation.run.config import compute_short_hash
 from quorum.evaluation.run.config_file import read_json_file
 from quorum.evaluation.run.details import LineIndex
 from quorum.evaluation.run.source import ProgressCallback, ignore_progress
+from quorum.models.langsmith_access import LANGSMITH_ERRORS, check_account, describe_error, silence_langsmith
 from quorum.models.tracing import TraceClient, copy_without_secrets, hides_passages
 
 CHUNK_SIZE = 100  # rows sent before the upload waits for LangSmith, or examples that one request looks up
-LONGEST_MESSAGE = 200  # characters of LangSmith's error message
-URL_QUERY = re.compile(r"\?[^\s'\"]+")  # the query of a URL holds ids that say nothing to the user
 PLAIN_TYPES = (str, int, float)  # the types of settings that an experiment's metadata show
 T = TypeVar("T")
-UPLOAD_ERRORS = (LangSmithError, OSError, ValidationError)  # OSError: what its HTTP library raises
 
 
 @dataclass(frozen=True)
@@ -63,15 +58,11 @@ def check_access(name: str) -> None:
     """
     if not name.strip():
         raise SetupError(f"The name {name!r} for LangSmith is empty; write --langsmith NAME, the name of a dataset.")
-    if not (get_env_var("API_KEY") or get_env_var("ENDPOINT")):
-        raise SetupError(
-            f"--langsmith {name} needs an account: set LANGSMITH_API_KEY (and LANGSMITH_ENDPOINT for a server of your "
-            "own), or leave --langsmith out."
-        )
+    check_account(f"--langsmith {name}", "or leave --langsmith out")
     try:
         with connect_langsmith() as client:
             client.has_dataset(dataset_name=name)
-    except UPLOAD_ERRORS as error:
+    except LANGSMITH_ERRORS as error:
         raise SetupError(
             f"LangSmith cannot be used ({describe_error(error)}); check LANGSMITH_API_KEY and LANGSMITH_ENDPOINT, "
             "or leave --langsmith out."
@@ -83,7 +74,7 @@ def upload_to_langsmith(folder: Path, name: str, progress: ProgressCallback = ig
     try:
         with connect_langsmith() as client, LineIndex(folder / "results.jsonl") as lines:
             return send_results(client, read_json_file(folder / "config.json"), lines, name, progress)
-    except UPLOAD_ERRORS as error:
+    except LANGSMITH_ERRORS as error:
         raise SetupError(
             f"The results are in {folder}, but LangSmith did not accept them ({describe_error(error)}); run the same "
             "command again: it completes the upload and asks no question again."
@@ -92,17 +83,13 @@ def upload_to_langsmith(folder: Path, name: str, progress: ProgressCallback = ig
 
 @contextmanager
 def connect_langsmith() -> Iterator["Sender"]:
-    """A client that is closed at the end of the `with` block. In this block LangSmith's log is silent, because we
-    report failures ourselves.
-    """
-    logger = logging.getLogger("langsmith")
-    level, client = logger.level, Sender()
-    logger.setLevel(logging.CRITICAL)
-    try:
-        yield client
-    finally:
-        client.close(timeout=0)
-        logger.setLevel(level)
+    """A client that is closed at the end of the `with` block, in which LangSmith's log is silent."""
+    with silence_langsmith():
+        client = Sender()
+        try:
+            yield client
+        finally:
+            client.close(timeout=0)
 
 
 class Sender(TraceClient):
@@ -121,21 +108,14 @@ class Sender(TraceClient):
             raise self.failures[0]
 
 
-def describe_error(error: Exception) -> str:
-    """The error message without secrets, cut to LONGEST_MESSAGE characters."""
-    message = (
-        " ".join(URL_QUERY.sub("", str(copy_without_secrets(str(error), hide_passages=False))).split())
-        or type(error).__name__
-    )
-    return message if len(message) <= LONGEST_MESSAGE else f"{message[:LONGEST_MESSAGE]} ..."
-
-
 def send_results(
     client: Sender, config: Mapping[str, Any], lines: LineIndex, dataset_name: str, progress: ProgressCallback
 ) -> UploadSummary:
     """Send the dataset, its examples, then one experiment after the other."""
     dataset = find_dataset(client, dataset_name, config)
-    add_examples(client, dataset.id, lines)
+    keeps_ids = (config["data"].get("langsmith") or {}).get("id") == str(dataset.id)
+    if not keeps_ids:
+        add_examples(client, dataset.id, lines)
     titles, sent_count, unchanged_count, total = [], 0, 0, len(lines.offset_of_key)
     for method in config["methods"]:
         ids = [id_ for method_of_row, id_ in lines.offset_of_key if method_of_row == method]
@@ -146,7 +126,15 @@ def send_results(
         titles.append(title)
         if experiment.metadata.get("results") != digest:
             target = ExperimentTarget(
-                dataset.id, experiment.id, title, method, str(metadata.get("model")), experiment.start_time
+                *(
+                    dataset.id,
+                    experiment.id,
+                    title,
+                    method,
+                    str(metadata.get("model")),
+                    experiment.start_time,
+                    keeps_ids,
+                )
             )
             for chunk in split_into_chunks(ids):
                 send_rows(client, target, [get_row(lines, method, id_) for id_ in chunk])

@@ -4,6 +4,7 @@ import hashlib
 import inspect
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from importlib import metadata
 from typing import Any
 
@@ -11,6 +12,7 @@ from quorum.core.text import AnswerMeasure
 from quorum.evaluation.metrics.registry import list_plugin_metrics
 from quorum.evaluation.run.columns import Column
 from quorum.evaluation.run.dataset import DataSet
+from quorum.evaluation.run.langsmith_questions import read_origin
 from quorum.nodes.describe_settings import SETTINGS_THAT_CHANGE_NO_ANSWER, describe_settings
 from quorum.prompts import BUILT_IN, get_version
 
@@ -41,6 +43,7 @@ def make_config(
             "file": dataset.path.name,
             "sha256": dataset.sha256,
             "limit": dataset.limit,
+            **({"langsmith": asdict(origin)} if (origin := read_origin(dataset.path)) else {}),
             # How many broken records were skipped.
             **({"skipped": dataset.skipped} if dataset.skipped else {}),
         },

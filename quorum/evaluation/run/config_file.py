@@ -53,7 +53,10 @@ def describe_data(config: Mapping[str, Any]) -> str:
     >>> describe_data({"data": {"file": "dev.jsonl.gz"}, "data_folder": "hotpotqa"})
     'hotpotqa/dev.jsonl.gz'
     """
-    file, folder = str((config.get("data") or {}).get("file") or "?"), config.get(FOLDER_KEY)
+    data = config.get("data") or {}
+    if isinstance(origin := data.get("langsmith"), dict):
+        return f"LangSmith's {origin.get('name')} ({str(origin.get('version'))[:16]})"
+    file, folder = str(data.get("file") or "?"), config.get(FOLDER_KEY)
     return f"{folder}/{file}" if folder else file
 
 

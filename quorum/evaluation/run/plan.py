@@ -17,6 +17,7 @@ from quorum.evaluation.run.config import compute_short_hash, make_config
 from quorum.evaluation.run.dataset import DataSet, read_data
 from quorum.evaluation.run.eligibility import drop_ineligible
 from quorum.evaluation.run.judge import Judge, check_judge, make_judge
+from quorum.evaluation.run.langsmith_questions import find_question_file, find_unfinished
 from quorum.evaluation.run.options import Options
 from quorum.evaluation.run.race import RaceRules
 from quorum.evaluation.run.race_result import SEED
@@ -71,6 +72,10 @@ async def plan(options: Options, columns: Sequence[Column] | None = None) -> Pla
     all_columns = list_columns(options) if columns is None else list(columns)
     check_names(all_columns)
     check_baseline(list_names_by_group(all_columns), options.baseline)
+    asked_data = options.data
+    options = replace(
+        options, data=await asyncio.to_thread(find_question_file, options.data, options.context.store, options.out)
+    )
     dataset = await asyncio.to_thread(read_data, options.data, options.limit, skip_bad=options.skip_bad)
     if options.race is not None:
         # A race asks the questions in a random order. The race "future" keeps questions about the same document or
@@ -99,6 +104,8 @@ async def plan(options: Options, columns: Sequence[Column] | None = None) -> Pla
         find_answer_measure(complete_columns),
     )
     folder = options.out or Path("results") / f"{options.data.name.split('.')[0]}-{compute_short_hash(config)}"
+    if options.out is None and (unfinished_folder := find_unfinished(asked_data, config, folder)) is not None:
+        return await plan(replace(options, data=asked_data, out=unfinished_folder), columns)
     race = None
     if options.race is not None:
         race = RaceRules(cast(RaceMode, options.race), options.task, options.wrong_cost)
