@@ -144,6 +144,14 @@ _check_links()
 import_module("quorum.core.telemetry").switch_off_telemetry()  # before any library that would report is imported
 
 
+def _register_in_chroma() -> None:
+    """Let Chroma know the embedding function that Quorum's collections name, once chromadb is imported."""
+    import_module("quorum.chroma_function").register()
+
+
+import_module("quorum.core.after_import").call_after_import("chromadb", _register_in_chroma)
+
+
 def __getattr__(name: str) -> Any:
     """Import a public name when it is first used."""
     if name == "__version__":

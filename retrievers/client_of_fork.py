@@ -124,8 +124,13 @@ class CollectionOfFork:
         self.client, self.name, self.id, self.metadata = client, facts.name, facts.id, facts.metadata
         self.configuration_json = facts.configuration_json
 
-    def modify(self, name: str | None = None, metadata: dict[str, Any] | None = None) -> None:
-        options = {"name": name, "metadata": metadata}
+    def modify(
+        self,
+        name: str | None = None,
+        metadata: dict[str, Any] | None = None,
+        configuration: dict[str, Any] | None = None,
+    ) -> None:
+        options = {"name": name, "metadata": metadata, "configuration": configuration}
         self.client.call(Request("modify", (), options, self.name))
         self.name = name or self.name
         self.metadata = metadata or self.metadata

@@ -6,7 +6,7 @@ Each process has one client per store.
 import json
 import threading
 from collections.abc import Sequence
-from contextlib import nullcontext
+from contextlib import nullcontext, suppress
 from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
@@ -264,7 +264,10 @@ class Store(StoreClient):
     def create(self, name: str, info: CollectionInfo, similarity: str = "cosine") -> None:
         """Create an empty collection. Its passages are ranked by "cosine" or by "dot", the inner product."""
         self.check_own()
-        configuration: Any = {"hnsw": HNSW_SETTINGS | {"space": SPACE_OF_SIMILARITY[similarity]}}
+        configuration: Any = {
+            "hnsw": HNSW_SETTINGS | {"space": SPACE_OF_SIMILARITY[similarity]},
+            "embedding_function": make_embedding_function(info),
+        }
         with self.open_client() as client:
             client.create_collection(
                 name, metadata=info.make_metadata(), configuration=configuration, embedding_function=None
@@ -276,6 +279,8 @@ class Store(StoreClient):
         with self.open_client():
             collection = refuse_foreign(self.fetch_current_collection(name))
             collection.modify(metadata=info.make_metadata())
+            if has_no_function(collection):
+                record_function(collection, info)
             self.read_revisions[name] = info.revision
             if changes:
                 with nullcontext() if self.is_remote else keep_write_mark(collection, self.chroma_folder):
@@ -341,6 +346,31 @@ class OpenStores:
 
 
 OPEN_STORES = PerProcess(OpenStores)
+
+
+def make_embedding_function(info: CollectionInfo) -> Any:
+    """The embedding function that Chroma records for a collection, so that it can be searched by texts."""
+    from quorum.chroma_function import QuorumEmbeddingFunction
+
+    return QuorumEmbeddingFunction(info.embedding)
+
+
+def has_no_function(collection: "Collection") -> bool:
+    """Whether Chroma has recorded no embedding function for a collection."""
+    function = collection.configuration_json.get("embedding_function") or {}
+    return function.get("type", "legacy") == "legacy"
+
+
+def record_function(collection: "Collection", info: CollectionInfo) -> None:
+    """Let Chroma record the embedding function of a collection that an older version made.
+
+    Nothing depends on it but a search by texts from outside, so a server that refuses it is no error, nor is Chroma's
+    warning about the old form, which is a ValueError where warnings are errors.
+    """
+    from chromadb.errors import ChromaError
+
+    with suppress(ChromaError, ValueError):
+        collection.modify(configuration={"embedding_function": make_embedding_function(info)})
 
 
 def read_any_info(collection: "Collection") -> CollectionInfo:
