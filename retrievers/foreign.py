@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 LOG = logging.getLogger("quorum")
 TITLE_KEYS = ("title", "name", "heading", "file_name", "filename")  # the first that a passage has is its title
 CHECKED_TEXTS = 3  # stored texts that are embedded again, to see whether the embeddings are those of the collection
-LEAST_COSINE = 0.9  # of a stored vector and the text's vector; other weights of the same model give above 0.97
 RECHECK_SECONDS = 30.0  # how long a collection is taken to be unchanged if its number of passages is the same
 # Chroma's names of embedding functions, with the key of their configuration that names the model -> our providers.
 PROVIDERS = {

@@ -8,6 +8,7 @@ from typing import Any
 from langchain_core.retrievers import BaseRetriever
 from pydantic import BaseModel
 
+NAMES_OF_CONTENT = ("collection_name", "index_name", "table_name")  # of vector stores, where they have such a name
 DEEPEST = 4  # objects inside objects; what lies deeper is described by its class
 
 
@@ -15,7 +16,7 @@ def identify_retriever(retriever: BaseRetriever) -> str:
     """The name of a retriever's class and a hash of its settings, such as "VectorStoreRetriever-3f9a1c20".
 
     The settings are the fields of the retriever and of the retrievers in it, among them its `name`, `tags` and
-    `metadata`; of a vector store they are its class and `collection_name`. What it finds is no part of it, because only
+    `metadata`; of a vector store they are its class and NAMES_OF_CONTENT. What it finds is no part of it, because only
     a search shows this: if its documents change, give it another name, or the results another folder.
     """
     description = json.dumps(describe_part(retriever, DEEPEST), sort_keys=True)
@@ -35,6 +36,7 @@ def describe_part(value: Any, depth: int) -> Any:
     parts: dict[str, Any] = {"class": f"{type(value).__module__}.{type(value).__qualname__}"}
     if depth and isinstance(value, BaseModel):
         parts |= {name: describe_part(getattr(value, name), depth - 1) for name in type(value).model_fields}
-    elif isinstance(name := getattr(value, "collection_name", None), str):
-        parts["collection_name"] = name
+    else:
+        names = {name: getattr(value, name, None) for name in NAMES_OF_CONTENT}
+        parts |= {name: text for name, text in names.items() if isinstance(text, str)}
     return parts

@@ -358,7 +358,7 @@ def make_embedding_function(info: CollectionInfo) -> Any:
 def has_no_function(collection: "Collection") -> bool:
     """Whether Chroma has recorded no embedding function for a collection."""
     function = collection.configuration_json.get("embedding_function") or {}
-    return function.get("type", "legacy") == "legacy"
+    return bool(function.get("type", "legacy") == "legacy")
 
 
 def record_function(collection: "Collection", info: CollectionInfo) -> None:

@@ -4,11 +4,13 @@ files.
 
 import asyncio
 from collections.abc import AsyncIterator, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 from langchain_core.documents import Document
+from wordvectors import WordVectors
 
 import quorum
 from quorum import Context, IndexReport, SetupError
@@ -156,8 +158,9 @@ def test_documents_of_a_generator_are_stored_while_it_goes_on() -> None:
             yield make(f"Otter {number}.", f"{number // 10}.md")
 
     steps: list[tuple[int, int]] = []
+    context = replace(CONTEXT, embeddings=WordVectors())
     report = quorum.index(
-        documents=load(), context=CONTEXT, progress=lambda done, total, name: steps.append((done, total))
+        documents=load(), context=context, progress=lambda done, total, name: steps.append((done, total))
     )
     assert report.passages == 4 * PASSAGES_PER_BATCH
     assert stored_counts[0] >= PASSAGES_PER_BATCH

@@ -10,7 +10,7 @@ PAGE = Path(__file__).resolve().parents[2] / "docs" / "recipes.md"
 
 def test_the_programs_of_the_page_print_what_it_says(capsys: pytest.CaptureFixture[str]) -> None:
     section = PAGE.read_text(encoding="utf-8").partition("## You already have LangChain documents")[2]
-    section = section.partition("\n## ")[0]
+    section = section.partition("\n### ")[0]
     parts = re.split(r"```python\n(.*?)```", section, flags=re.DOTALL)
     programs, texts = parts[1::2], parts[2::2]
     assert len(programs) == 2

@@ -23,9 +23,12 @@ COMMANDS = [
 DOC_PAGES = sorted((ROOT / "docs").rglob("*.md"))
 START = (ROOT / "docs" / "start.md").read_text(encoding="utf-8")
 RECIPES = (ROOT / "docs" / "recipes.md").read_text(encoding="utf-8")
-# The Python examples, without the one that needs a running LangGraph server.
+# The Python examples, without the one that needs a running LangGraph server, and those that `make test-stores` runs.
+ELSEWHERE = ("RemoteGraph", "langchain_qdrant", "langchain_postgres")
 SCRIPTS = [block for kind, block in CODE_BLOCKS if kind == "python"] + [
-    block for block in re.findall(r"```python\n(.*?)```", RECIPES, re.DOTALL) if "RemoteGraph" not in block
+    block
+    for block in re.findall(r"```python\n(.*?)```", RECIPES, re.DOTALL)
+    if not any(name in block for name in ELSEWHERE)
 ]
 
 

@@ -75,7 +75,7 @@ def test_texts_are_embedded_as_quorum_embeds_questions(tmp_path: Path) -> None:
 
 def test_embeddings_that_are_an_object_are_named(tmp_path: Path) -> None:
     index_passages(PASSAGES, collection="papers", store=tmp_path, embeddings=WordVectors())
-    with pytest.raises(SetupError, match=r"made with the embeddings 'wordvectors\.WordVectors:words', .* query_embeddings"):
+    with pytest.raises(SetupError, match=r"embeddings 'wordvectors\.WordVectors:words', .* as query_embeddings"):
         open_bare(tmp_path).query(query_texts=[QUESTION], n_results=1)
 
 
