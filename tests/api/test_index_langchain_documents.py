@@ -5,6 +5,7 @@ files.
 import asyncio
 from collections.abc import AsyncIterator, Iterator
 from dataclasses import replace
+from datetime import date
 from pathlib import Path
 from typing import Any
 
@@ -46,6 +47,19 @@ def test_documents_are_answered_with_their_title_and_place() -> None:
     [place] = passage["places"]
     assert (place["file"], place["page"], place["metadata"]["total_pages"]) == ("papers/quays.pdf", 3, 9)
     assert {passage["title"] for passage in list_stored().values()} == {"quays", "Mills"}
+
+
+def test_metadata_are_kept_flat_and_typed() -> None:
+    own = {"year": 1874, "made": date(2026, 5, 1), "tags": ["hr", "law"], "deep": {"share": 0.5}, "none": None}
+    put(make(QUAY, "papers/quays.pdf", page=2, total_pages=9, **own))
+    [document] = quorum.as_retriever("concat", CONTEXT).invoke("Who laid the quay of Brae?")
+    kept = {"year": 1874, "made": "2026-05-01", "tags": ["hr", "law"], "deep.share": 0.5, "total_pages": 9}
+    known = {"source": "papers/quays.pdf", "file_type": "pdf", "page": 3, "meta_page": 2, "title": "quays"}
+    assert document.metadata.items() >= (kept | known).items()
+    with open_store(CONTEXT.store).open_client() as client:
+        rows = client.get_collection("papers", embedding_function=None).get(where={"year": {"$lt": 1900}})
+    assert rows["ids"] == [document.id]
+    assert put(make(QUAY, "papers/quays.pdf", page=2, total_pages=9, **own | {"year": 1875})).replaced == 1
 
 
 def test_a_long_document_is_split_unless_it_is_split_already() -> None:
