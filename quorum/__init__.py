@@ -145,8 +145,8 @@ import_module("quorum.core.telemetry").switch_off_telemetry()  # before any libr
 
 
 def _register_in_chroma() -> None:
-    """Let Chroma know the embedding function that Quorum's collections name, once chromadb is imported."""
-    import_module("quorum.chroma_function").register()
+    """Let Chroma know the embedding function that Quorum's collections name: the module registers it."""
+    import_module("quorum.chroma_function")
 
 
 import_module("quorum.core.after_import").call_after_import("chromadb", _register_in_chroma)

@@ -1,7 +1,7 @@
 """Quorum's embeddings as an embedding function of Chroma, which Quorum's collections record.
 
 So a client of Chroma alone, in a program that imports quorum, can search them by texts (`query_texts`). This module is
-imported once the program has imported chromadb.
+imported once the program has imported chromadb, and makes the function known to Chroma by its name.
 """
 
 from typing import Any
@@ -77,6 +77,4 @@ def make_arrays(vectors: list[list[float]]) -> Embeddings:
     return [np.asarray(vector, dtype=np.float32) for vector in vectors]
 
 
-def register() -> None:
-    """Make the function known to Chroma by its name."""
-    register_embedding_function(QuorumEmbeddingFunction)  # type: ignore[no-untyped-call]
+register_embedding_function(QuorumEmbeddingFunction)  # type: ignore[no-untyped-call]
