@@ -6,11 +6,12 @@ from typing import Any
 
 from quorum.core.sentences import make_word_set
 from quorum.documents.document import Block, Unreadable, join_lines, remove_unstorable
+from quorum.documents.formulas import format_mathml
 from quorum.documents.tables import Cell, Grid, make_table_blocks, read_table
 
 IGNORED_TAGS = make_word_set(
-    """script style noscript template nav head svg math iframe object embed canvas audio video button select option
-    input textarea datalist map area"""
+    """script style noscript template nav head svg iframe object embed canvas audio video button select option
+    textarea datalist map area"""
 )
 BLOCK_TAGS = make_word_set(
     """address article aside blockquote body caption center dd details dialog div dl dt fieldset figcaption figure
@@ -19,12 +20,13 @@ BLOCK_TAGS = make_word_set(
     h1 h2 h3 h4 h5 h6"""
 )
 INLINE_TAGS = make_word_set(
-    """a abbr b bdi bdo big br cite code data del dfn em font i img ins kbd mark q rp rt ruby s samp small span strike
-    strong sub sup time tt u var wbr"""
+    """a abbr b bdi bdo big br cite code data del dfn em font i img input ins kbd mark math q rp rt ruby s samp small
+    span strike strong sub sup time tt u var wbr"""
 )
 KNOWN_TAGS = (
     IGNORED_TAGS | BLOCK_TAGS | INLINE_TAGS | {"title", "meta", "link", "col", "colgroup", "source", "track", "param"}
 )
+FORMATTED_TAGS = ("sup", "img", "br", "math", "input")  # see `format_inline`
 HEADING_LEVELS = {f"h{level}": level for level in range(1, 7)}
 SUPERSCRIPTS = str.maketrans("0123456789+-", "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻")
 EXPONENT = re.compile(r"[+-]?\d{1,4}")
@@ -38,6 +40,7 @@ HIDDEN_STYLE = re.compile(
     re.IGNORECASE,
 )
 BULLET = "- "
+CELL_LINE_END = "\v"  # white space that HTML itself does not have
 MAX_CELL_SPAN = 200  # the most columns, or rows, that one cell may span
 
 
@@ -131,14 +134,14 @@ class BlockWalk:
         if tag == "pre":
             self.flush()
             self.write_number()
-            self.add(Block(get_inner_text(element, adds_line_ends=False).strip("\n").rstrip(), "code"))
+            self.add(Block(get_inner_text(element, line_end="").strip("\n").rstrip(), "code"))
             return True
         if tag == "table" and not is_layout(element):
             self.flush()
             self.write_number()
             self.add_table(element)
             return True
-        if tag in ("sup", "img", "br"):
+        if tag in FORMATTED_TAGS:
             self.inline_parts.append(format_inline(element))
             return True
         if tag in ("ol", "ul", "menu"):
@@ -209,13 +212,20 @@ def get_first_number(element: Any) -> int:
 
 
 def format_inline(element: Any) -> str:
-    """The text of <br>, <img> (its alternative text) or <sup> (10⁶). A footnote number is dropped: a <sup> that
-    contains a link, or that is the only content of a link to a place on the page.
+    """The text of <br>, <img> (its alternative text), <math>, <input> (whether a box is ticked) or <sup> (10⁶).
+
+    A footnote number is dropped: a <sup> that contains a link, or that is the only content of a link to a place on the
+    page.
     """
     if element.tag == "br":
         return "\n"
     if element.tag == "img":
         return str(element.get("alt") or "")
+    if element.tag == "math":
+        return format_mathml(element)
+    if element.tag == "input":
+        is_box = (element.get("type") or "").lower() in ("checkbox", "radio")
+        return "" if not is_box else "[ ] " if element.get("checked") is None else "[x] "
     text = join_lines(get_inner_text(element))
     if element.find(".//a") is not None or is_whole_footnote_link(element):
         return ""
@@ -231,10 +241,10 @@ def is_whole_footnote_link(element: Any) -> bool:
     return is_only_child and not f"{parent.text or ''}{element.tail or ''}".strip()
 
 
-def get_inner_text(element: Any, *, adds_line_ends: bool = True) -> str:
+def get_inner_text(element: Any, *, line_end: str = "\n") -> str:
     """The text inside an element, with its white space. A table inside it becomes one line.
 
-    adds_line_ends: add a line end before and after the text of each block element (BLOCK_TAGS).
+    line_end: what is added before and after the text of each block element (BLOCK_TAGS), and for <br> if not empty.
     """
     from lxml import etree
 
@@ -242,16 +252,15 @@ def get_inner_text(element: Any, *, adds_line_ends: bool = True) -> str:
     walk = etree.iterwalk(element, events=("start", "end"))
     for event, inner in walk:
         if event == "end":
-            parts.append("\n" if inner.tag in BLOCK_TAGS and adds_line_ends else "")
+            parts.append(line_end if inner.tag in BLOCK_TAGS else "")
             parts.append(inner.tail or "" if inner is not element else "")
             continue
-        if inner is not element and (is_hidden(inner) or inner.tag in ("table", "sup", "img", "br")):
-            parts.append(
-                "" if is_hidden(inner) else flatten_table(inner) if inner.tag == "table" else format_inline(inner)
-            )
+        if inner is not element and (is_hidden(inner) or inner.tag in ("table", *FORMATTED_TAGS)):
+            text = "" if is_hidden(inner) else flatten_table(inner) if inner.tag == "table" else format_inline(inner)
+            parts.append(line_end or text if inner.tag == "br" else text)
             walk.skip_subtree()
             continue
-        parts.append("\n" if inner.tag in BLOCK_TAGS and adds_line_ends else "")
+        parts.append(line_end if inner.tag in BLOCK_TAGS else "")
         parts.append(inner.text or "")
     return "".join(parts)
 
@@ -322,7 +331,8 @@ def read_grid(table: Any) -> Grid:
 
 
 def read_cell(cell: Any) -> str | Cell:
-    text = join_lines(get_inner_text(cell))
+    lines = map(join_lines, get_inner_text(cell, line_end=CELL_LINE_END).split(CELL_LINE_END))
+    text = "\n".join(filter(None, lines))
     columns, rows = read_span(cell, "colspan"), read_span(cell, "rowspan")
     return Cell(text, columns, rows) if columns > 1 or rows > 1 else text
 

@@ -12,7 +12,7 @@ from quorum.core.json_text import parse_json
 from quorum.core.metadata import flat_metadata
 from quorum.core.state import Passage, Place
 from quorum.datasets.records import hash_content
-from quorum.documents.document import Document, Unreadable, join_lines, remove_unstorable
+from quorum.documents.document import Block, Document, Unreadable, clean_title, mark_items, remove_unstorable
 from quorum.documents.readers import has_reader as has_reader
 from quorum.documents.readers import is_text_file, load_reader
 from quorum.documents.readers.json_file import format_record
@@ -39,14 +39,19 @@ def read_document(path: Path) -> Document:
     document = reader(read_stable_file(path, limit), path.name)
     if sum(len(block.text) for block in document.blocks) > LARGEST_TEXT:
         raise Unreadable(f"holds more than {LARGEST_TEXT // 1_000_000} million characters of text; split it")
-    if not any(block.text.strip() for block in document.blocks):
-        raise Unreadable("no text in it")
-    return replace(
-        document,
-        title=remove_unstorable(join_lines(document.title)),
-        metadata=flat_metadata({}, document.metadata),
-        blocks=[replace(block, text=remove_unstorable(block.text)) for block in document.blocks],
-    )
+    has_title = document.title != path.name  # the title of source code is its file's name
+    title = clean_title(document.title) if has_title else document.title
+    blocks = [clean_block(block) for block in document.blocks]
+    if not any(block.text.strip() for block in blocks):
+        if not title or not has_title:
+            raise Unreadable("no text in it")
+        blocks = [Block(title, "heading", 1)]  # a note of one line, which is its title
+    return replace(document, title=title, metadata=flat_metadata({}, document.metadata), blocks=blocks)
+
+
+def clean_block(block: Block) -> Block:
+    text = remove_unstorable(block.text)
+    return replace(block, text=mark_items(text) if block.kind == "text" else text)
 
 
 def read_stable_file(path: Path, limit: int = LARGEST_FILE) -> bytes:

@@ -5,11 +5,9 @@ from math import ceil
 from typing import NamedTuple
 
 from quorum.core.text import find_sentences
+from quorum.documents.document import UNSPACED_SCRIPTS as UNSPACED_SCRIPTS
+from quorum.documents.document import join_unspaced
 
-UNSPACED_SCRIPTS = (
-    "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff"  # Thai, Lao, Myanmar, Khmer
-    "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"  # Japanese, Chinese
-)
 # A part that is never cut: a character of a script without spaces, or up to 40 characters of a word.
 ATOM = re.compile(rf"(?P<character>[{UNSPACED_SCRIPTS}])|[^\s{UNSPACED_SCRIPTS}]{{1,40}}")
 # A heading of Markdown.
@@ -51,7 +49,7 @@ def count_half_words(text: str) -> int:
 
 def normalize_spacing(text: str) -> str:
     """The text with one space between words and one line end between paragraphs, headings and list items."""
-    blocks = BLOCK_BREAK.split(HEADING.sub(r"\n\n\1\n\n", text))
+    blocks = BLOCK_BREAK.split(HEADING.sub(r"\n\n\1\n\n", join_unspaced(text)))
     return "\n".join(" ".join(block.split()) for block in blocks if block.strip())
 
 

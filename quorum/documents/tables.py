@@ -8,10 +8,11 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from quorum.documents.document import Block, Unreadable, join_lines, remove_unstorable
-from quorum.documents.table_names import Row, count_name_rows
+from quorum.documents.table_names import Row, count_name_rows, is_number
 
 MAX_SPANNED = 1_000_000  # how many places the spanning cells of a table may fill
 MAX_ROWS_ABOVE = 10  # at most so many rows may precede the names
+LONGEST_SHORT_LINE = 3  # words
 LONGEST_GROUP_NAME = 3  # words: a longer text that stands alone above the names is a title
 
 
@@ -62,8 +63,8 @@ def read_table(grid: Grid, *, name_rows: int | None = None, names_are_usual: boo
         for number, (row, is_reached) in enumerate(lay_out(grid))
         if any(row)
     ]
-    width = max((place + 1 for row, _, _ in kept for place, value in enumerate(row) if value), default=0)
-    rows = [row[:width] for row, _, _ in kept]
+    width = max(map(measure_width, (row for row, _, _ in kept)), default=0)
+    rows = [row if len(row) <= width else row[:width] for row, _, _ in kept]
     begin = count_rows_above(rows, width)
     above, rows = [format_above(row) for row in rows[:begin]], rows[begin:]
     marked = None if name_rows is None else sum(is_marked for _, _, is_marked in kept[begin:])
@@ -78,6 +79,46 @@ def read_table(grid: Grid, *, name_rows: int | None = None, names_are_usual: boo
     return Table([*above, *(["; ".join(unused)] if unused else [])], list(format_rows(names, body, width)))
 
 
+def find_plain(cells: Sequence[str | Cell]) -> Sequence[str] | None:
+    """The cells if none of them spans others; else None."""
+    try:
+        "".join(cells)  # type: ignore[arg-type]  # raises if a cell is not a string, quicker than looking at each
+    except TypeError:
+        return None
+    return cells  # type: ignore[return-value]
+
+
+def measure_width(row: Row) -> int:
+    """The number of a row's last column with a text, from 1."""
+    width = len(row)
+    while width and not row[width - 1]:
+        width -= 1
+    return width
+
+
+def split_lines(cells: Sequence[str | Cell]) -> list[Sequence[str | Cell]]:
+    """The rows that stand in one: each of its cells has as many lines, which are numbers in one of them, or short ones,
+    three or more, in all. Some programs draw no line between rows.
+    """
+    lines = [cell.strip().split("\n") if isinstance(cell, str) else [] for cell in cells]
+    count = len(lines[0])
+    is_split = (
+        count > 1
+        and len(lines) > 1
+        and all(len(texts) == count and all(map(str.strip, texts)) for texts in lines)
+        and (
+            any(all(map(is_number, texts)) for texts in lines)
+            or (count > 2 and all(all(map(is_short, texts)) for texts in lines))
+        )
+    )
+    return [[texts[number] for texts in lines] for number in range(count)] if is_split else [cells]
+
+
+def is_short(line: str) -> bool:
+    """Whether a line of a cell is no part of a sentence."""
+    return len(line.split()) <= LONGEST_SHORT_LINE and not line[:1].islower()
+
+
 def lay_out(grid: Grid) -> Iterator[tuple[Row, bool]]:
     """For each row, (a value for every column, whether a cell from above reaches into it). None stands for a place into
     which the cell to its left extends; a cell that spans rows has its text in each of them. A row without any text of
@@ -86,8 +127,10 @@ def lay_out(grid: Grid) -> Iterator[tuple[Row, bool]]:
     open_spans: dict[int, tuple[Cell, int]] = {}  # column -> (the cell from above, for how many more rows)
     places_left = MAX_SPANNED
     for cells in grid:
-        if not open_spans and all(isinstance(cell, str) for cell in cells):
-            yield [join_lines(str(cell)) for cell in cells], False
+        if not open_spans and (plain := find_plain(cells)) is not None:
+            parts = split_lines(plain) if any("\n" in cell for cell in plain) else [plain]
+            for part in parts:
+                yield [join_lines(str(cell)) for cell in part], False
             continue
         row: Row = []
         waiting = [cell if isinstance(cell, Cell) else Cell(cell) for cell in reversed(cells)]
@@ -178,6 +221,10 @@ def format_rows(names: Sequence[str], rows: Sequence[Row], width: int) -> Iterat
     """Each row as text."""
     is_pair = not names and width == 2
     for row in rows:
+        if names and None not in row and not (row[0] or "").startswith("#"):
+            pairs = zip(names, row, strict=False)
+            yield "; ".join(f"{name}: {value}" if name else str(value) for name, value in pairs if value)
+            continue
         values = [value for value in row if value]
         if is_pair and len(values) == 2:
             yield f"{values[0].rstrip(':')}: {values[1]}"

@@ -13,13 +13,16 @@ MAX_PARTS = 1000
 
 
 def read(data: bytes, name: str) -> Document:
-    """The subject is the title. The first block has sender, recipients, date and attachment names; the text follows."""
+    """The subject is the title. The first block has sender, recipients, date and attachment names; the text follows,
+    then the messages that are attached, as in a digest, each under its subject.
+    """
     try:
         message = message_from_bytes(decode_header(data), policy=policy.default)
         if not message.keys():
             raise Unreadable("not a mail message: it has no header")
         headers = {key: get_header(message, key) for key in ("From", "To", "Cc", "Date", "Subject")}
         blocks, notes = read_body(message)
+        forwarded_blocks = [block for part in list_forwarded(message) for block in read_forwarded(part, notes)]
         attachment_names = [join_lines(part.get_filename() or "") for part in message.walk() if part.get_filename()]
     except (ValueError, LookupError, AttributeError, RecursionError) as error:
         raise Unreadable(f"damaged mail ({type(error).__name__})") from None
@@ -29,7 +32,33 @@ def read(data: bytes, name: str) -> Document:
     title = headers["Subject"]
     metadata = {"author": headers["From"], "date": format_date(headers["Date"])}
     header_blocks = [Block("; ".join(header_lines), "row")] if header_lines else []
-    return Document(title, [*header_blocks, *blocks], {key: value for key, value in metadata.items() if value}, notes)
+    return Document(
+        title,
+        [*header_blocks, *blocks, *forwarded_blocks],
+        {key: value for key, value in metadata.items() if value},
+        notes,
+    )
+
+
+def list_forwarded(message: EmailMessage) -> list[EmailMessage]:
+    """The messages that a message has attached, and those attached to them, in order."""
+    return [
+        inner
+        for part in message.walk()
+        if part.get_content_type() == "message/rfc822" and part.is_multipart()
+        for inner in part.iter_parts()
+        if isinstance(inner, EmailMessage)
+    ]
+
+
+def read_forwarded(message: EmailMessage, notes: list[str]) -> list[Block]:
+    """An attached message: its subject as a heading, its header, its text. Adds to `notes`."""
+    headers = {key: get_header(message, key) for key in ("From", "To", "Date")}
+    blocks, inner_notes = read_body(message)
+    notes += [note for note in inner_notes if note not in notes]
+    line = "; ".join(f"{key}: {value}" for key, value in headers.items() if value)
+    heading = Block(get_header(message, "Subject") or "Forwarded message", "heading", 2)
+    return [heading, *([Block(line, "row")] if line else []), *blocks]
 
 
 def decode_header(data: bytes) -> bytes:

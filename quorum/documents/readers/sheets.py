@@ -55,7 +55,9 @@ def find_merged_cells(archive: ZipFile) -> dict[str, Spans]:
     merged_cells, places_left = {}, MAX_MERGED
     for sheet in book.iter("{*}sheet"):
         part = posixpath.normpath(posixpath.join("/xl", targets.get(sheet.get(OFFICE_RELATION), ""))).lstrip("/")
-        ranges = MERGED.findall(archive.read(part)) if part in parts else []
+        data = archive.read(part) if part in parts else b""
+        begin = data.find(b"mergeCells")
+        ranges = MERGED.findall(data, begin) if begin >= 0 else []
         spans: Spans = {}
         for place, (rows, columns) in (parse_range(found.decode()) for found in ranges):
             places_left -= rows * columns

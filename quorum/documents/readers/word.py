@@ -7,9 +7,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from quorum.documents.charts import make_chart_blocks
 from quorum.documents.document import Document, Unreadable, join_lines, remove_unstorable
+from quorum.documents.formulas import OFFICE, format_office_formula
 from quorum.documents.html_blocks import read_html
 from quorum.documents.readers.web_page import split_title
+from quorum.documents.word_numbering import WORD, number_headings
 from quorum.documents.zip_parts import open_archive
 
 # in mammoth's notation: the paragraph style, then the HTML element that it becomes
@@ -19,14 +22,15 @@ TERMS_NAMESPACE = "{http://purl.org/dc/terms/}"
 
 
 def read(data: bytes, name: str) -> Document:
-    """Headings (paragraphs with a heading style), paragraphs, lists and tables; pictures, comments and hidden text are
-    left out.
+    """Headings (paragraphs with a heading style, with their numbers), paragraphs, lists, tables, formulas and the data
+    of charts; pictures, comments and hidden text are left out.
 
     The title is a heading of level 1 that begins the document, else the title among the file's properties.
     """
     with open_archive(data, "docx") as archive:
         metadata = read_core_properties(archive)
-        data = remove_hidden_text(archive, data)
+        data = prepare_parts(archive, data)
+        chart_parts = [archive.read(name) for name in sorted(archive.namelist()) if CHART_PART.fullmatch(name)]
     with convert_parser_errors("docx"):
         import mammoth
 
@@ -34,18 +38,21 @@ def read(data: bytes, name: str) -> Document:
         converted_page = mammoth.convert_to_html(io.BytesIO(data), style_map=STYLE_MAP, convert_image=drop_image)
     page = read_html(converted_page.value)
     title, blocks = split_title(page)
+    charts = [root for root in map(parse_part, chart_parts) if root is not None]
+    blocks = [*blocks, *(block for chart in charts for block in make_chart_blocks(chart))]
     return Document(title or metadata.pop("title", ""), blocks, {k: v for k, v in metadata.items() if k != "title"})
 
 
-WORD = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
+CHART_PART = re.compile(r"word/charts/chart\d*\.xml", re.IGNORECASE)
 TEXT_PARTS = re.compile(r"word/(?:document|footnotes|endnotes)\d*\.xml", re.IGNORECASE)
 LARGEST_HIDDEN_SIZE = 2  # half points: letters of at most one point are no letters to read
 
 
-def remove_hidden_text(archive: Any, data: bytes) -> bytes:
-    """The file without the runs that Word does not show: hidden ones (`w:vanish`) and those with letters of no size.
+def prepare_parts(archive: Any, data: bytes) -> bytes:
+    """The file as mammoth should read it: without the runs that Word does not show, which are hidden (`w:vanish`) or
+    have letters of no size, with formulas as text, and with the numbers of headings.
 
-    data: the whole file; it is returned unchanged if no part of it can have such a run. Mammoth would read them.
+    data: the whole file; it is returned unchanged if nothing in it must change.
     """
     from lxml import etree
 
@@ -58,14 +65,42 @@ def remove_hidden_text(archive: Any, data: bytes) -> bytes:
         runs = [] if root is None else [run for run in root.iter(f"{WORD}r") if is_hidden_run(run, hidden_styles)]
         for run in runs:
             run.getparent().remove(run)
-        if runs:
+        has_changed = root is not None and (write_formulas(root) or bool(runs))
+        if root is not None and name.lower() == "word/document.xml":
+            styles, numbering = (read_part(archive, f"word/{part}.xml") for part in ("styles", "numbering"))
+            has_changed = number_headings(root, styles, numbering) or has_changed
+        if has_changed:
             changed_parts[name] = etree.tostring(root, xml_declaration=True, encoding="UTF-8", standalone=True)
     return replace_parts(archive, changed_parts) if changed_parts else data
 
 
+def read_part(archive: Any, name: str) -> Any:
+    """The root of an XML part; None if it is missing or damaged."""
+    return parse_part(archive.read(name)) if name in archive.namelist() else None
+
+
+def write_formulas(root: Any) -> bool:
+    """Replace the formulas below `root` by their text. Returns whether there was one."""
+    from lxml import etree
+
+    formulas = list(root.iter(f"{OFFICE}oMath"))
+    for formula in formulas:
+        run = etree.Element(f"{WORD}r")
+        text = etree.SubElement(run, f"{WORD}t", {"{http://www.w3.org/XML/1998/namespace}space": "preserve"})
+        text.text, run.tail = format_office_formula(formula), formula.tail
+        outer = formula.getparent()
+        if outer.tag == f"{OFFICE}oMathPara":  # it stands in a paragraph, and may hold several formulas
+            outer.addprevious(run)
+        else:
+            outer.replace(formula, run)
+    for outer in list(root.iter(f"{OFFICE}oMathPara")):
+        outer.getparent().remove(outer)
+    return bool(formulas)
+
+
 def list_hidden_styles(archive: Any) -> set[str]:
     """The ids of the character styles that hide their text."""
-    root = parse_part(archive.read("word/styles.xml")) if "word/styles.xml" in archive.namelist() else None
+    root = read_part(archive, "word/styles.xml")
     styles = [] if root is None else root.iter(f"{WORD}style")
     return {style.get(f"{WORD}styleId", "") for style in styles if hides_text(style.find(f"{WORD}rPr"), set())}
 
