@@ -127,7 +127,7 @@ def test_unreadable_files_are_named_and_others_are_indexed(docs: Path, index: In
     (docs / "nul.md").write_bytes(b"# Title\n\nab\0cd")
     (docs / "empty.txt").write_bytes(b"")
     (docs / "blank.txt").write_text(" \n\n ")
-    (docs / "bare.md").write_text("# Only a title\n")
+    (docs / "bare.md").write_text("<!-- only a comment -->\n")
     (docs / "cut.pdf").write_bytes(make_pdf("The Elbe flows north.")[:120])
     (docs / "not.pdf").write_text("not a PDF")
     (docs / "cut.docx").write_bytes(b"PK\x03\x04broken")
