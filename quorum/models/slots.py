@@ -6,9 +6,9 @@ import itertools
 import threading
 from collections import Counter
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 
 @dataclass
@@ -39,18 +39,16 @@ def count_earlier_calls() -> int:
     return calls.count - 1
 
 
-@dataclass(order=True)
+@dataclass(slots=True)
 class WaitingCall:
-    """A call that waits. Calls are sorted by how many calls their question asked for before, then by their arrival.
+    """A call that waits.
 
     turn: gets a result when the call may run; has_slot: whether it was given one; is_gone: whether it was cancelled.
     """
 
-    earlier_calls: int
-    arrival_number: int
-    turn: "asyncio.Future[None]" = field(compare=False)
-    has_slot: bool = field(default=False, compare=False)
-    is_gone: bool = field(default=False, compare=False)
+    turn: "asyncio.Future[None]"
+    has_slot: bool = False
+    is_gone: bool = False
 
 
 class Slots:
@@ -67,7 +65,8 @@ class Slots:
     def __init__(self) -> None:
         self.running = 0
         self.limits: Counter[int] = Counter()  # limit -> how many calls with it run or wait
-        self.waiting_calls: list[WaitingCall] = []  # a heap
+        # A heap of (calls that its question asked for before, number of its arrival, call).
+        self.waiting_calls: list[tuple[int, int, WaitingCall]] = []
         self.arrival_numbers = itertools.count()
         # The garbage collector may end an abandoned call while this thread holds the lock.
         self.lock = threading.RLock()
@@ -91,8 +90,8 @@ class Slots:
                 self.running += 1
                 return
             turn: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-            call = WaitingCall(earlier_calls, next(self.arrival_numbers), turn)
-            heapq.heappush(self.waiting_calls, call)
+            call = WaitingCall(turn)
+            heapq.heappush(self.waiting_calls, (earlier_calls, next(self.arrival_numbers), call))
             self.start_calls()  # others may wait only because they have just been cancelled
         try:
             await turn
@@ -120,7 +119,7 @@ class Slots:
     def start_calls(self) -> None:
         """Give the free slots to the calls that are next."""
         while self.waiting_calls and self.running < min(self.limits, default=1):
-            call = heapq.heappop(self.waiting_calls)
+            call = heapq.heappop(self.waiting_calls)[2]
             if not call.is_gone and wake(call.turn):
                 call.has_slot = True
                 self.running += 1
@@ -143,9 +142,10 @@ def wake(turn: "asyncio.Future[None]") -> bool:
 
 def get_loop() -> asyncio.AbstractEventLoop | None:
     """The event loop of this thread, if it runs."""
-    with suppress(RuntimeError):
+    try:
         return asyncio.get_running_loop()
-    return None
+    except RuntimeError:
+        return None
 
 
 def finish(turn: "asyncio.Future[None]") -> None:
