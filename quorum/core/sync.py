@@ -19,6 +19,7 @@ T = TypeVar("T")
 # How many calls of `run_sync` or `iterate_sync` the running code is nested in.
 SYNC_CALL_DEPTH: ContextVar[int] = ContextVar("SYNC_CALL_DEPTH", default=0)
 CLOSE_SECONDS = 5  # how long the end of the process waits for one loop to close
+SECONDS_BETWEEN_LOOKS = 0.5  # a signal that comes just before a wait is handled only when this wait ends
 
 
 class LoopThread:
@@ -78,11 +79,12 @@ class LoopThread:
 
         try:
             self.loop.call_soon_threadsafe(start)
-            return outcome.result()
+            return wait_for(outcome)
         except BaseException:
             if not outcome.done():
                 self.loop.call_soon_threadsafe(cancel)
-                outcome.exception()  # waits for the cleanup
+                with suppress(BaseException):
+                    wait_for(outcome)  # until the cleanup has ended
             raise
 
     def close(self) -> None:
@@ -124,6 +126,14 @@ LOOP_THREADS = LoopThreads()
 atexit.register(LOOP_THREADS.close)
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=LOOP_THREADS.start_empty)
+
+
+def wait_for(outcome: "Future[T]") -> T:
+    """The result of the outcome, in waits that end, so that Ctrl-C always gets through."""
+    while not outcome.done():
+        with suppress(TimeoutError):
+            return outcome.result(SECONDS_BETWEEN_LOOKS)
+    return outcome.result()
 
 
 def find_loop() -> tuple[LoopThread, Context]:

@@ -109,7 +109,7 @@ def test_every_measuring_command_skips_bad_records(
     code, err = quorum(*args, "--skip-bad")
     assert code == 0
     rows = [json.loads(line) for line in Path("o/results.jsonl").read_text().splitlines()]
-    assert [row["id"] for row in rows] == ["a", "e", "f"]
+    assert sorted(row["id"] for row in rows) == ["a", "e", "f"]
     assert json.loads(Path("o/config.json").read_text())["data"]["skipped"] == 6
     code, err = quorum(*args, "--skip-bad")
     assert (code, "made 0 calls now" in err) == (0, True)
