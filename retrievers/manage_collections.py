@@ -15,6 +15,7 @@ from langchain_core.embeddings import Embeddings
 from quorum.core.errors import SetupError
 from quorum.core.files import open_regular
 from quorum.core.state import Passage, Place
+from quorum.core.where import Where, format_where, matches, parse_where
 from quorum.datasets.records import read_json_lines
 from quorum.models import get_embedding_name
 from quorum.retrievers.collection_names import SAMPLE, check_collection_name
@@ -96,11 +97,21 @@ def measure_bytes(store: Store, name: str) -> int:
     return int(vectors) + int(texts)
 
 
-def count_passages_by_document(collection: str, store: str | Path) -> dict[str, int]:
-    """{document: how many of its passages the collection holds}, sorted by document. The call blocks."""
+def count_passages_by_document(collection: str, store: str | Path, where: Where = None) -> dict[str, int]:
+    """{document: how many of its passages the collection holds}, sorted by document. The call blocks.
+
+    where: a filter; only passages that pass it are counted. Raises `SetupError` if it does not fit the collection.
+    """
+    opened_store, name = open_store(store), check_collection_name(collection)
+    part, text = parse_where(where), format_where(where)
+    passing_ids = None if text is None else opened_store.fetch_matching_ids(name, text)
     counts: Counter[str] = Counter()
-    for entry in open_store(store).fetch_entries(check_collection_name(collection)).values():
-        counts.update(entry.position_by_document.keys())
+    for id_, entry in opened_store.fetch_entries(name).items():
+        if passing_ids is None or part is None:
+            counts.update(entry.position_by_document.keys())
+        elif id_ in passing_ids:  # a passage of several documents may pass in some of them only
+            passing = [document for document, metadata in entry.list_metadata().items() if matches(part, metadata)]
+            counts.update(passing or entry.position_by_document.keys())
     return dict(sorted(counts.items()))
 
 

@@ -12,6 +12,7 @@ from starlette.routing import Route
 
 from quorum.core.errors import QuorumError
 from quorum.core.files import escape_name
+from quorum.core.where import format_where
 from quorum.retrievers.choose_collection import locate_collection
 from quorum.retrievers.collection_names import SAMPLE
 from quorum.retrievers.collections import delete_collection
@@ -53,6 +54,9 @@ class CollectionRoutes:
         head = {"id": name, "object": "collection", "is_default": name == own}
         try:
             summary = summarize_collection(open_store(self.locate(name)), name)
+            if self.permissions.server_context.where:  # nobody learns of what the filter keeps back
+                passages, documents = self.count_passing(name), self.count_by_document(name)
+                summary = replace(summary, passages=passages, files=len(documents), bytes=None)
         except QuorumError:
             return {**head, "state": "unreadable"}
         return {
@@ -68,6 +72,15 @@ class CollectionRoutes:
     def locate(self, name: str) -> str:
         """The store of a collection: the server's, or for the sample perhaps that of all programs. The call blocks."""
         return locate_collection(replace(self.permissions.server_context, collection=name)).store
+
+    def count_passing(self, name: str) -> int:
+        """How many passages of a collection pass the server's filter. The call blocks."""
+        where = format_where(self.permissions.server_context.where)
+        return 0 if where is None else len(open_store(self.locate(name)).fetch_matching_ids(name, where))
+
+    def count_by_document(self, name: str) -> dict[str, int]:
+        """{document: how many of its passages pass the server's filter}. The call blocks."""
+        return count_passages_by_document(name, self.locate(name), self.permissions.server_context.where)
 
     async def find(self, request: Request) -> str:
         """The collection of the path. Raises `Refusal` (404) unless the client may ask it."""
@@ -91,7 +104,7 @@ class CollectionRoutes:
     async def list_documents(self, request: Request) -> Response:
         """The documents of a collection: a name without folders, an id, and the number of passages."""
         name = await self.find(request)
-        counts = await asyncio.to_thread(lambda: count_passages_by_document(name, self.locate(name)))
+        counts = await asyncio.to_thread(self.count_by_document, name)
         data = [
             {"id": make_document_id(document), "object": "document", "name": get_name(document), "passages": count}
             for document, count in counts.items()

@@ -111,6 +111,13 @@ def test_the_owner_manages_collections_and_others_see_those_they_may_ask(serve: 
     assert [item["id"] for item in request("GET", "/v1/collections").json()["data"]] == ["towers"]
 
 
+def test_documents_that_the_servers_filter_keeps_back_are_not_listed(serve: Serve, own_store: Path) -> None:
+    api = serve(store=str(own_store), where="source=a.txt")
+    [summary] = api.get("/v1/collections").json()["data"]
+    assert (summary["passages"], summary["documents"], summary["bytes"]) == (1, 1, None)
+    assert [item["name"] for item in api.get("/v1/collections/towers/documents").json()["data"]] == ["a.txt"]
+
+
 def test_a_collection_that_a_client_may_not_ask_is_not_listed(serve: Serve) -> None:
     api = serve(access_tokens=(OWNER,))
     listed = api.get("/v1/collections", **make_headers(OWNER)).json()["data"]
