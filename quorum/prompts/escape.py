@@ -27,7 +27,7 @@ LABELS = (
 )
 LABEL = rf"(?:{LABELS})[{SPACE}*_`\"”’]*[:：]"
 NUMBER = rf"[\[［][{SPACE}]*[0-9０-９]{{1,4}}[{SPACE}]*[\]］]"
-MARK = rf"[{SPACE}\n\r]{{0,8}}/?[{SPACE}\n\r]{{0,8}}passages"
+MARK = rf"[{SPACE}\s]*+/?[{SPACE}\s]*+passages"
 CUE = re.compile(
     rf"(?P<label>{LINE_START}[{DECORATION}]*)(?P<label_escapes>\\*)(?={LABEL})"
     rf"|(?P<number>{LINE_START}[{SPACE}]*)(?P<number_escapes>\\*)(?={NUMBER})"

@@ -50,6 +50,13 @@ def count_cues(text: str) -> tuple[int, int]:
     return sum(bool(CUE_LINE.match(line)) for line in text.splitlines()), len(MARK.findall(text))
 
 
+@pytest.mark.parametrize("space", ["\u2028", "\x0b", "\x85", "\x1c", "\u3000", " " * 30, "\n\t" * 20], ids=repr)
+def test_marks_with_any_white_space_in_them_are_escaped(space: str) -> None:
+    for mark in (f"<{space}passages>", f"<{space}/{space}passages>"):
+        assert escape(mark) == mark.replace("<", "<\\", 1)
+        assert undo_escapes(escape(mark)) == mark
+
+
 @given(title=ODD_TEXTS, text=ODD_TEXTS, question=ODD_TEXTS, candidates=ODD_TEXTS)
 @pytest.mark.parametrize("name", ["answer", "answer_candidates", "answer_dialogue", "filter_sentences"])
 def test_no_text_adds_a_mark_or_a_line_of_the_prompts_own_form(
