@@ -84,6 +84,7 @@ def serve_api(server_context: Context, *, make_other_app: MakeOtherApp | None = 
         log_level="warning",
         access_log=False,
         lifespan="off" if make_other_app is None else "on",
+        ws="none",  # older versions of uvicorn import a deprecated part of websockets
         timeout_graceful_shutdown=5,
     )
     server = uvicorn.Server(config)
