@@ -13,7 +13,6 @@ from pathlib import Path
 import chromadb.errors
 import filelock
 import httpx
-import httpx2
 import pytest
 from fake_clock import FakeClock
 from langchain_openai import ChatOpenAI
@@ -24,6 +23,7 @@ from quorum.core.context import Context
 from quorum.core.errors import CallError, QuorumError, SetupError
 from quorum.core.files import explain_os_error
 from quorum.models.call import call
+from quorum.models.http_library import OPENAI_HTTP
 from quorum.retrievers.store_failures import explain_failures
 from quorum.retrievers.store_locks import hold_access_lock, hold_lock
 
@@ -54,8 +54,8 @@ def make_http_error(kind: type[Exception], library: object) -> Exception:
 
 HTTP_ERRORS: dict[str, Callable[[], Exception]] = {
     **{
-        kind.__name__: lambda kind=kind: make_http_error(kind, httpx2)  # type: ignore[misc]
-        for kind in [*list_subclasses(httpx2.HTTPError), httpx2.InvalidURL]
+        kind.__name__: lambda kind=kind: make_http_error(kind, OPENAI_HTTP)  # type: ignore[misc]
+        for kind in [*list_subclasses(OPENAI_HTTP.HTTPError), OPENAI_HTTP.InvalidURL]
     },
     **{name: lambda name=name: make_os_error(name) for name in NETWORK_ERRORS},  # type: ignore[misc]
 }
@@ -84,13 +84,13 @@ LOCK_ERRORS: dict[str, Callable[[], Exception]] = {
 }
 
 
-class BrokenTransport(httpx2.AsyncBaseTransport):
+class BrokenTransport(OPENAI_HTTP.AsyncBaseTransport):
     """Raises the exception that `make` makes in place of each response."""
 
     def __init__(self, make: Callable[[], Exception]) -> None:
         self.make = make
 
-    async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
+    async def handle_async_request(self, request: OPENAI_HTTP.Request) -> OPENAI_HTTP.Response:
         raise self.make()
 
 
@@ -109,7 +109,7 @@ def is_one_sentence(error: QuorumError) -> bool:
 
 @pytest.mark.parametrize("name", HTTP_ERRORS)
 async def test_what_an_http_client_throws_fails_the_call_with_a_sentence(name: str) -> None:
-    client = httpx2.AsyncClient(transport=BrokenTransport(HTTP_ERRORS[name]))
+    client = OPENAI_HTTP.AsyncClient(transport=BrokenTransport(HTTP_ERRORS[name]))
     model = ChatOpenAI(model="m", base_url="http://127.0.0.1:1/v1", api_key="none", http_async_client=client)
     with pytest.raises((CallError, SetupError)) as failure:
         await call("answer", "Which?", context=Context(model=model, attempts=2), clock=FakeClock())

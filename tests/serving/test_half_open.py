@@ -63,7 +63,7 @@ async def answer(scope: Any, receive: Any, send: Any) -> None:
 async def start_server(
     app: Any, protocols: list[PatientProtocol] | None = None, protocol_class: type[PatientProtocol] = PatientProtocol
 ) -> asyncio.Server:
-    config = Config(app, log_level="critical", lifespan="off")
+    config = Config(app, log_level="critical", lifespan="off", ws="none")
     config.load()
     made = PROTOCOLS if protocols is None else protocols
     PROTOCOLS.clear()
