@@ -25,6 +25,6 @@ def tell_stream(label: str, failure: Failure, failed_tries: int, tries: int, wai
 
     try:
         write = get_stream_writer()
-    except RuntimeError:  # the call is made outside a graph
+    except (RuntimeError, KeyError):  # outside a graph: in no Runnable at all, or in one that is no graph
         return
     write(FailedTry(f"{label} {describe_fault(failure)}", failed_tries + 1, tries, round(wait, 3)))

@@ -10,6 +10,7 @@ from typing import Any
 import httpx
 import pytest
 from fake_clock import FakeClock
+from langchain_core.runnables import RunnableLambda
 from langchain_openai import ChatOpenAI
 from openai_bodies import Response, make_error, make_too_long_error
 from openai_server import OpenAIServer, Request
@@ -51,6 +52,16 @@ async def test_temporary_failures_are_tried_again(openai_server: OpenAIServer, f
     assert await ask(clock=clock) == "there"
     assert len(openai_server.chats()) == 3
     assert clock.slept == [1.0, 2.0]
+
+
+async def test_a_call_in_a_runnable_that_is_no_graph_is_sent_again(openai_server: OpenAIServer) -> None:
+    """Judges and writers of questions call models so; there is no stream that could be told of the failed try."""
+    openai_server.reply([make_error(500, "broken"), "there"])
+
+    async def judge(_: str) -> str:
+        return await ask()
+
+    assert await RunnableLambda(judge).ainvoke("a row") == "there"
 
 
 async def test_waits_grow_to_a_limit_and_are_jittered(openai_server: OpenAIServer) -> None:
