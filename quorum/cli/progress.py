@@ -23,6 +23,15 @@ SECONDS_TO_SETTLE = 5.0  # seconds until an estimate of the time left is reliabl
 SMOOTHING_SECONDS = 20.0  # the speed is a mean over about the last 20 seconds
 
 
+class Bars(Progress):
+    """Bars that print nothing where they are disabled; Rich before 14.3 prints an empty line there at the end."""
+
+    def stop(self) -> None:
+        """End the display."""
+        if not self.disable:
+            super().stop()
+
+
 class ProgressCallback(Protocol):
     """A callback for progress.
 
@@ -48,7 +57,7 @@ def show_progress_bar() -> Iterator[ProgressCallback]:
     """Show a bar for each stage of the work. Yields the callback that updates the bars."""
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
     console = make_stderr_console()
-    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bars:
+    with Bars(*columns, console=console, transient=True, disable=not console.is_terminal) as bars:
         yield make_stage_callback(bars)
 
 
@@ -95,7 +104,7 @@ def show_index_progress(clock: Callable[[], float] = time.monotonic) -> Iterator
     """
     console = make_stderr_console()
     columns = (TextColumn("{task.description}"), BarColumn(), TextColumn("{task.fields[status]}"))
-    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bars:
+    with Bars(*columns, console=console, transient=True, disable=not console.is_terminal) as bars:
         task = bars.add_task("index", total=1.0, status="")
         started_at = clock()
         time_left, last_line_at, last_drawn_at = TimeLeft(started_at), started_at, 0.0

@@ -2,6 +2,7 @@
 
 import io
 import json
+import re
 import sys
 from pathlib import Path
 
@@ -70,4 +71,4 @@ def test_no_question_is_one_sentence(
 def test_a_mistyped_option_beside_words_is_no_word_of_the_question(quorum: Quorum) -> None:
     run = quorum("ask", "Who", "designed", "it", "--modle", "openai:test")
     assert run.code == 2
-    assert "No such option: --modle" in run.err
+    assert re.search("No such option:? .?--modle", run.err)  # Typer and Click write it in two ways

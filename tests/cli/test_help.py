@@ -67,7 +67,7 @@ def test_every_command_takes_the_short_options_of_its_long_ones() -> None:
 def test_a_mistyped_option_is_one_sentence(quorum: Quorum, path: tuple[str, ...]) -> None:
     run = quorum(*path, "--colection", "x")
     assert (run.code, run.out) == (2, "")
-    assert "No such option: --colection" in run.err
+    assert re.search("No such option:? .?--colection", run.err)  # Typer and Click write it in two ways
 
 
 @pytest.mark.skipif(shutil.which("bash") is None, reason="no bash")
