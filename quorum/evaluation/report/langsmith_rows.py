@@ -12,10 +12,14 @@ from hashlib import sha256
 from typing import Any
 from uuid import UUID, uuid5
 
+from langsmith.schemas import ExampleCreate
+
 from quorum.evaluation.metrics.registry import list_metrics
 from quorum.evaluation.run.column_scores import Row
 from quorum.models.tracing import copy_without_secrets
 
+# Older LangSmith packages drop the new name of an example's outputs without a word; newer ones warn of the old one.
+OUTPUTS_KEY = "reference_outputs" if "reference_outputs" in ExampleCreate.model_fields else "outputs"
 # Keys of a row that go to its run's metadata. dropped: how many passages did not fit into the model's window.
 COUNTED_KEYS = ("calls", "malformed", "wordy_answers", "dropped")
 
@@ -57,7 +61,7 @@ def make_example(dataset: UUID, row: Row, hides_texts: bool) -> dict[str, Any]:
     return {
         "id": make_example_id(dataset, row),
         "inputs": copy_without_secrets({"question": row["question"]}, hides_texts),
-        "reference_outputs": {"answers": clean_answers},
+        OUTPUTS_KEY: {"answers": clean_answers},
         "metadata": {"id": row["id"], "task": row.get("task") or "short"},
     }
 
