@@ -101,7 +101,7 @@ def measure_corpus(
     figures: dict[str, Any] = {"passages": len(passages), "bm25_per_second": round(rate), "index_s": None}
     name = f"{'embedded' if isinstance(chosen_embeddings, str) else 'random'}-{len(passages)}"
     info = open_store(store).find_info(name)
-    if info is None or info.writing:  # there is no such collection, or an earlier run was stopped while writing it
+    if info is None or info.is_being_changed:  # new, or stopped while it was written
         begin = time.perf_counter()
         index_passages(passages, collection=name, store=store, embeddings=chosen_embeddings)
         figures["index_s"] = round(time.perf_counter() - begin, 1)

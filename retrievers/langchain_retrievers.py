@@ -29,12 +29,15 @@ from quorum.retrievers.foreign_embeddings import choose_embeddings
 from quorum.retrievers.passages import check_question, copy_with_score, make_document
 from quorum.retrievers.store import open_store
 
-RRF_K = 60  # the constant of reciprocal rank fusion; it has nothing to do with the setting k
+# Chosen together (docs/retrievers.md, `python -m benchmarks.fusion`). With 60, the constant of Cormack et al., a
+# passage that is 20th in both rankings beats one that is first in only one, such as the part that a question names.
+RANK_CONSTANT = 2
+RANKING_DEPTH = 100
 
 
 def choose_ranking_depth(k: int) -> int:
     """How many passages the hybrid retriever reads from each of its two rankings."""
-    return max(4 * k, 20)
+    return max(4 * k, RANKING_DEPTH)
 
 
 class Retriever(BaseRetriever):
@@ -137,7 +140,8 @@ class ColbertRetriever(Retriever):
 class HybridRetriever(Retriever):
     """Reciprocal rank fusion (Cormack et al. 2009) of dense and lexical retrieval.
 
-    The score is the sum of 1 / (60 + rank) over the rankings that contain the passage.
+    The score is the sum of 1 / (2 + rank) over the rankings that contain the passage. The constant 2, in place of
+    the paper's 60, keeps what one ranking is sure of: a question that names one record of many alike finds it.
     """
 
     dense: ChromaRetriever
@@ -156,13 +160,13 @@ def keep_matching_passages(passages: list[Passage]) -> list[Passage]:
     return [passage for passage in passages if passage["score"] > 0]
 
 
-def fuse_rankings(rankings: list[list[Passage]]) -> list[Passage]:
+def fuse_rankings(rankings: list[list[Passage]], constant: int = RANK_CONSTANT) -> list[Passage]:
     """Reciprocal rank fusion, best first. Passages with equal sums stay in the order of their first appearance."""
     sums: dict[str, float] = {}
     passage_of_id: dict[str, Passage] = {}
     for ranking in rankings:
         for rank, passage in enumerate(ranking, start=1):
-            sums[passage["id"]] = sums.get(passage["id"], 0.0) + 1 / (RRF_K + rank)
+            sums[passage["id"]] = sums.get(passage["id"], 0.0) + 1 / (constant + rank)
             passage_of_id.setdefault(passage["id"], passage)
     order = sorted(sums, key=lambda id_: -sums[id_])
     return [copy_with_score(passage_of_id[id_], sums[id_]) for id_ in order]
