@@ -3,11 +3,11 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from quorum.algorithms.best_set import ALPHA
 from quorum.core.text import format_count
-from quorum.evaluation.compare.format_figures import format_dollars, format_percent, join_and_shorten_names
+from quorum.evaluation.compare.format_figures import format_dollars, format_percent, join_and_shorten_names, join_names
 from quorum.evaluation.compare.recommendation import Recommendation
 from quorum.evaluation.compare.spending_limit import TotalSpent
 from quorum.evaluation.run.column_scores import ColumnScores
@@ -69,14 +69,24 @@ def list_facts(folder: Path, columns: Sequence[Column], summary: Summary) -> lis
     """
     config = read_json_file(folder / "config.json")
     models = {str(column.context.model) for column in columns}
-    source = next((config["source"][key] for key in SOURCE_KEYS if config["source"].get(key)), "given passages")
     count = max(int(row["n"] or 0) for row in summary.values())
     return [
         f"{format_count(count, 'question')} of {describe_data(config)}",
-        f"over {source}",
+        f"over {describe_source(config['source'])}",
         ", ".join(sorted(models)),
         f"Quorum {config['quorum']}",
     ]
+
+
+def describe_source(source: Mapping[str, Any]) -> str:
+    """What was searched, as config.json records it: one name, or several if columns name collections of their own.
+
+    >>> describe_source({"collection": "handbook", "collections": {"concat[collection=new]": {"name": "new"}}})
+    'handbook and new'
+    """
+    common = [str(source[key]) for key in SOURCE_KEYS if source.get(key)]
+    named = [collection["name"] for collection in source.get("collections", {}).values()]
+    return join_names(list(dict.fromkeys([*common, *named])) or ["given passages"])
 
 
 def format_p_of_best(recommendation: Recommendation, name: str) -> str:

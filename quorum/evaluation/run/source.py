@@ -3,8 +3,8 @@
 import asyncio
 import logging
 import threading
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -14,6 +14,12 @@ from quorum.core.errors import SetupError
 from quorum.core.state import Passage
 from quorum.datasets.questions import read_questions
 from quorum.datasets.records import read_passages
+from quorum.evaluation.run.column_collections import (
+    NamedCollection,
+    check_passages_of_others,
+    find_named_collections,
+    names_collection,
+)
 from quorum.evaluation.run.columns import Column
 from quorum.evaluation.run.config import compute_short_hash
 from quorum.evaluation.run.dataset import DataSet, hash_file
@@ -47,7 +53,8 @@ class Source:
     corpus: a path, or "pool" for the passages of all questions together; sha256: identifies the content of the corpus;
     both are None without a corpus. collection: the name of a collection; revision: identifies its content; both are
     None without a collection. skip_bad: leave broken questions out of the pool. retriever: what identifies the user's
-    own retriever, which searches what only it knows, if every method asks this one.
+    own retriever, which searches what only it knows, if every method asks this one. named: by column, the collection
+    that its own settings name, and which it searches in place of what the others search.
     """
 
     corpus: str | None
@@ -56,13 +63,22 @@ class Source:
     skip_bad: bool = False
     revision: str | None = None
     retriever: str | None = None
+    named: Mapping[str, NamedCollection] = field(default_factory=dict)
 
     @property
     def retrieves(self) -> bool:
-        return self.corpus is not None or self.collection is not None or self.retriever is not None
+        named_sources = (self.corpus, self.collection, self.retriever)
+        return bool(self.named) or any(source is not None for source in named_sources)
 
     def describe(self) -> dict[str, Any]:
         """The source as config.json records it."""
+        if not self.named:
+            return self.describe_common()
+        common = self.describe_common() if replace(self, named={}).retrieves else {"passages": "collections"}
+        return {**common, "collections": {column: asdict(collection) for column, collection in self.named.items()}}
+
+    def describe_common(self) -> dict[str, Any]:
+        """What the columns search that name no collection of their own."""
         if self.collection is not None:
             revision = {} if self.revision is None else {"revision": self.revision}
             return {"passages": "collection", "collection": self.collection, **revision}
@@ -87,6 +103,11 @@ def find_passage_source(dataset: DataSet, options: Options, columns: Sequence[Co
     exist or cannot be used.
     """
     corpus = options.corpus
+    if named := find_named_collections(columns):
+        check_passages_of_others(named, dataset, columns, options)
+        others = [column for column in columns if not names_collection(column)]
+        common = find_passage_source(dataset, options, others) if others else Source(None, None, None, dataset.skip_bad)
+        return replace(common, named=named)
     if corpus != GIVEN_SOURCE and (own_retrievers := list_own_retrievers(columns)):
         if all(not isinstance(column.context.retriever, str) for column in columns):
             return make_retriever_source(own_retrievers, dataset, options)
@@ -198,7 +219,10 @@ def name_collections(source: Source, columns: Sequence[Column]) -> list[Column]:
     """The columns (methods with their settings), each with the collection that it searches. Nothing is indexed yet."""
     if source.corpus is None and source.collection is None:
         return list(columns)
-    names = (make_collection_name(source, column.context) for column in columns)
+    names = (
+        column.context.collection if names_collection(column) else make_collection_name(source, column.context)
+        for column in columns
+    )
     return [
         replace(column, context=replace(column.context, collection=name))
         for column, name in zip(columns, names, strict=True)
@@ -219,7 +243,8 @@ async def fill_collections(
     if source.corpus is None:
         return
     # If several columns search the same collection of a store, the context of the first one is used.
-    contexts = {(column.context.store, column.context.collection): column.context for column in reversed(columns)}
+    searching = [column for column in reversed(columns) if not names_collection(column)]
+    contexts = {(column.context.store, column.context.collection): column.context for column in searching}
     for context in reversed(contexts.values()):
         await fill_collection(source, dataset.path, context, progress)
 

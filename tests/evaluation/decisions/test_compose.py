@@ -142,6 +142,15 @@ def test_a_method_whose_passages_an_experiment_chose_is_refused(
     assert "so this method cannot be part of a cascade" in run.err
 
 
+def test_a_method_that_names_a_collection_is_refused_as_a_stage(quorum: Quorum, results: Path) -> None:
+    config = json.loads((results / "config.json").read_text(encoding="utf-8"))
+    config["source"]["collections"] = {name: {"name": "other", "revision": "1"} for name in config["methods"]}
+    (results / "config.json").write_text(json.dumps(config), encoding="utf-8")
+    run = quorum("compose", str(results), "--lose-at-most", "0.08")
+    assert run.code == 2
+    assert "names the collection that it searches" in run.err
+
+
 def test_a_method_that_was_not_asked_every_question_is_left_out(results: Path) -> None:
     file = results / "results.jsonl"
     lines = [line for line in file.read_text().splitlines() if '"q7", "method": "sure"' not in line]
