@@ -4,6 +4,7 @@ Chroma compares no dates and finds no words in texts. Such a condition becomes a
 of all values that the collection has.
 """
 
+import math
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
@@ -27,7 +28,7 @@ from quorum.core.where import (
 Kinds = Mapping[str, set[str]]  # key -> the kinds of its values (`quorum.core.metadata.name_kind`)
 Clause = dict[str, Any] | bool  # Chroma's `where`; True lets everything through, False nothing
 LIST_START = "list of "
-NEGATIONS = {"$eq": "$ne", "$in": "$nin", "$contains": "$not_contains"}
+NEGATIONS = {"$eq": "$ne", "$in": "$nin", "$contains": "$not_contains", "$gt": "$lte", "$lt": "$gte"}
 MAX_NAMED_KEYS = 30  # in a message
 
 
@@ -105,15 +106,38 @@ def make_clause_of_kind(
     if operator in ORDERS:
         if kind == "text":
             return make_list_clause(key, [text for text in find_texts(key) if is_in_order(text, operator, operand)])
-        return kind == "number" and {key: {operator: bound_number(operand)}}
-    return {key: {"$eq": bound_number(operand)}}
+        return kind == "number" and make_number_clause(key, operator, operand)
+    return make_number_clause(key, "$eq", operand)
 
 
 def make_list_clause(key: str, operands: list[Any]) -> Clause:
     """One of these values. Chroma wants them all of one type."""
     if {type(operand) for operand in operands} == {int, float}:
         operands = [float(operand) for operand in operands]
-    return {key: {"$in": sorted(map(bound_number, operands))}} if operands else False
+    fractions = [operand for operand in operands if is_fraction(operand)]
+    others = sorted(bound_number(operand) for operand in operands if not is_fraction(operand))
+    clauses: list[Clause] = [make_number_clause(key, "$eq", fraction) for fraction in fractions]
+    return join("$or", [*clauses, {key: {"$in": others}}] if others else clauses)
+
+
+def make_number_clause(key: str, operator: str, operand: Any) -> dict[str, Any]:
+    """The comparison with a value. Chroma compares a whole number with 2.5 as if that were 2 (towards zero), so that a
+    second comparison adds or leaves out the whole number next to a fraction.
+    """
+    clause = {key: {operator: bound_number(operand)}}
+    if not is_fraction(operand):
+        return clause
+    near = float(int(operand))
+    leave_out, add = ("$gt", "$lte") if operand > 0 else ("$lt", "$gte")
+    if operator in ("$eq", "$gte" if operand > 0 else "$lte"):
+        return {"$and": [clause, {key: {leave_out: near}}]}
+    if operator == ("$lt" if operand > 0 else "$gt"):
+        return {"$or": [clause, {key: {add: near}}]}
+    return clause
+
+
+def is_fraction(operand: Any) -> bool:
+    return isinstance(operand, float) and math.isfinite(operand) and not operand.is_integer()
 
 
 def list_variants(operand: Any) -> list[Any]:
@@ -136,6 +160,8 @@ def negate(clause: Clause) -> Clause:
         return not clause
     if "$or" in clause:
         return join("$and", [negate(inner) for inner in clause["$or"]])
+    if "$and" in clause:
+        return join("$or", [negate(inner) for inner in clause["$and"]])
     [(key, relation)] = clause.items()
     [(operator, operand)] = relation.items()
     return {key: {NEGATIONS[operator]: operand}}

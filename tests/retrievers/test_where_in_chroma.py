@@ -4,7 +4,7 @@ from typing import Any
 
 import chromadb
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from quorum.core.errors import SetupError
@@ -13,16 +13,37 @@ from quorum.core.where import format_where, matches
 from quorum.retrievers.collection_filters import CollectionFilters, find_kinds, read_filter
 from quorum.retrievers.where_in_chroma import check_filter
 
+SIGNS = ("=", "!=", "<", "<=", ">", ">=")
 KEYS = st.sampled_from(["a", "b"])
 SCALARS = st.sampled_from(
-    [1, 2, 2.0, 2.5, -3, True, False, "2", "true", "Hr leave", "hr", "2026-05", "2026-05-01", "2027"]
+    [
+        1,
+        2,
+        2.0,
+        2.5,
+        2.7,
+        -3,
+        -2.5,
+        -2,
+        0,
+        0.5,
+        True,
+        False,
+        "2",
+        "true",
+        "Hr leave",
+        "hr",
+        "2026-05",
+        "2026-05-01",
+        "2027",
+    ]
 )
 METADATA = st.dictionaries(KEYS, SCALARS | st.lists(SCALARS, min_size=1, max_size=2), max_size=2)
 SHORT = st.builds(
     lambda key, sign, value: f"{key} {sign} {value}",
     KEYS,
-    st.sampled_from(["=", "!=", "<", "<=", ">", ">=", "in", "not in", "contains", "not contains"]),
-    st.sampled_from(["2", "2.5", "true", "hr", "2026-05", "2026-05-01", "1, hr", "2, 2.5, true"]),
+    st.sampled_from([*SIGNS, "in", "not in", "contains", "not contains"]),
+    st.sampled_from(["2", "2.5", "-2.5", "0.5", "true", "hr", "2026-05", "2026-05-01", "1, hr", "2, 2.5, true"]),
 )
 TYPED = st.builds(
     lambda key, operator, value: {key: {operator: [value, 1] if operator in ("$in", "$nin") else value}},
@@ -47,6 +68,7 @@ def client() -> Any:
 
 
 @settings(max_examples=60)
+@example(rows=[{"a": 2}, {"a": 2.5}, {"a": -2}, {}], filters=[f"a {sign} {v}" for v in (2.5, -2.5) for sign in SIGNS])
 @given(rows=st.lists(METADATA, min_size=1, max_size=6), filters=st.lists(FILTERS, min_size=1, max_size=8))
 def test_chroma_and_quorum_agree(client: Any, rows: list[dict[str, Any]], filters: list[Any]) -> None:
     collection = client.get_or_create_collection("agreement", embedding_function=None)
