@@ -1,6 +1,6 @@
 # Works on a fresh machine with make and Python 3.11 or later; uv is used where it is found.
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-lowest test-long test-train test-page test-studio test-ray test-agents test-stores test-llm test-wheel test-offline notebooks studio serve check bench fuzz readme pictures format clean lock-lowest
+.PHONY: help demo test test-lowest test-long test-train test-page test-studio test-ray test-agents test-stores test-llm test-wheel test-offline notebooks studio serve check bench fuzz readme pictures page-build page-check format clean lock-lowest
 VENV := .venv
 BIN := $(VENV)/bin
 CONSTRAINTS := constraints.txt
@@ -14,7 +14,7 @@ help: ## Show this list
 demo: $(VENV)/.installed ## Three questions with their evidence, then six methods compared (offline)
 	$(BIN)/quorum demo
 
-serve: $(VENV)/.installed-ui ## Open the page, on this machine (SERVE="--port 9000 --set k=10": options of quorum serve)
+serve: $(VENV)/.installed ## Open the page, on this machine (SERVE="--port 9000 --set k=10": options of quorum serve)
 	$(BIN)/quorum serve $(SERVE)
 
 test: $(VENV)/.installed-dev ## Run the tests
@@ -64,7 +64,18 @@ notebooks: $(VENV)/.installed-notebooks ## Run the notebooks from top to bottom,
 studio: .venv-studio/.installed ## Open every method in LangGraph Studio, on this machine (STUDIO="--port 8123": options of langgraph dev)
 	LANGGRAPH_CLI_NO_ANALYTICS=1 LANGGRAPH_NO_VERSION_CHECK=true .venv-studio/bin/langgraph dev $(STUDIO)
 
-check: $(VENV)/.installed-dev ## Check the code: linter, formatter, types, import rules, declared packages
+page-build: quorum/page/node_modules/.installed ## Build the page from quorum/page/src (needs node; nobody who installs Quorum does)
+	cd quorum/page && npm run --silent types && npm run --silent build
+
+page-check: # compares the committed page with a fresh build, and checks its types
+	@if command -v npm >/dev/null; then $(MAKE) --no-print-directory quorum/page/node_modules/.installed && cd quorum/page && npm run --silent check; \
+	else echo "node is not installed: quorum/page/built was NOT compared with a fresh build (make test compares the hash of its sources)."; fi
+
+quorum/page/node_modules/.installed: quorum/page/package-lock.json
+	cd quorum/page && npm ci --silent
+	@touch $@
+
+check: page-check $(VENV)/.installed-dev ## Check the code: linter, formatter, types, import rules, declared packages
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/mypy

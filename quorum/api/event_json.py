@@ -33,11 +33,18 @@ def describe_fields(event: Event) -> dict[str, Any]:
     if isinstance(event, CandidateFound):
         return {"text": event.candidate, "rank": event.rank}
     if isinstance(event, Retrying):
-        return {"cause": event.cause, "try": event.next_try, "tries": event.tries, "wait": event.wait}
+        return {
+            "cause": event.cause,
+            "try": event.next_try,
+            "tries": event.tries,
+            "wait": event.wait,
+            "text": event.text,
+        }
     if isinstance(event, MethodFinished):
-        return {"result": describe_result(event.result), "seconds": event.seconds}
+        groups = {"groups": event.groups} if event.groups else {}
+        return {"result": describe_result(event.result), "seconds": event.seconds, **groups}
     if isinstance(event, RunFinished):
-        return {"groups": event.groups}
+        return {"groups": event.groups, "failures": event.failures}
     return {part.name: getattr(event, part.name) for part in fields(event) if part.name != "method"}
 
 

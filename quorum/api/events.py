@@ -119,6 +119,15 @@ class Retrying(Event):
     wait: float
     """Seconds until the next try."""
 
+    @property
+    def text(self) -> str:
+        """What a view says.
+
+        >>> Retrying("The model of openai:llama at 127.0.0.1 does not answer", 3, 8, 4.0).text
+        'The model of openai:llama at 127.0.0.1 does not answer; try 3 of 8.'
+        """
+        return f"{self.cause}; try {self.next_try} of {self.tries}."
+
 
 @dataclass(frozen=True)
 class MethodFinished(Event):
@@ -130,6 +139,8 @@ class MethodFinished(Event):
     """The result, as `answer` returns it."""
     seconds: float | None = None
     """How long the method took on a server; None where this was not measured."""
+    groups: Sequence[Mapping[str, Any]] = ()
+    """In a run on a server, the distinct answers so far, as in `RunFinished`."""
 
 
 @dataclass(frozen=True)
@@ -158,3 +169,5 @@ class RunFinished(Event):
     """
     groups: Sequence[Mapping[str, Any]] = ()
     """In a run on a server, the distinct answers, the largest group first: {"answer", "methods"}."""
+    failures: Sequence[Mapping[str, Any]] = ()
+    """In a run on a server, the errors, each once with the methods that failed by it."""

@@ -30,8 +30,10 @@ def serve(
     host: Host = "127.0.0.1",
     port: Port = 8765,
     token: Tokens = None,
-    no_page: Annotated[
-        bool, typer.Option("--no-page", help="Serve the API without the page; this does not need the extra [ui].")
+    no_page: Annotated[bool, typer.Option("--no-page", help="Serve the API without the page.")] = False,
+    old_page: Annotated[
+        bool,
+        typer.Option("--old-page", help="Serve the earlier page, which uploads documents; it needs the extra [ui]."),
     ] = False,
     collection: FirstCollection = None,
     collections: MoreCollections = "",
@@ -72,10 +74,12 @@ def serve(
         cascade_files,
         own_systems,
     )
-    if not no_page and find_spec("nicegui") is None:
+    if no_page and old_page:
+        raise SetupError("--no-page serves no page and --old-page one; give one of them.")
+    if old_page and find_spec("nicegui") is None:
         raise SetupError(
-            "The page needs the extra [ui]; run: pip install 'quorum-rag[ui]' (in a checkout: pip install -e '.[ui]', "
-            "or make serve), or serve the API alone: quorum serve --no-page"
+            "The earlier page needs the extra [ui]; run: pip install 'quorum-rag[ui]' (in a checkout: pip install -e "
+            "'.[ui]'), or serve the page without it: quorum serve"
         )
     context = read_context(
         settings,
@@ -92,7 +96,10 @@ def serve(
         check_collection(context, options)
         run_server(context, host, port, options, print_address)
         return
-    from quorum.ui.serve import make_page
+    if old_page:
+        from quorum.ui.serve import make_page
+    else:
+        from quorum.page.app import make_page
 
     run_server(context, host, port, options, print_address, make_page)
 

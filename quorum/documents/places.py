@@ -1,6 +1,7 @@
 """Describes where a passage stands, in words and as a link."""
 
 from collections.abc import Mapping
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -41,6 +42,11 @@ def list_places(passage: Passage) -> list[Place]:
     if (page := find_page(metadata)) is not None:
         place["page"] = page
     return [place]
+
+
+def make_document_id(document: str) -> str:
+    """An id of a document, from its file or address: it does not say in which folder the document is."""
+    return sha256(document.encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
 
 def find_page(metadata: Mapping[str, Any]) -> int | None:

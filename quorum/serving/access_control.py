@@ -16,6 +16,7 @@ from starlette.datastructures import Headers
 
 from quorum.serving.address import is_loopback
 from quorum.serving.errors import Refusal
+from quorum.serving.guard import has_cookie
 
 Scope = MutableMapping[str, Any]
 Message = MutableMapping[str, Any]
@@ -71,6 +72,8 @@ class AccessControl:
             return "local"
         if path == PUBLIC_PATH:
             return "health"
+        if "authorization" not in headers and self.is_from_page(headers):
+            return name_client(self.tokens[0])
         scheme, _, given_token = headers.get("authorization", "").partition(" ")
         given_token = given_token.strip() if scheme.lower() == "bearer" else ""
         matching_tokens = [token for token in self.tokens if hmac.compare_digest(given_token.encode(), token.encode())]
@@ -83,6 +86,18 @@ class AccessControl:
             )
             raise Refusal(401, message, "invalid_api_key", headers=UNAUTHORIZED_HEADERS)
         return name_client(matching_tokens[0])
+
+    def is_from_page(self, headers: Headers) -> bool:
+        """Whether the page of this server sends a request, for a visitor who has shown the first token. (A page that
+        another program of the same host serves has the cookie, too, but another origin.)
+        """
+        origin, host = headers.get("origin"), headers.get("host", "")
+        is_same_origin = headers.get("sec-fetch-site", "same-origin") in ("same-origin", "none")
+        try:
+            is_same_origin = is_same_origin and (origin is None or urlsplit(origin).netloc == host)
+        except ValueError:
+            return False
+        return is_same_origin and has_cookie(headers.get("cookie", ""), r"quorum_\d+", self.tokens[0])
 
     def check_is_local(self, headers: Headers) -> None:
         """Raise `Refusal` for a request to another host name than this machine's, and for one from another site's page.

@@ -19,6 +19,12 @@ from quorum.serving.openapi import describe_allowed_settings
 from quorum.serving.permissions import MODEL_SETTINGS, Permissions
 from quorum.serving.runs.routes import Wrap
 
+EFFORTS = {"Fast": ("concat",), "Careful": ("concat_pf",), "Thorough": ("concat_pf", "post_fusion", "sure")}
+EFFORT_REASONS = {
+    "Fast": "one answer from all passages",
+    "Careful": "all passages at once; if they do not say, each passage votes",
+    "Thorough": "three methods, side by side",
+}
 IsOwner = Callable[[str], bool]
 
 
@@ -29,6 +35,7 @@ def make_catalogue_routes(permissions: Permissions, is_owner: IsOwner, wrap: Wra
         Route("/v1/methods", wrap(routes.list_methods)),
         Route("/v1/methods/{name}.svg", wrap(routes.draw_method)),
         Route("/v1/methods/{name}", wrap(routes.show_method)),
+        Route("/v1/efforts", wrap(routes.list_efforts)),
         Route("/v1/settings", wrap(routes.list_settings)),
         Route("/v1/providers/models", wrap(routes.list_provider_models)),
     ]
@@ -81,6 +88,19 @@ class CatalogueRoutes:
             **list_graph(self.get_graph(method)),
             "svg": f"/v1/methods/{method.name}.svg",
         }
+
+    async def list_efforts(self, request: Request) -> Response:
+        """How carefully a question may be asked: names with the methods behind them. For a collection for which a
+        served cascade was made, `Careful` means that cascade.
+        """
+        collection = request.query_params.get("collection", "")
+        efforts, reasons = {name: list(methods) for name, methods in EFFORTS.items()}, dict(EFFORT_REASONS)
+        for name, served in self.permissions.cascades.items():
+            if collection and (served.cascade.collection or {}).get("name") == collection:
+                efforts["Careful"], reasons["Careful"] = [name], f"{name}, a cascade that was measured on {collection}"
+                break
+        data = [{"name": name, "methods": methods, "reason": reasons[name]} for name, methods in efforts.items()]
+        return JSONResponse({"object": "list", "data": data})
 
     async def list_settings(self, request: Request) -> Response:
         """The groups of settings, each setting with its schema. Those that a client may not choose have no value."""

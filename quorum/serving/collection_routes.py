@@ -3,7 +3,6 @@
 import asyncio
 from collections.abc import Callable
 from dataclasses import replace
-from hashlib import sha256
 from typing import Any
 
 from starlette.requests import Request
@@ -13,6 +12,7 @@ from starlette.routing import Route
 from quorum.core.errors import QuorumError
 from quorum.core.files import escape_name
 from quorum.core.where import format_where
+from quorum.documents.places import make_document_id
 from quorum.retrievers.choose_collection import locate_collection
 from quorum.retrievers.collection_names import SAMPLE
 from quorum.retrievers.collections import delete_collection
@@ -124,11 +124,6 @@ class CollectionRoutes:
         name = await self.find_to_change(request)
         await asyncio.to_thread(delete_collection, name, self.permissions.server_context.store)
         return JSONResponse({"id": name, "object": "collection", "deleted": True})
-
-
-def make_document_id(document: str) -> str:
-    """An id of a document, which does not say in which folder it is."""
-    return sha256(document.encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
 
 def get_name(document: str) -> str:

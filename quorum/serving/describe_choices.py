@@ -47,6 +47,13 @@ def describe_choices(writer: PathWriter) -> dict[str, Any]:
             "get": describe("A method's graph, laid out", "<svg/>", "image/svg+xml", parameters=[is_open]),
             "parameters": [name],
         },
+        "/v1/efforts": {
+            "get": describe(
+                "How carefully a question may be asked, and the methods behind it",
+                make_list({"name": "Fast", "methods": ["concat"], "reason": "one answer from all passages"}),
+                parameters=[{"name": "collection", "in": "query", "schema": TEXT_TYPE}],
+            )
+        },
         "/v1/settings": {
             "get": describe(
                 "The settings in groups, each with its schema and whether a client may choose it",

@@ -200,7 +200,7 @@ def restore_query(query: AskRequest, server_context: Context) -> AskRequest:
 
 
 def make_page_app(server_context: Context, budget: PageBudget | None = None) -> FastAPI:
-    """The application of the page, without access control (`quorum.ui.guard.Guard` adds it).
+    """The application of the page, without access control (`quorum.serving.guard.Guard` adds it).
 
     budget: the limits that hold for its runs; None: no limits.
     """

@@ -36,13 +36,13 @@ class ServedPage:
 
 @contextmanager
 def serve_page(folder: Path, *args: str) -> Iterator[ServedPage]:
-    """Serve the page at a free port, with its store in `folder`. Ctrl-C must end it with code 0 and no traceback."""
+    """Serve the earlier page at a free port, with its store in `folder`. Ctrl-C must end it with code 0 and no traceback."""
     model, log = OpenAIServer(), folder / "serve.log"
     environment = {name: os.environ[name] for name in ("PATH", "HOME", "LANG", "TMPDIR") if name in os.environ}
     environment |= {"OPENAI_BASE_URL": model.url, "PYTHONPATH": str(ROOT), "LANGSMITH_TRACING": "false"}
     with log.open("w") as out:
         process = subprocess.Popen(
-            [sys.executable, "-u", "-c", OFFLINE_SCRIPT, "serve", "--port", "0", *args],
+            [sys.executable, "-u", "-c", OFFLINE_SCRIPT, "serve", "--old-page", "--port", "0", *args],
             cwd=folder,
             env=environment,
             stdout=out,

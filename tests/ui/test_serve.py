@@ -42,14 +42,14 @@ def test_the_token_may_come_from_the_environment(
     assert "zebra" not in message  # a message must not show a token
 
 
-def test_serving_a_page_without_the_extra_ui_names_the_extra(
+def test_serving_the_earlier_page_without_the_extra_ui_names_the_extra(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setitem(sys.modules, "nicegui", None)
-    message = get_error_message(capsys)
+    message = get_error_message(capsys, "--old-page")
     assert "pip install 'quorum-rag[ui]'" in message
     assert "pip install -e '.[ui]'" in message
-    assert "make serve" in message
+    assert "--old-page one" in get_error_message(capsys, "--old-page", "--no-page")
 
 
 def test_a_taken_port_is_reported() -> None:

@@ -37,7 +37,8 @@ class Headline:
     answer: it is "stated", or said "by_content"; passages voted for it ("votes"); "none" contains it; "unchecked" if
     this was not looked for, as in an evaluation's rows. quote: the sentence to show, or None; quote_heading: empty, or
     words above a sentence that perhaps does not hold the answer; mark: (start, end) in `quote` of the words to mark, or
-    None: they are part of the answer or hold it, except under "unknown". source: the quoted passage.
+    None: they are part of the answer or hold it, except under "unknown". source: the quoted passage; start: where the
+    quote begins in its text.
     """
 
     text: str
@@ -49,6 +50,7 @@ class Headline:
     quote_heading: str = ""
     mark: tuple[int, int] | None = None
     source: Passage | None = None
+    start: int | None = None
 
     @property
     def shown_text(self) -> str:
@@ -135,7 +137,15 @@ def add_quote(headline: Headline, support: "Support", passages: list[Passage]) -
     heading = "" if headline.is_sure else CLOSEST_SENTENCE_HEADING
     is_repeated = headline.answer_text is not None and normalize(headline.answer_text) == normalize(quote)
     answer_text = None if is_repeated else headline.answer_text
-    return replace(headline, answer_text=answer_text, quote=quote, quote_heading=heading, mark=mark, source=source)
+    return replace(
+        headline,
+        answer_text=answer_text,
+        quote=quote,
+        quote_heading=heading,
+        mark=mark,
+        source=source,
+        start=statement["start"],
+    )
 
 
 def fits(marked_words: str, answer: str) -> bool:

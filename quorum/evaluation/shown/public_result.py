@@ -11,7 +11,8 @@ from quorum.algorithms.vote_key import vote_key
 from quorum.core.harmless_markdown import make_harmless
 from quorum.core.shown_answer import get_shown_answer
 from quorum.core.state import Passage
-from quorum.documents.places import describe_place, get_file_name, list_places
+from quorum.core.text import format_count
+from quorum.documents.places import describe_place, get_file_name, list_places, make_document_id
 from quorum.evaluation.shown.headline import Headline, list_sources, make_headline
 
 PUBLIC_FIELDS = ("id", "title", "text", "score")  # fields of a passage; clients do not learn where its file lies
@@ -59,21 +60,50 @@ def describe_result(result: Mapping[str, Any]) -> dict[str, Any]:
     answer_markdown: the answer to show; verdict, verdict_text: whether the documents say it, and the sentence that a
     view shows if they do not, or not clearly; headline: the answer with its warning, and the sentence to quote;
     citations: the passages that the answer cites, or in which it stands, in the order in which to list them; totals:
-    calls and tokens of all prompts together.
+    calls and tokens of all prompts together; votes_text: how many passages voted for the answer, or empty. A passage
+    from a file also has the id of its document and its page, or null.
     """
+    public = make_public_result(result)
+    public["passages"] = [
+        {**shown, **locate_passage(passage)}
+        for shown, passage in zip(public["passages"], result.get("passages") or [], strict=True)
+    ]
     if "answer" not in result:  # a graph of one's own may return none
-        return make_public_result(result)
+        return public
     headline = make_headline(result)
     verdict = choose_verdict(headline)
     return {
-        **make_public_result(result),
+        **public,
         "answer_markdown": make_harmless(get_shown_answer({**result, "unknown": bool(result.get("unknown"))})),
         "verdict": verdict,
         "verdict_text": VERDICT_TEXTS[verdict],
         "headline": describe_headline(headline),
         "citations": list_citations(result),
         "totals": sum_usage(result.get("usage") or {}),
+        "votes_text": count_votes(result),
     }
+
+
+def locate_passage(passage: Passage) -> dict[str, Any]:
+    """{document_id, page} of the passage's first place; empty for a passage that comes from no file."""
+    place = next(iter(list_places(passage)), None)
+    return {} if place is None else {"document_id": make_document_id(place["file"]), "page": place.get("page")}
+
+
+def count_votes(result: Mapping[str, Any]) -> str:
+    """How many of the passages that answered voted for the answer; empty for a method that does not vote.
+
+    >>> votes = [{"answer": "Tim", "unknown": False}, {"answer": "tim.", "unknown": False},
+    ...          {"answer": "unknown", "unknown": True}]
+    >>> count_votes({"answer": "Tim", "votes": votes})
+    '2 of 3 votes'
+    """
+    votes = result.get("votes") or []
+    if not votes or result.get("unknown"):
+        return ""
+    key = vote_key(str(result["answer"]))
+    count = sum(not vote.get("unknown") and vote_key(str(vote["answer"])) == key for vote in votes)
+    return f"{count} of {format_count(len(votes), 'vote')}"
 
 
 def choose_verdict(headline: Headline) -> Verdict:
@@ -85,7 +115,7 @@ def choose_verdict(headline: Headline) -> Verdict:
 
 def describe_headline(headline: Headline) -> dict[str, Any]:
     """The headline as JSON. more: the reply as the model wrote it, if it says more than the answer; mark: [start, end]
-    of the words of the quote to mark, or null.
+    of the words of the quote to mark, or null; passage, start: where the quote stands.
     """
     return {
         "text": headline.shown_text,
@@ -96,6 +126,8 @@ def describe_headline(headline: Headline) -> dict[str, Any]:
         "quote_heading": headline.quote_heading,
         "mark": None if headline.mark is None else list(headline.mark),
         "place": headline.place,
+        "passage": None if headline.source is None else headline.source["id"],
+        "start": headline.start,
     }
 
 
@@ -149,6 +181,20 @@ def group_answers(results: Mapping[str, Mapping[str, Any]]) -> list[dict[str, An
         key = (is_unknown, "" if is_unknown else vote_key(answer))
         groups.setdefault(key, {"answer": answer, "unknown": is_unknown, "methods": []})["methods"].append(method)
     return sorted(groups.values(), key=lambda group: (group["unknown"], -len(group["methods"])))
+
+
+def group_failures(failures: Mapping[str, Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """The errors of a run, each once with the methods that failed by it: {code, sentence, remedy, methods}.
+
+    >>> error = {"code": "setup", "sentence": "There is no model.", "remedy": "change"}
+    >>> group_failures({"a": error, "b": dict(error)})[0]["methods"]
+    ['a', 'b']
+    """
+    groups: dict[tuple[Any, ...], dict[str, Any]] = {}
+    for method, failure in failures.items():
+        fields = {name: failure[name] for name in ("code", "sentence", "remedy")}
+        groups.setdefault(tuple(fields.values()), {**fields, "methods": []})["methods"].append(method)
+    return list(groups.values())
 
 
 def make_public_update(update: Mapping[str, Any]) -> dict[str, Any]:

@@ -28,7 +28,7 @@ RESULT = {
     "totals": {"calls": 1, "input_tokens": 773, "output_tokens": 4},
 }
 ANSWER = {"method": "concat", "state": "finished", "result": RESULT, "seconds": 1.2}
-WHOLE_RUN = {**RUN, "state": "finished", "answers": [ANSWER], "groups": GROUPS, "last_event": 35}
+WHOLE_RUN = {**RUN, "state": "finished", "answers": [ANSWER], "groups": GROUPS, "failures": [], "last_event": 35}
 EVENT_TYPES = (
     *("run_started", "node_started", "node_finished", "vote", "candidate", "answer_text", "retrying"),
     *("method_finished", "error", "run_finished"),
@@ -112,6 +112,12 @@ def describe_runs(writer: PathWriter) -> dict[str, Any]:
                 {"object": "list", "data": [RUN], "has_more": False},
                 parameters=[
                     {"name": "q", "in": "query", "schema": TEXT_TYPE, "description": "Words of title or question"},
+                    {
+                        "name": "first",
+                        "in": "query",
+                        "schema": TEXT_TYPE,
+                        "description": "1: without runs that follow another one",
+                    },
                     {"name": "before", "in": "query", "schema": TEXT_TYPE, "description": "The id of a run"},
                     {"name": "limit", "in": "query", "schema": NUMBER_TYPE, "description": "1 to 100; 30"},
                 ],
@@ -123,6 +129,9 @@ def describe_runs(writer: PathWriter) -> dict[str, Any]:
             "delete": describe("Stop and remove a run", deleted),
         },
         f"{one}/events": {"get": events},
+        f"{one}/conversation": {
+            "get": describe("The runs of a conversation, the earliest first", {"object": "list", "data": [WHOLE_RUN]})
+        },
         f"{one}/stop": {"post": describe("Stop the methods that have not answered", WHOLE_RUN)},
         f"{one}/retry": {"post": retry},
         f"{one}.md": {"get": describe("A run as Markdown", "# Who books train tickets?\n", "text/markdown")},

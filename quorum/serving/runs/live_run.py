@@ -7,10 +7,21 @@ from dataclasses import replace
 from typing import Any
 
 from quorum.api.event_json import event_to_json
-from quorum.api.stream import AnswerText, Event, MethodFailed, MethodFinished, Retrying, RunFinished, RunStarted
+from quorum.api.progress import Progress
+from quorum.api.stream import (
+    AnswerText,
+    Event,
+    MethodFailed,
+    MethodFinished,
+    NodeFinished,
+    NodeStarted,
+    Retrying,
+    RunFinished,
+    RunStarted,
+)
 from quorum.core.cancellation import end_task
 from quorum.core.harmless_markdown import HarmlessText
-from quorum.evaluation.shown.public_result import group_answers
+from quorum.evaluation.shown.public_result import group_answers, group_failures
 from quorum.models.tracing import copy_without_secrets, hides_passages
 from quorum.serving.errors import Refusal
 from quorum.serving.runs.run_folder import INTERRUPTED, SavedRun
@@ -18,7 +29,7 @@ from quorum.serving.runs.run_folder import INTERRUPTED, SavedRun
 LARGEST_RUN = 50_000_000  # bytes of one run's file
 # Fields of an event that hold no text of documents: they stay if passages must be hidden.
 PLAIN_FIELDS = frozenset(
-    {"type", "method", "methods", "process", "node", "inside", "code", "sentence", "remedy", "cause", "groups"}
+    {"type", "method", "methods", "process", "node", "inside", "code", "sentence", "remedy", "cause", "groups", "phase"}
 )
 Explain = Callable[[BaseException], Refusal]
 REMEDY_OF_CODE = {
@@ -47,7 +58,9 @@ class LiveRun:
         self.tasks: dict[str, asyncio.Task[Any]] = {}  # of the methods that are still asked
         self.watchers: set[asyncio.Task[None]] = set()
         self.results: dict[str, Mapping[str, Any]] = {}
+        self.failures: dict[str, Mapping[str, Any]] = {}
         self.texts: dict[str, HarmlessText] = {}
+        self.progress: dict[str, Progress] = {}
         self.changed = asyncio.Event()  # set at the next event; every event has a new one
         self.is_stopped = self.is_unwritable = False
         self.size = 0
@@ -56,6 +69,8 @@ class LiveRun:
         """Begin to watch methods that were just started, before any of them has run."""
         self.tasks |= tasks
         self.results = {method: result for method, result in self.results.items() if method not in tasks}
+        self.failures = {method: failure for method, failure in self.failures.items() if method not in tasks}
+        self.progress |= {method: Progress() for method in tasks}
         question = self.saved.question
         self.write({**event_to_json(RunStarted(question, tuple(tasks))), "process": process_id})
         for method, task in tasks.items():
@@ -75,7 +90,8 @@ class LiveRun:
             elif isinstance(event, MethodFinished):
                 self.end_text(method)
                 seconds = round(time.perf_counter() - started_at, 3)
-                written = self.write_event(method, MethodFinished(event.result, seconds))
+                self.results[method] = event.result
+                written = self.write_event(method, MethodFinished(event.result, seconds, self.group_results()))
                 self.results[method] = written["result"]
             elif isinstance(event, Retrying):
                 self.write_event(method, replace(event, cause=self.hide(event.cause)))
@@ -108,16 +124,20 @@ class LiveRun:
         self.texts.pop(method, None)
         failure = self.describe_interruption() if is_interrupted else self.describe_end(task)
         if failure is not None:
-            self.write_event(method, failure)
+            self.failures[method] = self.write_event(method, failure)
         del self.tasks[method]
         if not self.tasks:
-            methods = self.saved.head["request"]["methods"]
-            results = {method: self.results[method] for method in methods if method in self.results}
-            self.write(event_to_json(RunFinished(groups=group_answers(results))))
+            finished = RunFinished(groups=self.group_results(), failures=group_failures(self.failures))
+            self.write(event_to_json(finished))
             self.on_end(self)
             self.changed.set()
         if is_interrupted:
             raise asyncio.CancelledError
+
+    def group_results(self) -> list[dict[str, Any]]:
+        """The distinct answers so far."""
+        methods = self.saved.head["request"]["methods"]
+        return group_answers({method: self.results[method] for method in methods if method in self.results})
 
     def describe_interruption(self) -> MethodFailed:
         return MethodFailed("interrupted", INTERRUPTED.format(id=self.saved.id))
@@ -148,6 +168,8 @@ class LiveRun:
     def write_event(self, method: str, event: Event) -> dict[str, Any]:
         """Write an event of a method. Returns it as JSON."""
         head = event_to_json(event)
+        if isinstance(event, NodeStarted | NodeFinished):
+            head["phase"] = self.progress[method].read(event)
         return self.write({"type": head["type"], "method": method, **head})
 
     def write(self, event: Mapping[str, Any]) -> dict[str, Any]:

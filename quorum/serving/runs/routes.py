@@ -10,7 +10,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, PlainTextResponse, Response, StreamingResponse
 from starlette.routing import Route
 
-from quorum.evaluation.shown.public_result import group_answers
+from quorum.evaluation.shown.public_result import group_answers, group_failures
 from quorum.serving.chat_request import make_field_refusal, read_body
 from quorum.serving.errors import Refusal
 from quorum.serving.runs.export import format_markdown
@@ -36,6 +36,7 @@ def make_routes(runs: RunService, wrap: Wrap) -> list[Route]:
         Route(one + ".md", wrap(routes.export_markdown)),
         Route(one + ".json", wrap(routes.export_json)),
         Route(one + "/events", wrap(routes.stream_events)),
+        Route(one + "/conversation", wrap(routes.show_conversation)),
         Route(one + "/stop", wrap(routes.stop), methods=["POST"]),
         Route(one + "/retry", wrap(routes.retry), methods=["POST"]),
         Route(one, wrap(routes.show)),
@@ -60,14 +61,19 @@ class RunRoutes:
 
     async def list_runs(self, request: Request) -> Response:
         query, before, limit = read_list_query(request)
-        found = await asyncio.to_thread(self.search, request.state.client, query, before, limit + 1)
+        only_first = request.query_params.get("first") == "1"
+        found = await asyncio.to_thread(self.search, request.state.client, query, before, limit + 1, only_first)
         return JSONResponse({"object": "list", "data": found[:limit], "has_more": len(found) > limit})
 
-    def search(self, client: str, query: str, before: str, limit: int) -> list[dict[str, Any]]:
-        """A client's runs, newest first. The call blocks."""
+    def search(
+        self, client: str, query: str, before: str, limit: int, only_first: bool = False
+    ) -> list[dict[str, Any]]:
+        """A client's runs, newest first. only_first: without those that follow another one. The call blocks."""
         found: list[dict[str, Any]] = []
         for saved in self.runs.folder.list_runs(client):
             is_older = not before or saved.id < before
+            if only_first and saved.follows and self.runs.folder.read(saved.follows) is not None:
+                continue
             if is_older and query in f"{saved.title}\n{saved.question}".casefold():
                 with suppress(OSError, ValueError):
                     self.runs.folder.close_if_interrupted(saved)
@@ -100,11 +106,18 @@ class RunRoutes:
             **self.describe(saved, is_running=is_running),
             "answers": [answer.to_json() for answer in answers],
             "groups": group_answers(results),
+            "failures": group_failures({one.method: one.error for one in answers if one.error is not None}),
             "last_event": 0 if last_event is None else last_event["n"],
         }
 
     async def show(self, request: Request) -> Response:
         return JSONResponse(await self.describe_whole(await self.find(request)))
+
+    async def show_conversation(self, request: Request) -> Response:
+        """The run, the runs that it follows, and those that follow one of them, the earliest first."""
+        saved = await self.find(request)
+        members = await asyncio.to_thread(self.runs.list_conversation, saved)
+        return JSONResponse({"object": "list", "data": [await self.describe_whole(member) for member in members]})
 
     async def export_json(self, request: Request) -> Response:
         saved = await self.find(request)

@@ -18,7 +18,7 @@ from filelock import FileLock, Timeout
 
 from quorum.core.files import read_regular
 from quorum.core.private_files import FILE_MODE, make_private_folder, open_private_text
-from quorum.evaluation.shown.public_result import group_answers
+from quorum.evaluation.shown.public_result import group_answers, group_failures
 from quorum.serving.errors import Refusal
 from quorum.serving.runs.export import read_answers
 from quorum.serving.runs.request import RUN_ID, make_title
@@ -40,6 +40,11 @@ class SavedRun:
     @property
     def question(self) -> str:
         return str(self.head["request"]["question"])
+
+    @property
+    def follows(self) -> str:
+        """The id of the run that this one follows, or empty."""
+        return str(self.head["request"].get("follows", ""))
 
 
 class RunFolder:
@@ -176,9 +181,11 @@ class RunFolder:
         sentence, moment = INTERRUPTED.format(id=run.id), datetime.now(UTC).timestamp()
         error = {"type": "error", "code": "interrupted", "sentence": sentence, "remedy": "retry"}
         events = [{**error, "method": method} for method in asked]
-        for event in [*events, {"type": "run_finished", "groups": group_finished(run.file)}]:
+        for event in events:
             number += 1
             run.file.append({"n": number, "time": round(moment, 3), **event})
+        finished = {"type": "run_finished", **group_ended(run.file)}
+        run.file.append({"n": number + 1, "time": round(moment, 3), **finished})
 
     def is_process_alive(self, process_id: str) -> bool:
         """Whether the process with this id still holds its lock. The lock of a dead process is removed."""
@@ -197,7 +204,10 @@ class RunFolder:
         return False
 
 
-def group_finished(file: RunFile) -> list[dict[str, Any]]:
-    """The distinct answers in a run's file."""
+def group_ended(file: RunFile) -> dict[str, Any]:
+    """The distinct answers in a run's file, and the errors."""
     answers = read_answers(file.read_events()).values()
-    return group_answers({answer.method: answer.result for answer in answers if answer.result is not None})
+    return {
+        "groups": group_answers({answer.method: answer.result for answer in answers if answer.result is not None}),
+        "failures": group_failures({answer.method: answer.error for answer in answers if answer.error is not None}),
+    }

@@ -141,6 +141,21 @@ class RunService:
             id_ = str(saved.head["request"].get("follows", ""))
         return turns
 
+    def list_conversation(self, saved: SavedRun) -> list[SavedRun]:
+        """The runs of a conversation, in the order in which they were asked: the first question, and all that follow
+        it or one another. saved: any of them. The call blocks.
+        """
+        runs = {run.id: run for run in self.folder.list_runs(saved.head["client"])}
+        first, seen = saved, {saved.id}
+        while (earlier := runs.get(first.follows)) is not None and earlier.id not in seen:
+            first = earlier
+            seen.add(first.id)
+        members = {first.id}
+        for id_ in sorted(runs):  # a run is asked after the one that it follows, and ids begin with the time
+            if runs[id_].follows in members:
+                members.add(id_)
+        return [runs.get(id_, saved) for id_ in sorted(members)]
+
     async def stop(self, saved: SavedRun) -> None:
         """Stop the methods of a run that have not answered. Does nothing for a run that has ended."""
         live_run = self.live_runs.get(saved.id)
@@ -163,6 +178,7 @@ class RunService:
                 raise Refusal(409, "Another process of the server is at work on this run; ask again later.", "conflict")
             live_run = self.make_live_run(saved, last["n"], request_id)
             live_run.results = {name: item.result for name, item in answers.items() if item.result is not None}
+            live_run.failures = {name: item.error for name, item in answers.items() if item.error is not None}
         self.begin(live_run, {method: job})
 
     def check_not_asked(self, saved: SavedRun, method: str) -> None:

@@ -7,6 +7,7 @@ another host is always refused.
 
 import hmac
 import re
+from base64 import b64encode
 from collections.abc import Awaitable, Callable, MutableMapping, Sequence
 from hashlib import sha256
 from html import escape
@@ -21,13 +22,15 @@ Receive = Callable[[], Awaitable[Message]]
 Send = Callable[[Message], Awaitable[None]]
 App = Callable[[Scope, Receive, Send], Awaitable[None]]
 
+STYLE = (
+    ":root{color-scheme:light dark;font:16px/1.5 system-ui,sans-serif}"
+    "body{max-width:24rem;margin:20vh auto;padding:0 1rem}input,button{font:inherit;padding:.4rem .6rem}"
+)
 CONTENT_POLICY = (
-    "default-src 'self'; script-src 'self' 'unsafe-inline' 'unsafe-eval'; style-src 'self' 'unsafe-inline'; "
-    "img-src 'self' data:; font-src 'self' data:; connect-src 'self'; object-src 'none'; base-uri 'none'; "
-    "form-action 'self'; frame-ancestors 'none'"
+    "default-src 'self'; object-src 'none'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'; "
+    f"style-src 'self' 'sha256-{b64encode(sha256(STYLE.encode()).digest()).decode()}'"  # of the guard's own pages
 )
 SECURITY_HEADERS = (
-    (b"content-security-policy", CONTENT_POLICY.encode()),
     (b"x-content-type-options", b"nosniff"),
     (b"referrer-policy", b"no-referrer"),
     (b"cross-origin-opener-policy", b"same-origin"),
@@ -36,8 +39,7 @@ SECURITY_HEADERS = (
 # For the pages that the guard itself sends, such as a refusal.
 PAGE_TEMPLATE = (
     '<!doctype html><html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width">{head}'
-    "<title>Quorum</title><style>:root{{color-scheme:light dark;font:16px/1.5 system-ui,sans-serif}}"
-    "body{{max-width:24rem;margin:20vh auto;padding:0 1rem}}input,button{{font:inherit;padding:.4rem .6rem}}</style>"
+    f"<title>Quorum</title><style>{STYLE.replace('{', '{{').replace('}', '}}')}</style>"
     "<body>{body}</body></html>"
 )
 TOKEN_FORM = (
@@ -54,11 +56,14 @@ class Guard:
     """Lets permitted requests through, and adds headers that forbid the browser to load from other hosts.
 
     token: every request needs it, first as ?token= and then as a cookie; None if only this machine has access.
-    max_bytes: the largest body of a request.
+    max_bytes: the largest body of a request; content_policy: what the browser may load for the page.
     """
 
-    def __init__(self, app: App, token: str | None, *, port: int, max_bytes: int) -> None:
+    def __init__(
+        self, app: App, token: str | None, *, port: int, max_bytes: int, content_policy: str = CONTENT_POLICY
+    ) -> None:
         self.app, self.token, self.max_bytes = app, token, max_bytes
+        self.headers = (*SECURITY_HEADERS, (b"content-security-policy", content_policy.encode()))
         self.cookie_name = f"quorum_{port}"  # all ports of a host share their cookies
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -88,8 +93,7 @@ class Guard:
         return None
 
     def has_valid_cookie(self, headers: MutableMapping[str, str]) -> bool:
-        given_cookies = re.findall(rf"(?:^|;\s*){self.cookie_name}=([0-9a-f]*)", headers.get("cookie", ""))
-        return any(hmac.compare_digest(cookie, derive_cookie(self.token or "")) for cookie in given_cookies)
+        return has_cookie(headers.get("cookie", ""), self.cookie_name, self.token or "")
 
     async def ask_for_token(self, scope: Scope, receive: Receive, send: Send, token: str) -> None:
         """If ?token= is correct, set the cookie and reload the page at the same address without ?token=; else show a
@@ -133,7 +137,7 @@ class Guard:
             nonlocal has_response_begun
             if message["type"] == "http.response.start":
                 has_response_begun = True
-                message["headers"] = [*message.get("headers", ()), *SECURITY_HEADERS]
+                message["headers"] = [*message.get("headers", ()), *self.headers]
             await send(message)
 
         length = headers.get("content-length", "0")
@@ -148,6 +152,12 @@ class Guard:
         except RuntimeError as error:  # Starlette's middleware raises this when the client has gone
             if not has_visitor_left or str(error) != "No response returned.":
                 raise
+
+
+def has_cookie(given: str, name_pattern: str, token: str) -> bool:
+    """Whether a Cookie header holds the cookie of a visitor who has shown the token. name_pattern: of its name."""
+    values = re.findall(rf"(?:^|;\s*){name_pattern}=([0-9a-f]*)", given)
+    return any(hmac.compare_digest(value, derive_cookie(token)) for value in values)
 
 
 def derive_cookie(token: str) -> str:
@@ -183,6 +193,7 @@ async def send_reply(send: Send, status: int, text: str, *extra_headers: tuple[b
         (b"content-type", b"text/html; charset=utf-8"),
         (b"cache-control", b"no-store"),
         *SECURITY_HEADERS,
+        (b"content-security-policy", CONTENT_POLICY.encode()),
         *extra_headers,
     ]
     await send({"type": "http.response.start", "status": status, "headers": headers})

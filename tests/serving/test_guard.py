@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from quorum.core.errors import SetupError
 from quorum.serving.address import check_address, is_loopback
-from quorum.ui.guard import Guard, derive_cookie
+from quorum.serving.guard import Guard, derive_cookie
 
 TOKEN = "a-token-of-some-length"
 

@@ -1,0 +1,254 @@
+// The server's API, typed. Every text that says whether, how sure or by whom comes from the server.
+
+export interface Collection {
+  id: string;
+  state: "ready" | "changing" | "unreadable";
+  is_default: boolean;
+  is_sample?: boolean;
+  passages?: number;
+  documents?: number;
+  bytes?: number | null;
+  changed?: string | null;
+}
+export interface Method {
+  id: string;
+  title: string;
+  family: string;
+  summary: string;
+  paper: string;
+  calls: string;
+  depth: string;
+  svg: string;
+}
+export interface Model {
+  id: string;
+  may_choose: boolean;
+  is_default: boolean;
+}
+export interface Effort {
+  name: string;
+  methods: string[];
+  reason: string;
+}
+export interface Passage {
+  id: string;
+  title: string;
+  text: string;
+  place?: string;
+  document_id?: string;
+  page?: number | null;
+}
+export interface Citation {
+  n: number;
+  passage: string;
+  start: number | null;
+  end: number | null;
+  document: string;
+  page: number | null;
+}
+export interface Vote {
+  rank: number;
+  passage?: string;
+  answer: string;
+  unknown: boolean;
+  weight?: number;
+}
+export interface Headline {
+  text: string;
+  more: string | null;
+  badge: string;
+  badge_text: string;
+  quote: string | null;
+  quote_heading: string;
+  mark: [number, number] | null;
+  place: string;
+  passage: string | null;
+  start: number | null;
+}
+export interface Result {
+  answer: string;
+  unknown: boolean;
+  answer_type?: string;
+  answer_markdown?: string;
+  verdict?: "supported" | "unclear" | "unknown";
+  verdict_text?: string;
+  headline?: Headline;
+  votes_text?: string;
+  citations?: Citation[];
+  passages: Passage[];
+  votes?: Vote[] | null;
+  candidates?: string[] | null;
+  note?: string | null;
+  totals?: { calls: number; input_tokens: number; output_tokens: number };
+}
+export interface Failure {
+  code: string;
+  sentence: string;
+  remedy: "retry" | "change" | "wait";
+}
+export interface FailureGroup extends Failure {
+  methods: string[];
+}
+export interface Group {
+  answer: string;
+  unknown: boolean;
+  methods: string[];
+}
+export interface Answer {
+  method: string;
+  state: "running" | "finished" | "failed";
+  text?: string;
+  result?: Result;
+  seconds?: number;
+  error?: Failure;
+}
+export interface RunHead {
+  id: string;
+  title: string;
+  asked_at: number;
+  question: string;
+  methods: string[];
+  settings: Record<string, unknown>;
+  collection?: string;
+  follows?: string;
+  state: "running" | "finished";
+}
+export interface WholeRun extends RunHead {
+  answers: Answer[];
+  groups: Group[];
+  failures: FailureGroup[];
+  last_event: number;
+}
+export type RunEvent = { n: number; method?: string } & (
+  | { type: "run_started"; question: string; methods: string[] }
+  | { type: "node_started"; node: string; inside: string[]; phase?: string }
+  | { type: "node_finished"; node: string; inside: string[]; update: Record<string, unknown>; phase?: string }
+  | ({ type: "vote" } & Vote)
+  | { type: "candidate"; text: string; rank: number }
+  | { type: "answer_text"; text: string; replaces: boolean }
+  | { type: "retrying"; cause: string; text: string; try: number; tries: number; wait: number }
+  | { type: "method_finished"; result: Result; seconds: number | null; groups?: Group[] }
+  | ({ type: "error" } & Failure)
+  | { type: "run_finished"; groups: Group[]; failures?: FailureGroup[] }
+);
+export interface Question {
+  question: string;
+  methods: string[];
+  collection?: string;
+  model?: string;
+  settings?: Record<string, unknown>;
+  follows?: string;
+}
+interface List<T> {
+  data: T[];
+  has_more?: boolean;
+}
+
+/** What the server refused, in its own sentence. status 0: the server did not answer. */
+export class ApiError extends Error {
+  constructor(
+    message: string,
+    readonly status: number,
+    readonly code = "",
+  ) {
+    super(message);
+  }
+}
+
+const UNREACHABLE = "The server does not answer; start it again, or wait: this page goes on by itself.";
+
+export async function send(method: string, path: string, body?: unknown, init: RequestInit = {}): Promise<Response> {
+  const headers: Record<string, string> = body === undefined ? {} : { "content-type": "application/json" };
+  let response: Response;
+  try {
+    response = await fetch(path, { method, ...init, headers: { ...headers, ...(init.headers as Record<string, string>) }, body: body === undefined ? (init.body ?? null) : JSON.stringify(body) });
+  } catch (error) {
+    if (init.signal?.aborted) throw error;
+    throw new ApiError(UNREACHABLE, 0);
+  }
+  if (response.ok) return response;
+  if (response.status === 401) location.reload(); // the page's guard asks for the token
+  const { error } = (await response.json().catch(() => ({}))) as { error?: { message: string; code?: string } };
+  throw new ApiError(error?.message ?? `The server answered with the status ${response.status}.`, response.status, error?.code ?? "");
+}
+
+async function ask<T>(method: string, path: string, body?: unknown): Promise<T> {
+  return (await send(method, path, body)).json() as Promise<T>;
+}
+
+const one = encodeURIComponent;
+
+export const api = {
+  listCollections: async () => (await ask<List<Collection>>("GET", "/v1/collections")).data,
+  listMethods: async () => (await ask<List<Method>>("GET", "/v1/methods")).data,
+  listModels: () => ask<List<Model> & { note: string | null }>("GET", "/v1/providers/models"),
+  listEfforts: async (collection: string) => (await ask<List<Effort>>("GET", `/v1/efforts?collection=${one(collection)}`)).data,
+  listConversations: (q = "", before = "") => ask<List<RunHead>>("GET", `/v1/runs?first=1&q=${one(q)}&before=${one(before)}`),
+  readConversation: async (id: string) => (await ask<List<WholeRun>>("GET", `/v1/runs/${one(id)}/conversation`)).data,
+  readRun: (id: string) => ask<WholeRun>("GET", `/v1/runs/${one(id)}`),
+  ask: (question: Question) => ask<RunHead>("POST", "/v1/runs", question),
+  stop: (id: string) => ask<WholeRun>("POST", `/v1/runs/${one(id)}/stop`, {}),
+  retry: (id: string, method: string) => ask<RunHead>("POST", `/v1/runs/${one(id)}/retry`, { method }),
+  rename: (id: string, title: string) => ask<unknown>("PATCH", `/v1/runs/${one(id)}`, { title }),
+  remove: (id: string) => ask<unknown>("DELETE", `/v1/runs/${one(id)}`),
+  drawMethod: async (method: string) => (await send("GET", `/v1/methods/${one(method)}.svg`)).text(),
+};
+
+/** The events of a run after `after`, also those to come. It connects again after sleep, a lost connection or a restart
+ * of the server, and ends with the run. onLost: told whether the connection is lost. */
+export async function* readEvents(id: string, after: number, signal: AbortSignal, onLost: (isLost: boolean) => void = () => {}): AsyncGenerator<RunEvent> {
+  let last = after;
+  for (let failures = 0; !signal.aborted; ) {
+    try {
+      const response = await send("GET", `/v1/runs/${one(id)}/events`, undefined, { headers: { "last-event-id": String(last) }, signal });
+      if (response.status === 204 || !response.body) return;
+      onLost(false);
+      for await (const event of parseEvents(response.body)) {
+        failures = 0;
+        last = event.n;
+        yield event;
+        if (event.type === "run_finished") return;
+      }
+    } catch (error) {
+      if (signal.aborted) return;
+      if (error instanceof ApiError && error.status >= 400 && error.status < 500) throw error;
+    }
+    onLost(true);
+    await wait(Math.min(500 * 2 ** failures++, 8000), signal);
+  }
+}
+
+async function* parseEvents(body: ReadableStream<Uint8Array>): AsyncGenerator<RunEvent> {
+  const reader = body.pipeThrough(new TextDecoderStream() as unknown as ReadableWritablePair<string, Uint8Array>).getReader();
+  let buffer = "";
+  try {
+    for (;;) {
+      const { done, value } = await reader.read();
+      if (done) return;
+      buffer += value;
+      const blocks = buffer.split("\n\n");
+      buffer = blocks.pop() ?? "";
+      for (const block of blocks) {
+        const data = block.split("\n").find((line) => line.startsWith("data: "));
+        if (data) yield JSON.parse(data.slice(6)) as RunEvent;
+      }
+    }
+  } finally {
+    reader.cancel().catch(() => {});
+  }
+}
+
+function wait(milliseconds: number, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    const end = () => {
+      clearTimeout(timer);
+      removeEventListener("online", end);
+      document.removeEventListener("visibilitychange", end);
+      resolve();
+    };
+    const timer = setTimeout(end, milliseconds);
+    addEventListener("online", end); // after sleep
+    document.addEventListener("visibilitychange", end);
+    signal.addEventListener("abort", end, { once: true });
+  });
+}

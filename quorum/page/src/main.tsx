@@ -1,0 +1,63 @@
+// The page: conversations, the thread or another view, and the source that is open.
+import { effect } from "@preact/signals";
+import { render } from "preact";
+import { Announcer, Notice } from "./components/notices";
+import { Help } from "./components/help";
+import { listenToKeys } from "./keyboard";
+import { followLinks, route } from "./router";
+import { isDrawerOpen, source, start, turns } from "./state";
+import { Ask } from "./views/ask";
+import { Conversations } from "./views/conversations";
+import { Documents } from "./views/documents";
+import { Finder } from "./views/finder";
+import { Methods } from "./views/methods";
+import { SourcePane } from "./views/source";
+
+function View() {
+  switch (route.value.view) {
+    case "documents":
+      return <Documents collection={route.value.collection} />;
+    case "missing":
+      return (
+        <div class="hero">
+          <h1>There is no such page</h1>
+          <p>
+            <a href="/">Ask a question</a>
+          </p>
+        </div>
+      );
+    default:
+      return <Ask />;
+  }
+}
+
+function App() {
+  return (
+    <div class={`app${source.value ? " with-source" : ""}${isDrawerOpen.value ? " with-drawer" : ""}`}>
+      <a class="skip" href="#question" onClick={(event) => (event.preventDefault(), document.getElementById("question")?.focus())}>
+        Skip to the question
+      </a>
+      <Conversations />
+      <main id="main">
+        <button class="burger" aria-label="Conversations" aria-expanded={isDrawerOpen.value} onClick={() => (isDrawerOpen.value = !isDrawerOpen.value)}>
+          ☰
+        </button>
+        <Notice />
+        <View />
+      </main>
+      <SourcePane />
+      <Methods />
+      <Finder />
+      <Help />
+      <Announcer />
+    </div>
+  );
+}
+
+effect(() => {
+  document.title = turns.value[0]?.value.title ?? (route.value.view === "documents" ? "Documents · Quorum" : "Quorum");
+});
+followLinks();
+listenToKeys();
+render(<App />, document.getElementById("root") as HTMLElement);
+void start();

@@ -1,0 +1,222 @@
+// What the whole page shares: signals that the views read, and the actions that change them.
+import { computed, effect, signal, type Signal } from "@preact/signals";
+import { api, ApiError, readEvents, type Collection, type Effort, type Method, type Model, type RunHead } from "./api";
+import { apply, describe, empty, type RunView } from "./fold";
+import { navigate, route } from "./router";
+
+export interface Source {
+  collection: string;
+  title: string;
+  text: string;
+  /** The span of the text to mark; null: nothing is marked. */
+  mark: [number, number] | null;
+  document: string | null;
+  page: number | null;
+}
+export interface Choice {
+  collection: string;
+  effort: string;
+  /** Methods chosen one by one; empty: those of the effort. */
+  methods: string[];
+  model: string;
+}
+
+function load<T>(key: string, fallback: T): T {
+  try {
+    return { ...fallback, ...(JSON.parse(localStorage.getItem(key) ?? "{}") as T) };
+  } catch {
+    return fallback;
+  }
+}
+function save(key: string, value: unknown): void {
+  try {
+    localStorage.setItem(key, JSON.stringify(value));
+  } catch {
+    // a browser may forbid it
+  }
+}
+
+export const collections = signal<Collection[] | null>(null);
+export const methods = signal<Method[]>([]);
+export const models = signal<Model[]>([]);
+export const efforts = signal<Effort[]>([]);
+export const choice = signal<Choice>(load("quorum.choice", { collection: "", effort: "Careful", methods: [], model: "" }));
+export const drafts = signal<Record<string, string>>(load("quorum.drafts", {}));
+effect(() => save("quorum.choice", choice.value));
+effect(() => save("quorum.drafts", drafts.value));
+
+export const conversations = signal<RunHead[]>([]);
+export const hasMoreConversations = signal(false);
+export const conversationQuery = signal("");
+export const turns = signal<Signal<RunView>[]>([]);
+export const isLoading = signal(false);
+export const source = signal<Source | null>(null);
+export const isDrawerOpen = signal(false);
+export const openDialog = signal<"" | "methods" | "find" | "help">("");
+/** What a screen reader is told. */
+export const announcement = signal("");
+/** What went wrong outside a run, in one sentence. */
+export const notice = signal("");
+export const isConnectionLost = signal(false);
+
+export const collection = computed(() => {
+  const all = collections.value ?? [];
+  return all.find((one) => one.id === choice.value.collection) ?? all.find((one) => one.is_default) ?? all[0] ?? null;
+});
+export const chosenMethods = computed(() => {
+  if (choice.value.methods.length) return choice.value.methods;
+  const effort = efforts.value.find((one) => one.name === choice.value.effort) ?? efforts.value[0];
+  return effort?.methods ?? [];
+});
+export const conversationKey = computed(() => (route.value.view === "conversation" ? route.value.id : "new"));
+export const titleOf = (method: string): string => methods.value.find((one) => one.id === method.replace(/\[.*/s, ""))?.title ?? method;
+
+export function choose(change: Partial<Choice>): void {
+  choice.value = { ...choice.value, ...change };
+}
+
+/** Run an action of the visitor; what the server refuses is told in its own sentence. */
+export async function attempt<T>(action: () => Promise<T>): Promise<T | undefined> {
+  try {
+    const value = await action();
+    notice.value = "";
+    return value;
+  } catch (error) {
+    notice.value = error instanceof ApiError ? error.message : String(error);
+    return undefined;
+  }
+}
+
+export async function refreshCollections(): Promise<void> {
+  await attempt(async () => {
+    collections.value = await api.listCollections();
+  });
+}
+
+export async function refreshConversations(more = false): Promise<void> {
+  await attempt(async () => {
+    const before = more ? (conversations.value.at(-1)?.id ?? "") : "";
+    const found = await api.listConversations(conversationQuery.value, before);
+    conversations.value = more ? [...conversations.value, ...found.data] : found.data;
+    hasMoreConversations.value = found.has_more ?? false;
+  });
+}
+
+/** What the page needs once: collections, methods, models, conversations. */
+export async function start(): Promise<void> {
+  effect(() => {
+    const name = collection.value?.id;
+    if (name !== undefined) attempt(async () => (efforts.value = await api.listEfforts(name)));
+  });
+  effect(() => void showConversation(conversationKey.value));
+  await Promise.all([
+    refreshCollections(),
+    refreshConversations(),
+    attempt(async () => (methods.value = await api.listMethods())),
+    attempt(async () => (models.value = (await api.listModels()).data)),
+  ]);
+}
+
+let following = new AbortController();
+let shownKey = "";
+
+/** Show a conversation as the server keeps it, and follow what is still running. */
+async function showConversation(key: string): Promise<void> {
+  if (key === shownKey) return;
+  shownKey = key;
+  following.abort();
+  following = new AbortController();
+  source.value = null;
+  turns.value = [];
+  if (key === "new") return;
+  isLoading.value = true;
+  const runs = await attempt(() => api.readConversation(key));
+  if (shownKey !== key) return;
+  isLoading.value = false;
+  turns.value = (runs ?? []).map((run) => signal(run.state === "running" ? empty(run) : describe(run)));
+  for (const turn of turns.value) if (turn.value.state === "running") void follow(turn);
+}
+
+/** Read the events of a run until it ends. */
+export async function follow(turn: Signal<RunView>): Promise<void> {
+  const { signal: aborted } = following;
+  await attempt(async () => {
+    for await (const event of readEvents(turn.value.id, turn.value.lastEvent, aborted, (isLost) => (isConnectionLost.value = isLost))) {
+      turn.value = apply(turn.value, event);
+      announce(turn.value, event.type);
+    }
+  });
+  if (!aborted.aborted) void refreshConversations();
+}
+
+let announcedPhase = "";
+function announce(run: RunView, type: string): void {
+  const answers = Object.values(run.answers);
+  if (type === "run_finished") {
+    const first = run.groups[0] && run.answers[run.groups[0].methods[0] ?? ""]?.result;
+    announcement.value = first ? [first.headline?.text ?? first.answer, first.verdict_text].filter(Boolean).join(". ") : (run.failures[0]?.sentence ?? "");
+    return;
+  }
+  const phase = answers.map((one) => one.retrying || one.phase.replace(/ \d.*/, "")).find(Boolean) ?? "";
+  if (phase !== announcedPhase) announcement.value = announcedPhase = phase;
+}
+
+/** Ask a question, in the conversation that is shown or in a new one. */
+export async function ask(question: string): Promise<boolean> {
+  const last = turns.value.at(-1)?.value;
+  const chosen = collection.value?.id ?? choice.value.collection;
+  const model = models.value.some((one) => one.id === choice.value.model) ? choice.value.model : "";
+  const run = await attempt(() =>
+    api.ask({ question, methods: chosenMethods.value, ...(chosen ? { collection: chosen } : {}), ...(model ? { model } : {}), ...(last ? { follows: last.id } : {}) }),
+  );
+  if (!run) return false;
+  const turn = signal(empty(run));
+  if (last) {
+    turns.value = [...turns.value, turn];
+  } else {
+    following.abort();
+    following = new AbortController();
+    shownKey = run.id;
+    turns.value = [turn];
+    navigate(`/c/${run.id}`);
+  }
+  announcement.value = "asking";
+  void refreshConversations();
+  void follow(turn);
+  return true;
+}
+
+export async function stop(turn: Signal<RunView>): Promise<void> {
+  await attempt(() => api.stop(turn.value.id));
+}
+
+export async function retry(turn: Signal<RunView>, names: string[]): Promise<void> {
+  const wasRunning = turn.value.state === "running";
+  for (const name of names) await attempt(() => api.retry(turn.value.id, name));
+  if (!wasRunning) void follow(turn);
+}
+
+/** Read what the nodes of a finished run did, which its description does not say. */
+export async function loadDetails(turn: Signal<RunView>): Promise<void> {
+  const run = turn.value;
+  if (run.state === "running" || Object.values(run.answers).some((one) => Object.keys(one.nodes).length)) return;
+  await attempt(async () => {
+    let replayed: RunView = { ...empty({ ...run, asked_at: run.askedAt }) };
+    for await (const event of readEvents(run.id, 0, following.signal)) replayed = apply(replayed, event);
+    turn.value = replayed;
+  });
+}
+
+export async function removeConversation(id: string): Promise<void> {
+  await attempt(async () => {
+    const runs = await api.readConversation(id);
+    for (const run of runs.reverse()) await api.remove(run.id);
+  });
+  if (conversationKey.value === id) navigate("/");
+  await refreshConversations();
+}
+
+export async function renameConversation(id: string, title: string): Promise<void> {
+  await attempt(() => api.rename(id, title));
+  await refreshConversations();
+}

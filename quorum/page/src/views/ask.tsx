@@ -1,0 +1,46 @@
+import { Composer } from "../components/composer";
+import { ask, collection, isLoading, turns } from "../state";
+import { Turn } from "./thread";
+
+const SAMPLE_QUESTIONS = ["How tall is the Eiffel Tower?", "Who wrote the Zen of Python?", "Who selected the colour of the Golden Gate Bridge?"];
+
+/** The start, or a conversation with the box below it. */
+export function Ask() {
+  if (isLoading.value) return <p class="hero waiting">Opening the conversation …</p>;
+  if (!turns.value.length) return <Start />;
+  return (
+    <>
+      <div class="thread">
+        {turns.value.map((turn) => (
+          <Turn key={turn.value.id} turn={turn} />
+        ))}
+      </div>
+      <Composer />
+    </>
+  );
+}
+
+function Start() {
+  const one = collection.value;
+  return (
+    <div class="hero">
+      <h1>Ask your documents</h1>
+      <p>Every answer shows the sentence it comes from.</p>
+      <Composer isLarge />
+      {one?.is_sample && (
+        <>
+          <div class="examples">
+            {SAMPLE_QUESTIONS.map((question) => (
+              <button key={question} onClick={() => void ask(question)}>
+                {question}
+              </button>
+            ))}
+          </div>
+          <p class="soft">
+            This is a sample. <a href="/documents">Add your own documents</a>
+          </p>
+        </>
+      )}
+    </div>
+  );
+}

@@ -1,0 +1,42 @@
+import { useState } from "preact/hooks";
+import type { Method } from "../api";
+import { Dialog } from "../components/dialog";
+import { choice, choose, methods } from "../state";
+
+/** The picker: methods by family, with plain names, search, all. */
+export function Methods() {
+  const [words, setWords] = useState("");
+  const chosen = choice.value.methods;
+  const shown = methods.value.filter((one) => `${one.id} ${one.title} ${one.summary} ${one.family}`.toLowerCase().includes(words.toLowerCase()));
+  const families = new Map<string, Method[]>();
+  for (const one of shown) families.set(one.family, [...(families.get(one.family) ?? []), one]);
+  const toggle = (name: string) => choose({ methods: chosen.includes(name) ? chosen.filter((one) => one !== name) : [...chosen, name] });
+  return (
+    <Dialog name="methods" title="Methods">
+      <p class="tools">
+        <input type="search" aria-label="Search methods" placeholder="Search" value={words} onInput={(event) => setWords(event.currentTarget.value)} />
+        <button class="pick" onClick={() => choose({ methods: shown.map((one) => one.id) })}>
+          All
+        </button>
+        <button class="pick" onClick={() => choose({ methods: [] })}>
+          None
+        </button>
+        <span class="soft">{chosen.length ? `${chosen.length} chosen` : "as the effort says"}</span>
+      </p>
+      {[...families].map(([family, items]) => (
+        <fieldset key={family}>
+          <legend>{family}</legend>
+          {items.map((one) => (
+            <label key={one.id} class="method">
+              <input type="checkbox" checked={chosen.includes(one.id)} onChange={() => toggle(one.id)} />
+              <span>
+                {one.title} <span class="soft">{one.id} · {one.calls} calls · {one.paper.split(",")[0]}</span>
+              </span>
+            </label>
+          ))}
+        </fieldset>
+      ))}
+      {!shown.length && <p class="soft">No method has these words.</p>}
+    </Dialog>
+  );
+}
