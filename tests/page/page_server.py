@@ -36,7 +36,7 @@ class ServedPage:
 
 @contextmanager
 def serve_page(folder: Path, *args: str) -> Iterator[ServedPage]:
-    """Serve the earlier page at a free port, with its store in `folder`. Ctrl-C must end it with code 0 and no traceback."""
+    """Serve the earlier page at a free port, with its store in `folder`. Ctrl-C must end it with code 0, silently."""
     model, log = OpenAIServer(), folder / "serve.log"
     environment = {name: os.environ[name] for name in ("PATH", "HOME", "LANG", "TMPDIR") if name in os.environ}
     environment |= {"OPENAI_BASE_URL": model.url, "PYTHONPATH": str(ROOT), "LANGSMITH_TRACING": "false"}
