@@ -73,10 +73,10 @@ def check_passages_of_others(
     if not others and options.corpus is not None:
         raise SetupError(
             f"The corpus {options.corpus} would not be searched, because every method names a collection in brackets; "
-            "leave the corpus out (in compare: --collection NAME), or a collection."
+            "let one method search the corpus, or leave the corpus out (in quorum eval, or in Python with None)."
         )
     if others and options.corpus is None and options.collection is None and dataset.count_with_passages:
         raise SetupError(
             f"{example} searches a collection, but {others[0]} would read the passages that the questions bring; say "
-            f"what {others[0]} searches: --collection NAME or --corpus PATH, or collection=NAME in its brackets."
+            f"what {others[0]} searches: collection=NAME in its brackets, --collection NAME or --corpus PATH."
         )
