@@ -9,6 +9,7 @@ from quorum.core.where import format_where
 from quorum.retrievers.choose_collection import locate_collection
 from quorum.retrievers.collection_filters import put_passing_place_first
 from quorum.retrievers.collection_names import check_collection_name, get_located_collection
+from quorum.retrievers.originals import find_uploads_folder, remove_upload_folders
 from quorum.retrievers.store import open_store
 
 
@@ -33,9 +34,15 @@ def list_passages(context: Context) -> list[Passage]:
 
 
 def delete_collection(collection: str, store: str | Path = DEFAULT_FOLDER, foreign: bool = False) -> None:
-    """Remove a collection. Raises `SetupError` if it does not exist, and, unless `foreign` is true, if another program
-    made it. The call blocks.
+    """Remove a collection, and the files that were uploaded into it. The call blocks.
+
+    Raises `SetupError` if it does not exist, and, unless `foreign` is true, if another program made it.
     """
-    opened_store = open_store(store)
+    opened_store, name = open_store(store), check_collection_name(collection)
     with opened_store.hold_writer_lock():
-        opened_store.delete(check_collection_name(collection), foreign)
+        documents: list[str] = []
+        if find_uploads_folder(store).is_dir() and name in opened_store.list_collections():
+            entries = opened_store.fetch_entries(name).values()
+            documents = [document for entry in entries for document in entry.position_by_document]
+        opened_store.delete(name, foreign)
+        remove_upload_folders(store, documents)

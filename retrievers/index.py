@@ -25,6 +25,7 @@ from quorum.retrievers.collection_names import check_collection_name, check_own_
 from quorum.retrievers.embedder import get_indexing_embedder
 from quorum.retrievers.index_report import IndexReport, ProgressCallback, ProgressCounter, WatchCallback
 from quorum.retrievers.ledger import Change, Ledger
+from quorum.retrievers.originals import hash_path
 from quorum.retrievers.store import open_store
 
 
@@ -134,7 +135,8 @@ class IndexOptions:
     """How documents are indexed.
 
     sample_hash: for the sample collection, a hash of its files that is stored with it; None for any other collection.
-    The other fields are the parameters of `index_documents`.
+    base: a folder above the files, from which the passages' metadata name them; by default the given folder. The other
+    fields are the parameters of `index_documents`.
     """
 
     words: int = 100
@@ -147,6 +149,7 @@ class IndexOptions:
     time_limit: float = TIME_LIMIT
     embedding_batch: int | None = None
     metadata: Mapping[str, Any] = field(default_factory=dict)
+    base: Path | None = None
 
 
 def add_documents(
@@ -180,6 +183,7 @@ def add_documents(
             )
         ) as ledger:
             existing_roots = check_roots(roots, ledger, options.prune)
+            name_roots = existing_roots if options.base is None else [options.base]
             files = choose_files(existing_roots, opened_store.folder, options.choice)
             report.skipped, report.notes, report.ignored = files.skipped, files.notes, files.ignored_count
             if ledger.has_older_format:
@@ -197,11 +201,13 @@ def add_documents(
             passages_by_file = read_files(options, files.files, report, counter, ledger, embeddings, reader)
             with closing(passages_by_file):
                 for path, passages in passages_by_file:
-                    complete_passages = add_file_metadata(passages, path, existing_roots, options.metadata)
+                    complete_passages = add_file_metadata(passages, path, name_roots, options.metadata)
                     line_count = step_counts[path] if is_passage_file(path) else None
                     counted_passages = counter.count_file(complete_passages, path, sizes[path], line_count)
                     try:
-                        count_change(report, ledger.replace(str(path), counted_passages, report.skipped))
+                        file_hash = hash_path(path) if options.sample_hash is None else None
+                        change = ledger.replace(str(path), counted_passages, report.skipped, file_hash)
+                        count_change(report, change)
                     except Unreadable as reason:
                         report.skipped.append((str(path), str(reason)))
                     except UnicodeEncodeError:

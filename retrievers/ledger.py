@@ -1,7 +1,7 @@
 """Keeps account of which document holds which passages of a collection, and stores the changes."""
 
 import logging
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any, Literal
@@ -18,6 +18,7 @@ from quorum.retrievers.chroma_rows import Changes
 from quorum.retrievers.copies import CopyFinder
 from quorum.retrievers.foreign import make_foreign_error
 from quorum.retrievers.metadata import (
+    FILE_HASH_KEY,
     FORMAT_VERSION,
     OTHER_PROGRAM,
     OWN_HASH_KEY,
@@ -127,19 +128,26 @@ class Ledger:
         """The names of the documents of the collection."""
         return list(self.numbers_by_source)
 
-    def replace(self, source: str, passages: Iterable[Passage], skipped_items: list[tuple[str, str]]) -> Change:
+    def replace(
+        self,
+        source: str,
+        passages: Iterable[Passage],
+        skipped_items: list[tuple[str, str]],
+        file_hash: str | None = None,
+    ) -> Change:
         """Replace the passages of a document, and return what changed.
 
-        Adds (document, reason) to `skipped_items` for each passage that cannot be stored.
+        Adds (document, reason) to `skipped_items` for each passage that cannot be stored. file_hash: of the file that
+        is read, by which it is known again.
         """
-        document = self.begin_document(source)
+        document = self.begin_document(source, file_hash)
         self.add_passages(document, passages, skipped_items)
         return self.end_document(document)
 
-    def begin_document(self, source: str) -> OpenDocument:
+    def begin_document(self, source: str, file_hash: str | None = None) -> OpenDocument:
         """Begin to replace the passages of a document, which may come in several parts."""
         old_numbers = self.numbers_by_source.get(source, {})
-        return OpenDocument(source, old_numbers, self.find_earlier_copies(source, old_numbers))
+        return OpenDocument(source, old_numbers, self.find_earlier_copies(source, old_numbers), file_hash)
 
     def add_passages(
         self, document: OpenDocument, passages: Iterable[Passage], skipped_items: list[tuple[str, str]]
@@ -156,7 +164,7 @@ class Ledger:
                 id_ = self.choose_id(source, passage, document.earlier_copies)
                 if id_ not in new_numbers:
                     new_numbers[id_] = number
-                    document.has_changed |= self.record_passage(source, number, passage, id_)
+                    document.has_changed |= self.record_passage(source, number, passage, id_, document.file_hash)
         except BaseException:  # the old passages stay, beside the new ones that were already recorded
             kept_numbers = {**document.old_numbers, **new_numbers}
             if kept_numbers:  # a file without any is no document of the collection
@@ -220,13 +228,17 @@ class Ledger:
         copied_id = self.copy_finder.find_containing_passage(passage, source, self.new_passages)
         return copied_id if copied_id in self.entries else passage["id"]
 
-    def record_passage(self, source: str, number: int, passage: Passage, id_: str) -> bool:
+    def record_passage(
+        self, source: str, number: int, passage: Passage, id_: str, file_hash: str | None = None
+    ) -> bool:
         """Record a passage of a document under `id_`. Returns whether it is new in the document, has another number
         than before, or replaces another text with the same id.
 
-        number: the passage's number in the document.
+        number: the passage's number in the document; file_hash: of the document's file, if it is one.
         """
         hash_, entry, location = hash_passage(passage), self.entries.get(id_), get_location(passage)
+        if location is not None and file_hash is not None:
+            location[FILE_HASH_KEY] = file_hash
         if location is not None and id_ != passage["id"]:
             location[OWN_HASH_KEY] = hash_  # the stored text differs a little
         was_removed = self.removed_ids.pop(id_, id_) is None
@@ -259,6 +271,17 @@ class Ledger:
     def remove_document(self, source: str) -> None:
         """Remove a document."""
         for id_ in self.numbers_by_source.pop(source, {}):
+            self.release_passage(source, id_)
+
+    def keep_only(self, source: str, ids: Container[str]) -> None:
+        """Take back from a document all passages but these."""
+        numbers = self.numbers_by_source.get(source, {})
+        kept_numbers = {id_: number for id_, number in numbers.items() if id_ in ids}
+        if kept_numbers:
+            self.numbers_by_source[source] = kept_numbers
+        else:
+            self.numbers_by_source.pop(source, None)
+        for id_ in numbers.keys() - kept_numbers.keys():
             self.release_passage(source, id_)
 
     def release_passage(self, source: str, id_: str) -> None:

@@ -24,7 +24,9 @@ STORED_NAMES = {"is_being_changed": "writing", "is_rebuilding_vectors": "torn", 
 # A key in the location of a passage in a document (see PassageEntry). It is there only if the passage's text in this
 # document is not exactly the stored text; its value is then the hash of the text in the document.
 OWN_HASH_KEY = "own"
+FILE_HASH_KEY = "file_hash"  # in a location: the hash of the file when it was read; only Quorum writes it
 FILE_TYPE = "file_type"
+NOT_OF_A_LOCATION = ("file", "headings", FILE_HASH_KEY)  # keys of a place that its location does not take over
 NO_PLACE_KEY = "no_place"  # in a location: the document is no file, and the location holds metadata only
 MAX_PLACES = 50  # how many places a passage lists at most
 MAX_LISTED_KEYS = 500  # how many keys of metadata a collection lists; with more, its passages are read to find them
@@ -73,9 +75,9 @@ class PassageEntry:
 
     position_by_document: document -> the passage's position among the passages of that document; stored as "places".
     headings: the headings above the passage. locations_json: JSON {document: location}, stored as "where"; a location
-    is {page, offsets, time, metadata ...} and, if the passage's text in that document differs a little, the hash of
-    that text under `OWN_HASH_KEY`. sketch: hashes of runs of words, by which copies of the passage are found (see
-    `quorum.documents.duplicates`).
+    is {page, offsets, time, metadata, hash of the file ...} and, if the passage's text in that document differs a
+    little, the hash of that text under `OWN_HASH_KEY`. sketch: hashes of runs of words, by which copies of the passage
+    are found (see `quorum.documents.duplicates`).
     """
 
     title: str
@@ -172,7 +174,7 @@ def get_location(passage: Passage) -> dict[str, Any] | None:
     places = passage.get("places") or []
     location: dict[str, Any] = {NO_PLACE_KEY: True}
     if places:
-        location = {name: value for name, value in places[0].items() if name not in ("file", "headings")}
+        location = {name: value for name, value in places[0].items() if name not in NOT_OF_A_LOCATION}
     if "metadata" not in location and passage.get("metadata"):
         location["metadata"] = dict(passage["metadata"])
     return location if places or "metadata" in location else None
@@ -261,7 +263,9 @@ def read_places(entry: PassageEntry) -> list[Place]:
     for source in sort_sources(locations)[:MAX_PLACES]:
         if NO_PLACE_KEY in locations[source]:
             continue
-        place: dict[str, Any] = {"file": source} | {k: v for k, v in locations[source].items() if k != OWN_HASH_KEY}
+        place: dict[str, Any] = {"file": source} | {
+            k: v for k, v in locations[source].items() if k not in (OWN_HASH_KEY, FILE_HASH_KEY)
+        }
         if entry.headings:
             place["headings"] = list(entry.headings)
         places.append(Place(**place))  # type: ignore[typeddict-item]

@@ -35,6 +35,9 @@ def serve(
         bool,
         typer.Option("--old-page", help="Serve the earlier page, which uploads documents; it needs the extra [ui]."),
     ] = False,
+    forget_files: Annotated[
+        bool, typer.Option("--forget-files", help="Do not keep the files of uploads when they have been indexed.")
+    ] = False,
     collection: FirstCollection = None,
     collections: MoreCollections = "",
     model: Model = None,
@@ -73,6 +76,7 @@ def serve(
         prices,
         cascade_files,
         own_systems,
+        forget_files=forget_files,
     )
     if no_page and old_page:
         raise SetupError("--no-page serves no page and --old-page one; give one of them.")

@@ -83,6 +83,8 @@ def make_server_options(
     prices: Path | None,
     cascade_files: list[str] | None = None,
     own_systems: list[str] | None = None,
+    *,
+    forget_files: bool = False,
 ) -> "Options":
     """The server's `Options`, made from the command's options. Raises `SetupError` if others can reach the address
     without a token, or if a token is too short.
@@ -100,6 +102,7 @@ def make_server_options(
         prices=prices,
         cascade_files=tuple(cascade_files or ()),
         own_systems=read_systems(own_systems) if own_systems else {},
+        forget_files=forget_files,
     )
 
 

@@ -28,6 +28,8 @@ PUBLIC_PATH = "/health"  # monitoring needs no key
 API_PATHS = ("/v1", PUBLIC_PATH, "/metrics", "/openapi.json")
 
 LARGEST_BODY = 2_000_000  # bytes
+LARGEST_UPLOAD = 500_000_000  # bytes of a request with files
+UPLOAD_PATH = re.compile(r"/v1/collections/[^/]+/documents")
 REQUEST_ID = re.compile(r"[\w.:-]{1,100}")
 UNAUTHORIZED_HEADERS = {"www-authenticate": "Bearer"}
 
@@ -56,14 +58,15 @@ class AccessControl:
 
         try:
             client = self.find_client(headers, scope["path"])
-            check_length(headers)
+            largest = find_largest_body(scope)
+            check_length(headers, largest)
         except Refusal as refusal:
             await refusal.respond()(scope, receive, send_with_headers)
             return
         client_left = asyncio.Event()
         added_state = {"request_id": request_id, "client": client, "client_left": client_left}
         scope["state"] = {**scope.get("state", {}), **added_state}
-        await self.app(scope, notice_disconnect(limit_body(receive), client_left), send_with_headers)
+        await self.app(scope, notice_disconnect(limit_body(receive, largest), client_left), send_with_headers)
 
     def find_client(self, headers: Headers, path: str) -> str:
         """The name under which the client's requests are counted. Raises `Refusal` if the client has no access."""
@@ -128,28 +131,34 @@ def name_client(token: str | None) -> str:
     return "local" if token is None else sha256(b"quorum key " + token.encode()).hexdigest()[:16]
 
 
-def check_length(headers: Headers) -> None:
+def find_largest_body(scope: Scope) -> int:
+    """The most bytes of a request's body: more for one with files."""
+    has_files = scope["method"] == "POST" and UPLOAD_PATH.fullmatch(scope["path"])
+    return LARGEST_UPLOAD if has_files else LARGEST_BODY
+
+
+def check_length(headers: Headers, largest: int) -> None:
     """Raise `Refusal` (413) for a body whose stated length is too large."""
     length = headers.get("content-length", "0")
-    if length.isdecimal() and int(length) > LARGEST_BODY:
-        raise make_too_large_refusal()
+    if length.isdecimal() and int(length) > largest:
+        raise make_too_large_refusal(largest)
 
 
-def make_too_large_refusal() -> Refusal:
+def make_too_large_refusal(largest: int = LARGEST_BODY) -> Refusal:
     return Refusal(
-        413, f"The request has more than {LARGEST_BODY // 1_000_000} MB; send a shorter one.", "request_too_large"
+        413, f"The request has more than {largest // 1_000_000} MB; send a shorter one.", "request_too_large"
     )
 
 
-def limit_body(receive: Receive) -> Receive:
-    """Limit a body whose length is not stated: after LARGEST_BODY bytes, the application is told that the client has
+def limit_body(receive: Receive, largest: int = LARGEST_BODY) -> Receive:
+    """Limit a body whose length is not stated: after `largest` bytes, the application is told that the client has
     disconnected.
     """
     received_bytes = 0
 
     async def receive_limited() -> Message:
         nonlocal received_bytes
-        if received_bytes > LARGEST_BODY:
+        if received_bytes > largest:
             return {"type": "http.disconnect"}
         message = await receive()
         received_bytes += len(message.get("body", b""))

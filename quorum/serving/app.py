@@ -23,6 +23,8 @@ from quorum.serving.access_control import AccessControl, App, Receive, Scope, Se
 from quorum.serving.catalogue_routes import make_catalogue_routes
 from quorum.serving.chat_request import read_body, read_chat
 from quorum.serving.collection_routes import make_collection_routes
+from quorum.serving.documents.routes import DocumentRoutes
+from quorum.serving.documents.upload_service import UploadService
 from quorum.serving.errors import Refusal, explain_failure
 from quorum.serving.openapi import describe_api
 from quorum.serving.permissions import ServedModel
@@ -44,10 +46,16 @@ STREAM_HEADERS = {"x-accel-buffering": "no"}
 Handler = Callable[[Request], Awaitable[Response]]
 
 
-def make_app(service: Service, tokens: Sequence[str] = ()) -> App:
-    """The application behind its access control. tokens: the API keys; without any, only this machine is served."""
+def make_app(service: Service, tokens: Sequence[str] = (), *, forget_files: bool = False) -> App:
+    """The application behind its access control.
+
+    tokens: the API keys; without any, only this machine is served. forget_files: the originals of uploads are not kept.
+    """
     started_at, server_context = int(time.time()), service.permissions.server_context
     runs_folder = expand_home(find_own_folder(server_context.store)).resolve() / "runs"
+
+    uploads = UploadService(server_context, forget=forget_files)
+    uploads.start_recovery()
 
     def is_owner(client: str) -> bool:
         return not tokens or client == name_client(tokens[0])
@@ -95,7 +103,8 @@ def make_app(service: Service, tokens: Sequence[str] = ()) -> App:
         Route("/openapi.json", show_api),
         *make_run_routes(RunService(service, runs_folder), wrap),
         *make_catalogue_routes(service.permissions, is_owner, wrap),
-        *make_collection_routes(service.permissions, is_owner, wrap),
+        *make_collection_routes(service.permissions, is_owner, wrap, uploads),
+        *DocumentRoutes(service.permissions, uploads, is_owner).make_routes(wrap),
     ]
     return AccessControl(Starlette(routes=routes, exception_handlers={HTTPException: refuse_request}), tokens)
 

@@ -10,27 +10,27 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from quorum.core.errors import QuorumError
-from quorum.core.files import escape_name
 from quorum.core.where import format_where
-from quorum.documents.places import make_document_id
 from quorum.retrievers.choose_collection import locate_collection
 from quorum.retrievers.collection_names import SAMPLE
 from quorum.retrievers.collections import delete_collection
 from quorum.retrievers.manage_collections import count_passages_by_document, rename_collection, summarize_collection
 from quorum.retrievers.store import open_store
 from quorum.serving.chat_request import make_field_refusal, read_body
+from quorum.serving.documents.upload_service import UploadService
 from quorum.serving.errors import Refusal
 from quorum.serving.permissions import Permissions
 from quorum.serving.runs.routes import Wrap
 
 
-def make_collection_routes(permissions: Permissions, is_owner: Callable[[str], bool], wrap: Wrap) -> list[Route]:
+def make_collection_routes(
+    permissions: Permissions, is_owner: Callable[[str], bool], wrap: Wrap, uploads: UploadService
+) -> list[Route]:
     """The routes. is_owner: whether a client is the server's owner; wrap: turns refusals into responses."""
-    routes = CollectionRoutes(permissions, is_owner)
+    routes = CollectionRoutes(permissions, is_owner, uploads)
     one = "/v1/collections/{collection}"
     return [
         Route("/v1/collections", wrap(routes.list_collections)),
-        Route(f"{one}/documents", wrap(routes.list_documents)),
         Route(one, wrap(routes.rename), methods=["PATCH"]),
         Route(one, wrap(routes.delete), methods=["DELETE"]),
     ]
@@ -39,8 +39,8 @@ def make_collection_routes(permissions: Permissions, is_owner: Callable[[str], b
 class CollectionRoutes:
     """The handlers. What reads or changes the store runs in a thread."""
 
-    def __init__(self, permissions: Permissions, is_owner: Callable[[str], bool]) -> None:
-        self.permissions, self.is_owner = permissions, is_owner
+    def __init__(self, permissions: Permissions, is_owner: Callable[[str], bool], uploads: UploadService) -> None:
+        self.permissions, self.is_owner, self.uploads = permissions, is_owner, uploads
 
     async def list_collections(self, request: Request) -> Response:
         def describe_all() -> list[dict[str, Any]]:
@@ -99,17 +99,8 @@ class CollectionRoutes:
         if name == self.permissions.server_context.collection:
             message = f"The server was started for the collection {name!r}; start it without --collection to change it."
             raise Refusal(409, message, "conflict")
+        self.uploads.check_not_live(name)
         return name
-
-    async def list_documents(self, request: Request) -> Response:
-        """The documents of a collection: a name without folders, an id, and the number of passages."""
-        name = await self.find(request)
-        counts = await asyncio.to_thread(self.count_by_document, name)
-        data = [
-            {"id": make_document_id(document), "object": "document", "name": get_name(document), "passages": count}
-            for document, count in counts.items()
-        ]
-        return JSONResponse({"object": "list", "data": data})
 
     async def rename(self, request: Request) -> Response:
         name = await self.find_to_change(request)
@@ -118,19 +109,11 @@ class CollectionRoutes:
         if not isinstance(new_name, str):
             raise make_field_refusal("name", "a text")
         await asyncio.to_thread(rename_collection, name, new_name, self.permissions.server_context.store)
+        await asyncio.to_thread(self.uploads.folder.rename_collection, name, new_name)
         return JSONResponse({"id": new_name, "object": "collection"})
 
     async def delete(self, request: Request) -> Response:
         name = await self.find_to_change(request)
         await asyncio.to_thread(delete_collection, name, self.permissions.server_context.store)
+        await asyncio.to_thread(self.uploads.folder.rename_collection, name, None)
         return JSONResponse({"id": name, "object": "collection", "deleted": True})
-
-
-def get_name(document: str) -> str:
-    r"""A document's name without its folders; the last part of an address.
-
-    >>> get_name("/home/me/handbook.pdf"), get_name("https://example.org/a/"), get_name("C:\\docs\\a.txt")
-    ('handbook.pdf', 'a', 'a.txt')
-    """
-    parts = [part for part in document.replace("\\", "/").split("/") if part]
-    return escape_name(parts[-1] if parts else document)

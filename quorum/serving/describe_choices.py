@@ -30,7 +30,6 @@ COLLECTION = {
     "changed": "2026-11-29T10:15:00+00:00",
     "is_sample": False,
 }
-DOCUMENT = {"id": "0f3a5b7c9d1e2f30", "object": "document", "name": "travel.pdf", "passages": 31}
 
 
 def describe_choices(writer: PathWriter) -> dict[str, Any]:
@@ -70,10 +69,6 @@ def describe_choices(writer: PathWriter) -> dict[str, Any]:
         "/v1/collections/{collection}": {
             "patch": describe("Rename a collection (the owner only)", renamed, **rename),
             "delete": describe("Delete a collection (the owner only)", {**renamed, "deleted": True}),
-            "parameters": [collection],
-        },
-        "/v1/collections/{collection}/documents": {
-            "get": describe("The documents of a collection", make_list(DOCUMENT)),
             "parameters": [collection],
         },
     }

@@ -29,7 +29,8 @@ class Options:
     they may choose besides the server's own. questions_per_minute, dollars_per_day: the limits of each client, None for
     no limit; prices: a file with prices of models.
     cascade_files: files of `quorum compose` whose cascades clients may choose as methods, as FILE or NAME=FILE;
-    own_systems: NAME -> SPEC of the systems outside Quorum that these cascades ask.
+    own_systems: NAME -> SPEC of the systems outside Quorum that these cascades ask. forget_files: the originals of
+    uploads are not kept.
     """
 
     access_tokens: tuple[str, ...] = ()
@@ -40,6 +41,7 @@ class Options:
     prices: Path | None = None
     cascade_files: tuple[str, ...] = ()
     own_systems: Mapping[str, str] = field(default_factory=dict)
+    forget_files: bool = False
 
 
 def serve(
@@ -93,7 +95,7 @@ def make_server_app(
     """One application that serves the API and, if there is one, the other application."""
     service = make_service(server_context, options, prices)
     other_app = None if make_other_app is None else make_other_app(service, tokens, port)
-    return split_paths(make_app(service, tokens), other_app)
+    return split_paths(make_app(service, tokens, forget_files=options.forget_files), other_app)
 
 
 def make_service(server_context: Context, options: Options, prices: Prices) -> Service:

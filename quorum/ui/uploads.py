@@ -14,15 +14,12 @@ from quorum.core.errors import QuorumError, SetupError
 from quorum.retrievers.collection_names import SAMPLE, check_collection_name
 from quorum.retrievers.index import index_documents
 from quorum.retrievers.index_report import IndexReport
+from quorum.serving.documents.upload_names import make_unique_names
 from quorum.ui.past_runs import find_saved_data_folder
 from quorum.ui.run import describe_bug, describe_error
 
 LARGEST_FILE = 100_000_000  # bytes
 LARGEST_UPLOAD = 500_000_000  # bytes, of all files dropped at once
-LONGEST_NAME = 120  # characters
-MAX_NAME_BYTES = 180  # file systems allow 255, and `make_unique_names` may add a number
-BIDI_CONTROLS = r"\u200e\u200f\u202a-\u202e\u2066-\u2069"
-UNSAFE_CHARACTERS = re.compile(rf"[\x00-\x1f\x7f<>:\"|?*{BIDI_CONTROLS}\ud800-\udfff]")
 LINE_OF_FILE = re.compile(r"(.+), line (\d+)", re.DOTALL)  # how an `IndexReport` names a line of a file
 INDEXING_LOCK = asyncio.Lock()
 
@@ -51,40 +48,6 @@ class IndexingJob:
     def update(self, done: int, total: int, path: str) -> None:
         """Record the progress of `index_documents`, which calls this on its thread."""
         self.files_and_lines_done, self.file_and_line_count, self.current_file = done, total, Path(path).name
-
-
-def clean_name(name: str) -> str:
-    """The file name in a path of any operating system, without the characters that a file name should not have."""
-    cleaned_name = UNSAFE_CHARACTERS.sub("", re.split(r"[/\\]", name)[-1]).strip().lstrip(".")
-    if len(cleaned_name) > LONGEST_NAME or len(cleaned_name.encode()) > MAX_NAME_BYTES:
-        stem, dot, suffix = cleaned_name.rpartition(".")
-        cleaned_name = (
-            shorten_name(stem, LONGEST_NAME - 12) + dot + shorten_name(suffix, 11)
-            if dot
-            else shorten_name(cleaned_name, LONGEST_NAME)
-        )
-    return cleaned_name or "document"
-
-
-def shorten_name(name: str, longest: int) -> str:
-    """The first `longest` characters of a name, or fewer if they have too many bytes."""
-    byte_limit = longest * MAX_NAME_BYTES // LONGEST_NAME
-    return name[:longest].encode()[:byte_limit].decode(errors="ignore")
-
-
-def make_unique_names(names: Sequence[str]) -> list[str]:
-    """A safe name for each file. A file whose name equals an earlier one, in any letter case, gets a number."""
-    names_in_use: dict[str, str] = {}  # name in lower case -> name
-    numbers: dict[str, int] = {}  # name in lower case -> the last number that a file of this name got
-    for name in map(clean_name, names):
-        stem, dot, suffix = name.partition(".")
-        unique_name, number = name, numbers.get(name.lower(), 1)
-        while unique_name.lower() in names_in_use:
-            number += 1
-            unique_name = f"{stem} ({number}){dot}{suffix}"
-        names_in_use[unique_name.lower()] = unique_name
-        numbers[name.lower()] = number
-    return list(names_in_use.values())
 
 
 def check_upload_collection(collection: str) -> str:

@@ -26,8 +26,8 @@ def leave_run(folder: Path, *events: dict[str, Any]) -> SavedRun:
     run = dead.create("client", REQUEST, time.time())
     for event in events:
         run.file.append(event)
-    assert dead.own_lock is not None
-    dead.own_lock.release()
+    assert dead.processes.own_lock is not None
+    dead.processes.own_lock.release()
     return run
 
 

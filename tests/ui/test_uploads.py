@@ -10,15 +10,12 @@ from quorum.core.context import Context
 from quorum.core.errors import SetupError
 from quorum.retrievers.collections import list_collections
 from quorum.retrievers.store import open_store
+from quorum.serving.documents.upload_names import LONGEST_NAME, MAX_NAME_BYTES, clean_name, make_unique_names
 from quorum.ui.uploads import (
-    LONGEST_NAME,
-    MAX_NAME_BYTES,
     IndexingJob,
     SaveUpload,
     check_upload_collection,
-    clean_name,
     index_uploads,
-    make_unique_names,
 )
 
 

@@ -132,8 +132,11 @@ def describe_headline(headline: Headline) -> dict[str, Any]:
 
 
 def list_citations(result: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """[{n, passage, start, end, document, page}]: the passages that a long answer cites, with the numbers of its marks;
-    for any other answer those that support it, numbered from 1. document: the name of the passage's file, or its title.
+    """[{n, passage, start, end, document, document_id, page, metadata}]: the passages that a long answer cites, with
+    the numbers of its marks; for any other answer those that support it, numbered from 1.
+
+    document: the name of the passage's file, or its title; document_id: by which the server gives it, None if it is no
+    file.
     """
     if result.get("unknown"):
         return []
@@ -150,9 +153,12 @@ def list_citations(result: Mapping[str, Any]) -> list[dict[str, Any]]:
                 "start": source.start,
                 "end": source.end,
                 "document": get_file_name(place) if place else source.passage["title"] or source.passage["id"],
+                "document_id": make_document_id(place["file"]) if place else None,
                 "page": place.get("page") if place else None,
             }
         )
+        if source.passage.get("metadata"):
+            citations[-1] = make_metadata_public({**citations[-1], "metadata": source.passage["metadata"]})
     return citations
 
 

@@ -19,6 +19,7 @@ RUN: dict[str, Any] = {
 REQUEST = {name: RUN[name] for name in ("question", "methods", "collection", "settings")}
 GROUPS = [{"answer": "the travel desk", "unknown": False, "methods": ["concat", "sure[k=3]"]}]
 CITATION = {"n": 1, "passage": "8e22e3752c3091c0", "start": 12, "end": 27, "document": "travel.pdf", "page": 3}
+CITATION |= {"document_id": "0f3a5b7c9d1e2f30", "metadata": {"source": "travel.pdf", "page": 3}}
 RESULT = {
     "answer": "the travel desk",
     "unknown": False,

@@ -14,12 +14,12 @@ from quorum.evaluation.shown.public_result import group_answers, group_failures
 from quorum.serving.chat_request import make_field_refusal, read_body
 from quorum.serving.errors import Refusal
 from quorum.serving.runs.export import format_markdown
+from quorum.serving.runs.follow import STREAM_HEADERS, format_line_as_event, read_last_number
 from quorum.serving.runs.request import RUN_ID, read_request, read_title
 from quorum.serving.runs.run_file import FORMAT_NAME
 from quorum.serving.runs.run_folder import SavedRun
-from quorum.serving.runs.run_service import MAX_READERS, RunService, get_number
+from quorum.serving.runs.run_service import MAX_READERS, RunService
 
-STREAM_HEADERS = {"x-accel-buffering": "no"}
 DEFAULT_PAGE, LARGEST_PAGE = 30, 100  # runs in one list
 LONGEST_SEARCH = 200  # characters
 Handler = Callable[[Request], Awaitable[Response]]
@@ -183,23 +183,9 @@ class RunRoutes:
         self.runs.reader_count += 1
         try:
             async for line in self.runs.follow(saved, after):
-                yield b": still at work\n\n" if line is None else format_line_as_event(line)
+                yield format_line_as_event(line)
         finally:
             self.runs.reader_count -= 1
-
-
-def format_line_as_event(line: bytes) -> bytes:
-    """A server-sent event with its number, its kind and its JSON."""
-    kind = json.loads(line)["type"].encode()
-    return b"id: %d\nevent: %s\ndata: %s\n\n" % (get_number(line), kind, line)
-
-
-def read_last_number(request: Request) -> int:
-    """The number of the last event that the client knows. Raises `Refusal`."""
-    text = request.headers.get("last-event-id") or request.query_params.get("after") or "0"
-    if not (text.isascii() and text.isdecimal() and len(text) <= 15):
-        raise make_field_refusal("Last-Event-ID", "the number of an event")
-    return int(text)
 
 
 def read_list_query(request: Request) -> tuple[str, str, int]:

@@ -22,15 +22,18 @@ TAIL_SIZE = 4096  # bytes at the end of a file, in which its last line is looked
 
 @dataclass
 class RunFile:
-    """A run's file. path: where it is."""
+    """A run's file, or that of something else with numbered events. path: where it is; format_name: what its first line
+    says that it is.
+    """
 
     path: Path
+    format_name: str = FORMAT_NAME
 
     def create(self, head: Mapping[str, Any]) -> None:
         """Make the file with its first line. Raises OSError."""
         make_private_folder(self.path.parent)
         with open_private_bytes(self.path, "xb") as file:
-            file.write(format_line({"format": FORMAT_NAME, **head}))
+            file.write(format_line({"format": self.format_name, **head}))
 
     def append(self, event: Mapping[str, Any]) -> int:
         """Write an event, and return the size of its line in bytes. Raises OSError if it could not be written whole.
@@ -50,8 +53,8 @@ class RunFile:
         """What the first line says. Raises OSError or ValueError for a file that is no run's."""
         with open_regular(self.path) as file:
             head = parse_json(file.readline(CHUNK_SIZE * 8))
-        if not isinstance(head, dict) or head.get("format") != FORMAT_NAME:
-            raise ValueError("it is not the file of a run")
+        if not isinstance(head, dict) or head.get("format") != self.format_name:
+            raise ValueError("it is not a file of this kind")
         return head
 
     def read_lines(self, offset: int) -> tuple[list[bytes], int]:

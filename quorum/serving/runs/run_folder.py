@@ -14,13 +14,14 @@ from pathlib import Path
 from secrets import token_hex
 from typing import Any
 
-from filelock import FileLock, Timeout
+from filelock import FileLock
 
 from quorum.core.files import read_regular
-from quorum.core.private_files import FILE_MODE, make_private_folder, open_private_text
+from quorum.core.private_files import FILE_MODE, open_private_text
 from quorum.evaluation.shown.public_result import group_answers, group_failures
 from quorum.serving.errors import Refusal
 from quorum.serving.runs.export import read_answers
+from quorum.serving.runs.process_locks import ProcessLocks
 from quorum.serving.runs.request import RUN_ID, make_title
 from quorum.serving.runs.run_file import RunFile
 
@@ -53,18 +54,24 @@ class RunFolder:
     """
 
     def __init__(self, path: Path, most_runs: int = MOST_RUNS, most_bytes: int = MOST_BYTES) -> None:
-        self.path, self.process_id, self.most_runs, self.most_bytes = path, token_hex(8), most_runs, most_bytes
-        self.own_lock: FileLock | None = None
+        self.path, self.most_runs, self.most_bytes = path, most_runs, most_bytes
+        self.processes = ProcessLocks(path)
         self.lock = threading.Lock()
         self.heads: dict[str, dict[str, Any]] = {}  # {id: first line}, which never changes
         self.running_ids: set[str] = set()  # of runs in progress in this process
 
     def create(self, client: str, request: Mapping[str, Any], asked_at: float) -> SavedRun:
         """Make the file of a new run, which counts as running from now on. Raises OSError."""
-        self.hold_own_lock()
+        self.processes.hold_own()
         moment = datetime.fromtimestamp(asked_at, UTC)
         id_ = f"{moment:%Y%m%d-%H%M%S}-{moment.microsecond:06d}{token_hex(4)}"
-        head = {"id": id_, "client": client, "process": self.process_id, "asked_at": asked_at, "request": dict(request)}
+        head = {
+            "id": id_,
+            "client": client,
+            "process": self.processes.own_id,
+            "asked_at": asked_at,
+            "request": dict(request),
+        }
         file = RunFile(self.path / f"{id_}.jsonl")
         self.running_ids.add(id_)
         try:
@@ -73,18 +80,6 @@ class RunFolder:
             self.running_ids.discard(id_)
             raise
         return SavedRun(id_, file, head, make_title(str(request["question"])))
-
-    def hold_own_lock(self) -> None:
-        """Take the lock of this process, which says that its runs are in progress. Raises OSError."""
-        with self.lock:
-            if self.own_lock is None:
-                make_private_folder(self.path)
-                lock = FileLock(self.get_lock_path(self.process_id), mode=FILE_MODE, thread_local=False)
-                lock.acquire(timeout=0)
-                self.own_lock = lock
-
-    def get_lock_path(self, process_id: str) -> Path:
-        return self.path / f"server-{process_id}.lock"
 
     def find(self, id_: str, client: str) -> SavedRun:
         """A client's run; one that was interrupted is closed. Raises `Refusal` (404) if the client has no such run.
@@ -176,7 +171,7 @@ class RunFolder:
                 process_id = event.get("process", process_id)
             elif event["type"] in ("method_finished", "error"):
                 asked = [method for method in asked if method != event.get("method")]
-        if is_over or self.is_process_alive(process_id):
+        if is_over or self.processes.is_alive(process_id):
             return
         sentence, moment = INTERRUPTED.format(id=run.id), datetime.now(UTC).timestamp()
         error = {"type": "error", "code": "interrupted", "sentence": sentence, "remedy": "retry"}
@@ -186,22 +181,6 @@ class RunFolder:
             run.file.append({"n": number, "time": round(moment, 3), **event})
         finished = {"type": "run_finished", **group_ended(run.file)}
         run.file.append({"n": number + 1, "time": round(moment, 3), **finished})
-
-    def is_process_alive(self, process_id: str) -> bool:
-        """Whether the process with this id still holds its lock. The lock of a dead process is removed."""
-        if not process_id.isalnum() or process_id == self.process_id:
-            return False
-        path = self.get_lock_path(process_id)
-        if not path.is_file():
-            return False
-        lock = FileLock(path, mode=FILE_MODE)
-        try:
-            lock.acquire(timeout=0)
-        except (Timeout, OSError):
-            return True
-        lock.release()
-        path.unlink(missing_ok=True)
-        return False
 
 
 def group_ended(file: RunFile) -> dict[str, Any]:

@@ -14,6 +14,7 @@ from quorum.models.tracing import copy_without_secrets
 from quorum.serving.chat_request import make_field_refusal
 from quorum.serving.errors import Refusal, explain_failure, hide_paths
 from quorum.serving.runs.export import MethodAnswer, read_answers
+from quorum.serving.runs.follow import follow_file
 from quorum.serving.runs.live_run import LiveRun
 from quorum.serving.runs.request import RunRequest, check_saved_request
 from quorum.serving.runs.run_folder import RunFolder, SavedRun
@@ -23,7 +24,6 @@ MAX_LIVE_RUNS = 32  # of all clients together
 MAX_READERS = 256  # open streams of events, of all clients together
 MAX_TURNS = 6  # earlier questions that a follow-up question is understood by
 PARAM_OF_CHAT = {"model": "methods", "quorum": "settings", "messages": "question"}  # the same fields of both requests
-KEEPALIVE_SECONDS = 10.0  # a stream without events sends a comment this often, because proxies close idle streams
 
 
 class RunService:
@@ -89,7 +89,7 @@ class RunService:
             raise
         self.folder.running_ids.add(live_run.saved.id)
         self.live_runs[live_run.saved.id] = live_run
-        live_run.start(self.folder.process_id, tasks)
+        live_run.start(self.folder.processes.own_id, tasks)
 
     def end(self, live_run: LiveRun) -> None:
         """A run has ended."""
@@ -198,27 +198,13 @@ class RunService:
         """The lines of the events with higher numbers than `after`, also those to come, until the run has ended. None
         after KEEPALIVE_SECONDS without an event.
         """
-        offset = 0
-        while True:
+
+        def find_change() -> asyncio.Event | None:
             live_run = self.live_runs.get(saved.id)
-            changed = None if live_run is None else live_run.changed
-            lines: list[bytes] = []
-            try:
-                lines, offset = saved.file.read_lines(offset)
-            except OSError:
-                return  # deleted meanwhile
-            for line in lines:
-                if get_number(line) > after:
-                    yield line
-            if lines:
-                continue
-            if changed is None:
-                return
-            try:
-                async with asyncio.timeout(KEEPALIVE_SECONDS):
-                    await changed.wait()
-            except TimeoutError:
-                yield None
+            return None if live_run is None else live_run.changed
+
+        async for line in follow_file(saved.file, after, find_change):
+            yield line
 
 
 def list_answer_turns(answers: Mapping[str, MethodAnswer], method: str) -> list[dict[str, str]]:
@@ -226,12 +212,3 @@ def list_answer_turns(answers: Mapping[str, MethodAnswer], method: str) -> list[
     results = [answer.result for name, answer in sorted(answers.items(), key=lambda item: item[0] != method)]
     texts = [str(result["answer"]) for result in results if result is not None and "answer" in result]
     return [{"role": "assistant", "content": text} for text in texts[:1]]
-
-
-def get_number(line: bytes) -> int:
-    """The number of an event, from its line; 0 for the first line of a file.
-
-    >>> get_number(b'{"n": 12, "time": 1.0}')
-    12
-    """
-    return int(line[6 : line.index(b",")]) if line.startswith(b'{"n": ') else 0

@@ -1,0 +1,106 @@
+"""The documents of a collection as clients see them, and their files."""
+
+from collections import OrderedDict
+from collections.abc import Sequence
+from dataclasses import replace
+from io import BufferedReader
+from pathlib import Path
+from typing import Any
+
+from quorum.core.context import Context
+from quorum.core.files import escape_name
+from quorum.core.where import format_where
+from quorum.documents.places import make_document_id
+from quorum.retrievers.choose_collection import locate_collection
+from quorum.retrievers.manage_documents import Document, list_documents
+from quorum.retrievers.metadata import OTHER_PROGRAM
+from quorum.retrievers.originals import find_kept_file, open_original, split_upload
+from quorum.retrievers.store import open_store
+from quorum.serving.errors import Refusal
+
+MOST_LISTS = 8  # collections whose documents are remembered until they change
+
+
+class DocumentLists:
+    """The documents of collections, remembered until a collection changes."""
+
+    def __init__(self, context: Context) -> None:
+        self.context = context
+        self.lists: OrderedDict[tuple[str, str], list[Document]] = OrderedDict()
+
+    def locate(self, collection: str) -> str:
+        """The store of a collection: the server's, or for the sample perhaps that of all programs. The call blocks."""
+        return locate_collection(replace(self.context, collection=collection)).store
+
+    def is_foreign(self, collection: str) -> bool:
+        """Whether another program made the collection. The call blocks."""
+        return open_store(self.locate(collection)).fetch_info(collection).made_for == OTHER_PROGRAM
+
+    def list(self, collection: str) -> Sequence[Document]:
+        """The documents of a collection that pass the server's filter. The call blocks."""
+        store = self.locate(collection)
+        key = (collection, open_store(store).fetch_revised_info(collection).revision)
+        if key not in self.lists:
+            found = list_documents(collection, store, format_where(self.context.where))
+            self.lists[key] = found
+            while len(self.lists) > MOST_LISTS:
+                self.lists.popitem(last=False)
+        return self.lists[key]
+
+    def find(self, collection: str, id_: str) -> Document:
+        """A document. Raises `Refusal` (404). The call blocks."""
+        for document in self.list(collection):
+            if make_document_id(document.name) == id_:
+                return document
+        message = f"The collection {collection!r} has no document {id_[:40]!r}; list its documents."
+        raise Refusal(404, message, "document_not_found")
+
+    def open(self, collection: str, document: Document) -> BufferedReader:
+        """The original of a document, open to read. Raises `Refusal` (403, 404). The call blocks."""
+        if document.hidden:
+            message = "The server's filter keeps a part of this document back, so its original is not shown."
+            raise Refusal(403, message, "filtered")
+        file = open_original(self.locate(collection), document.name, document.file_hash)
+        if file is None:
+            message = (
+                f"The original of {get_name(document.name)} is not here: it was not kept, or the file has moved or "
+                "changed since it was indexed; index it again."
+            )
+            raise Refusal(404, message, "original_not_found")
+        return file
+
+    def has_original(self, collection: str, document: Document) -> bool:
+        """Whether the original is probably here; only `open` looks at its content. The call blocks."""
+        kept = find_kept_file(self.locate(collection), document.name)
+        path = Path(document.name) if kept is None else kept
+        try:
+            may_be_shown = kept is not None or (document.file_hash is not None and path.is_absolute())
+            return may_be_shown and not document.hidden and path.is_file()
+        except (OSError, ValueError):
+            return False
+
+    def describe(self, collection: str, document: Document) -> dict[str, Any]:
+        """A document as JSON. pages: the number of the last page with a passage, or null; modified: the file's time."""
+        id_, upload = make_document_id(document.name), split_upload(document.name)
+        return {
+            "id": id_,
+            "object": "document",
+            "name": get_name(document.name),
+            "path": escape_name(upload[1]) if upload else None,
+            "state": "ready",
+            "passages": document.passages,
+            "pages": document.pages,
+            "modified": document.modified,
+            "is_upload": upload is not None,
+            "has_original": self.has_original(collection, document),
+        }
+
+
+def get_name(document: str) -> str:
+    r"""A document's name without its folders; the last part of an address.
+
+    >>> get_name("/home/me/handbook.pdf"), get_name("https://example.org/a/"), get_name("C:\\docs\\a.txt")
+    ('handbook.pdf', 'a', 'a.txt')
+    """
+    parts = [part for part in document.replace("\\", "/").split("/") if part]
+    return escape_name(parts[-1] if parts else document)
