@@ -5,9 +5,10 @@ from collections import Counter
 from quorum.api.events import NodeFinished, NodeStarted
 
 SEARCHING = frozenset({"begin", "retrieve", "search", "search_and_filter", "next_query", "blend_queries", "observe"})
+TURN = frozenset({"begin_turn", "stand_alone"})  # of a follow-up question
 READING_ALONE = frozenset({"passage_answer"})
 CHECKING = frozenset({"verify", "choose_verified", "validate", "rank_pair", "select_candidate", "unknown_check"})
-ENDING = frozenset({"find_evidence", "abstain", "shorten"})
+ENDING = frozenset({"find_evidence", "abstain", "shorten", "end_turn"})
 
 
 class Progress:
@@ -39,6 +40,8 @@ class Progress:
     def describe(self, node: str) -> str:
         if node in SEARCHING:
             return "searching"
+        if node in TURN:
+            return "reading the conversation"
         if node in ENDING:
             return "finding where the answer stands"
         words = "checking" if node in CHECKING else "reading"

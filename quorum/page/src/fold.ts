@@ -81,7 +81,8 @@ function change(answer: MethodView, event: RunEvent): MethodView {
   switch (event.type) {
     case "node_started":
     case "node_finished": {
-      const path = [...event.inside, event.node].join("/");
+      const isInTurn = event.inside[0] === answer.method.replace(/\[.*/s, ""); // a follow-up question runs the method inside a turn
+      const path = [...event.inside.slice(isInTurn ? 1 : 0), event.node].join("/");
       const count = answer.nodes[path] ?? { started: 0, finished: 0 };
       const nodes = { ...answer.nodes, [path]: event.type === "node_started" ? { ...count, started: count.started + 1 } : { ...count, finished: count.finished + 1 } };
       return { ...answer, nodes, phase: event.phase ?? answer.phase, retrying: event.type === "node_finished" ? "" : answer.retrying };

@@ -27,5 +27,7 @@ function close(): void {
   if (openDialog.value) openDialog.value = "";
   else if (source.value) source.value = null;
   else if (isDrawerOpen.value) isDrawerOpen.value = false;
-  else for (const turn of turns.value) if (turn.value.state === "running") void stop(turn);
+  else if (turns.value.some((turn) => turn.value.state === "running")) {
+    for (const turn of turns.value) if (turn.value.state === "running") void stop(turn);
+  } else if (document.activeElement instanceof HTMLElement) document.activeElement.blur(); // so that keys such as 1 work
 }

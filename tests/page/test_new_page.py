@@ -1,0 +1,138 @@
+"""The page of `quorum serve`, of the base install, in a browser: asked, followed up, reloaded, attacked."""
+
+import json
+from collections.abc import Iterator
+from urllib.parse import urlsplit
+
+import pytest
+from browser import Page
+from openai_bodies import Response, make_error
+from page_server import ServedPage, serve_page
+
+import quorum
+
+ENTER, ESCAPE = 13, 27
+READY = "!!document.querySelector('#question') && document.querySelectorAll('.segments label').length === 3"
+HOSTILE = '<img src="http://evil.example/a.png" onerror="window.attacked = 1"><script>window.attacked = 2</script>'
+HOSTILE_MARKDOWN = f"![x](http://evil.example/b.png) [go](javascript:attack()) <http://evil.example/> {HOSTILE}"
+MODEL = ("--model", "openai:test", "--set", "journal=off")
+
+
+@pytest.fixture(scope="module")
+def asked_page(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServedPage]:
+    """The page over a collection whose only document is hostile in name, title and text."""
+    folder = tmp_path_factory.mktemp("new page")
+    document = folder / "in" / "a <img src=x onerror=alert(1)>.txt"
+    document.parent.mkdir()
+    document.write_text(f"{HOSTILE} Travel\n\nThe travel desk of Vell books all train tickets. {HOSTILE_MARKDOWN}\n")
+    quorum.index(document.parent, collection="travel", context=quorum.Context(store=str(folder / ".quorum")))
+    with serve_page(folder, "--collection", "travel", *MODEL, page="new") as running:
+        yield running
+
+
+@pytest.fixture(autouse=True)
+def check_requests(page: Page, asked_page: ServedPage) -> Iterator[None]:
+    """Before a test: a wide, light window and a model that knows. After it: no error, and no request elsewhere."""
+    page.set_size(1360)
+    page.set_color_scheme("light")
+    asked_page.model.release_event.clear()
+    asked_page.model.reply("the travel desk")
+    yield
+    asked_page.model.release_held_replies()
+    assert page.errors == []
+    assert {urlsplit(url).netloc for url in page.requested_urls} == {urlsplit(asked_page.url).netloc}
+
+
+def type_and_send(page: Page, question: str) -> None:
+    page.run("document.querySelector('#question').focus()")
+    page.send("Input.insertText", text=question)
+    page.press("Enter", key_code=ENTER)
+
+
+def count(page: Page, selector: str) -> int:
+    value: int = page.run(f"document.querySelectorAll({json.dumps(selector)}).length")
+    return value
+
+
+def test_an_answer_opens_its_source_and_survives_reload_and_back(page: Page, asked_page: ServedPage) -> None:
+    page.visit(asked_page.url, READY)
+    page.wait_until("document.activeElement.id === 'question'")
+    type_and_send(page, "Who books train tickets?")
+    page.wait_until("document.querySelectorAll('.footer').length === 1")
+    assert page.run("document.querySelector('.answer').innerText") == "the travel desk"
+    assert page.run("document.querySelector('blockquote mark').innerText") == "The travel desk"
+    assert page.run("document.title") == "Who books train tickets?"
+    page.run("document.activeElement.blur()")
+    page.press("1", key_code=49, text="1")
+    page.wait_until("document.querySelector('.source-pane mark')?.innerText.includes('travel desk of Vell')")
+    page.press("Escape", key_code=ESCAPE)
+    page.wait_until("!document.querySelector('.source-pane')")
+    page.run("document.querySelectorAll('.segments input')[2].click()")
+    type_and_send(page, "And hotels?")
+    page.wait_until("document.querySelectorAll('.footer').length === 2")
+    assert count(page, ".table tbody tr") == 3
+    page.run("[...document.querySelectorAll('.table tbody button')][1].click()")
+    page.wait_until("document.querySelectorAll('.graph [data-node=vote][data-state=done]').length === 1")
+    page.run("document.querySelector('#question').focus()")
+    page.send("Input.insertText", text="a draft")
+    address = page.run("location.href")
+    page.visit(
+        address, "document.querySelectorAll('.footer').length === 2 && !!document.querySelector('#question').value"
+    )
+    assert page.run("document.querySelector('#question').value") == "a draft"
+    page.run("document.querySelector('.new').click()")
+    page.wait_until("!!document.querySelector('.hero h1') && location.pathname === '/'")
+    page.run("history.back()")
+    page.wait_until("document.querySelectorAll('.footer').length === 2")
+
+
+def test_markup_of_documents_and_replies_is_text(page: Page, asked_page: ServedPage) -> None:
+    asked_page.model.reply(HOSTILE_MARKDOWN)
+    page.visit(asked_page.url, READY)
+    type_and_send(page, f"Who {HOSTILE}?")
+    page.wait_until("document.querySelectorAll('.footer').length === 1")
+    page.run("document.querySelectorAll('details').forEach((one) => { one.open = true; })")
+    page.run("[...document.querySelectorAll('button.source')].at(-1).click()")
+    page.wait_until("!!document.querySelector('.source-pane')")
+    page.wait_until("!document.querySelector('.markdown.plain')")
+    assert count(page, "#root img, #root script, #root iframe, #root a[href^='javascript'], #root a[href*='evil']") == 0
+    assert page.run("window.attacked") is None
+    assert HOSTILE[:20] in page.run("document.querySelector('.source-pane .text').innerText")
+    assert page.run("document.querySelector('.turn h2').innerText").startswith("Who <img")
+
+
+def test_an_error_is_told_once_and_retried_and_a_run_stops(page: Page, asked_page: ServedPage) -> None:
+    asked_page.model.reply(make_error(401, "no such key"))
+    page.visit(asked_page.url, READY)
+    page.run("document.querySelectorAll('.segments input')[2].click()")
+    type_and_send(page, "Who books flights?")
+    page.wait_until("document.querySelectorAll('.failure').length === 1")
+    assert count(page, ".failure .chip") == 3
+    asked_page.model.reply("the travel desk")
+    page.run("document.querySelector('.failure .pick').click()")
+    page.wait_until("!document.querySelector('.failure') && document.querySelectorAll('.footer').length === 1")
+    asked_page.model.reply(Response("the travel desk", hold=True))
+    page.run("document.querySelectorAll('.segments input')[0].click()")
+    type_and_send(page, "Who books ships?")
+    page.wait_until("document.querySelector('.running .phase')?.innerText.includes('reading')")
+    page.run("document.querySelector('.running .link').click()")
+    page.wait_until("document.querySelectorAll('.failure').length === 1")
+
+
+def test_a_phone_needs_no_scrolling_sideways_and_every_field_has_a_name(page: Page, asked_page: ServedPage) -> None:
+    page.set_size(390, 800)
+    page.set_color_scheme("dark")
+    page.visit(asked_page.url, READY)
+    page.run("document.querySelectorAll('.segments input')[2].click()")
+    type_and_send(page, "Who books train tickets?")
+    page.wait_until("document.querySelectorAll('.footer').length === 1")
+    page.run("document.querySelector('.burger').click()")
+    page.wait_until("document.querySelectorAll('.conversations .item').length > 0")
+    page.run("document.querySelector('.bar .pick').click()")
+    page.wait_until("document.querySelectorAll('.method').length > 20")
+    assert page.run("document.documentElement.scrollWidth") <= 390
+    tree = page.send("Accessibility.getFullAXTree")["nodes"]
+    roles = ("textbox", "searchbox", "checkbox", "radio", "combobox", "button", "link")
+    fields = [one for one in tree if one.get("role", {}).get("value") in roles and not one.get("ignored")]
+    assert [one["role"]["value"] for one in fields if not one.get("name", {}).get("value")] == []
+    assert len(fields) > 20
