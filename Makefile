@@ -68,8 +68,10 @@ page-build: quorum/page/node_modules/.installed ## Build the page from quorum/pa
 	cd quorum/page && npm run --silent types && npm run --silent build
 
 page-check: # compares the committed page with a fresh build, and checks its types
-	@if command -v npm >/dev/null; then $(MAKE) --no-print-directory quorum/page/node_modules/.installed && cd quorum/page && npm run --silent check; \
-	else echo "node is not installed: quorum/page/built was NOT compared with a fresh build (make test compares the hash of its sources)."; fi
+	@not_compared="quorum/page/built was NOT compared with a fresh build (make test compares the hash of its sources)."; \
+	if ! command -v npm >/dev/null; then echo "node is not installed: $$not_compared"; \
+	elif ! $(MAKE) --no-print-directory quorum/page/node_modules/.installed; then echo "npm fetches no packages: $$not_compared"; \
+	else cd quorum/page && npm run --silent check; fi
 
 quorum/page/node_modules/.installed: quorum/page/package-lock.json
 	cd quorum/page && npm ci --silent
