@@ -107,13 +107,16 @@ def ask(
     if context.calibration is not None:
         check_calibration_fits(graph, context, abstain_below)
     write_trace = make_trace_writer(save_trace, method)
-    tracer = make_tracer(stream) if trace or stream or write_trace else None
+    streamed = StreamedRun() if stream else None
+    tracer = make_tracer(streamed) if trace or stream or write_trace else None
     if given_passages is None:
         create_sample_if_missing(context)
     is_trace_saved = True
     try:
-        result = asyncio.run(answer_question(question, graph, context, given_passages, tracer, stream=stream))
+        result = asyncio.run(answer_question(question, graph, context, given_passages, tracer, streamed))
     finally:
+        if streamed is not None:
+            streamed.finish()
         if tracer is not None and write_trace is not None:
             is_trace_saved = write_trace(tracer.root, question)
         if trace and tracer is not None:
@@ -195,30 +198,68 @@ async def answer_question(
     context: "Context",
     passages: "list[Passage] | None",
     tracer: "Tracer | None",
-    *,
-    stream: bool = False,
+    streamed: "StreamedRun | None" = None,
 ) -> "Result":
-    """Ask the method with this graph, and return its result.
-
-    stream: print the pieces of the answer on stderr as they are written.
-    """
+    """Ask the method with this graph, and return its result. streamed: prints the run on stderr while it goes on."""
     from quorum.api.stream import answer_and_report
     from quorum.graphs import answer
 
     config: Any = {"callbacks": [tracer]} if tracer else None
-    if not stream:
+    if streamed is None:
         return await answer(question, graph, context, given=passages, config=config)
-    return await answer_and_report(question, graph, context, print_piece, given=passages, config=config)
+    return await answer_and_report(question, graph, context, streamed.print_event, given=passages, config=config)
 
 
-def print_piece(event: "Event") -> None:
-    """Print a piece of the answer on stderr, and a line break when the run has ended."""
-    from quorum.api.stream import AnswerText, RunFinished
+class StreamedRun:
+    """Prints a run on stderr while it goes on: every finished node on a line, and the answer as it is written.
 
-    if isinstance(event, AnswerText):
-        typer.echo(f"\n{event.text}" if event.replaces else event.text, nl=False, err=True)
-    elif isinstance(event, RunFinished):
-        typer.echo(err=True)
+    A node's line waits for its event, because a tracer hears of a node before the last pieces of a text arrive.
+    """
+
+    def __init__(self) -> None:
+        from quorum.cli.show import make_stderr_console
+
+        self.console = make_stderr_console()
+        self.waiting_steps: list[Step] = []
+        self.is_in_text = False  # the last piece of the answer did not end its line
+
+    def add_step(self, step: "Step") -> None:
+        """A step that has finished; only nodes are printed."""
+        if step.kind == "node":
+            self.waiting_steps.append(step)
+
+    def print_event(self, event: "Event") -> None:
+        """Print a piece of the answer, or the nodes up to the one that has finished."""
+        from quorum.api.stream import AnswerText, NodeFinished
+
+        if isinstance(event, AnswerText):
+            typer.echo(f"\n{event.text}" if event.replaces else event.text, nl=False, err=True)
+            self.is_in_text = not event.text.endswith("\n")
+        elif isinstance(event, NodeFinished):
+            names = [step.name for step in self.waiting_steps]
+            if event.node in names:
+                self.print_steps(names.index(event.node) + 1)
+
+    def finish(self) -> None:
+        """Print what waits, and end the line."""
+        self.print_steps(len(self.waiting_steps))
+        self.end_line()
+
+    def print_steps(self, count: int) -> None:
+        """Print the first `count` of the steps that wait."""
+        from quorum.cli.trace import format_step
+
+        for step in self.waiting_steps[:count]:
+            self.end_line()
+            line = format_step(step).append("  " + ", ".join(step.changes), style="not bold")
+            self.console.print(line, soft_wrap=True)
+        del self.waiting_steps[:count]
+
+    def end_line(self) -> None:
+        """End the line of the answer's last piece, if it is not ended."""
+        if self.is_in_text:
+            typer.echo(err=True)
+        self.is_in_text = False
 
 
 def read_given_passages(file: Path | None, collection: str | None) -> "list[Passage] | None":
@@ -240,19 +281,11 @@ def replace_invalid_bytes(text: str) -> str:
     return text.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
 
 
-def make_tracer(stream: bool) -> "Tracer":
-    """A tracer of the run; with `stream`, it prints every finished node on stderr."""
-    from quorum.cli.show import make_stderr_console
-    from quorum.cli.trace import format_step
+def make_tracer(streamed: StreamedRun | None) -> "Tracer":
+    """A tracer of the run; with `streamed`, that prints every finished node."""
     from quorum.evaluation.shown.trace import Tracer
 
-    console = make_stderr_console()
-
-    def print_node(step: "Step") -> None:
-        if step.kind == "node":
-            console.print(format_step(step).append("  " + ", ".join(step.changes), style="not bold"), soft_wrap=True)
-
-    return Tracer(print_node) if stream else Tracer()
+    return Tracer() if streamed is None else Tracer(streamed.add_step)
 
 
 def make_trace_writer(file: Path | None, method: str) -> "Callable[[Step, str], bool] | None":
