@@ -49,13 +49,17 @@ def unpack_without_links(sdist: Path, folder: Path) -> Path:
 
 
 def list_expected_files() -> set[str]:
-    """The paths of the files that a wheel of this checkout must hold, without those of its metadata."""
+    """The paths of the files that a wheel of this checkout must hold, without those of its metadata. Of the page it
+    holds what is built.
+    """
     expected_files = set()
     for source, place in PLACES_IN_WHEEL.items():
         for path in (ROOT / source).rglob("*"):
             inside = path.relative_to(ROOT / source)
             is_in_linked_folder = source == "quorum" and inside.parts[0] in LINKED_FOLDERS
-            if path.is_file() and not is_in_linked_folder and "__pycache__" not in inside.parts:
+            is_source_of_page = inside.parts[0] == "page" and inside.suffix != ".py" and inside.parts[1:2] != ("built",)
+            is_left_out = is_in_linked_folder or is_source_of_page or "__pycache__" in inside.parts
+            if path.is_file() and not is_left_out:
                 expected_files.add(f"{place}/{inside.as_posix()}")
     return expected_files
 
@@ -72,7 +76,7 @@ def check_contents(wheel: Path) -> None:
     assert names == expected, f"missing: {sorted(expected - names)}; unexpected: {sorted(names - expected)}"
     for needed in ("quorum/py.typed", "quorum/graphs/sure.py", "quorum/data/sample/questions.jsonl"):
         assert needed in names, f"{needed} is missing"
-    for suffix in (".md", ".onnx", ".css"):
+    for suffix in (".md", ".onnx", ".css", ".js"):
         assert any(name.endswith(suffix) for name in names), f"no file *{suffix}"
     test_files = [name for name in names if "test" in Path(name).name.split("_")]
     assert not test_files, f"the wheel contains tests: {test_files}"
