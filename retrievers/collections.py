@@ -9,6 +9,7 @@ from quorum.core.where import format_where
 from quorum.retrievers.choose_collection import locate_collection
 from quorum.retrievers.collection_filters import put_passing_place_first
 from quorum.retrievers.collection_names import check_collection_name, get_located_collection
+from quorum.retrievers.forget_collection import delete_completely
 from quorum.retrievers.originals import find_uploads_folder, remove_upload_folders
 from quorum.retrievers.store import open_store
 
@@ -33,9 +34,11 @@ def list_passages(context: Context) -> list[Passage]:
     return [put_passing_place_first(passage, where) for passage in passages if passage["id"] in passing_ids]
 
 
-def delete_collection(collection: str, store: str | Path = DEFAULT_FOLDER, foreign: bool = False) -> None:
-    """Remove a collection, and the files that were uploaded into it. The call blocks.
+def delete_collection(collection: str, store: str | Path = DEFAULT_FOLDER, foreign: bool = False) -> bool:
+    """Remove a collection, the files that were uploaded into it, and what the store's folder holds of its texts:
+    vectors, indexes, freed parts of Chroma's file. Replies of models in the journal stay. The call blocks.
 
+    Returns whether no text of it is left; False if Chroma's file could not be compacted (see `delete_completely`).
     Raises `SetupError` if it does not exist, and, unless `foreign` is true, if another program made it.
     """
     opened_store, name = open_store(store), check_collection_name(collection)
@@ -44,5 +47,6 @@ def delete_collection(collection: str, store: str | Path = DEFAULT_FOLDER, forei
         if find_uploads_folder(store).is_dir() and name in opened_store.list_collections():
             entries = opened_store.fetch_entries(name).values()
             documents = [document for entry in entries for document in entry.position_by_document]
-        opened_store.delete(name, foreign)
+        is_compacted = delete_completely(opened_store, [name], foreign)
         remove_upload_folders(store, documents)
+        return is_compacted

@@ -125,6 +125,18 @@ class CachedEmbeddings(Embeddings):
         )
 
 
+def remove_vectors(file: Path, keys: Sequence[bytes]) -> None:
+    """Remove the vectors of these keys from a cache, and overwrite their bytes in the file."""
+    if not file.exists() or not keys:
+        return
+    try:
+        with closing(sqlite3.connect(file, timeout=30)) as database, database:
+            database.execute("PRAGMA secure_delete = ON").close()
+            database.executemany("DELETE FROM vectors WHERE key = ?", [(key,) for key in keys])
+    except sqlite3.Error as error:
+        LOG.warning("The vectors of a removed collection stay in %s (%s); remove that file.", file, error)
+
+
 def count_used_bytes(database: sqlite3.Connection) -> int:
     """The size of a database without its free pages, which deleting rows leaves in the file."""
     size, pages, free = (

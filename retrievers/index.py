@@ -1,5 +1,6 @@
 """Indexes files: splits them into passages and stores these in a collection. Unchanged files are not stored again."""
 
+import os
 from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import closing
@@ -27,6 +28,8 @@ from quorum.retrievers.index_report import IndexReport, ProgressCallback, Progre
 from quorum.retrievers.ledger import Change, Ledger
 from quorum.retrievers.originals import hash_path
 from quorum.retrievers.store import open_store
+
+GONE = "no longer exists; its passages stay in the collection, and --prune (prune=True) removes them"
 
 
 def index_documents(
@@ -79,7 +82,8 @@ def index_documents(
 
     metadata: for all passages of these files, beside what the files say (see `quorum.core.metadata`).
 
-    Raises `SetupError` for a path that does not exist (unless `prune` removes documents of this path), a collection
+    Files that are gone are named in the report's notes, and a path that is neither file nor folder among its skipped
+    ones. Raises `SetupError` if none of the paths exists (unless `prune` removes documents of one), for a collection
     made with other embeddings, and a bad name.
     """
     check_own_collection_name(collection)
@@ -182,10 +186,11 @@ def add_documents(
                 made_from,
             )
         ) as ledger:
-            existing_roots = check_roots(roots, ledger, options.prune)
+            existing_roots, mistaken_roots = check_roots(roots, ledger, options.prune)
             name_roots = existing_roots if options.base is None else [options.base]
             files = choose_files(existing_roots, opened_store.folder, options.choice)
-            report.skipped, report.notes, report.ignored = files.skipped, files.notes, files.ignored_count
+            report.skipped, report.notes = [*mistaken_roots, *files.skipped], files.notes
+            report.ignored = files.ignored_count
             if ledger.has_older_format:
                 report.notes.append(
                     (
@@ -215,9 +220,14 @@ def add_documents(
                     counter.finish_file(path, sizes[path])
                     if not is_passage_file(path):
                         counter.count_step(path)
+            present_paths = [*map(str, files.files), *(path for path, _ in report.skipped)]
+            missing_sources = find_missing(ledger, roots, present_paths)
             if options.prune:
-                present_paths = [*map(str, files.files), *(path for path, _ in report.skipped)]
-                report.removed = remove_missing(ledger, roots, present_paths)
+                for source in missing_sources:
+                    ledger.remove_document(source)
+                report.removed = len(missing_sources)
+            else:
+                report.notes += [(source, GONE) for source in missing_sources if not os.path.lexists(source)]
             report.passages = ledger.finish(options.sample_hash)
             report.skipped += ledger.refused
             report.copies = ledger.copy_count
@@ -230,22 +240,34 @@ def check_words(words: int) -> None:
         raise SetupError(f"words={words} is too few for a passage; give 5 or more (100 is usual).")
 
 
-def check_roots(roots: Sequence[Path], ledger: Ledger, prune: bool) -> list[Path]:
-    """The given paths that exist.
+def check_roots(roots: Sequence[Path], ledger: Ledger, prune: bool) -> tuple[list[Path], list[tuple[str, str]]]:
+    """(the given paths that can be indexed, (path, reason) of each other one).
 
-    Raises `SetupError` for a device or another path that is neither a file nor a folder, and for a missing path, unless
-    its documents are to be removed.
+    Raises `SetupError` if that leaves nothing to do. With `prune`, a missing path is no mistake if the collection has
+    documents below it, which are then removed.
     """
+    good_roots: list[Path] = []
+    mistakes: list[tuple[str, str]] = []
     missing_roots = [root for root in roots if not root.exists()]
-    unexpected_roots = [
-        root for root in missing_roots if not (prune and any(is_below(source, [root]) for source in ledger.sources))
-    ]
-    if unexpected_roots:
-        raise SetupError(f"There is no file or folder {escape_name(unexpected_roots[0])}; check the path.")
+    known_roots = [root for root in missing_roots if any(is_below(source, [root]) for source in ledger.sources)]
     for root in roots:
-        if root not in missing_roots and not root.is_dir() and (reason := explain_irregular_path(root)):
-            raise SetupError(f"{escape_name(root)} cannot be indexed ({reason}); give files or folders.")
-    return [root for root in roots if root not in missing_roots]
+        if root not in missing_roots:
+            reason = "" if root.is_dir() else explain_irregular_path(root)
+            if reason:
+                mistakes.append((str(root), reason))
+            else:
+                good_roots.append(root)
+        elif root not in known_roots:
+            mistakes.append((str(root), "there is no such file or folder; check the path"))
+        elif not prune:
+            mistakes.append((str(root), GONE))
+    if mistakes and not good_roots and not (prune and known_roots):
+        root = Path(mistakes[0][0])
+        if root in missing_roots:
+            hint = "; --prune removes its passages" if root in known_roots else "; check the path"
+            raise SetupError(f"There is no file or folder {escape_name(root)}{hint}.")
+        raise SetupError(f"{escape_name(root)} cannot be indexed ({mistakes[0][1]}); give files or folders.")
+    return good_roots, mistakes
 
 
 def read_files(
@@ -297,22 +319,19 @@ def count_progress_steps(path: Path) -> int:
     return count_lines(path) if is_passage_file(path) else 1
 
 
-def remove_missing(ledger: Ledger, roots: list[Path], present_paths: list[str]) -> int:
-    """Remove the documents below the roots that are not among the present paths; returns how many were removed.
+def find_missing(ledger: Ledger, roots: list[Path], present_paths: list[str]) -> list[str]:
+    """The documents below the roots that are not among the present paths.
 
     present_paths: the files that were indexed, and the files and folders that were skipped.
     """
     present_sources = set(present_paths)
     # If a present path is a folder, it was skipped: what it holds is unknown, so its documents stay.
     skipped_folders = [Path(path) for path in present_paths if Path(path).is_dir()]
-    removed_sources = [
+    return [
         source
         for source in ledger.sources
         if source not in present_sources and is_below(source, roots) and not is_below(source, skipped_folders)
     ]
-    for source in removed_sources:
-        ledger.remove_document(source)
-    return len(removed_sources)
 
 
 def read_line_passages(path: Path, words: int, report: IndexReport, counter: "ProgressCounter") -> Iterator[Passage]:

@@ -7,6 +7,7 @@ import time
 from collections import OrderedDict
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field
+from glob import escape
 from hashlib import sha256
 from pathlib import Path
 from typing import Generic, TypeVar
@@ -19,6 +20,8 @@ from quorum.retrievers.store import Store
 
 T = TypeVar("T")
 
+KINDS = ("bm25", "colbert")
+HASH_LENGTH = 8
 REBUILD_SECONDS = 5.0  # while a collection is being changed, its index is made anew at most this often
 
 
@@ -83,7 +86,9 @@ def make_index_folder(store: Store, kind: str, name: str, *parts: str) -> Path:
 
     parts: what else the indexes depend on, such as the fingerprint of an encoder.
     """
-    location_hash = sha256("\n".join([store.location, name, *parts]).encode()).hexdigest()[:8]
+    # The indexes of a folder move with it; those of several servers lie in one folder.
+    location = store.location if store.is_remote or store.is_foreign else ""
+    location_hash = sha256("\n".join([location, name, *parts]).encode()).hexdigest()[:HASH_LENGTH]
     folder = store.folder / kind / f"{name[:80]}-{location_hash}"
     try:
         make_private_folder(folder)
@@ -93,6 +98,12 @@ def make_index_folder(store: Store, kind: str, name: str, *parts: str) -> Path:
             "store with --store."
         ) from None
     return folder
+
+
+def find_index_folders_of(store_folder: Path, name: str) -> list[Path]:
+    """The folders of all kinds with indexes of a collection, whatever else they depend on."""
+    pattern = f"{escape(name[:80])}-{'[0-9a-f]' * HASH_LENGTH}"
+    return [folder for kind in KINDS for folder in (store_folder / kind).glob(pattern)]
 
 
 def replace_index_folders(temporary_folder: Path, folder: Path) -> None:

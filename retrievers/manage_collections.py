@@ -20,6 +20,7 @@ from quorum.datasets.records import read_json_lines
 from quorum.models import get_embedding_name
 from quorum.retrievers.collection_names import SAMPLE, check_collection_name
 from quorum.retrievers.embedder import get_indexing_embedder
+from quorum.retrievers.forget_collection import delete_completely, remove_index_folders
 from quorum.retrievers.index_recovery import find_index_folders
 from quorum.retrievers.index_report import IndexReport
 from quorum.retrievers.ledger import Ledger
@@ -130,6 +131,7 @@ def rename_collection(collection: str, new_name: str, store: str | Path) -> None
         if new_name in opened_store.list_collections():
             raise SetupError(f"There is a collection {new_name!r} already; give another name, or remove it first.")
         opened_store.rename(collection, new_name, replace(info, made_for=None, made_from=None))
+        remove_index_folders(opened_store, collection)
 
 
 def delete_evaluation_collections(store: str | Path) -> list[str]:
@@ -138,8 +140,8 @@ def delete_evaluation_collections(store: str | Path) -> list[str]:
     with opened_store.hold_writer_lock():
         for summary in list_collection_summaries(store):
             if summary.made_for == "evaluation":
-                opened_store.delete(summary.name)
                 removed_names.append(summary.name)
+        delete_completely(opened_store, removed_names)
     return removed_names
 
 

@@ -160,12 +160,46 @@ def remove(
     name: Name,
     store: Store = None,
     foreign: Annotated[bool, typer.Option("--foreign", help="Also a collection that another program made.")] = False,
+    journal: Annotated[
+        bool, typer.Option("--journal", help="Also all replies of models in the journal, which may quote it.")
+    ] = False,
 ) -> None:
-    """Remove a collection."""
+    """Remove a collection, with all that the store holds of its texts."""
     from quorum.retrievers.collections import delete_collection
 
-    delete_collection(name, get_store_with_collection(name, store), foreign=foreign)
-    typer.echo(f"{name} is removed.")
+    store_address = get_store_with_collection(name, store)
+    is_compacted = delete_collection(name, store_address, foreign=foreign)
+    typer.echo(f"{name} is removed{', with its texts, vectors and indexes' if is_compacted else ''}.")
+    if not is_compacted:
+        typer.echo(
+            "quorum: freed parts of Chroma's database, which another program serves or uses, may still hold its texts; "
+            "`chroma vacuum` removes them.",
+            err=True,
+        )
+    report_journal(store, journal)
+
+
+def report_journal(store: str | None, is_emptied: bool) -> None:
+    """Say where replies of models stay, or remove them."""
+    import sqlite3
+
+    from quorum.cli.settings import read_context
+    from quorum.core.errors import SetupError
+    from quorum.core.text import format_count
+    from quorum.models.journal import find_journal_path
+    from quorum.models.journal_database import remove_all_records
+
+    path = find_journal_path(read_context(None, store=store))
+    if path is None or not Path(path).exists():
+        return
+    if not is_emptied:
+        typer.echo(f"quorum: replies of models, which may quote it, stay in {path}; --journal removes them.", err=True)
+        return
+    try:
+        count = remove_all_records(path)
+    except (sqlite3.Error, OSError) as error:
+        raise SetupError(f"The journal {path} cannot be emptied ({error}); remove the file.") from None
+    typer.echo(f"{format_count(count, 'reply', 'replies')} removed from {path}.")
 
 
 @app.command()

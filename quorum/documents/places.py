@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from hashlib import sha256
-from pathlib import Path
+from pathlib import Path, PurePosixPath, PureWindowsPath
 from typing import Any
 from urllib.parse import quote
 
@@ -81,8 +81,19 @@ def format_place(place: Place) -> str:
 
 
 def get_file_name(place: Place) -> str:
-    """The file's name without its folders; invisible characters are written as escapes."""
-    return escape_name(Path(place["file"]).name or place["file"])
+    """The file's path from the indexed folder on, or its name if that is not known: never a folder of the machine.
+
+    Invisible characters are written as escapes.
+
+    >>> get_file_name({"file": "/docs/north/index.md", "metadata": {"source": "north/index.md"}})
+    'north/index.md'
+    >>> get_file_name({"file": "/docs/north/index.md"})
+    'index.md'
+    """
+    source = (place.get("metadata") or {}).get("source")
+    name = source if isinstance(source, str) and source else place["file"]
+    is_whole = PurePosixPath(name).is_absolute() or PureWindowsPath(name).is_absolute() or "://" in name
+    return escape_name(PureWindowsPath(name).name or name if is_whole else name)
 
 
 def make_file_link(passage: Passage) -> str:

@@ -112,6 +112,22 @@ def open_read_only(path: str) -> sqlite3.Connection:
     return connection
 
 
+def remove_all_records(path: str) -> int:
+    """Remove all replies from a journal, with the bytes of their texts in the file. Returns how many there were.
+
+    Nothing is done if there is no such file. Raises sqlite3.Error if it is no journal, or is in use.
+    """
+    if not Path(path).exists():
+        return 0
+    with closing(open_database(path)) as connection:
+        count = int(connection.execute("SELECT COUNT(*) FROM replies").fetchone()[0])
+        connection.execute("DELETE FROM details").close()
+        connection.execute("DELETE FROM replies").close()
+        connection.execute("VACUUM").close()
+        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").close()
+    return count
+
+
 def lacks_room(path: str, room: int = ROOM) -> bool:
     """Whether fewer than `room` bytes are free on the disk."""
     return shutil.disk_usage(Path(path).parent).free < room

@@ -158,7 +158,7 @@ def test_collections_are_listed_shown_renamed_and_removed(docs: Path, quorum: Qu
     assert quorum("collections", "rename", "minutes", "sample").code == 2  # a name that Quorum reserves
     assert quorum("collections", "show", "notes").code == 2
     assert "There is no collection 'minutes'" in quorum("collections", "--store", "other", "rm", "minutes").err
-    assert quorum("collections", "rm", "minutes").out == "minutes is removed.\n"
+    assert quorum("collections", "rm", "minutes").out == "minutes is removed, with its texts, vectors and indexes.\n"
     for command in (("rm", "minutes"), ("show", "minutes"), ("export", "minutes"), ("rename", "minutes", "notes")):
         run = quorum("collections", *command)
         assert run.code == 2

@@ -67,7 +67,7 @@ async def test_it_is_searched(retriever: str, context: Context) -> None:
         "Who laid the quay of Brae by Ivo?", replace(context, retriever=retriever, collection=None)
     )
     assert (passage["title"], passage["metadata"]) == ("quays", METADATA[0])
-    assert describe_place(passage) == "quays.pdf, p. 3"
+    assert describe_place(passage) == "papers/quays.pdf, p. 3"
 
 
 @pytest.mark.parametrize("space", ["l2", "cosine", "ip"])

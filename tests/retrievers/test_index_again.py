@@ -1,14 +1,21 @@
 """Indexing files again: changed, renamed and deleted documents, removed collections."""
 
+import asyncio
+import os
+import shutil
+import sqlite3
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 from index_fixtures import VECTORS, Counts, IndexFunction, docs, get_counts, index, list_collection, make_sentence
 
+from quorum.core.context import Context
 from quorum.core.errors import SetupError
 from quorum.core.state import Passage
-from quorum.retrievers import collections
+from quorum.retrievers import collections, manage_collections, search
+from quorum.retrievers.index import index_documents
 from quorum.retrievers.store import open_store
 
 __all__ = ["docs", "index", "list_collection"]  # fixtures, used by name
@@ -66,7 +73,10 @@ def test_prune_removes_deleted_documents(
         (docs / f"{name}.txt").write_text(f"Text {name}.")
     index(docs, other_folder)
     (docs / "a.txt").unlink()
-    assert get_counts(index()) == Counts(unchanged=1, passages=3)
+    report = index()
+    assert get_counts(report) == Counts(unchanged=1, passages=3)
+    ((gone, remark),) = report.notes
+    assert (gone, "--prune" in remark) == (str(docs / "a.txt"), True)
     assert get_counts(index(prune=True)) == Counts(unchanged=1, removed=1, passages=2)  # c.txt is not in docs
     assert [passage["title"] for passage in list_collection()] == ["b", "c"]
     (docs / "b.txt").write_bytes(b"\0")
@@ -105,6 +115,50 @@ def test_a_passage_of_two_documents_is_kept_until_both_are_gone(
     (docs / "b.md").write_text("# Same\n\nAnother text.")
     assert get_counts(index()) == Counts(replaced=1, passages=1)
     assert [passage["text"] for passage in list_collection()] == ["Another text."]
+
+
+def test_a_mistaken_path_does_not_stop_the_others(docs: Path, index: IndexFunction) -> None:
+    (docs / "a.txt").write_text("One.")
+    os.mkfifo(docs.parent / "pipe")
+    report = index(docs / "none.txt", docs.parent / "pipe", docs / "a.txt")
+    assert get_counts(report) == Counts(added=1, passages=1)
+    assert [Path(path).name for path, _ in report.skipped] == ["none.txt", "pipe"]
+    (docs / "a.txt").unlink()
+    with pytest.raises(SetupError, match="--prune removes its passages"):
+        index(docs / "a.txt")
+
+
+def find_text(folder: Path, text: str) -> list[Path]:
+    """The files below a folder that hold a text, in any case."""
+    return [path for path in folder.rglob("*") if path.is_file() and text.encode() in path.read_bytes().lower()]
+
+
+def search_words(collection: str, store: Path) -> list[Passage]:
+    """What BM25 finds for "weir dam"."""
+    context = Context(store=str(store), collection=collection, retriever="bm25")
+    return asyncio.run(search("weir dam", context))
+
+
+def test_a_removed_collection_leaves_nothing_of_its_text(docs: Path, tmp_path: Path) -> None:
+    (docs / "a.md").write_text("# Weir\n\nThe zyxnonce weir was built by Zyxnonce and Sons.")
+    index_documents([docs], collection="old", store=tmp_path / "first")
+    search_words("old", tmp_path / "first")
+    store = tmp_path / "store"
+    shutil.copytree(tmp_path / "first", store)  # with its indexes
+    before = sorted(find_text(store / "bm25", "zyxnonce"))
+    search_words("old", store)
+    assert before == sorted(find_text(store / "bm25", "zyxnonce")) != []  # the copied index serves
+    manage_collections.rename_collection("old", "weirs", store)
+    assert find_text(store / "bm25", "zyxnonce") == []
+    search_words("weirs", store)
+    (docs / "a.md").write_text("# Dam\n\nThe oxbow dam.")
+    index_documents([docs], collection="dams", store=store)
+    assert len(find_text(store, "zyxnonce")) > 1
+    assert collections.delete_collection("weirs", store)
+    assert find_text(store, "zyxnonce") == []
+    with closing(sqlite3.connect(store / "embeddings.sqlite3")) as database:
+        assert database.execute("SELECT COUNT(*) FROM vectors").fetchone() == (1,)
+    assert [passage["title"] for passage in search_words("dams", store)] == ["Dam"]
 
 
 def test_a_collection_can_be_removed(docs: Path, index: IndexFunction, tmp_path: Path) -> None:

@@ -41,4 +41,4 @@ def test_documents_of_the_method_keep_it(settings: dict[str, Any]) -> None:
 
 async def test_a_passage_says_where_its_metadata_place_it() -> None:
     result = await quorum.answer(QUESTION, "concat", Context(retriever=Mills()))
-    assert describe_place(result["passages"][0]) == "mills.pdf, p. 5"
+    assert describe_place(result["passages"][0]) == "papers/mills.pdf, p. 5"
