@@ -1,5 +1,6 @@
 """Lists collections and their passages, and deletes collections."""
 
+from collections.abc import Sequence
 from pathlib import Path
 
 from quorum.core.context import Context
@@ -34,19 +35,23 @@ def list_passages(context: Context) -> list[Passage]:
     return [put_passing_place_first(passage, where) for passage in passages if passage["id"] in passing_ids]
 
 
-def delete_collection(collection: str, store: str | Path = DEFAULT_FOLDER, foreign: bool = False) -> bool:
+def delete_collection(collection: str, store: str | Path = DEFAULT_FOLDER, foreign: bool = False) -> str:
     """Remove a collection, the files that were uploaded into it, and what the store's folder holds of its texts:
     vectors, indexes, freed parts of Chroma's file. Replies of models in the journal stay. The call blocks.
 
-    Returns whether no text of it is left; False if Chroma's file could not be compacted (see `delete_completely`).
+    Returns a sentence if Chroma's file may still hold its texts, else an empty text (see `delete_completely`).
     Raises `SetupError` if it does not exist, and, unless `foreign` is true, if another program made it.
     """
-    opened_store, name = open_store(store), check_collection_name(collection)
+    return delete_collections([collection], store, foreign)
+
+
+def delete_collections(names: Sequence[str], store: str | Path = DEFAULT_FOLDER, foreign: bool = False) -> str:
+    """As `delete_collection`, for several: Chroma's file is rewritten once."""
+    opened_store, names = open_store(store), [check_collection_name(name) for name in names]
     with opened_store.hold_writer_lock():
-        documents: list[str] = []
-        if find_uploads_folder(store).is_dir() and name in opened_store.list_collections():
-            entries = opened_store.fetch_entries(name).values()
-            documents = [document for entry in entries for document in entry.position_by_document]
-        is_compacted = delete_completely(opened_store, [name], foreign)
-        remove_upload_folders(store, documents)
-        return is_compacted
+        if find_uploads_folder(store).is_dir():
+            for name in set(names) & set(opened_store.list_collections()):
+                entries = opened_store.fetch_entries(name).values()
+                uploads = [document for entry in entries for document in entry.position_by_document]
+                remove_upload_folders(store, uploads)
+        return delete_completely(opened_store, names, foreign)

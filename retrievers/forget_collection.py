@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from quorum.core.errors import QuorumError
+from quorum.documents.document import remove_unstorable
 from quorum.models.model_spec import read_spec
 from quorum.retrievers.chroma_rows import read_rows
 from quorum.retrievers.embedding_cache import CachedEmbeddings, remove_vectors
@@ -18,6 +19,7 @@ from quorum.retrievers.passages import make_indexed_text
 from quorum.retrievers.store import Store
 
 VACUUM_SECONDS = 600
+LEFTOVERS = "Freed parts of Chroma's file may still hold the removed texts"
 # Chroma's own command, by the name under which its package declares it.
 VACUUM_CODE = (
     "import sys; from importlib.metadata import entry_points; "
@@ -26,19 +28,20 @@ VACUUM_CODE = (
 )
 
 
-def delete_completely(store: Store, names: Iterable[str], foreign: bool = False) -> bool:
+def delete_completely(store: Store, names: Iterable[str], foreign: bool = False) -> str:
     """Remove collections, and everything in the store's folder that was made of their texts.
 
-    Returns whether no text of them is left in Chroma's file: False if it cannot be compacted, because another program
-    uses it, or because the store is a server or another program's database. Call this under the store's writer lock.
-    Replies of models (the journal) and runs of a server are not removed.
+    Returns an empty text if nothing of them is left in Chroma's file. If its freed parts may still hold them, because
+    `chroma vacuum` failed, or because the store is a server or another program's database, returns a sentence that says
+    so; the collections are removed all the same. Call this under the store's writer lock. Replies of models (the
+    journal) and runs of a server are not removed.
     """
     names = list(names)
     for name in names:
         remove_cached_vectors(store, name)
         store.delete(name, foreign)
         remove_index_folders(store, name)
-    return not names or compact(store)
+    return compact(store) if names else ""
 
 
 def remove_cached_vectors(store: Store, name: str) -> None:
@@ -74,24 +77,36 @@ def remove_index_folders(store: Store, name: str) -> None:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def compact(store: Store) -> bool:
-    """Let Chroma rewrite its file without what was removed. Returns whether that was done."""
-    if store.is_remote or store.is_foreign:
-        return False
+def compact(store: Store) -> str:
+    """Let Chroma rewrite its file without what was removed. Returns why it did not, or an empty text."""
+    if store.is_remote:
+        return f"{LEFTOVERS}; the owner of the server {store.location} removes them with `chroma vacuum`."
+    command = f"`chroma vacuum --path {store.chroma_folder}`"
+    if store.is_foreign:
+        return f"{LEFTOVERS}, since another program's database is not rewritten; {command} removes them."
     with store.open_client():
         client: Any = store.get_client()
         client.close()
         store.client, store.read_revisions, store.undamaged_names = None, {}, set()
-        return run_vacuum(store.chroma_folder)
+        reason = run_vacuum(store.chroma_folder)
+    if not reason:
+        return ""
+    return f"{LEFTOVERS}, since {command} failed ({reason}); run it when no other program uses the store."
 
 
-def run_vacuum(chroma_folder: Path) -> bool:
-    """Run `chroma vacuum` on a database. Returns whether it succeeded."""
+def run_vacuum(chroma_folder: Path) -> str:
+    """Run `chroma vacuum` on a database. Returns why it failed, or an empty text."""
     command = [sys.executable, "-c", VACUUM_CODE, str(chroma_folder)]
     try:
         run = subprocess.run(
             command, stdin=subprocess.DEVNULL, capture_output=True, timeout=VACUUM_SECONDS, check=False
         )
-    except (OSError, subprocess.TimeoutExpired):
-        return False
-    return run.returncode == 0 and b"complete" in run.stdout
+    except subprocess.TimeoutExpired:
+        return f"not finished after {VACUUM_SECONDS} s"
+    except OSError as error:
+        return str(error.strerror)
+    if run.returncode == 0 and b"complete" in run.stdout:
+        return ""
+    lines = remove_unstorable(run.stderr.decode("utf-8", "replace")).splitlines()
+    said = [line.strip() for line in lines if line.strip()]
+    return said[-1][:200].rstrip(".") if said else f"exit code {run.returncode}"

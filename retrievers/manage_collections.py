@@ -134,15 +134,16 @@ def rename_collection(collection: str, new_name: str, store: str | Path) -> None
         remove_index_folders(opened_store, collection)
 
 
-def delete_evaluation_collections(store: str | Path) -> list[str]:
-    """Remove the collections that evaluations made for their own use, and return the names. The call blocks."""
+def delete_evaluation_collections(store: str | Path) -> tuple[list[str], str]:
+    """Remove the collections that evaluations made for their own use. Returns (their names, what `delete_completely`
+    returns). The call blocks.
+    """
     opened_store, removed_names = open_store(store), []
     with opened_store.hold_writer_lock():
         for summary in list_collection_summaries(store):
             if summary.made_for == "evaluation":
                 removed_names.append(summary.name)
-        delete_completely(opened_store, removed_names)
-    return removed_names
+        return removed_names, delete_completely(opened_store, removed_names)
 
 
 def export_lines(collection: str, store: str | Path) -> Iterator[str]:

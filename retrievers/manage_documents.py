@@ -9,7 +9,9 @@ from typing import Any
 from langchain_core.embeddings import Embeddings
 
 from quorum.core.errors import SetupError
+from quorum.core.state import Place
 from quorum.core.where import Where, format_where, matches, parse_where
+from quorum.documents.places import get_file_name
 from quorum.retrievers.collection_names import SAMPLE, check_collection_name
 from quorum.retrievers.embedder import get_indexing_embedder
 from quorum.retrievers.foreign import make_foreign_error
@@ -36,6 +38,11 @@ class Document:
     file_hash: str | None = None
     given_metadata: bool = False
     metadata: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def place(self) -> str:
+        """The name that people see: the path from the indexed folder on (see `get_file_name`)."""
+        return get_file_name(Place(file=self.name, metadata=dict(self.metadata)))
 
     def add(self, entry: PassageEntry, location: Mapping[str, Any], metadata: Mapping[str, Any]) -> None:
         """Count a passage that passes the filter."""

@@ -1,5 +1,6 @@
 """`quorum collections`: lists and manages the collections of a store."""
 
+from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -129,54 +130,67 @@ def show(name: Name, store: Store = None, json: AsJson = False) -> None:
     """Show one collection with its files."""
     from quorum.core.files import escape_name
     from quorum.core.text import format_count
-    from quorum.retrievers.manage_collections import count_passages_by_document, summarize_collection
+    from quorum.retrievers.manage_collections import summarize_collection
+    from quorum.retrievers.manage_documents import list_documents
     from quorum.retrievers.store import open_store
 
     store_address = get_store_with_collection_or_sample(name, store)
     summary = summarize_collection(open_store(store_address), name)
-    passage_counts = count_passages_by_document(name, store_address)
+    documents = list_documents(name, store_address)
     if json:
         from dataclasses import asdict
         from json import dumps
 
-        typer.echo(dumps(asdict(summary) | {"documents": passage_counts}, ensure_ascii=False, indent=2))
+        typer.echo(
+            dumps(
+                asdict(summary) | {"documents": {document.name: document.passages for document in documents}},
+                ensure_ascii=False,
+                indent=2,
+            )
+        )
         return
     remarks = make_summary_row(summary)[-1]
-    typer.echo(
-        f"{summary.name}: {format_count(summary.passages, 'passage')} of {format_count(len(passage_counts), 'file')}"
-    )
+    typer.echo(f"{summary.name}: {format_count(summary.passages, 'passage')} of {format_count(len(documents), 'file')}")
     typer.echo(
         f"embeddings {summary.embedding or 'unknown'}; changed {summary.changed or 'unknown'}"
         + (f"; {remarks}" if remarks else "")
     )
-    for path, count in list(passage_counts.items())[:MAX_LISTED_FILES]:
-        typer.echo(f"  {escape_name(path)}: {format_count(count, 'passage')}")
-    if len(passage_counts) > MAX_LISTED_FILES:
-        typer.echo(f"  and {len(passage_counts) - MAX_LISTED_FILES:,} more (--json lists all)")
+    counts = Counter(document.place for document in documents)
+    for document in documents[:MAX_LISTED_FILES]:
+        same = f" ({escape_name(document.name)})" if counts[document.place] > 1 else ""
+        typer.echo(f"  {document.place}{same}: {format_count(document.passages, 'passage')}")
+    if len(documents) > MAX_LISTED_FILES:
+        typer.echo(f"  and {len(documents) - MAX_LISTED_FILES:,} more (--json lists all, by their whole paths)")
 
 
 @app.command("rm")
 def remove(
-    name: Name,
+    names: Annotated[list[str], typer.Argument(metavar="NAME...", help="Collections.", show_default=False)],
     store: Store = None,
     foreign: Annotated[bool, typer.Option("--foreign", help="Also a collection that another program made.")] = False,
     journal: Annotated[
         bool, typer.Option("--journal", help="Also all replies of models in the journal, which may quote it.")
     ] = False,
 ) -> None:
-    """Remove a collection, with all that the store holds of its texts."""
-    from quorum.retrievers.collections import delete_collection
+    """Remove collections, with all that the store holds of their texts."""
+    from quorum.retrievers.collections import delete_collections
 
-    store_address = get_store_with_collection(name, store)
-    is_compacted = delete_collection(name, store_address, foreign=foreign)
-    typer.echo(f"{name} is removed{', with its texts, vectors and indexes' if is_compacted else ''}.")
-    if not is_compacted:
-        typer.echo(
-            "quorum: freed parts of Chroma's database, which another program serves or uses, may still hold its texts; "
-            "`chroma vacuum` removes them.",
-            err=True,
+    names_by_store: dict[str, list[str]] = {}
+    for name in dict.fromkeys(names):
+        names_by_store.setdefault(get_store_with_collection(name, store), []).append(name)
+    for store_address, removed in names_by_store.items():
+        report_removal(
+            f"{', '.join(removed)} {'are' if removed[1:] else 'is'} removed",
+            delete_collections(removed, store_address, foreign),
         )
     report_journal(store, journal)
+
+
+def report_removal(what: str, leftovers: str) -> None:
+    """Say what was removed, and what the store may still hold of it."""
+    typer.echo(f"{what}{'' if leftovers else ', with all texts, vectors and indexes'}.")
+    if leftovers:
+        typer.echo(f"quorum: {leftovers}", err=True)
 
 
 def report_journal(store: str | None, is_emptied: bool) -> None:
@@ -208,11 +222,13 @@ def clear(store: Store = None) -> None:
     from quorum.core.text import format_count
     from quorum.retrievers.manage_collections import delete_evaluation_collections
 
-    removed_names = delete_evaluation_collections(get_store(store))
-    typer.echo(
-        f"{format_count(len(removed_names), 'collection')} removed{': ' if removed_names else ''}"
-        f"{', '.join(removed_names)}."
-    )
+    removed_names, leftovers = delete_evaluation_collections(get_store(store))
+    if removed_names:
+        report_removal(
+            f"{format_count(len(removed_names), 'collection')} removed: {', '.join(removed_names)}", leftovers
+        )
+    else:
+        typer.echo("0 collections removed.")
 
 
 @app.command()

@@ -114,6 +114,6 @@ class CollectionRoutes:
 
     async def delete(self, request: Request) -> Response:
         name = await self.find_to_change(request)
-        await asyncio.to_thread(delete_collection, name, self.permissions.server_context.store)
+        leftovers = await asyncio.to_thread(delete_collection, name, self.permissions.server_context.store)
         await asyncio.to_thread(self.uploads.folder.rename_collection, name, None)
-        return JSONResponse({"id": name, "object": "collection", "deleted": True})
+        return JSONResponse({"id": name, "object": "collection", "deleted": True, "note": leftovers or None})

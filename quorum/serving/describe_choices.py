@@ -68,7 +68,7 @@ def describe_choices(writer: PathWriter) -> dict[str, Any]:
         "/v1/collections": {"get": describe("The collections that the client may ask", make_list(COLLECTION))},
         "/v1/collections/{collection}": {
             "patch": describe("Rename a collection (the owner only)", renamed, **rename),
-            "delete": describe("Delete a collection (the owner only)", {**renamed, "deleted": True}),
+            "delete": describe("Delete a collection (the owner only)", {**renamed, "deleted": True, "note": None}),
             "parameters": [collection],
         },
     }

@@ -150,7 +150,7 @@ def test_collections_are_listed_shown_renamed_and_removed(docs: Path, quorum: Qu
     assert (row["passages"], row["files"], row["made_for"], row["unfinished"]) == (1, 1, None, False)
     assert row["bytes"] > 100
     assert row["changed"].startswith("20")  # a date
-    assert f"  {docs}/handbook.md: 1 passage" in quorum("collections", "show", "notes").out.splitlines()
+    assert "  handbook.md: 1 passage" in quorum("collections", "show", "notes").out.splitlines()
     assert quorum("collections", "rename", "notes", "minutes").out == "notes is now minutes.\n"
     assert "fourteen" in quorum("ask", "How many weeks?", "--collection", "minutes", "--method", "concat").out
     run = quorum("collections", "rename", "minutes", "minutes")
@@ -158,7 +158,9 @@ def test_collections_are_listed_shown_renamed_and_removed(docs: Path, quorum: Qu
     assert quorum("collections", "rename", "minutes", "sample").code == 2  # a name that Quorum reserves
     assert quorum("collections", "show", "notes").code == 2
     assert "There is no collection 'minutes'" in quorum("collections", "--store", "other", "rm", "minutes").err
-    assert quorum("collections", "rm", "minutes").out == "minutes is removed, with its texts, vectors and indexes.\n"
+    quorum("index", docs, "--collection", "more")
+    run = quorum("collections", "rm", "minutes", "more")
+    assert run.out == "minutes, more are removed, with all texts, vectors and indexes.\n"
     for command in (("rm", "minutes"), ("show", "minutes"), ("export", "minutes"), ("rename", "minutes", "notes")):
         run = quorum("collections", *command)
         assert run.code == 2
@@ -192,7 +194,9 @@ def test_collections_made_by_evaluations_are_marked_and_cleared(docs: Path, quor
     (evaluation_collection,) = [name for name in purposes if name != "notes"]
     assert purposes == {"notes": None, evaluation_collection: "evaluation"}
     assert "made by an evaluation from docs" in " ".join(quorum("collections").out.split())
-    assert quorum("collections", "clear").out == f"1 collection removed: {evaluation_collection}.\n"
+    assert quorum("collections", "clear").out == (
+        f"1 collection removed: {evaluation_collection}, with all texts, vectors and indexes.\n"
+    )
     assert [item["name"] for item in json.loads(quorum("collections", "list", "--json").out)] == ["notes"]
 
 

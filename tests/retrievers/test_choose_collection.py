@@ -164,4 +164,4 @@ def test_the_sample_is_shown_and_exported_by_its_name(quorum: Quorum) -> None:
     assert quorum("collections").out.startswith("There are no collections yet, so that the built-in sample is asked;")
     assert quorum("collections", "show", "sample").out.startswith("sample: 196 passages of 36 files")
     assert len(quorum("collections", "export", "sample").out.splitlines()) == 196
-    assert quorum("collections", "rm", "sample").out == "sample is removed, with its texts, vectors and indexes.\n"
+    assert quorum("collections", "rm", "sample").out == "sample is removed, with all texts, vectors and indexes.\n"

@@ -15,7 +15,9 @@ from quorum.core.context import Context
 from quorum.core.errors import SetupError
 from quorum.core.state import Passage
 from quorum.retrievers import collections, manage_collections, search
+from quorum.retrievers.forget_collection import run_vacuum
 from quorum.retrievers.index import index_documents
+from quorum.retrievers.index_cache import make_index_folder
 from quorum.retrievers.store import open_store
 
 __all__ = ["docs", "index", "list_collection"]  # fixtures, used by name
@@ -153,12 +155,24 @@ def test_a_removed_collection_leaves_nothing_of_its_text(docs: Path, tmp_path: P
     search_words("weirs", store)
     (docs / "a.md").write_text("# Dam\n\nThe oxbow dam.")
     index_documents([docs], collection="dams", store=store)
-    assert len(find_text(store, "zyxnonce")) > 1
-    assert collections.delete_collection("weirs", store)
+    colbert_folder = make_index_folder(open_store(store), "colbert", "weirs", "an encoder")
+    (colbert_folder / "passages.jsonl").write_text("zyxnonce")
+    assert len(find_text(store, "zyxnonce")) > 2
+    assert collections.delete_collection("weirs", store) == ""
     assert find_text(store, "zyxnonce") == []
     with closing(sqlite3.connect(store / "embeddings.sqlite3")) as database:
         assert database.execute("SELECT COUNT(*) FROM vectors").fetchone() == (1,)
     assert [passage["title"] for passage in search_words("dams", store)] == ["Dam"]
+
+
+def test_a_vacuum_that_fails_is_one_sentence_and_the_collection_is_removed(docs: Path, tmp_path: Path) -> None:
+    assert run_vacuum(tmp_path / "none") == "Failed to vacuum Chroma"
+    with open_store(tmp_path / "other").open_client() as client:
+        client.create_collection("theirs", embedding_function=None)
+    other = tmp_path / "other" / "chroma"
+    leftovers = collections.delete_collection("theirs", other, foreign=True)
+    assert f"`chroma vacuum --path {other}` removes them." in leftovers
+    assert collections.list_collections(other) == []
 
 
 def test_a_collection_can_be_removed(docs: Path, index: IndexFunction, tmp_path: Path) -> None:

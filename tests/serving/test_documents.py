@@ -94,7 +94,7 @@ def test_a_folder_is_uploaded_and_each_file_is_told(api: Api, pdf: bytes, tmp_pa
         ("ready", "hr/x.md"),
     ]
     listed = api.get("/v1/collections/mine/documents").json()["data"]
-    travel = next(document for document in listed if document["name"] == "travel.pdf")
+    travel = next(document for document in listed if document["name"] == "hr/travel.pdf")
     assert (travel["pages"], travel["has_original"], travel["id"]) == (1, True, upload["files"][0]["document"])
     assert str(tmp_path) not in json.dumps([listed, upload])
     [passage] = [
@@ -213,7 +213,11 @@ def test_documents_are_removed_and_indexed_again_with_their_files(api: Api, tmp_
     send(api, {"a/three.txt": "The third text."}, "yours")
     send(api, {"a/two.txt": "Of another collection."}, "mine")
     assert api.get(f"/v1/collections/yours/documents/{second['id']}").text == "The second text."
-    assert httpx.delete(f"{api.url}/v1/collections/yours").status_code == 200
+    deleted = httpx.delete(f"{api.url}/v1/collections/yours", timeout=60).json()
+    assert deleted == {"id": "yours", "object": "collection", "deleted": True, "note": None}
+    assert not [
+        path for path in (tmp_path / "store").rglob("*") if path.is_file() and b"third text" in path.read_bytes()
+    ]
     assert [path.read_text() for path in uploads.rglob("*") if path.is_file()] == ["Of another collection."]
 
 

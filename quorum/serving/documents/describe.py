@@ -8,7 +8,7 @@ UPLOAD_ID, DOCUMENT_ID = "20261129-101500-000000a1b2c3d4", "0f3a5b7c9d1e2f30"
 DOCUMENT = {
     "id": DOCUMENT_ID,
     "object": "document",
-    "name": "travel.pdf",
+    "name": "hr/travel.pdf",
     "path": "hr/travel.pdf",
     "state": "ready",
     "passages": 31,
@@ -21,7 +21,7 @@ FAILURE = {
     "id": f"{UPLOAD_ID}:2",
     "object": "document",
     "state": "failed",
-    "name": "old.pdf",
+    "name": "hr/old.pdf",
     "path": "hr/old.pdf",
     "upload": UPLOAD_ID,
     "reason": "it is locked with a password",

@@ -63,7 +63,7 @@ class DocumentLists:
         file = open_original(self.locate(collection), document.name, document.file_hash)
         if file is None:
             message = (
-                f"The original of {get_name(document.name)} is not here: it was not kept, or the file has moved or "
+                f"The original of {document.place} is not here: it was not kept, or the file has moved or "
                 "changed since it was indexed; index it again."
             )
             raise Refusal(404, message, "original_not_found")
@@ -80,12 +80,16 @@ class DocumentLists:
             return False
 
     def describe(self, collection: str, document: Document) -> dict[str, Any]:
-        """A document as JSON. pages: the number of the last page with a passage, or null; modified: the file's time."""
+        """A document as JSON.
+
+        name: its path from the indexed folder on, as places name it. path: that of an upload in its folder, else null.
+        pages: the number of the last page with a passage, or null. modified: the file's time.
+        """
         id_, upload = make_document_id(document.name), split_upload(document.name)
         return {
             "id": id_,
             "object": "document",
-            "name": get_name(document.name),
+            "name": document.place,
             "path": escape_name(upload[1]) if upload else None,
             "state": "ready",
             "passages": document.passages,
@@ -94,13 +98,3 @@ class DocumentLists:
             "is_upload": upload is not None,
             "has_original": self.has_original(collection, document),
         }
-
-
-def get_name(document: str) -> str:
-    r"""A document's name without its folders; the last part of an address.
-
-    >>> get_name("/home/me/handbook.pdf"), get_name("https://example.org/a/"), get_name("C:\\docs\\a.txt")
-    ('handbook.pdf', 'a', 'a.txt')
-    """
-    parts = [part for part in document.replace("\\", "/").split("/") if part]
-    return escape_name(parts[-1] if parts else document)

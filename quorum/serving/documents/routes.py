@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import AsyncIterator, Callable, Iterator
 from functools import partial
 from io import BufferedReader
+from pathlib import PurePosixPath
 from typing import Any
 from urllib.parse import quote
 
@@ -11,13 +12,14 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.routing import Route
 
+from quorum.core.files import escape_name
 from quorum.documents.document import Unreadable
 from quorum.documents.page_picture import LONGEST_MARK, draw_page
 from quorum.retrievers.collection_names import SAMPLE, check_own_collection_name
 from quorum.retrievers.manage_documents import remove_document
 from quorum.retrievers.originals import find_kept_file, split_upload
 from quorum.serving.chat_request import make_field_refusal
-from quorum.serving.documents.documents import DocumentLists, get_name
+from quorum.serving.documents.documents import DocumentLists
 from quorum.serving.documents.upload_folder import SavedUpload
 from quorum.serving.documents.upload_service import UploadService
 from quorum.serving.errors import Refusal
@@ -109,7 +111,7 @@ class DocumentRoutes:
             for file in described["files"]:
                 if file["path"] not in seen and file.get("outcome", "indexed") != "indexed":
                     head = {"id": f"{upload.id}:{file['file']}", "object": "document", "state": "failed"}
-                    place = {"name": get_name(file["path"]), "path": file["path"], "upload": upload.id}
+                    place = {"name": escape_name(file["path"]), "path": file["path"], "upload": upload.id}
                     failures.append({**head, **place, "reason": file.get("reason"), "began_at": described["began_at"]})
                 seen.add(file["path"])
         return sorted(failures, key=lambda failure: str(failure["path"]).casefold())
@@ -161,7 +163,7 @@ class DocumentRoutes:
         parts = split_upload(document.name)
         if kept is None or parts is None or not await asyncio.to_thread(kept.is_file):
             message = (
-                f"The file of {get_name(document.name)} is not kept by the server; drop it again, or run quorum index "
+                f"The file of {document.place} is not kept by the server; drop it again, or run quorum index "
                 "on the folder that it is in."
             )
             raise Refusal(409, message, "original_not_found")
@@ -176,7 +178,7 @@ class DocumentRoutes:
         file = await asyncio.to_thread(self.lists.open, name, document)
         is_pdf = document.name.lower().endswith(".pdf")
         is_inline = is_pdf and request.query_params.get("inline") in ("1", "true")
-        file_name = quote(get_name(document.name), safe="")
+        file_name = quote(PurePosixPath(document.place).name, safe="")
         headers = {"content-disposition": f"{'inline' if is_inline else 'attachment'}; filename*=UTF-8''{file_name}"}
         # A sandbox would also keep the browser's own reader of PDFs from running.
         headers |= {"content-security-policy": "default-src 'none'"} if is_inline else FILE_HEADERS
@@ -193,7 +195,7 @@ class DocumentRoutes:
         if len(mark) > LONGEST_MARK:
             raise make_field_refusal("mark", f"at most {LONGEST_MARK:,} characters")
         document = await asyncio.to_thread(self.lists.find, name, str(request.path_params["id"]))
-        title = get_name(document.name)
+        title = document.place
         if not document.name.lower().endswith(".pdf"):
             raise Refusal(404, f"{title} is no PDF, so it has no pages to draw; open the original.", "no_pages")
         async with self.drawing:
