@@ -83,6 +83,7 @@ SELECTION_INFERENCE = "Creswell et al. 2022, Selection-Inference (arXiv:2205.097
 SELF_VERIFICATION = (
     "Weng et al. 2023, Large Language Models are Better Reasoners with Self-Verification (arXiv:2212.09561)"
 )
+HYDE = "Gao et al. 2023, Precise Zero-Shot Dense Retrieval without Relevance Labels (arXiv:2212.10496)"
 POST_FUSION = "Liu et al. 2024, Modeling Uncertainty and Using Post-fusion as Fallback (arXiv:2308.12574)"
 
 METHODS = {
@@ -181,6 +182,13 @@ METHODS = {
         ),
         Method("mcq", SURE, "K candidate answers, then one prompt with them as choices.", "2", "2"),
         Method("sum_and_pred", SURE, "A summary of the passages, then the answer from it alone.", "2", "2"),
+        Method(
+            "hyde",
+            HYDE,
+            "The model makes up a passage that might answer; the search is for this text; one prompt over what it finds.",
+            "1 + n",
+            "2",
+        ),
     )
 }
 

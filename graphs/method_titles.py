@@ -8,6 +8,7 @@ TITLES_BY_FAMILY: dict[str, dict[str, str]] = {
         "pruning": "Rule out passages, answer from the rest",
         "summary": "Summarize what is relevant, then answer",
         "sum_and_pred": "Summarize, then answer from the summary alone",
+        "hyde": "Search with a made-up passage, then one answer",
     },
     "Read each passage alone and vote": {
         "post_fusion": "Each passage votes",

@@ -47,6 +47,7 @@ EMPTY_RESULT: dict[str, Any] = {
 # The keys of the state that only nodes read; those of a fan-out (`rank`, `pair`) need no reset.
 EMPTY_INNER_VALUES: dict[str, Any] = {
     "query": None,
+    "search_text": None,
     "draft": None,
     "voters": None,
     "quote": None,

@@ -8,12 +8,13 @@ from quorum.core.state import State
 
 
 async def search(state: State, runtime: Runtime[Context]) -> State:
-    """question or query, given_passages -> passages (at most k).
+    """question, query or search_text, given_passages -> passages (at most k).
 
     Found passages stand best first. Given passages keep their order if there is no query; with a query, BM25 ranks
     them.
     """
-    context, given_passages, query = get_context(runtime), state.get("given_passages"), state.get("query")
+    context, given_passages = get_context(runtime), state.get("given_passages")
+    query = state.get("search_text") or state.get("query")
     if given_passages is not None and query is None:
         return {"passages": given_passages[: context.k]}
     return {"passages": await retrievers.search(query or state["question"], context, given_passages)}

@@ -7,7 +7,7 @@ from quorum.models.scripted import ScriptedModel
 # The model replies to these prompts with the answer alone.
 ANSWER_PROMPTS = (
     *("answer", "answer_candidates", "answer_base", "answer_base_closed"),
-    *("direct", "extract_answer", "internal", "topic"),
+    *("direct", "extract_answer", "internal", "topic", "hypothetical"),
     *("conditional_summary", "generic_summary", "answer_choices", "answer_summary"),
 )
 # The model replies to these prompts with a line of reasoning and then the answer.

@@ -14,12 +14,14 @@ from quorum.nodes.search import search
 
 
 class SearchInput(TypedDict, total=False):
-    """query: what to search for; None: the question. given_passages: passages to use in place of those in the
-    collection.
+    """query: what to search for; None: the question. search_text: what the search alone looks for, in place of both: a
+    reranker and a filter still go by the query or the question. given_passages: passages to use in place of those in
+    the collection.
     """
 
     question: str
     query: str | None
+    search_text: str | None
     given_passages: list[Passage] | None
 
 

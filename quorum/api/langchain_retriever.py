@@ -15,8 +15,6 @@ from quorum.graphs import answer, find_method
 from quorum.graphs.parts.passages_to_read import passages_to_read
 from quorum.retrievers.passages import make_document
 
-REPEATED_SEARCH_METHODS = ("blendfilter", "iter_retgen", "react", "self_ask")  # they search again while they answer
-
 
 class MethodRetriever(BaseRetriever):
     """Retrieves the passages that a method would read, as LangChain documents."""
@@ -37,14 +35,26 @@ class MethodRetriever(BaseRetriever):
 async def find_passages(method: str, question: str, context: Context) -> list[Passage]:
     """The passages that a method would read.
 
-    A method that searches once is not run: its search, reranker and filter are enough. A method that searches
-    repeatedly, or whose graph has no node "retrieve", answers the question, and the passages come from its result. A
-    calibration is not applied: it is about answers, not about passages.
+    A method that searches once, for the question, is not run: its search, reranker and filter are enough. Any other
+    method answers the question, and the passages come from its result. A calibration is not applied: it is about
+    answers, not about passages.
     """
     context = replace(context, calibration=None)
-    if method in REPEATED_SEARCH_METHODS or "retrieve" not in find_method(method).graph.nodes:
+    if not searches_once(find_method(method).graph):
         return list((await answer(question, method, context)).get("passages") or [])
     if method == "filco":  # it filters even if the setting context_filter is not set
         context = replace(context, context_filter=get_filter_spec(context))
     result: Any = await passages_to_read.ainvoke({"question": question}, context=context)
     return list(result["passages"])
+
+
+def searches_once(graph: Any) -> bool:
+    """Whether a method's graph retrieves once, for the question itself: its node `retrieve` comes straight after
+    `begin`, and no other part of it retrieves.
+
+    >>> from quorum.graphs import METHODS
+    >>> [searches_once(METHODS[name].graph) for name in ("sure", "hyde", "iter_retgen", "blendfilter", "no_retrieval")]
+    [True, False, False, False, False]
+    """
+    sources = {edge.source for edge in graph.get_graph().edges if edge.target == "retrieve"}
+    return sources == {"begin"} and not any(":retrieve" in id_ for id_ in graph.get_graph(xray=True).nodes)

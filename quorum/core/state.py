@@ -320,6 +320,8 @@ class State(Question, Result, total=False):
     """The gold answers that the question brings, which `begin` moves from `gold_answers` for the same reason."""
     query: str | None
     """What to search for, null for the question itself."""
+    search_text: str | None
+    """What the search alone looks for, in place of the query or the question: hyde's made-up passage."""
     draft: Draft | None
     """The wordy answer that the node `shorten` is to cut; null if the answer is short."""
     voters: list[Voter] | None

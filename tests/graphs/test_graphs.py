@@ -29,7 +29,7 @@ METHOD_NAMES = [
     *("concat", "post_fusion", "pruning", "summary", "concat_pf", "pf_concat"),
     *("no_retrieval", "base", "rerank", "replug", "zero_shot_cot", "selection_inference", "self_verification"),
     *("filco", "blendfilter", "direct", "cot", "react", "self_ask", "iter_retgen"),
-    *("sure", "mcq", "sum_and_pred"),
+    *("sure", "mcq", "sum_and_pred", "hyde"),
 ]
 READING_METHODS = [name for name in METHOD_NAMES if name != "no_retrieval"]
 RESULT_KEYS = {
@@ -81,6 +81,7 @@ def test_every_method_is_listed_with_its_cost() -> None:
         "sure": ("1 + 2K + K(K-1)", "3"),
         "mcq": ("2", "2"),
         "sum_and_pred": ("2", "2"),
+        "hyde": ("1 + n", "2"),
     }
     assert all(method.graph.name == name for name, method in METHODS.items())
 
@@ -143,9 +144,9 @@ async def test_a_context_may_be_an_object_or_a_mapping(name: str) -> None:
         result = await METHODS[name].graph.ainvoke(inputs, context=context)
         assert set(result) == RESULT_KEYS
         assert (result["answer"], result["unknown"]) == ("1931", False)
-        # iter_retgen searches again with its reasoning, and returns the passages of that search
-        expected_ids = {"no_retrieval": [], "iter_retgen": ["p1", "p3"]}.get(name, ["p1", "p2"])
-        assert [passage["id"] for passage in result["passages"]] == expected_ids
+        # iter_retgen searches with its reasoning and hyde with its made-up passage; they return what this search finds.
+        expected_ids = {"no_retrieval": [], **dict.fromkeys(("iter_retgen", "hyde"), ["p1", "p3"])}
+        assert [passage["id"] for passage in result["passages"]] == expected_ids.get(name, ["p1", "p2"])
 
 
 @pytest.mark.parametrize("name", METHOD_NAMES)
