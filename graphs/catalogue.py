@@ -185,7 +185,7 @@ METHODS = {
         Method(
             "hyde",
             HYDE,
-            "The model makes up a passage that might answer; the search is for this text; one prompt over what it finds.",
+            "The model makes up a passage that might answer; the search is for it; one prompt over what is found.",
             "1 + n",
             "2",
         ),

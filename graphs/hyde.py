@@ -1,4 +1,4 @@
-"""HyDE (Gao et al. 2023, section 3, figure 1): the search is for a passage that the model makes up, not for the question.
+"""HyDE (Gao et al. 2023, section 3, figure 1): a search for a passage that the model makes up from the question.
 
 write_hypothetical_passage -> retrieve -> concat_answer
 """

@@ -43,7 +43,7 @@ def test_senders_are_found_in_the_graphs_and_not_in_the_parts_that_a_setting_cho
     assert senders["rank_passages"] == ("selection_inference", "any method with reranker=listwise")
     assert set(senders["reason"]) == {"blendfilter", "cot", "iter_retgen"}
     assert senders["reason_from_memory_yes_no"] == ("cot",)
-    answering_methods = {"concat", "post_fusion", "concat_pf", "pf_concat", "rerank", "replug", "filco"}
+    answering_methods = {"concat", "post_fusion", "concat_pf", "pf_concat", "rerank", "replug", "filco", "hyde"}
     assert set(senders["answer_long"]) == answering_methods
     assert senders["answer_candidates"] == ("pf_concat",)
 

@@ -145,7 +145,7 @@ async def test_a_context_may_be_an_object_or_a_mapping(name: str) -> None:
         assert set(result) == RESULT_KEYS
         assert (result["answer"], result["unknown"]) == ("1931", False)
         # iter_retgen searches with its reasoning and hyde with its made-up passage; they return what this search finds.
-        expected_ids = {"no_retrieval": [], **dict.fromkeys(("iter_retgen", "hyde"), ["p1", "p3"])}
+        expected_ids = {"no_retrieval": [], "iter_retgen": ["p1", "p3"], "hyde": ["p1", "p3"]}
         assert [passage["id"] for passage in result["passages"]] == expected_ids.get(name, ["p1", "p2"])
 
 

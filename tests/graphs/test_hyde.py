@@ -1,4 +1,4 @@
-"""The method hyde: golden traces (the nodes of a run and their updates), what is searched for, and the offline reader."""
+"""The method hyde: golden traces (a run's nodes and their updates), what is searched for, the built-in reader."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -61,7 +61,7 @@ async def test_a_reranker_and_a_filter_go_by_the_question(setting: str, prompt: 
     model.on("rank_passages", "[1] > [2] > [3]").on("filter_sentences", PASSAGES[0]["text"])
     await trace_method("hyde", model, **{setting: {"reranker": "listwise"}.get(setting, "llm")})
     text = next(sent.text for sent in model.history if sent.prompt_name == prompt)
-    assert QUESTION in text and MADE_UP not in text
+    assert (QUESTION in text, MADE_UP in text) == (True, False)
 
 
 @pytest.mark.parametrize(
