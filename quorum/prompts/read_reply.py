@@ -48,9 +48,9 @@ def read_reply(
     its `value` is a default. The type of `value` depends on the prompt:
 
     - a text: answers of every type, "generic_summary", "conditional_summary" and its variant, "judge", "internal",
-      "hypothetical", "topic", "stand_alone", "recover_condition" (the hidden words). If the reply says that it cannot answer,
-      a yes/no, long or dialogue answer is "unknown", a label is "NOT ENOUGH INFO", and a short answer keeps the reply's
-      own words, which `quorum.is_unknown` recognises;
+      "hypothetical", "topic", "stand_alone", "recover_condition" (the hidden words). If the reply says that it cannot
+      answer, a yes/no, long or dialogue answer is "unknown", a label is "NOT ENOUGH INFO", and a short answer keeps the
+      reply's own words, which `quorum.is_unknown` recognises;
     - `.answer` and `.rationale`: "pruning", "summary", "zero_shot_cot", "inference" (the rationale: the model's notes
       on the passages read so far), "reason" and its variants;
     - a bool: "validity", "correctness";
