@@ -77,12 +77,16 @@ quorum/page/node_modules/.installed: quorum/page/package-lock.json
 	cd quorum/page && npm ci --silent
 	@touch $@
 
-check: page-check $(VENV)/.installed-dev ## Check the code: linter, formatter, types, import rules, declared packages
+check: page-check $(VENV)/.installed-dev ## Check the code: linter, formatter, types, import rules, declared packages, workflows
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(BIN)/deptry quorum graphs nodes retrievers training docs examples
+	$(BIN)/check-jsonschema --quiet --builtin-schema vendor.github-workflows .github/workflows/*.yml
+	$(BIN)/check-jsonschema --quiet --builtin-schema vendor.github-issue-forms .github/ISSUE_TEMPLATE/[!c]*.yml
+	$(BIN)/check-jsonschema --quiet --builtin-schema vendor.github-issue-config .github/ISSUE_TEMPLATE/config.yml
+	$(BIN)/check-jsonschema --quiet --builtin-schema vendor.citation-file-format CITATION.cff
 	$(BIN)/deptry tests benchmarks --ignore DEP002,DEP004 --exclude 'benchmarks/peers|tests/agents/langchain_client|tests/stores|tests/wheel' # programs of other environments
 
 bench: $(VENV)/.installed-dev ## Run the short benchmarks and compare them with benchmarks/recorded_ratios.json (NAMES='overhead cached': only these)

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias
 import typer
 
 from quorum.core.errors import SetupError
+from quorum.core.extras import describe_install
 
 if TYPE_CHECKING:
     from quorum.training.finetune import Report, Settings
@@ -78,8 +79,9 @@ def train_filter(
     """Train a filter. Use it as --set context_filter=transformers:DIR. To continue an interrupted training, run the
     command again.
 
-    Needs the extra: pip install 'quorum-rag[train]' (PyTorch, transformers, peft, onnx, safetensors; about 1 GB with
-    PyTorch's CPU build, more with its GPU build). A GPU is used if there is one; --base embedded needs none.
+    Needs the extra: pip install 'quorum-rag[train]' (in a checkout: pip install -e '.[train]'). It brings PyTorch,
+    transformers, peft, onnx and safetensors: about 1 GB with PyTorch's CPU build, more with its GPU build. A GPU is
+    used if there is one; --base embedded needs none.
 
     --base embedded trains a sentence filter on the embedded model; use it as --set context_filter=embedded:DIR. With
     --base embedded, no checkpoints are written, so an interrupted training begins anew; --limit N takes N questions at
@@ -113,7 +115,7 @@ def train_embedded_filter(
         from quorum.training.sentence_filter import train_sentence_filter
     except ModuleNotFoundError as missing:
         raise SetupError(
-            f"Training a filter needs the package {missing.name}; install the extra: pip install 'quorum-rag[train]'."
+            f"Training a filter needs the package {missing.name}; run: {describe_install('train')}"
         ) from None
     scores = train_sentence_filter(
         [silver],

@@ -20,6 +20,7 @@ from quorum.cli.server_options import (
 )
 from quorum.cli.systems import OwnSystems
 from quorum.core.errors import SetupError
+from quorum.core.extras import describe_install
 
 if TYPE_CHECKING:
     from quorum.core.context import Context
@@ -57,10 +58,7 @@ def mcp(
     from quorum.cli.settings import read_context
 
     if find_spec("mcp") is None:
-        raise SetupError(
-            "quorum mcp needs the extra [mcp]; run: pip install 'quorum-rag[mcp]' "
-            "(in a checkout: pip install -e '.[mcp]')"
-        )
+        raise SetupError(f"quorum mcp needs the extra [mcp]; run: {describe_install('mcp')}")
     options = make_server_options(
         host,
         token,

@@ -14,6 +14,7 @@ from importlib import metadata
 from urllib.parse import urlsplit
 
 from quorum.core.errors import SetupError
+from quorum.core.extras import describe_install
 
 ENGINES = ("local", "ray")
 REQUIRED_PACKAGES = ("quorum",)
@@ -36,7 +37,7 @@ def check_engine(engine: str) -> None:
     if engine == "ray" and not all(map(find_version, ("ray", "pyarrow"))):
         raise SetupError(
             "The engine 'ray' needs the packages ray and pyarrow, which are not both installed; run: "
-            "pip install 'quorum-rag[ray]' (in a checkout: pip install -e '.[ray]')"
+            f"{describe_install('ray')}"
         )
 
 
@@ -174,7 +175,7 @@ def check_machine(host: str, missing_packages: list[str], version: str, missing_
     if missing_packages:
         raise SetupError(
             f"The Ray machine {host} cannot import Quorum (no package {missing_packages[0]!r}); install it in the "
-            "Python that Ray runs there: pip install 'quorum-rag[ray]'"
+            f"Python that Ray runs there: {describe_install('ray')}"
         )
     if version != own_version:
         raise SetupError(

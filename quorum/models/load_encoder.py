@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from quorum.core.errors import SetupError
+from quorum.core.extras import describe_install
 from quorum.core.redaction import redact_secrets
 
 T = TypeVar("T")
@@ -19,8 +20,7 @@ def require_sentence_transformers(feature: str, extra: str) -> None:
     """Raise a `SetupError` if sentence-transformers is missing. extra: the extra of Quorum that installs it."""
     if importlib.util.find_spec("sentence_transformers") is None:
         raise SetupError(
-            f"{feature} needs the package sentence-transformers, which is not installed; "
-            f"run: pip install 'quorum-rag[{extra}]' (in a checkout: pip install -e '.[{extra}]')"
+            f"{feature} needs the package sentence-transformers, which is not installed; run: {describe_install(extra)}"
         )
 
 

@@ -16,12 +16,12 @@ from typing import Any, Literal
 from pydantic import TypeAdapter
 
 from quorum.core.errors import SetupError
+from quorum.core.extras import describe_install
 from quorum.core.files import read_regular
 from quorum.core.json_text import parse_json
 
 MANIFEST_FILE = "quorum.json"
 ADAPTER_FILE = "adapter_config.json"
-INSTALL_COMMAND = "pip install 'quorum-rag[train]' (in a checkout: pip install -e '.[train]')"
 
 
 @dataclass(frozen=True)
@@ -63,7 +63,7 @@ def require_transformers(feature: str) -> None:
     except ImportError as error:
         raise SetupError(
             f"{feature} needs the package {error.name or 'transformers'}, which is not installed; "
-            f"run: {INSTALL_COMMAND}"
+            f"run: {describe_install('train')}"
         ) from None
 
 
@@ -281,7 +281,7 @@ def load_with_adapters(folder: str, manifest: ModelManifest) -> tuple[Any, Any]:
     try:
         from peft import PeftModel
     except ImportError:
-        raise SetupError(f"The adapters in {folder} need the package peft; run: {INSTALL_COMMAND}") from None
+        raise SetupError(f"The adapters in {folder} need the package peft; run: {describe_install('train')}") from None
     model, tokenizer = load_base(manifest.base, half=True)
     with explain_load_errors(folder):
         merged_model = PeftModel.from_pretrained(model, folder).merge_and_unload()

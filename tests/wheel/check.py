@@ -1,8 +1,11 @@
 """Installs the wheel in a new virtual environment, as users do, and runs it in the folder of an application.
 
-`make test-wheel` runs this script. It prints a line with the seconds of each step, and ends at the first failure.
+`make test-wheel` runs this script. It prints a line with the seconds of each step, and ends at the first failure. It
+builds the wheel and checks its contents, and at the end lets LangGraph Studio serve it. With `--wheel FOLDER` it takes
+the wheel that lies there and leaves both out; it then needs only Python, on Linux, macOS or Windows.
 """
 
+import argparse
 import json
 import os
 import shutil
@@ -19,14 +22,24 @@ from urllib.request import Request, urlopen
 from application import PASSAGE, write_application
 from packages import ROOT, build_wheel, check_contents, read_contents, run_or_exit, unpack_without_links
 
-sys.path.insert(0, str(ROOT / "tests"))
-
-from studio_server import start_studio
-
+IS_WINDOWS = sys.platform == "win32"
 ENVIRONMENT = ROOT / ".venv-wheel"
-WHEEL_PYTHON = ENVIRONMENT / "bin" / "python"
+PROGRAMS = ENVIRONMENT / ("Scripts" if IS_WINDOWS else "bin")
+WHEEL_PYTHON = PROGRAMS / "python"
 STUDIO_PYTHON = ROOT / ".venv-studio" / "bin" / "python"
-QUIET_VARIABLES = {"QUORUM_JOURNAL": "off", "LANGSMITH_TRACING": "false", "COLUMNS": "100"}
+QUIET_VARIABLES = {"QUORUM_JOURNAL": "off", "LANGSMITH_TRACING": "false", "COLUMNS": "100", "PYTHONUTF8": "1"}
+INHERITED = (
+    "PATH",
+    "HOME",
+    "LANG",
+    "TMPDIR",
+    "SYSTEMROOT",
+    "USERPROFILE",
+    "APPDATA",
+    "LOCALAPPDATA",
+    "TEMP",
+    "PATHEXT",
+)
 
 
 @contextmanager
@@ -41,10 +54,12 @@ def report_step(name: str) -> Iterator[None]:
     print(f"{time.perf_counter() - started_at:6.1f} s  {name}", flush=True)
 
 
-def main() -> None:
-    with tempfile.TemporaryDirectory() as name:
+def main(wheel_folder: Path | None) -> None:
+    """wheel_folder: the folder of a wheel that is built already; None to build it here."""
+    # On Windows a file that a process has just closed may still be locked.
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=IS_WINDOWS) as name:
         folder = Path(name).resolve()
-        wheel = build_wheel_in_three_ways(folder)
+        wheel = find_wheel(wheel_folder) if wheel_folder else build_wheel_in_three_ways(folder)
         with report_step("the wheel with its extra ui installed in a fresh environment"):
             install(wheel)
             check_site_packages()
@@ -53,7 +68,15 @@ def main() -> None:
         check_commands(application)
         check_plugin(application)
         check_server(application)
-        check_studio(application, wheel, folder / "studio")
+        if not wheel_folder:
+            check_studio(application, wheel, folder / "studio")
+
+
+def find_wheel(folder: Path) -> Path:
+    """The only wheel in a folder."""
+    wheels = [path.resolve() for path in folder.glob("*.whl")]
+    assert len(wheels) == 1, f"{folder} must hold one wheel; it holds {len(wheels)}."
+    return wheels[0]
 
 
 def build_wheel_in_three_ways(folder: Path) -> Path:
@@ -84,7 +107,7 @@ def install(wheel: Path) -> None:
 
 def check_site_packages() -> None:
     """Check that the wheel put only one folder and its metadata into site-packages."""
-    [record] = ENVIRONMENT.glob("lib/*/site-packages/quorum_rag-*.dist-info/RECORD")
+    [record] = ENVIRONMENT.rglob("site-packages/quorum_rag-*.dist-info/RECORD")
     names = {line.split("/")[0] for line in record.read_text().splitlines() if not line.startswith("../")}
     assert names == {"quorum", record.parent.name}, names
 
@@ -153,11 +176,11 @@ def run_command(folder: Path, expected_text: str, command: str, *arguments: str,
     variables: environment variables for the command.
     """
     run = subprocess.run(
-        [str(ENVIRONMENT / "bin" / command), *arguments],
+        [str(PROGRAMS / command), *arguments],
         cwd=folder,
         env=make_clean_environment(**variables),
         capture_output=True,
-        text=True,
+        encoding="utf-8",
         check=False,
     )
     assert run.returncode == 0, f"exit code {run.returncode}\n{run.stdout}{run.stderr}"
@@ -166,20 +189,21 @@ def run_command(folder: Path, expected_text: str, command: str, *arguments: str,
 
 def make_clean_environment(**variables: str) -> dict[str, str]:
     """Environment variables for a command, without the settings of the user who runs the checks."""
-    inherited_variables = {name: os.environ[name] for name in ("PATH", "HOME", "LANG", "TMPDIR") if name in os.environ}
-    return inherited_variables | QUIET_VARIABLES | variables
+    return {name: os.environ[name] for name in INHERITED if name in os.environ} | QUIET_VARIABLES | variables
 
 
 def check_server(application: Path) -> None:
     """Check that `quorum serve` starts, answers a request, and ends by Ctrl-C."""
     with report_step("quorum serve"):
         process = subprocess.Popen(
-            [str(ENVIRONMENT / "bin" / "quorum"), "serve", "--port", "0", "--store", "demo_store"],
+            [str(PROGRAMS / "quorum"), "serve", "--port", "0", "--store", "demo_store"],
             cwd=application,
             env=make_clean_environment(PYTHONUNBUFFERED="1"),
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
-            text=True,
+            encoding="utf-8",
+            # Windows sends Ctrl-Break to a group of processes, and Ctrl-C only to all processes of a console.
+            creationflags=subprocess.CREATE_NEW_PROCESS_GROUP if IS_WINDOWS else 0,
         )
         try:
             line = process.stdout.readline() if process.stdout else ""
@@ -187,9 +211,9 @@ def check_server(application: Path) -> None:
             with urlopen(line.split()[3], timeout=60) as response:
                 assert "Quorum" in response.read().decode()
         finally:
-            process.send_signal(signal.SIGINT)
+            process.send_signal(signal.CTRL_BREAK_EVENT if IS_WINDOWS else signal.SIGINT)
             output, _ = process.communicate(timeout=60)
-        assert process.returncode == 0, output
+        assert process.returncode == 0 or IS_WINDOWS, output  # Ctrl-Break ends a process of Windows with its own code
 
 
 def check_studio(application: Path, wheel: Path, unpacked_wheel: Path) -> None:
@@ -197,6 +221,9 @@ def check_studio(application: Path, wheel: Path, unpacked_wheel: Path) -> None:
 
     unpacked_wheel: the folder into which the wheel is unpacked.
     """
+    sys.path.insert(0, str(ROOT / "tests"))
+    from studio_server import start_studio  # imports packages that a check of a built wheel does without
+
     with report_step("langgraph dev of the application's langgraph.json"):
         shutil.unpack_archive(wheel, unpacked_wheel, "zip")
         command = [str(STUDIO_PYTHON), "-c", "import quorum; print(quorum.__file__)"]
@@ -217,9 +244,11 @@ def check_studio(application: Path, wheel: Path, unpacked_wheel: Path) -> None:
 
 
 if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--wheel", type=Path, metavar="FOLDER", help="take the wheel in this folder")
     started = time.perf_counter()
     try:
-        main()
+        main(parser.parse_args().wheel)
     except AssertionError as error:
         sys.exit(str(error))
     print(f"{time.perf_counter() - started:6.1f} s  in all")

@@ -9,6 +9,7 @@ from importlib.util import find_spec
 
 from quorum.core.context import Context, parse_setting
 from quorum.core.errors import SetupError
+from quorum.core.extras import describe_install
 from quorum.evaluation.experiments.experiment import Experiment
 from quorum.evaluation.run.columns import METHOD_ITEM, Column, make_column, parse_columns, parse_settings
 
@@ -168,7 +169,7 @@ def needs_missing_library(variant: str) -> bool:
 def describe_parts_left_out(experiment: Experiment, verifier: str | None) -> list[str]:
     """The parts of the experiment that do not run, and what they need."""
     lines = [
-        f"{variant} is left out; to include it, run: pip install 'quorum-rag[colbert]'"
+        f"{variant} is left out; to include it, run: {describe_install('colbert')}"
         for variant in experiment.variants
         if needs_missing_library(variant)
     ]

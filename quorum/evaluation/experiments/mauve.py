@@ -12,6 +12,7 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 from quorum.core.errors import SetupError
+from quorum.core.extras import describe_install
 from quorum.evaluation.experiments.experiment import Experiment
 
 if TYPE_CHECKING:
@@ -34,7 +35,7 @@ def describe_missing_mauve(experiment: Experiment) -> list[str]:
     if "mauve" not in experiment.measures:
         return []
     if any(find_spec(package) is None for package in PACKAGES):
-        return ["MAUVE is left out; to include it, run: pip install 'quorum-rag[mauve]'"]
+        return [f"MAUVE is left out; to include it, run: {describe_install('mauve')}"]
     try:
         load_featurizer(DEFAULT_MODEL)
     except SetupError:
