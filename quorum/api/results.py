@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from quorum.api.tables import Table
 from quorum.evaluation.metrics.measure_titles import MEASURE_TITLES
+from quorum.evaluation.report.figure import Figure
 
 if TYPE_CHECKING:
     from quorum.evaluation.decisions.decide import Decision
@@ -100,7 +101,7 @@ class Comparison:
     front: list[str]
     """The methods on the Pareto front of quality and cost, the cheapest first."""
     sentences: list[str]
-    """The recommendation in words, the most important sentence first."""
+    """The recommendation in more words, the most important sentence first."""
     figures: list[Row]
     """A row for each method: `name`, `n` (questions), `errors`, `quality` with `low` and `high` (in 0..1; with
     `wrong_cost` the mean worth of an answer, in -wrong_cost..1); per question `calls`, `tokens`, `cost` (dollars; None:
@@ -122,16 +123,29 @@ class Comparison:
     """The methods that may be the best."""
     not_among_best: list[str] = field(default_factory=list)
     """The methods that are not among the best."""
+    headline: str = ""
+    """The recommendation in at most 15 words, as the report's headline."""
+    summary: list[str] = field(default_factory=list)
+    """Three sentences: what to use, what it costs, and what would settle the question."""
+    figure: Figure = field(default_factory=lambda: Figure(""))
+    """The report's picture: each method's quality with its interval, and its cost. `figure.save("figure.svg")` writes
+    it, and a notebook shows it.
+    """
 
     def __str__(self) -> str:
-        return "\n".join([*self.sentences, "", str(self.evaluation), "", f"The report is {self.report}"])
+        words = [self.headline, *self.summary, "", *self.sentences, ""]
+        return "\n".join([*words, str(self.evaluation), "", f"The report is {self.report}"])
 
     __repr__ = __str__
 
     def _repr_html_(self) -> str:
+        summary = "".join(f"<p>{escape(sentence)}</p>" for sentence in self.summary)
         items = "".join(f"<li>{escape(sentence)}</li>" for sentence in self.sentences)
-        report = f"<p>The report is <code>{escape(str(self.report))}</code></p>"
-        return f"<ul>{items}</ul>{self.evaluation._repr_html_()}{report}"
+        return (
+            f"<h3>{escape(self.headline)}</h3>{summary}{self.figure.svg}{self.evaluation._repr_html_()}"
+            f"<details><summary>How sure is this?</summary><ul>{items}</ul></details>"
+            f"<p>The report is <code>{escape(str(self.report))}</code></p>"
+        )
 
 
 def make_evaluation(scores: "Scores") -> Evaluation:
@@ -155,6 +169,9 @@ def make_evaluation(scores: "Scores") -> Evaluation:
 
 def make_comparison(decision: "Decision") -> Comparison:
     """A decision as plain data."""
+    from quorum.evaluation.report.figure import draw_figure
+    from quorum.evaluation.report.figure_rows import collect_figure
+
     recommendation = decision.recommendation
     expected_costs = decision.estimate.methods if decision.estimate is not None else {}
     return Comparison(
@@ -170,6 +187,9 @@ def make_comparison(decision: "Decision") -> Comparison:
         certain=recommendation.is_certain,
         may_be_best=[] if recommendation.choice is None else recommendation.choice.may_be_best,
         not_among_best=[] if recommendation.choice is None else recommendation.choice.not_among_best,
+        headline=recommendation.verdict.headline,
+        summary=recommendation.verdict.sentences,
+        figure=Figure(draw_figure(collect_figure(decision))),
     )
 
 

@@ -229,9 +229,10 @@ def print_decision(decision: "Decision", *, as_json: bool = False) -> None:
         typer.echo(format_result_line(decision))
     else:
         console = make_stdout_console()
-        for sentence in decision.recommendation.sentences:
+        verdict = decision.recommendation.verdict
+        console.print(verdict.headline, style="bold")
+        for sentence in (*verdict.sentences, "", *decision.recommendation.sentences, ""):
             console.print(sentence)
-        console.print()
         race_tables = [] if scores.race is None else [make_race_table(scores.race)]
         # decision.figures: each method in numbers, such as its quality, cost and share of right answers
         answer_share_table = make_answer_share_table(decision.figures, decision.recommendation.wrong_cost)

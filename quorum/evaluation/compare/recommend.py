@@ -22,6 +22,7 @@ from quorum.evaluation.compare.recommendation import (
     Recommendation,
     get_cost_or_zero,
 )
+from quorum.evaluation.compare.verdict import make_verdict
 from quorum.evaluation.compare.wrong_cost import ALWAYS_UNKNOWN, find_worth_of_always_unknown
 from quorum.evaluation.run.baseline import compare_with_best
 from quorum.evaluation.run.column_scores import ColumnScores
@@ -89,11 +90,13 @@ def recommend_method(
             empty_recommendation,
             equal_methods=[method.name for method in within_budget],
             sentences=describe_failures(figures),
+            verdict=make_verdict(empty_recommendation, figures, within_budget, race),
         )
     if not within_budget:
         return replace(
             empty_recommendation,
             sentences=describe_none_within_budget(answering_methods, figures, empty_recommendation),
+            verdict=make_verdict(empty_recommendation, figures, within_budget, race),
         )
     shared_ids = find_shared_questions(scores, race)
     choice, best = choose_among(scores, within_budget, measure, unit, shared_ids, wrong_cost, margin)
@@ -113,7 +116,7 @@ def recommend_method(
     recommendation.sentences.extend(
         describe_recommendation(recommendation, figures, within_budget, dropped_methods=dropped_methods)
     )
-    return recommendation
+    return replace(recommendation, verdict=make_verdict(recommendation, figures, within_budget, race))
 
 
 def choose_among(
@@ -210,6 +213,8 @@ def convert_recommendation_to_json(recommendation: Recommendation) -> dict[str, 
         "pareto_front": recommendation.pareto_front,
         "against_the_best": recommendation.comparison["methods"] if recommendation.comparison else {},
         "at_wrong_costs": [asdict(choice) for choice in recommendation.choices_at_wrong_costs],
+        "headline": recommendation.verdict.headline,
+        "summary": recommendation.verdict.sentences,
         "sentences": recommendation.sentences,
     }
 

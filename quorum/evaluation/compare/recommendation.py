@@ -45,6 +45,25 @@ class MethodFigures:
 
 
 @dataclass(frozen=True)
+class Verdict:
+    """What every view says first (see `quorum.evaluation.compare.verdict`).
+
+    headline: at most 15 words, without brackets; use, cost, rest: a sentence each: what to use, what it costs, and what
+    would settle the question.
+    """
+
+    headline: str
+    use: str
+    cost: str
+    rest: str
+
+    @property
+    def sentences(self) -> list[str]:
+        """The three sentences below the headline."""
+        return [self.use, self.cost, self.rest]
+
+
+@dataclass(frozen=True)
 class Recommendation:
     """Which method to use, and why.
 
@@ -57,7 +76,8 @@ class Recommendation:
     always is recommended. pareto_front: the methods on the Pareto front of quality and cost, also those over the
     budget, from the cheapest to the one with the highest quality. unit: the unit of cost for `cheapest` and
     `pareto_front`, "cost" (dollars) or "tokens". comparison: the comparison of the methods with the best; None without
-    a best. sentences: the recommendation in words, the most important sentence first. wrong_cost: how many right
+    a best. verdict: the recommendation in a headline and three sentences; sentences: in more detail, the most important
+    sentence first. wrong_cost: how many right
     answers a wrong answer costs. choices_at_wrong_costs: the recommendations at other costs of a wrong answer. margin:
     how far below the highest quality the recommended method may be. choice: what the rule of recommendation said
     (`quorum.algorithms.recommend`); None without a best. by_wording: the methods that are not among the best for exact
@@ -78,6 +98,7 @@ class Recommendation:
     margin: float = MARGIN
     choice: Choice | None = None
     by_wording: tuple[str, ...] = ()
+    verdict: Verdict = Verdict("", "", "", "")
 
     @property
     def is_certain(self) -> bool:

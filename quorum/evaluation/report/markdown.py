@@ -1,13 +1,22 @@
-"""Renders report.md."""
+"""Renders report.md, which fits into a pull request: the headline, the picture, one table, and the rest folded."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from quorum.evaluation.compare.format_figures import format_dollars
 from quorum.evaluation.compare.recommendation import MethodFigures, Recommendation
 from quorum.evaluation.metrics.measure_titles import MEASURE_NAMES
 from quorum.evaluation.metrics.registry import list_used_plugin_metrics
-from quorum.evaluation.report.sentences import CONFIDENCE_EXPLANATION, Words, describe_standing, format_p_of_best
+from quorum.evaluation.report.figure_rows import find_tag, sort_figures
+from quorum.evaluation.report.repeat import describe_command
+from quorum.evaluation.report.sentences import (
+    CONFIDENCE_EXPLANATION,
+    P_EXPLANATION,
+    P_TITLES,
+    Words,
+    describe_standing,
+    list_p_rows,
+)
 from quorum.evaluation.run.race_result import sort_standings
 from quorum.evaluation.run.results import Summary
 
@@ -19,51 +28,51 @@ BAR_WIDTH = 30  # characters
 
 
 def render_markdown(decision: "Decision", words: Words) -> str:
-    """The content of report.md."""
-    scores, figures = decision.scores, decision.figures
-    lines = [
-        "# Which method is worth its cost",
-        "",
-        escape_markdown(" · ".join(words.facts)),
-        "",
-        f"**{escape_markdown(words.headline)}**",
-        "",
-    ]
-    lines += [f"- {escape_markdown(sentence)}" for sentence in words.after_headline]
-    table = render_methods_table(figures, scores.summary, scores.measures, decision.recommendation)
-    lines += ["", "## All methods", "", *table, ""]
-    lines += ["## Right, wrong, unknown", "", *render_share_bars(figures), ""]
-    if scores.race is not None:
-        lines += ["## When methods were dropped", "", *render_race_table(scores.race), ""]
-    if decision.calibrations:
-        lines += [
-            "## Confidence",
-            "",
-            CONFIDENCE_EXPLANATION,
-            "",
-            "| method | answers with a confidence | AURC | chance | ECE |",
-            "| --- | --: | --: | --: | --: |",
-        ]
-        lines += [
-            f"| {escape_markdown(name)} | {calibration.n:,} of {calibration.of:,} | {calibration.area:.3f} | "
-            f"{calibration.chance:.3f} | {calibration.ece:.3f} |"
-            for name, calibration in decision.calibrations.items()
-        ]
-        lines.append("")
-    lines += ["## What this comparison took", ""]
-    lines += [f"- {escape_markdown(sentence)}" for sentence in words.spending]
+    """The content of report.md. The picture is figure.svg beside it."""
+    scores = decision.scores
+    figures = sort_figures(decision.figures, scores.race)
+    lines = [f"## {escape_markdown(words.headline)}", ""]
+    for sentence in words.summary:
+        lines += [escape_markdown(sentence), ""]
+    lines += [f"![{escape_markdown(words.headline)}](figure.svg)", ""]
+    lines += [*render_methods_table(figures, scores.summary, scores.measures, decision.recommendation), ""]
+    lines += [escape_markdown(" · ".join(words.facts)), ""]
+    lines += ["<details><summary>How sure is this?</summary>", "", *render_certainty(decision, words), "</details>", ""]
+    lines += ["To repeat it:", "", *fence(describe_command(scores.plan.options))]
     return "\n".join(lines) + "\n"
 
 
-def render_share_bars(figures: Sequence[MethodFigures]) -> Iterator[str]:
-    """A Markdown table: for each method its shares of right, wrong and unknown answers, and a bar of these shares."""
-    yield "| method | right, % | wrong, % | unknown, % | right ███ wrong ▒▒▒ unknown ░░░ |"
-    yield "| --- | --: | --: | --: | --- |"
-    for method_figures in figures:
-        if method_figures.n:
-            shares = (method_figures.right, method_figures.wrong, method_figures.unknown)
-            cells = " | ".join(f"{100 * share:.1f}" for share in shares)
-            yield f"| {escape_markdown(method_figures.name)} | {cells} | {draw_bar(shares)} |"
+def render_certainty(decision: "Decision", words: Words) -> Iterator[str]:
+    """What stands behind the headline: all sentences, p-values, the race, the calibration, and what was spent."""
+    yield from (f"- {escape_markdown(sentence)}" for sentence in words.details)
+    yield ""
+    if rows := list_p_rows(decision):
+        yield from (escape_markdown(P_EXPLANATION), "", *render_plain_table(P_TITLES, rows), "")
+    if decision.scores.race is not None:
+        yield from ("When methods were dropped:", "", *render_race_table(decision.scores.race), "")
+    if decision.calibrations:
+        rows = [
+            [
+                name,
+                f"{calibration.n:,} of {calibration.of:,}",
+                *(f"{value:.3f}" for value in (calibration.area, calibration.chance, calibration.ece)),
+            ]
+            for name, calibration in decision.calibrations.items()
+        ]
+        titles = ("method", "answers with a confidence", "AURC", "chance", "ECE")
+        yield from (CONFIDENCE_EXPLANATION, "", *render_plain_table(titles, rows), "")
+    yield "What this comparison took:"
+    yield ""
+    yield from (f"- {escape_markdown(sentence)}" for sentence in words.spending)
+    yield ""
+
+
+def fence(text: str) -> list[str]:
+    """The lines of a block of code, with a fence that the text does not hold."""
+    mark = "```"
+    while mark in text:
+        mark += "`"
+    return [f"{mark}sh", " ".join(text.split()), mark]
 
 
 def draw_bar(shares: Sequence[float], width: int = BAR_WIDTH) -> str:
@@ -80,65 +89,69 @@ def render_race_table(race: "RaceResult") -> Iterator[str]:
     """A Markdown table of the methods of a race: how many questions each was asked, its mean of the deciding measure
     with an interval that holds at every moment of the race, and whether it was dropped.
     """
-    yield f"| method | questions asked | {MEASURE_NAMES[race.measure]}, % | |"
-    yield "| --- | --: | --: | --- |"
-    for standing in sort_standings(race.standings.values()):
-        asked_text = f"{standing.asked_count:,} of {race.question_count:,}"
-        outcome = "dropped" if standing.dropped else "kept to the end"
-        yield f"| {escape_markdown(standing.method)} | {asked_text} | {describe_standing(standing)} | {outcome} |"
+    rows = [
+        [
+            standing.method,
+            f"{standing.asked_count:,} of {race.question_count:,}",
+            describe_standing(standing),
+            "dropped" if standing.dropped else "kept to the end",
+        ]
+        for standing in sort_standings(race.standings.values())
+    ]
+    return render_plain_table(("method", "questions asked", f"{MEASURE_NAMES[race.measure]}, %", "outcome"), rows)
 
 
 def render_methods_table(
     figures: Sequence[MethodFigures], summary: Summary, measures: Sequence[str], recommendation: Recommendation
 ) -> Iterator[str]:
-    """A Markdown table of all methods: quality, p-value, cost, calls, tokens, seconds and failures."""
+    """A Markdown table of all methods: quality, shares of answers, cost, calls, tokens, seconds and failures."""
     is_judged, plugin_metrics = "judged" in measures, list_used_plugin_metrics(summary)
-    titles = (
-        f"{recommendation.measure_name}, %",
-        *(["judged, %"] if is_judged else []),
-        *(escape_markdown(name) for name in plugin_metrics),
-        *(["contains, %"] if "em" in measures else []),
-        "p of being the best",
-        "unknown, %",
-        "right answer outvoted, %",
-        "cost",
-        "calls",
-        "tokens",
-        "median s",
-        "p95 s",
-        "failed",
-    )
-    yield f"| method | {' | '.join(titles)} |"
-    yield "| --- |" + " --: |" * len(titles)
+    rows = []
     for method_figures in figures:
         row = summary[method_figures.name]
-        quality = (
-            f"{100 * method_figures.quality:.1f} [{100 * method_figures.low:.1f}, {100 * method_figures.high:.1f}]"
-            if method_figures.n
-            else "-"
-        )
-        cost = "-" if method_figures.cost is None else format_dollars(method_figures.cost)
-        contains, outvoted = (
-            f"{100 * value:.1f}" if (value := row.get(name)) is not None else "-"
-            for name in ("contains", "right_answer_outvoted")
-        )
-        times = (f"{value:.2f}" if (value := row[name]) is not None else "-" for name in ("seconds_p50", "seconds_p95"))
-        cells = [
-            escape_markdown(method_figures.name),
-            quality,
-            *([format_judged(row)] if is_judged else []),
-            *("-" if (value := row.get(name)) is None else f"{value:.3f}" for name in plugin_metrics),
-            *([contains] if "em" in measures else []),
-            escape_markdown(format_p_of_best(recommendation, method_figures.name)),
-            f"{100 * method_figures.unknown:.1f}" if method_figures.n else "-",
-            outvoted,
-            cost,
-            f"{method_figures.calls:.1f}",
-            f"{method_figures.tokens:,.0f}",
-            *times,
-            f"{method_figures.errors:,}",
-        ]
-        yield f"| {' | '.join(cells)} |"
+        tag = find_tag(method_figures.name, recommendation)
+        shares = (method_figures.right, method_figures.wrong, method_figures.unknown)
+        cells = {
+            "method": f"{method_figures.name}, {tag}" if tag else method_figures.name,
+            f"{recommendation.measure_name}, %": format_quality(method_figures),
+            **{
+                f"{name}, %": f"{100 * share:.1f}" if method_figures.n else "-"
+                for name, share in zip(("right", "wrong", "unknown"), shares, strict=True)
+            },
+            "calls": f"{method_figures.calls:.1f}",
+            "tokens": f"{method_figures.tokens:,.0f}",
+            "cost": "-" if method_figures.cost is None else format_dollars(method_figures.cost),
+            "median s": format_seconds(row["seconds_p50"]),
+            "p95 s": format_seconds(row["seconds_p95"]),
+            **({"judged, %": format_judged(row)} if is_judged else {}),
+            **{name: "-" if (value := row.get(name)) is None else f"{value:.3f}" for name in plugin_metrics},
+            **({"contains, %": format_share(row.get("contains"))} if "em" in measures else {}),
+            "right answer outvoted, %": format_share(row.get("right_answer_outvoted")),
+            "failed": f"{method_figures.errors:,}",
+        }
+        rows.append(cells)
+    empty = ("right answer outvoted, %", "failed")
+    titles = [name for name in rows[0] if name not in empty or any(row[name] not in ("-", "0", "0.0") for row in rows)]
+    return render_plain_table(titles, [[row[title] for title in titles] for row in rows])
+
+
+def render_plain_table(titles: Sequence[str], rows: Iterable[Sequence[str]]) -> Iterator[str]:
+    """The lines of a Markdown table; the first column is aligned left, all others right."""
+    yield f"| {' | '.join(map(escape_markdown, titles))} |"
+    yield "| --- |" + " --: |" * (len(titles) - 1)
+    yield from (f"| {' | '.join(map(escape_markdown, row))} |" for row in rows)
+
+
+def format_quality(method: MethodFigures) -> str:
+    return f"{100 * method.quality:.1f} [{100 * method.low:.1f}, {100 * method.high:.1f}]" if method.n else "-"
+
+
+def format_share(share: float | None) -> str:
+    return "-" if share is None else f"{100 * share:.1f}"
+
+
+def format_seconds(seconds: float | None) -> str:
+    return "-" if seconds is None else f"{seconds:.2f}"
 
 
 def format_judged(row: Mapping[str, float | int | None]) -> str:

@@ -8,33 +8,41 @@ from quorum.evaluation.compare.format_figures import format_dollars
 from quorum.evaluation.compare.recommendation import MethodFigures, Recommendation
 from quorum.evaluation.metrics.measure_titles import MEASURE_TITLES
 from quorum.evaluation.metrics.registry import list_used_plugin_metrics
-from quorum.evaluation.report.sentences import format_p_of_best
+from quorum.evaluation.report.figure_rows import find_tag
 from quorum.evaluation.run.results import Summary
 
-FAILURE_COUNTS = ("failed", "malformed", "wordy answers", "temperature refused", "unscored")
+NO_VALUES = ("0", "–", "0.0%")
+COLUMNS_OFTEN_EMPTY = (
+    "right answer outvoted",
+    "failed",
+    "malformed",
+    "wordy answers",
+    "temperature refused",
+    "unscored",
+)
 
 
 def render_table(
     figures: Sequence[MethodFigures], summary: Summary, measures: Sequence[str], recommendation: Recommendation
 ) -> str:
-    """The table as HTML, with one row for each method of `figures`. A column of FAILURE_COUNTS is left out if it is 0
-    for every method.
+    """The table as HTML, with one row for each method of `figures`. A column of COLUMNS_OFTEN_EMPTY is left out if
+    it says nothing of any method.
     """
     rows = [make_table_row(method_figures, summary, measures, recommendation) for method_figures in figures]
-    shown_titles = [title for title in rows[0] if title not in FAILURE_COUNTS or any(row[title] != "0" for row in rows)]
+    shown_titles = [
+        title
+        for title in rows[0]
+        if title not in COLUMNS_OFTEN_EMPTY or any(row[title] not in NO_VALUES for row in rows)
+    ]
     head = "".join(f'<th scope="col">{title}</th>' for title in shown_titles)
-    label = "best" if recommendation.is_certain else "recommended"
     # One method gets the label, the recommended one. It is called best only if no other method may be the best.
     lines = "".join(
-        render_table_line(
-            [row[title] for title in shown_titles],
-            label=label if method_figures.name == recommendation.cheapest else "",
-        )
+        render_table_line([row[title] for title in shown_titles], label=find_tag(method_figures.name, recommendation))
         for method_figures, row in zip(figures, rows, strict=True)
     )
     return (
-        '<section><h2>All methods</h2><div class="scroll"><table class="methods">'
-        f"<thead><tr>{head}</tr></thead><tbody>{lines}</tbody></table></div></section>"
+        '<section><h2>All methods</h2><div class="scroll" tabindex="0" role="group" aria-label="All methods">'
+        f'<table class="methods"><thead><tr>{head}</tr></thead><tbody>{lines}</tbody></table></div></section>'
     )
 
 
@@ -51,22 +59,29 @@ def make_table_row(
 ) -> dict[str, str]:
     """The cells of a method by the titles of their columns."""
     row = summary[method_figures.name]
+    deciding, *others = measures
+    # The first six columns are those that a printed page has room for.
     return {
         "method": escape(method_figures.name),
-        "questions": f"{row['n']:,}",
-        **({"worth": describe_worth(method_figures)} if recommendation.wrong_cost else {}),
-        **{MEASURE_TITLES[name]: format_interval(row, name) for name in measures},
-        **{escape(name): format_number(row.get(name), 3) for name in list_used_plugin_metrics(summary)},
-        **({"contains": format_share(row.get("contains"))} if "em" in measures else {}),
-        "p&nbsp;of being the&nbsp;best": escape(format_p_of_best(recommendation, method_figures.name)),
-        "right": format_share(method_figures.right) if method_figures.n else "–",
-        "wrong": format_share(method_figures.wrong) if method_figures.n else "–",
+        **(
+            {"worth": describe_worth(method_figures)}
+            if recommendation.wrong_cost
+            else {MEASURE_TITLES[deciding]: format_interval(row, deciding)}
+        ),
         "unknown": format_share(method_figures.unknown) if method_figures.n else "–",
-        "cost": "–" if method_figures.cost is None else format_dollars(method_figures.cost),
         "calls": f"{method_figures.calls:.1f}",
         "tokens": f"{method_figures.tokens:,.0f}",
+        "cost": "–" if method_figures.cost is None else format_dollars(method_figures.cost),
+        "right": format_share(method_figures.right) if method_figures.n else "–",
+        "wrong": format_share(method_figures.wrong) if method_figures.n else "–",
+        **({MEASURE_TITLES[deciding]: format_interval(row, deciding)} if recommendation.wrong_cost else {}),
+        **{MEASURE_TITLES[name]: format_interval(row, name) for name in others},
+        **{escape(name): format_number(row.get(name), 3) for name in list_used_plugin_metrics(summary)},
+        **({"contains": format_share(row.get("contains"))} if "em" in measures else {}),
+        "right answer outvoted": format_share(row.get("right_answer_outvoted")),
         "median&nbsp;s": format_number(row["seconds_p50"], 2),
         "p95&nbsp;s": format_number(row["seconds_p95"], 2),
+        "questions": f"{row['n']:,}",
         "failed": f"{row['errors']:,}",
         "malformed": f"{row['malformed']:,}",
         "wordy answers": f"{row.get('wordy_answers') or 0:,}",

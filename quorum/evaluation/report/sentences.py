@@ -7,8 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 from quorum.algorithms.best_set import ALPHA
 from quorum.core.text import format_count
-from quorum.evaluation.compare.format_figures import format_dollars, format_percent, join_and_shorten_names, join_names
-from quorum.evaluation.compare.recommendation import Recommendation
+from quorum.evaluation.compare.format_figures import (
+    format_dollars,
+    format_percent,
+    format_signed,
+    join_and_shorten_names,
+    join_names,
+)
 from quorum.evaluation.compare.spending_limit import TotalSpent
 from quorum.evaluation.run.column_scores import ColumnScores
 from quorum.evaluation.run.columns import Column
@@ -26,26 +31,34 @@ CONFIDENCE_EXPLANATION = (
     "questions are answered first: lower is better. The figures under 'chance' are the AURC of a random order. "
     "ECE is the mean gap between the stated confidence and the share that is right: 0 is perfect."
 )
+P_TITLES = ("method", "from the highest, points", "p of being the best", "questions that would rule it out")
+P_EXPLANATION = (
+    "How well the questions agree with 'this method is one of the best', corrected for all methods. A star marks p "
+    "below 0.05: the method is not among the best. With probability 0.95 the methods without a star include every "
+    "method that is the best."
+)
 
 
 @dataclass(frozen=True)
 class Words:
     """What a report says in sentences.
 
-    headline: the recommendation; facts: what was compared; after_headline: the recommendation's other sentences, a note
-    if questions have no accepted answer, and the methods that are not compared; spending: what the comparison took.
+    headline, summary: the recommendation in a headline and three sentences; facts: what was compared; details: the
+    recommendation in more detail, a note if questions have no accepted answer, and the methods that are not compared;
+    spending: what the comparison took.
     """
 
     headline: str
+    summary: list[str]
     facts: list[str]
-    after_headline: list[str]
+    details: list[str]
     spending: list[str]
 
 
 def describe_decision(decision: "Decision") -> Words:
     """The sentences about a decision."""
     scores, spent = decision.scores, decision.spent
-    headline, *others = decision.recommendation.sentences
+    verdict = decision.recommendation.verdict
     missing_note = scores.plan.dataset.missing_answers_note
     not_compared = [f"Compared {sentence}" for sentence in describe_left_out(decision.left_out_reasons)]
     spending = [
@@ -55,9 +68,10 @@ def describe_decision(decision: "Decision") -> Words:
         *describe_judging(spent.get("judge"), scores.summary),
     ]
     return Words(
-        headline,
+        verdict.headline,
+        verdict.sentences,
         list_facts(scores.folder, decision.columns, scores.summary),
-        [*others, *([missing_note] if missing_note else []), *not_compared],
+        [*decision.recommendation.sentences, *([missing_note] if missing_note else []), *not_compared],
         [sentence for sentence in spending if sentence],
     )
 
@@ -89,20 +103,29 @@ def describe_source(source: Mapping[str, Any]) -> str:
     return join_names(list(dict.fromkeys([*common, *named])) or ["given passages"])
 
 
-def format_p_of_best(recommendation: Recommendation, name: str) -> str:
-    """'0.012 *': the p-value of "this method is one of the best", with a star if the method is not among the best;
-    'dropped' if a race dropped the method; a dash for the method with the highest mean and without a comparison.
+def list_p_rows(decision: "Decision") -> list[list[str]]:
+    """The cells below P_TITLES for each method that was compared, the highest mean first; empty if there is no best
+    method, or only one.
     """
-    difference = (
-        recommendation.comparison["methods"].get(name, {}).get(recommendation.measure)
-        if recommendation.comparison
-        else None
-    )
-    if difference is None:
-        return "–"
-    if difference["test"] == "race":
-        return "dropped"
-    p = difference["p_holm"]
+    recommendation = decision.recommendation
+    choice = recommendation.choice
+    if choice is None or len(choice.means) < 2:
+        return []
+    highest = choice.means[choice.highest]
+    needed = {name: f"{count:,}" if count else "–" for name, count in choice.questions_needed.items()}
+    return [
+        [
+            name,
+            format_signed(choice.means[name] - highest),
+            "–" if name == choice.highest else format_p(choice.p_values[name]),
+            needed.get(name, "–"),
+        ]
+        for name in sorted(choice.means, key=lambda name: (-choice.means[name], name))
+    ]
+
+
+def format_p(p: float) -> str:
+    """'0.012 *': a p-value, with a star if it is below 0.05."""
     return f"{'< 0.001' if p < 0.001 else f'{p:.3f}'}{' *' if p < ALPHA else ''}"
 
 

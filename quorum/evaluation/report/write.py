@@ -1,5 +1,5 @@
-"""Writes the report of a comparison: report.md, report.csv, questions.csv, and the page report.html, which needs no
-other file.
+"""Writes the report of a comparison: report.md with figure.svg, report.csv, questions.csv, and the page report.html,
+which needs no other file.
 
 Questions, passages and replies are untrusted texts. The page escapes them, or packs them as data that its script shows
 as text; a content security policy blocks any other script.
@@ -16,6 +16,8 @@ from typing import TYPE_CHECKING
 
 from quorum.core.private_files import open_private_text
 from quorum.evaluation.report.csv_files import write_methods_csv, write_questions_csv
+from quorum.evaluation.report.figure import STYLE, draw_figure
+from quorum.evaluation.report.figure_rows import collect_figure
 from quorum.evaluation.report.markdown import render_markdown
 from quorum.evaluation.report.page import read_asset, render_body
 from quorum.evaluation.report.questions import (
@@ -66,6 +68,8 @@ def write_report(decision: "Decision", progress: ProgressCallback = ignore_progr
             file.write(page_end)
         os.replace(draft, folder / "report.html")
         write_questions_csv(folder / "questions.csv", ids, methods, results)
+    with open_private_text(folder / "figure.svg") as file:
+        file.write(draw_figure(collect_figure(decision)))
     with open_private_text(folder / "report.md") as file:
         file.write(render_markdown(decision, words))
     write_methods_csv(
@@ -79,12 +83,18 @@ def make_page(headline: str, body: str, index: str) -> str:
 
     body: the sections, as HTML; index: the index of the questions, as JSON.
     """
-    script = read_asset("report.js")
+    script, style = read_asset("report.js"), read_asset("report.css")
     return Template(read_asset("report.html")).substitute(
         title=escape(f"Quorum: {headline}"),
-        style=read_asset("report.css"),
+        style=style,
+        style_hashes=" ".join(f"'{hash_source(text)}'" for text in (f"\n{style}\n", STYLE)),
         body=body,
         index=index,
         script=script,
-        script_hash=base64.b64encode(sha256(script.encode()).digest()).decode(),
+        script_hash=hash_source(script),
     )
+
+
+def hash_source(text: str) -> str:
+    """The name of an inline script or style sheet in a content security policy."""
+    return f"sha256-{base64.b64encode(sha256(text.encode()).digest()).decode()}"

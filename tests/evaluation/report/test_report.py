@@ -9,21 +9,22 @@ from dataclasses import replace
 from hashlib import sha256
 from html import unescape
 from html.parser import HTMLParser
-from itertools import combinations
 from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree
 
 import pytest
 from report_folder import HTML_ATTACK, METHODS, make_decision, make_report
 
-from quorum.evaluation.compare.recommendation import MethodFigures
-from quorum.evaluation.report.charts import Axis, choose_ticks, draw_quality_against_cost, make_cost_axis
+from quorum.evaluation.report.axes import Axis, choose_ticks
 from quorum.evaluation.report.csv_files import escape_formula, format_cell
+from quorum.evaluation.report.figure import draw_figure
+from quorum.evaluation.report.figure_rows import FigureContent, FigureRow, collect_figure
 from quorum.evaluation.report.markdown import escape_markdown
 from quorum.evaluation.report.questions import escape_script_json
 from quorum.evaluation.report.write import write_report
 
-NO_WINNER = "No clear winner yet: 2 of 3 methods may be the best, and about "
+NO_WINNER = "No clear winner yet. "
 
 
 class Elements(HTMLParser):
@@ -117,18 +118,20 @@ def test_answers_in_the_index_have_their_marks(page: Path) -> None:
 
 def test_the_recommendation_comes_first_and_errors_are_reported(page: Path) -> None:
     text = page.read_text(encoding="utf-8")
-    assert text.index(f'class="verdict">{NO_WINNER}') < text.index("<svg")
+    assert text.index(f'class="verdict">{NO_WINNER}') < text.index("<svg") < text.index("How sure is this?")
     assert "Answers that failed count neither as right nor as wrong" in text
-    assert text.count("<svg") == 4  # two charts, each drawn for a broad screen and for a narrow one
+    assert text.count("<svg") == 4  # the figure and a chart, each drawn for a broad screen and for a narrow one
 
 
 def test_the_markdown_and_csv_files_hold_the_figures(page: Path) -> None:
     folder = page.parent
     markdown = (folder / "report.md").read_text(encoding="utf-8")
-    assert markdown.startswith("# Which method is worth its cost\n")
-    assert f"**{NO_WINNER}" in markdown
+    assert markdown.startswith(f"## {NO_WINNER}")
+    assert "](figure.svg)" in markdown
     assert "| p of being the best |" in markdown
     assert re.search(r"\| concat \|.*\| (0\.\d{3}|&lt; 0\.001)( \\\*)? \|", markdown)
+    assert re.search(r"\| (\w|\\_)+, recommended \|", markdown)
+    assert "```sh\nquorum compare given " in markdown
     assert "<script" not in markdown
     with (folder / "report.csv").open(encoding="utf-8", newline="") as file:
         methods = list(csv.DictReader(file))
@@ -145,15 +148,19 @@ def test_the_report_says_that_no_method_keeps_within_the_budget(tmp_path: Path) 
     assert "No method keeps within 0.5 calls a question." in page.read_text(encoding="utf-8")
 
 
-def test_the_tables_and_the_bars_show_the_same_shares(tmp_path: Path) -> None:
+def test_both_tables_show_the_same_shares(tmp_path: Path) -> None:
     """Both show the shares of `MethodFigures`, which sum to 100%: where "unknown" is right, it counts as right only."""
     decision = make_decision(tmp_path, 12)
     figures = [replace(figure, right=0.5, wrong=0.375, unknown=0.125) for figure in decision.figures]
     page = write_report(replace(decision, figures=figures)).read_text(encoding="utf-8")
-    assert page.count("<td>50.0%</td><td>37.5%</td><td>12.5%</td>") == len(METHODS)
-    assert page.count("<span>50 / 38 / 12%</span>") == len(METHODS)
+    titles = re.findall(r'scope="col">([^<]+)<', page[page.index('<table class="methods">') :])
+    rows = re.findall(r"<tr[^>]*>(.*?)</tr>", page[page.index('<table class="methods">') : page.index("<details")])[1:]
+    cells = [re.findall(r"<td[^>]*>(.*?)</td>", row) for row in rows]
+    assert [[row[titles.index(name)] for name in ("right", "wrong", "unknown")] for row in cells] == [
+        ["50.0%", "37.5%", "12.5%"]
+    ] * len(METHODS)
     lines = [line.split(" | ") for line in (tmp_path / "report.md").read_text(encoding="utf-8").splitlines()]
-    column_titles = next(line for line in lines if line[0] == "| method" and "p of being the best" in line)
+    column_titles = next(line for line in lines if line[0] == "| method" and "unknown, %" in line)
     first_row = lines.index(column_titles) + 2
     assert [line[column_titles.index("unknown, %")] for line in lines[first_row : first_row + 3]] == ["12.5"] * 3
 
@@ -196,37 +203,24 @@ def test_ticks_are_round_and_few(low: float, high: float) -> None:
     assert all(low - 1e-12 <= tick <= high + 1e-12 for tick in ticks)
 
 
-def test_a_wide_range_of_costs_is_logarithmic() -> None:
-    assert make_cost_axis([1, 100]).log
-    assert not make_cost_axis([10, 100]).log
-    assert not make_cost_axis([0, 100]).log
-    assert [round(item) for item in choose_ticks(make_cost_axis([10, 1000]))] == [10, 20, 50, 100, 200, 500, 1000]
+def test_the_figure_is_a_file_of_its_own_with_every_method_and_no_markup_of_theirs(page: Path) -> None:
+    """figure.svg is well-formed, has a title and a description, and is what the page and a notebook show."""
+    text = (page.parent / "figure.svg").read_text(encoding="utf-8")
+    assert text in page.read_text(encoding="utf-8")
+    figure = ElementTree.fromstring(text)
+    assert [child.tag.rpartition("}")[2] for child in figure][:3] == ["title", "desc", "style"]
+    assert all(f">{name}<" in text for name in METHODS)
+    row = FigureRow(HTML_ATTACK, 0.5, 0.4, 0.6, 9.0, "9 tokens", "leader", "best")
+    hostile = draw_figure(FigureContent(HTML_ATTACK, "exact match", "tokens", (row,)))
+    assert {element.tag.rpartition("}")[2] for element in ElementTree.fromstring(hostile).iter()} <= {
+        *("svg", "title", "desc", "style", "rect", "g", "line", "circle", "text", "tspan")
+    }
 
 
-def test_names_of_points_do_not_cover_one_another() -> None:
-    figures = [
-        MethodFigures(
-            name=f"method_{number}",
-            n=9,
-            errors=0,
-            quality=0.5,
-            low=0.4,
-            high=0.6,
-            calls=1,
-            tokens=1000 + number,
-            cost=None,
-            seconds=1,
-        )
-        for number in range(6)
-    ]
-    chart = draw_quality_against_cost(figures, [], "tokens", "EM")
-    assert chart.count("<circle") == 6
-    labels = re.findall(r'class="name" x="([\d.]+)" y="([\d.]+)" text-anchor="(\w+)">(\w+)<', chart)
-    assert sorted(name for *_, name in labels) == [figure.name for figure in figures]
-    extents = []  # of the labels: (left, right, y)
-    for x, y, anchor, name in labels:
-        width = 7 * len(name)
-        left = float(x) - width * {"start": 0, "middle": 0.5, "end": 1}[anchor]
-        extents.append((left, left + width, float(y)))
-    for (left, right, y), (other_left, other_right, other_y) in combinations(extents, 2):
-        assert abs(y - other_y) >= 12 or right <= other_left or other_right <= left
+def test_rows_of_the_figure_are_sorted_by_quality_and_only_the_chosen_method_is_recommended(tmp_path: Path) -> None:
+    decision = make_decision(tmp_path, 60)
+    content = collect_figure(decision)
+    assert [row.quality for row in content.rows] == sorted((row.quality for row in content.rows), reverse=True)
+    tags = {row.name: row.tag for row in content.rows if row.tag}
+    assert tags == {decision.recommendation.cheapest: "recommended"}
+    assert content.headline == decision.recommendation.verdict.headline
