@@ -189,7 +189,7 @@ def make_comparison(decision: "Decision") -> Comparison:
         not_among_best=[] if recommendation.choice is None else recommendation.choice.not_among_best,
         headline=recommendation.verdict.headline,
         summary=recommendation.verdict.sentences,
-        figure=Figure(draw_figure(collect_figure(decision))),
+        figure=Figure(draw_figure(collect_figure(decision.figures, recommendation, decision.scores.race))),
     )
 
 

@@ -117,7 +117,9 @@ def test_a_comparison_recommends_a_method(tmp_path: Path) -> None:
     assert {row["name"]: row["calls"] for row in comparison.figures} == {"concat": 1.0, "sure": 7.0}
     assert [row["name"] for row in comparison.estimate] == ["concat", "sure"]
     assert [row["method"] for row in comparison.evaluation.table] == ["concat", "sure"]
-    assert str(comparison).startswith(comparison.sentences[0])
+    assert str(comparison).startswith(f"{comparison.headline}\n{comparison.summary[0]}\n")
+    assert comparison.figure.svg == (comparison.report.parent / "figure.svg").read_text(encoding="utf-8")
+    assert comparison.figure.svg in comparison._repr_html_()
 
 
 async def test_compare_async_runs_every_method_with_every_k(tmp_path: Path) -> None:

@@ -117,7 +117,8 @@ def test_details_hold_the_path_and_the_replies(
     run = quorum("compare", corpus, str(data), "--methods", COMPARED_METHODS, *settings, "--out", "out", "--limit", "2")
     assert run.code == 0, run.err
     text = " ".join(run.out.split())
-    assert text.startswith("No clear winner yet: 3 of 3 methods may be the best, and ")
+    assert text.startswith("No clear winner yet. ")
+    assert " No clear winner yet: 3 of 3 methods may be the best, and " in text
     assert ", the cheapest of those within 2 points of the highest mean: exact match " in text
     assert "right, %" in run.out
     assert "In all 2 questions: about" in run.err

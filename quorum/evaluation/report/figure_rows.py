@@ -9,7 +9,6 @@ from quorum.evaluation.compare.recommendation import MethodFigures, Recommendati
 from quorum.evaluation.metrics.registry import WORTH_MEASURE
 
 if TYPE_CHECKING:
-    from quorum.evaluation.decisions.decide import Decision
     from quorum.evaluation.run.race_result import RaceResult
 
 State = Literal["leader", "behind", "dropped", "over limit", "no answer"]
@@ -56,10 +55,11 @@ class FigureContent:
     rows: tuple[FigureRow, ...]
 
 
-def collect_figure(decision: "Decision") -> FigureContent:
-    """The content of the figure of a decision."""
-    recommendation, race = decision.recommendation, decision.scores.race
-    rows = sort_figures(decision.figures, race)
+def collect_figure(
+    figures: Sequence[MethodFigures], recommendation: Recommendation, race: "RaceResult | None"
+) -> FigureContent:
+    """The content of the figure of a comparison. figures: of all methods; race: None without one."""
+    rows = sort_figures(figures, race)
     measure = "worth" if recommendation.measure == WORTH_MEASURE else recommendation.measure_name
     return FigureContent(
         recommendation.verdict.headline,

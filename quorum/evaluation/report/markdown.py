@@ -7,15 +7,14 @@ from quorum.evaluation.compare.format_figures import format_dollars
 from quorum.evaluation.compare.recommendation import MethodFigures, Recommendation
 from quorum.evaluation.metrics.measure_titles import MEASURE_NAMES
 from quorum.evaluation.metrics.registry import list_used_plugin_metrics
+from quorum.evaluation.metrics.uncertainty import Calibration
 from quorum.evaluation.report.figure_rows import find_tag, sort_figures
-from quorum.evaluation.report.repeat import describe_command
 from quorum.evaluation.report.sentences import (
     CONFIDENCE_EXPLANATION,
     P_EXPLANATION,
     P_TITLES,
     Words,
     describe_standing,
-    list_p_rows,
 )
 from quorum.evaluation.run.race_result import sort_standings
 from quorum.evaluation.run.results import Summary
@@ -37,27 +36,33 @@ def render_markdown(decision: "Decision", words: Words) -> str:
     lines += [f"![{escape_markdown(words.headline)}](figure.svg)", ""]
     lines += [*render_methods_table(figures, scores.summary, scores.measures, decision.recommendation), ""]
     lines += [escape_markdown(" · ".join(words.facts)), ""]
-    lines += ["<details><summary>How sure is this?</summary>", "", *render_certainty(decision, words), "</details>", ""]
-    lines += ["To repeat it:", "", *fence(describe_command(scores.plan.options))]
+    lines += [
+        "<details><summary>How sure is this?</summary>",
+        "",
+        *render_certainty(words, scores.race, decision.calibrations),
+        "</details>",
+        "",
+    ]
+    lines += ["To repeat it:", "", *fence(words.command)]
     return "\n".join(lines) + "\n"
 
 
-def render_certainty(decision: "Decision", words: Words) -> Iterator[str]:
+def render_certainty(words: Words, race: "RaceResult | None", calibrations: Mapping[str, Calibration]) -> Iterator[str]:
     """What stands behind the headline: all sentences, p-values, the race, the calibration, and what was spent."""
     yield from (f"- {escape_markdown(sentence)}" for sentence in words.details)
     yield ""
-    if rows := list_p_rows(decision):
-        yield from (escape_markdown(P_EXPLANATION), "", *render_plain_table(P_TITLES, rows), "")
-    if decision.scores.race is not None:
-        yield from ("When methods were dropped:", "", *render_race_table(decision.scores.race), "")
-    if decision.calibrations:
+    if words.p_rows:
+        yield from (escape_markdown(P_EXPLANATION), "", *render_plain_table(P_TITLES, words.p_rows), "")
+    if race is not None:
+        yield from ("When methods were dropped:", "", *render_race_table(race), "")
+    if calibrations:
         rows = [
             [
                 name,
                 f"{calibration.n:,} of {calibration.of:,}",
                 *(f"{value:.3f}" for value in (calibration.area, calibration.chance, calibration.ece)),
             ]
-            for name, calibration in decision.calibrations.items()
+            for name, calibration in calibrations.items()
         ]
         titles = ("method", "answers with a confidence", "AURC", "chance", "ECE")
         yield from (CONFIDENCE_EXPLANATION, "", *render_plain_table(titles, rows), "")

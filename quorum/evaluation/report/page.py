@@ -17,7 +17,6 @@ from quorum.evaluation.report.sentences import (
     P_TITLES,
     Words,
     describe_standing,
-    list_p_rows,
 )
 from quorum.evaluation.run.race_result import RaceResult, sort_standings
 
@@ -34,9 +33,9 @@ def render_body(decision: "Decision", words: Words) -> str:
     figures = sort_figures(decision.figures, scores.race)
     parts = [
         render_opening(words),
-        render_figure(collect_figure(decision)),
+        render_figure(collect_figure(decision.figures, decision.recommendation, scores.race)),
         render_table(figures, scores.summary, scores.measures, decision.recommendation),
-        render_certainty(decision, words),
+        render_certainty(scores.race, decision.calibrations, [figure.name for figure in decision.figures], words),
         read_asset("explore.html"),
     ]
     return f"<main>{''.join(parts)}</main>"
@@ -60,23 +59,25 @@ def render_figure(content: FigureContent) -> str:
     )
 
 
-def render_certainty(decision: "Decision", words: Words) -> str:
-    """What stands behind the headline: all sentences, p-values, the race, the calibration, and what was spent."""
-    scores = decision.scores
+def render_certainty(
+    race: RaceResult | None, calibrations: Mapping[str, Calibration], names: Sequence[str], words: Words
+) -> str:
+    """What stands behind the headline: all sentences, p-values, the race, the calibration, and what was spent. names:
+    of all methods.
+    """
     parts = [
         render_sentences("In more words", words.details),
-        render_p_values(decision),
-        "" if scores.race is None else render_race_section(scores.race),
-        render_confidence_section(decision.calibrations, [figure.name for figure in decision.figures]),
+        render_p_values(words.p_rows),
+        "" if race is None else render_race_section(race),
+        render_confidence_section(calibrations, names),
         render_sentences("What this comparison took", words.spending),
         read_asset("reading.html"),
     ]
     return f'<details class="certainty"><summary>How sure is this?</summary>{"".join(parts)}</details>'
 
 
-def render_p_values(decision: "Decision") -> str:
+def render_p_values(rows: Sequence[Sequence[str]]) -> str:
     """For each method its distance from the highest mean, its p-value, and the questions that would decide."""
-    rows = list_p_rows(decision)
     if not rows:
         return ""
     table = render_plain_table(P_TITLES, rows)

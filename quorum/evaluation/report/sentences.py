@@ -14,6 +14,7 @@ from quorum.evaluation.compare.format_figures import (
     join_and_shorten_names,
     join_names,
 )
+from quorum.evaluation.compare.recommendation import Recommendation
 from quorum.evaluation.compare.spending_limit import TotalSpent
 from quorum.evaluation.run.column_scores import ColumnScores
 from quorum.evaluation.run.columns import Column
@@ -45,7 +46,8 @@ class Words:
 
     headline, summary: the recommendation in a headline and three sentences; facts: what was compared; details: the
     recommendation in more detail, a note if questions have no accepted answer, and the methods that are not compared;
-    spending: what the comparison took.
+    spending: what the comparison took; p_rows: the cells below P_TITLES for each method; command: the command that
+    repeats the comparison.
     """
 
     headline: str
@@ -53,6 +55,8 @@ class Words:
     facts: list[str]
     details: list[str]
     spending: list[str]
+    p_rows: list[list[str]]
+    command: str
 
 
 def describe_decision(decision: "Decision") -> Words:
@@ -73,6 +77,8 @@ def describe_decision(decision: "Decision") -> Words:
         list_facts(scores.folder, decision.columns, scores.summary),
         [*decision.recommendation.sentences, *([missing_note] if missing_note else []), *not_compared],
         [sentence for sentence in spending if sentence],
+        list_p_rows(decision.recommendation),
+        scores.plan.options.describe_command(),
     )
 
 
@@ -103,11 +109,10 @@ def describe_source(source: Mapping[str, Any]) -> str:
     return join_names(list(dict.fromkeys([*common, *named])) or ["given passages"])
 
 
-def list_p_rows(decision: "Decision") -> list[list[str]]:
+def list_p_rows(recommendation: Recommendation) -> list[list[str]]:
     """The cells below P_TITLES for each method that was compared, the highest mean first; empty if there is no best
     method, or only one.
     """
-    recommendation = decision.recommendation
     choice = recommendation.choice
     if choice is None or len(choice.means) < 2:
         return []

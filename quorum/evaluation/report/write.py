@@ -69,7 +69,7 @@ def write_report(decision: "Decision", progress: ProgressCallback = ignore_progr
         os.replace(draft, folder / "report.html")
         write_questions_csv(folder / "questions.csv", ids, methods, results)
     with open_private_text(folder / "figure.svg") as file:
-        file.write(draw_figure(collect_figure(decision)))
+        file.write(draw_figure(collect_figure(decision.figures, decision.recommendation, decision.scores.race)))
     with open_private_text(folder / "report.md") as file:
         file.write(render_markdown(decision, words))
     write_methods_csv(

@@ -1,6 +1,7 @@
 """The user's options for an evaluation, a comparison or an experiment, read once at the start of the command."""
 
 import math
+import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -18,6 +19,20 @@ if TYPE_CHECKING:
     from quorum.graphs import Graph
 
 RACE_MODES = ("exact", "questions", "future")
+# Options of the command that take what the field of this name holds; left out where the field has its default.
+PLAIN_OPTIONS = (
+    "limit",
+    "baseline",
+    "max_cost",
+    "prices",
+    "judge",
+    "race",
+    "engine",
+    "concurrency",
+    "wrong_cost",
+    "margin",
+)
+LIST_OPTIONS = ("models", "retrievers", "k")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -155,6 +170,25 @@ class Options:
             **({"own_metrics": describe_metrics(self.metrics)} if self.metrics else {}),
             **self.extra_config,
         }
+
+    def describe_command(self) -> str:
+        """`quorum compare` with the options that are not the defaults, to repeat a comparison. Settings of quorum.toml
+        and of the environment are not in it; the results' config.json has them.
+
+        >>> Options(data=Path("q.jsonl"), corpus="docs", methods="concat,sure[k=3]", margin=0.0).describe_command()
+        "quorum compare docs q.jsonl --methods 'concat,sure[k=3]' --margin 0"
+        """
+        defaults = Options(data=self.data)
+        words = ["quorum", "compare", self.corpus or "given", str(self.data), "--methods", self.methods]
+        for name in PLAIN_OPTIONS:
+            if (value := getattr(self, name)) != getattr(defaults, name):
+                words += [f"--{name.replace('_', '-')}", f"{value:g}" if isinstance(value, float) else str(value)]
+        for name in LIST_OPTIONS:
+            if value := getattr(self, name):
+                words += [f"--{name}", ",".join(value)]
+        if self.budget:
+            words += ["--budget", ",".join(f"{unit}={limit:g}" for unit, limit in self.budget.items())]
+        return shlex.join([*words, *(["--skip-bad"] if self.skip_bad else [])])
 
 
 def check_margin(margin: float) -> float:
