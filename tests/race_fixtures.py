@@ -76,5 +76,6 @@ def read_outcome(folder: Path) -> dict[str, Any]:
     }
     recommendation = json.loads((folder / "recommendation.json").read_text(encoding="utf-8"))
     recommendation["sentences"] = [re.sub(r", [\d.]+ s \(p95\)", "", text) for text in recommendation["sentences"]]
+    recommendation["summary"] = [re.sub(r"within [\d.]+ s", "", text) for text in recommendation["summary"]]
     comparison = json.loads((folder / "comparison.json").read_text(encoding="utf-8"))
     return {"summary": summary_without_times, "recommendation": recommendation, "comparison": comparison}
