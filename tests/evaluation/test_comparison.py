@@ -172,7 +172,9 @@ def test_a_folder_is_a_corpus_and_unreadable_files_are_named(
     )
     run = quorum("compare", str(folder), str(data), *options)
     assert run.code == 0, run.err
-    assert run.out.startswith("post_fusion is the only method: exact match 100.0%")
+    assert run.out.startswith(
+        "post_fusion is the only method, so nothing was compared.\nUse post_fusion: exact match 100.0%"
+    )
     assert "picture.png of the corpus is left out: files of type '.png' are not read" in caplog.text
     (folder / "0.md").write_text("# Thing 0\n\nNobody found thing number 0.\n")
     changed_run = quorum("compare", str(folder), str(data), *options)

@@ -119,6 +119,7 @@ def render_methods_table(
         cells = {
             "method": f"{method_figures.name}, {tag}" if tag else method_figures.name,
             f"{recommendation.measure_name}, %": format_quality(method_figures),
+            **({"judged, %": format_judged(row)} if is_judged else {}),
             **{
                 f"{name}, %": f"{100 * share:.1f}" if method_figures.n else "-"
                 for name, share in zip(("right", "wrong", "unknown"), shares, strict=True)
@@ -128,7 +129,6 @@ def render_methods_table(
             "cost": "-" if method_figures.cost is None else format_dollars(method_figures.cost),
             "median s": format_seconds(row["seconds_p50"]),
             "p95 s": format_seconds(row["seconds_p95"]),
-            **({"judged, %": format_judged(row)} if is_judged else {}),
             **{name: "-" if (value := row.get(name)) is None else f"{value:.3f}" for name in plugin_metrics},
             **({"contains, %": format_share(row.get("contains"))} if "em" in measures else {}),
             "right answer outvoted, %": format_share(row.get("right_answer_outvoted")),
