@@ -183,7 +183,7 @@ def shorten(name: str, most: int) -> str:
     """A name of at most `most` letters; of a longer one the beginning and the end.
 
     >>> shorten("concat[k=10,retriever=hybrid]", 20)
-    'concat[k=10…=hybrid]'
+    'concat[k=10,…hybrid]'
     """
     if len(name) <= most:
         return name
