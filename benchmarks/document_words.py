@@ -3,11 +3,18 @@
 import io
 import json
 import re
+import sys
 import zipfile
 from collections import Counter
 from collections.abc import Sequence
 from email.message import EmailMessage
 from pathlib import Path
+from tempfile import TemporaryDirectory
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))  # what the tests write
+from opendocument_files import write_opendocument as write_opendocument
+from outlook_files import write_msg as write_msg
+from table_files import write_table as write_table
 
 from quorum.documents.document import Unreadable
 from quorum.documents.read import read_document
@@ -64,6 +71,8 @@ def write_files(folder: Path) -> list[tuple[Path, list[str]]]:
         "formula.html": (f"<p>The flow is {FORMULA} here.</p>".encode(), "The flow is h 17 here"),
         "title.html": (b"<h1>The mill is closed</h1>", "The mill is closed"),
         "formula.docx": (make_word(f"<w:p><w:r><w:t>The flow is </w:t></w:r>{OFFICE_FORMULA}</w:p>"), "The flow is 17"),
+        "note.rtf": (rb"{\rtf1\ansicpg1250 P\'f8\'edli\'9a{\footnote A note}}", "Příliš A note"),
+        "codepage.msg": (write_msg({"1000001E": POLISH.encode("cp1250")}, pages={0x3FFD: 1250}), POLISH),
         "forwarded.eml": (make_forwarded_mail(), "See below The repair costs 480 crowns"),
         "printed.ipynb": (make_notebook(), "Report wheels 3"),
     }
@@ -106,7 +115,13 @@ def make_table_files(rows: Sequence[Sequence[str]]) -> dict[str, bytes]:
         "pptx": deck_data.getvalue(),
         "docx": make_word(f"<w:tbl>{word_rows}</w:tbl>"),
         "pdf": make_pdf(rows),
+        **{file_type: make_office_table(file_type, rows) for file_type in ("odt", "ods", "rtf", "msg")},
     }
+
+
+def make_office_table(file_type: str, rows: Sequence[Sequence[str]]) -> bytes:
+    with TemporaryDirectory() as folder:
+        return write_table(Path(folder) / f"a.{file_type}", rows).read_bytes()
 
 
 def make_archive(parts: dict[str, str]) -> bytes:

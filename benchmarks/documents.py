@@ -20,7 +20,7 @@ from pathlib import Path
 
 from langchain_core.embeddings import Embeddings
 
-from benchmarks.document_words import measure_words
+from benchmarks.document_words import measure_words, write_msg, write_opendocument, write_table
 from quorum.documents.pieces import read_file_passages
 from quorum.retrievers.index import index_documents
 
@@ -63,6 +63,7 @@ def write_documents(folder: Path) -> None:
     for name, text in text_of_file.items():
         (folder / name).write_text(text, encoding="utf-8")
     write_office(folder, rows)
+    write_other_office(folder, rows)
     write_pdf(folder / "a.pdf", texts)
 
 
@@ -108,6 +109,16 @@ def write_office(folder: Path, rows: list[tuple[str, str]]) -> None:
             '"application/xhtml+xml"/></manifest><spine><itemref idref="a"/></spine></package>',
         )
         file.writestr("a.xhtml", f"<html><body>{chapters}</body></html>")
+
+
+def write_other_office(folder: Path, rows: list[tuple[str, str]]) -> None:
+    """Write the types of LibreOffice and Outlook, and Rich Text."""
+    paragraphs = "".join(f"<text:p>{escape(text)}</text:p>" for _, text in rows)
+    write_opendocument(folder / "a.odt", paragraphs)
+    write_table(folder / "a.ods", [("number", "text"), *rows])
+    body = "".join(f"{text}\\par\n" for _, text in rows)
+    (folder / "a.rtf").write_text(f"{{\\rtf1\\ansi{{\\fonttbl{{\\f0 Arial;}}}}{body}}}")
+    (folder / "a.msg").write_bytes(write_msg({"10130102": "".join(f"<p>{text}</p>" for _, text in rows).encode()}))
 
 
 def write_pdf(path: Path, texts: list[str]) -> None:

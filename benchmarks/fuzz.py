@@ -84,7 +84,7 @@ def get_value_type(parse: "partial[Parsed[Any]]") -> TypeAdapter[Any]:
 
 PARSERS = find_parsers()
 VALUE_TYPES = {name: get_value_type(parse) for name, parse in PARSERS.items()}
-FILE_SUFFIXES = (".txt", ".md", ".html", ".pdf", ".docx", ".jsonl", ".jsonl.gz")
+FILE_SUFFIXES = (".txt", ".md", ".html", ".pdf", ".docx", ".odt", ".rtf", ".msg", ".jsonl", ".jsonl.gz")
 
 
 class TooSlow(Exception):  # noqa: N818  an internal signal, not an error that a user sees

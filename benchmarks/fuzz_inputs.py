@@ -70,10 +70,19 @@ REPLIES = st.builds(
 )
 
 
+HEADS = {
+    ".pdf": b"%PDF-1.4\n",
+    ".docx": b"PK\x03\x04",
+    ".odt": b"PK\x03\x04",
+    ".rtf": b"{\\rtf1\\ansi ",
+    ".msg": b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1",
+}
+
+
 def make_document(suffix: str, text: str, rng: random.Random) -> bytes:
     """Bytes for a file with this suffix: the text in the file's format with random damage, or random bytes.
 
-    For .pdf and .docx, only the first bytes are those of the format; damaged text or random bytes follow.
+    For .pdf, .docx and the like, only the first bytes are those of the format; damaged text or random bytes follow.
     """
     if suffix.startswith(".jsonl"):
         values = [{"id": f"i{rng.randrange(9)}", "title": "t", "text": piece} for piece in text.split("\n\n")]
@@ -84,8 +93,7 @@ def make_document(suffix: str, text: str, rng: random.Random) -> bytes:
         return damage_bytes(packed_data, rng) if rng.random() < 0.3 else packed_data
     if suffix == ".html":
         return damage_bytes(f"<html><body><h1>{text[:40]}</h1><p>{text}</p></body></html>".encode(), rng)
-    head = {".pdf": b"%PDF-1.4\n", ".docx": b"PK\x03\x04"}.get(suffix, b"")
-    return head + damage_bytes(text.encode(), rng)
+    return HEADS.get(suffix, b"") + damage_bytes(text.encode(), rng)
 
 
 def damage_bytes(data: bytes, rng: random.Random) -> bytes:

@@ -4,6 +4,9 @@ import json
 import zipfile
 from pathlib import Path
 
+from opendocument_files import write_opendocument
+from outlook_files import write_msg
+
 # Text around the sentences that answer the questions in awkward_questions.py; it answers none of them itself.
 FILLER_TEXT = (
     "The valley has three villages and a narrow road. People keep goats and bees there. In spring the road is "
@@ -22,6 +25,18 @@ def write_documents(folder: Path) -> None:
     write_slides(folder / "talk.pptx")
     write_sheets(folder / "budget.xlsx")
     write_epub(folder / "novel.epub")
+    write_opendocument(
+        folder / "tides.odt",
+        f'<text:h text:outline-level="1">Tides</text:h><text:p>The spring tide at Sund reaches 5.2 metres.</text:p>'
+        f"<text:p>{FILLER_TEXT}</text:p>",
+    )
+    (folder / "lease.rtf").write_text(
+        r"{\rtf1\ansi{\stylesheet{\s1 heading 1;}}\pard\s1 Lease\par\pard "
+        r"The lease of the smokehouse ends in October 2031.\par "
+        f"{FILLER_TEXT}\\par}}"
+    )
+    text = "I left the crate of lamps in the old chapel."
+    (folder / "crate.msg").write_bytes(write_msg({"0037001F": "The crate", "0C1A001F": "Ada", "1000001F": text}))
 
 
 def write_text_files(folder: Path) -> None:

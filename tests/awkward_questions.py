@@ -1,4 +1,4 @@
-"""Forty questions about the folder of documents that `awkward_documents.write_documents` writes."""
+"""Forty-three questions about the folder of documents that `awkward_documents.write_documents` writes."""
 
 from typing import NamedTuple
 
@@ -80,6 +80,9 @@ QUESTIONS = [
     DocumentQuestion("What is the mean of the silt samples?", "silt.ipynb", "The mean of the silt samples is 0.37"),
     DocumentQuestion("How many retries does the pump driver make?", "driver.py", "RETRIES = 6"),
     DocumentQuestion("What is the interval of the heartbeat?", "beat.toml", "heartbeat_interval = 45"),
+    DocumentQuestion("How high is the spring tide at Sund?", "tides.odt", "The spring tide at Sund reaches 5.2 metres"),
+    DocumentQuestion("When does the lease of the smokehouse end?", "lease.rtf", "smokehouse ends in October 2031"),
+    DocumentQuestion("Where is the crate of lamps?", "crate.msg", "the crate of lamps in the old chapel"),
 ]
 # Texts that no passage may contain, because readers leave out scripts, menus, templates and directives.
 UNWANTED_TEXTS = ("Enable scripts", "Home Contact", "tracking", "placeholder row", "include")

@@ -7,10 +7,13 @@ from collections.abc import Callable, Sequence
 from html import escape
 from pathlib import Path
 
+from opendocument_files import write_opendocument
+from outlook_files import write_msg
+
 from quorum.documents.tables import Cell
 
 Grid = Sequence[Sequence[str | Cell]]
-TABLE_TYPES = ("csv", "xlsx", "html", "docx", "pptx", "eml", "epub", "md")
+TABLE_TYPES = ("csv", "xlsx", "html", "docx", "pptx", "eml", "epub", "md", "odt", "ods", "rtf", "msg")
 
 
 def write_table(path: Path, grid: Grid) -> Path:
@@ -161,6 +164,40 @@ def write_word_body(path: Path, body: str) -> None:
         )
 
 
+def write_odf(path: Path, grid: Grid) -> None:
+    rows = []
+    for line in list_places(grid):
+        covered = sum(cell.columns - 1 for _, cell in line)
+        cells = "".join(
+            f'<table:table-cell office:value-type="string" table:number-columns-spanned="{cell.columns}" '
+            f'table:number-rows-spanned="{cell.rows}"><text:p>{escape(cell.text)}</text:p></table:table-cell>'
+            for _, cell in line
+        )
+        rows.append(f"<table:table-row>{cells}{'<table:covered-table-cell/>' * covered}</table:table-row>")
+    write_opendocument(path, f'<table:table table:name="">{"".join(rows)}</table:table>')
+
+
+def write_rich_text(path: Path, grid: Grid) -> None:
+    """As Word does it: a cell that others join is followed by empty ones."""
+    places = list_places(grid)
+    width = max((column + cell.columns for line in places for column, cell in line), default=0)
+    joins = {
+        (number + down, column + right): ("\\clvmrg" if down else "\\clmrg", "")
+        for number, line in enumerate(places)
+        for column, cell in line
+        for down in range(cell.rows)
+        for right in range(cell.columns)
+        if down or right
+    }
+    body = ""
+    for number, line in enumerate(places):
+        own = {column: ("\\clvmgf\\clmgf" if cell.rows * cell.columns > 1 else "", cell.text) for column, cell in line}
+        cells = [own.get(column) or joins.get((number, column), ("", "")) for column in range(width)]
+        body += "\\trowd" + "".join(f"{join}\\cellx{place}" for place, (join, _) in enumerate(cells, start=1))
+        body += "\\pard\\intbl " + "".join(f"{text}\\cell " for _, text in cells) + "\\row\n"
+    path.write_text(f"{{\\rtf1\\ansi{{\\fonttbl{{\\f0 Arial;}}}}{body}\\pard\\par}}", "ascii")
+
+
 WRITERS: dict[str, Callable[[Path, Grid], None]] = {
     "csv": write_csv,
     "xlsx": write_sheet,
@@ -170,4 +207,8 @@ WRITERS: dict[str, Callable[[Path, Grid], None]] = {
     "eml": write_mail,
     "epub": write_epub,
     "md": write_markdown,
+    "odt": write_odf,
+    "ods": write_odf,
+    "rtf": write_rich_text,
+    "msg": lambda path, grid: path.write_bytes(write_msg({"10130102": make_html(grid).encode()})) and None,
 }

@@ -81,8 +81,8 @@ def index(
 ) -> None:
     """Index documents. Run it again to index only what changed.
 
-    File types: txt, md, rst, html, pdf, docx, pptx, xlsx, csv, tsv, epub, eml, json, jsonl, jsonl.gz, ipynb and source
-    code.
+    File types: txt, md, rst, html, pdf, docx, pptx, xlsx, odt, ods, odp, rtf, csv, tsv, epub, eml,
+    msg, json, jsonl, jsonl.gz, ipynb and source code.
     """
     from quorum.cli.progress import show_index_progress
     from quorum.cli.settings import read_context

@@ -139,7 +139,8 @@ class Converter:
 
     def convert_table(self, table: Any) -> str:
         """A table; rows that the file marks as names are its head."""
-        head, body = [], []
+        head: list[str] = []
+        body: list[str] = []
         for row in table.iter(odf("table:table-row")):
             if find_table(row) is not table:  # a row of a table within a cell
                 continue

@@ -42,7 +42,8 @@ class State:
 class Marker:
     """Rewrites a text of RTF: its structure as MARKS, its hidden text and its pictures left out.
 
-    is_html: whether the text is HTML that Outlook wrote into RTF; then the text that comes out is HTML.
+    is_html: whether the text is HTML that Outlook wrote into RTF; then the text that comes out is HTML. is_cut_off:
+    whether the file ends within a group, after `mark`.
     """
 
     def __init__(self, rtf: str) -> None:
@@ -53,6 +54,7 @@ class Marker:
         self.outer_outputs: list[tuple[list[str], str]] = []
         self.apart: list[str] = []
         self.state = State()
+        self.is_cut_off = False
         self.joins: list[str] = []  # of each cell of a row: its joins
         self.next_join, self.cell_number = "", 0
 
@@ -73,15 +75,16 @@ class Marker:
             elif word == "bin":
                 position += max(0, int(number or 0))
             elif word:
-                self.add_word(word, int(number) if number else None, token[0])
+                self.add_word(word, int(number) if number else None, f"\\{word}{number or ''} ")
             elif symbol == "\\*":
                 self.out.append("" if self.keeps_group(position) else symbol)
             else:
                 self.write(symbol)
         self.write(self.rtf[position:])
-        while self.outer_outputs:  # the file was cut off in a note
-            self.close_group(State())
-        return "".join(self.out) + "".join(self.apart)
+        self.is_cut_off = bool(stack)
+        while stack:  # the file was cut off
+            self.close_group(stack.pop())
+        return "".join(self.out)
 
     def write(self, text: str) -> None:
         """Add text, unless nobody sees it."""
@@ -99,6 +102,9 @@ class Marker:
             self.out = self.outer_outputs.pop()[0]
             if kind in SET_APART:
                 self.apart.append(f"{{\\plain {text}{show(PARAGRAPH_END)}}}")
+        if self.state.depth == 1:  # the end of the file's text
+            self.out += [show(PARAGRAPH_END) if self.apart else "", *self.apart]
+            self.apart = []
         self.state = outer
         self.out.append("}")
 

@@ -16,6 +16,9 @@ LARGEST_TEXT = 50_000_000  # bytes of one XML part; parsing it takes about twent
 XML_SUFFIXES = (".xml", ".rels", ".opf", ".ncx", ".xhtml", ".html", ".htm")
 ENTITY = re.compile(rb"<!\s*ENTITY", re.IGNORECASE)
 
+# What zipfile raises for damaged archives: ValueError for names that are not UTF-8 and places before the file.
+DAMAGES = (zipfile.BadZipFile, zlib.error, EOFError, KeyError, NotImplementedError, RuntimeError, ValueError, OSError)
+
 
 @contextmanager
 def open_archive(data: bytes, kind: str, *, allow_entities: bool = False) -> Iterator[zipfile.ZipFile]:
@@ -33,7 +36,7 @@ def open_archive(data: bytes, kind: str, *, allow_entities: bool = False) -> Ite
             yield archive
     except Unreadable:
         raise
-    except (zipfile.BadZipFile, zlib.error, EOFError, KeyError, NotImplementedError, RuntimeError) as error:
+    except DAMAGES as error:
         # These four bytes begin an OLE file: an Office file of an older format, or one that is locked by a password.
         is_locked = "encrypted" in str(error) or data.startswith(b"\xd0\xcf\x11\xe0")
         reason = "locked by a password, or of an older format" if is_locked else f"damaged, or not in the {kind} format"

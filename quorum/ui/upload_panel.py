@@ -43,7 +43,9 @@ class UploadPanel:
                 on_rejected=self.reject_files,
             )
             self.upload_area.props(f'flat accept="{ACCEPTED_SUFFIXES}" aria-label="Documents"')
-            html.small("txt, md, html, pdf, docx, pptx, xlsx, csv, epub, eml, json or code; up to 100 MB each.")
+            html.small(
+                "txt, md, html, pdf, docx, pptx, xlsx, odt, rtf, csv, epub, eml, msg, json or code; up to 100 MB each."
+            )
             self.message = draw_text("p").props("role=status").classes("upload-status")
             self.progress_bar = ui.linear_progress(value=0, show_value=False).props("instant-feedback")
             self.progress_bar.props["aria-label"] = "Indexed so far"

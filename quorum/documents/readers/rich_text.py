@@ -47,12 +47,13 @@ def read(data: bytes, name: str) -> Document:
         rtf = decode_rtf(data)
         marker = Marker(rtf)
         text = convert(marker.mark(), find_encoding(rtf))
+        notes = ["cut off: the end of the file is missing"] if marker.is_cut_off else []
         if marker.is_html:
             page = read_html(text.translate(UNREAD_MARKS))
-            return Document(page.title, page.blocks, page.metadata)
+            return Document(page.title, page.blocks, page.metadata, notes)
         properties = read_properties(rtf)
         blocks = list(make_blocks(text))
-    return Document(properties.pop("title", ""), blocks, properties)
+    return Document(properties.pop("title", ""), blocks, properties, notes)
 
 
 def decode_rtf(data: bytes) -> str:
