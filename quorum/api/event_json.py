@@ -27,7 +27,8 @@ def event_to_json(event: Event) -> dict[str, Any]:
 def describe_fields(event: Event) -> dict[str, Any]:
     """The fields of an event that are no part of every event."""
     if isinstance(event, NodeFinished):
-        return {"node": event.node, "inside": event.inside, "update": make_public_update(event.update)}
+        update = make_public_update(event.update)
+        return {"node": event.node, "inside": event.inside, "update": update, "phase": event.phase}
     if isinstance(event, VoteCast):
         return dict(event.vote)
     if isinstance(event, CandidateFound):
@@ -41,10 +42,12 @@ def describe_fields(event: Event) -> dict[str, Any]:
             "text": event.text,
         }
     if isinstance(event, MethodFinished):
-        groups = {"groups": event.groups} if event.groups else {}
-        return {"result": describe_result(event.result), "seconds": event.seconds, **groups}
+        result = {"result": describe_result(event.result), "seconds": event.seconds}
+        of_run = {"groups": event.groups, "answered_text": event.answered_text}
+        return result | {name: value for name, value in of_run.items() if value}
     if isinstance(event, RunFinished):
-        return {"groups": event.groups, "failures": event.failures}
+        names = ("groups", "failures", "passages", "passages_text")
+        return {name: getattr(event, name) for name in names}
     return {part.name: getattr(event, part.name) for part in fields(event) if part.name != "method"}
 
 

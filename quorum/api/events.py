@@ -35,6 +35,10 @@ class RunStarted(Event):
     """The question as it was asked."""
     methods: Sequence[str]
     """The methods that are asked now."""
+    answered_text: str = ""
+    """In a run of several methods on a server, how many have answered, in words."""
+    reader_text: str = ""
+    """In a run on a server, what answers in place of the model that was asked, in words; else empty."""
 
 
 @dataclass(frozen=True)
@@ -47,6 +51,8 @@ class NodeStarted(Event):
     """The node's name, as in the method's diagram."""
     inside: tuple[str, ...] = ()
     """As in `NodeFinished`."""
+    phase: str = ""
+    """What the method does from now on, in words: "searching", "reading 3 of 5"."""
 
 
 @dataclass(frozen=True)
@@ -63,6 +69,8 @@ class NodeFinished(Event):
     """If the node belongs to a subgraph, the nodes that contain it, the outermost first; empty for a node of the method
     itself.
     """
+    phase: str = ""
+    """What the method does now, in words: "searching", "reading 3 of 5"."""
 
 
 @dataclass(frozen=True)
@@ -141,6 +149,8 @@ class MethodFinished(Event):
     """How long the method took on a server; None where this was not measured."""
     groups: Sequence[Mapping[str, Any]] = ()
     """In a run on a server, the distinct answers so far, as in `RunFinished`."""
+    answered_text: str = ""
+    """As in `RunStarted`."""
 
 
 @dataclass(frozen=True)
@@ -168,6 +178,14 @@ class RunFinished(Event):
     event of its own.
     """
     groups: Sequence[Mapping[str, Any]] = ()
-    """In a run on a server, the distinct answers, the largest group first: {"answer", "methods"}."""
+    """In a run on a server, the distinct answers, the largest group first: {"answer", "unknown", "methods",
+    "methods_text"}.
+    """
     failures: Sequence[Mapping[str, Any]] = ()
     """In a run on a server, the errors, each once with the methods that failed by it."""
+    passages: Sequence[Mapping[str, Any]] = ()
+    """In a run on a server, the passages that were read, each once, those that are cited first: {"id", "read_by",
+    "voted_by", "cited_by"}.
+    """
+    passages_text: str = ""
+    """In a run on a server, how many passages were read, in words."""

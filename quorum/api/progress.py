@@ -1,9 +1,12 @@
 """What a method does now, in words: "searching", "reading 3 of 5"."""
 
 from collections import Counter
+from dataclasses import replace
+from typing import TypeVar
 
 from quorum.api.events import NodeFinished, NodeStarted
 
+NodeEvent = TypeVar("NodeEvent", NodeStarted, NodeFinished)
 SEARCHING = frozenset({"begin", "retrieve", "search", "search_and_filter", "next_query", "blend_queries", "observe"})
 TURN = frozenset({"begin_turn", "stand_alone"})  # of a follow-up question
 READING_ALONE = frozenset({"passage_answer"})
@@ -27,6 +30,10 @@ class Progress:
         self.started: Counter[str] = Counter()
         self.finished: Counter[str] = Counter()
         self.text = "starting"
+
+    def tell(self, event: NodeEvent) -> NodeEvent:
+        """The event, with what the method does after it."""
+        return replace(event, phase=self.read(event))
 
     def read(self, event: NodeStarted | NodeFinished) -> str:
         """What the method does after an event."""

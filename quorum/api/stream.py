@@ -2,6 +2,7 @@
 
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import aclosing
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, cast
 
 from quorum.api.events import AnswerText as AnswerText
@@ -15,6 +16,7 @@ from quorum.api.events import Retrying as Retrying
 from quorum.api.events import RunFinished as RunFinished
 from quorum.api.events import RunStarted as RunStarted
 from quorum.api.events import VoteCast as VoteCast
+from quorum.api.progress import Progress
 from quorum.core.same_parameters import takes_parameters_of
 from quorum.graphs import DEFAULT_METHOD, answer, find_method
 
@@ -176,6 +178,7 @@ async def stream_run(
         from quorum.graphs.conversation import prepare_conversation
 
         graph, inputs = prepare_conversation(graph, state, history)
+    progress = Progress()
     final_state: dict[str, Any] = {}
     found = Findings()
     chunks: Any = graph.astream(inputs, config, context=settings, stream_mode=modes, subgraphs=True)
@@ -191,12 +194,12 @@ async def stream_run(
                     yield Retrying(chunk.cause, chunk.next_try, chunk.tries, chunk.wait)
             elif mode == "tasks":
                 if "input" in chunk:  # a task that has begun; the update of one that has ended comes by itself
-                    yield NodeStarted(chunk["name"], get_outer_nodes(namespace))
+                    yield progress.tell(NodeStarted(chunk["name"], get_outer_nodes(namespace)))
             else:
                 for node, update in chunk.items():
                     if not node.startswith("__"):  # LangGraph's own updates, such as __interrupt__, come from no node
                         outer_nodes = get_outer_nodes(namespace)
-                        yield NodeFinished(node, unwrap_overwrites(update or {}), outer_nodes)
+                        yield progress.tell(NodeFinished(node, unwrap_overwrites(update or {}), outer_nodes))
                         for finding in found.read(node, update or {}, outer_nodes):
                             yield finding
     result = cast("Result", {name: final_state[name] for name in list_result_names(graph) if name in final_state})
@@ -253,7 +256,7 @@ async def answer_and_report(
             if context.calibration is None or not isinstance(event, NodeFinished | VoteCast | CandidateFound):
                 on_event(event)
             elif isinstance(event, NodeFinished):
-                on_event(NodeFinished(event.node, {}, event.inside))
+                on_event(replace(event, update={}))
             if isinstance(event, RunFinished):
                 result = cast("dict[str, Any]", event.result)
     return cast("Result", result)

@@ -101,7 +101,7 @@ def make_app(service: Service, tokens: Sequence[str] = (), *, forget_files: bool
         Route("/health", show_health),
         Route("/metrics", show_metrics),
         Route("/openapi.json", show_api),
-        *make_run_routes(RunService(service, runs_folder), wrap),
+        *make_run_routes(RunService(service, runs_folder), is_owner, wrap),
         *make_catalogue_routes(service.permissions, is_owner, wrap),
         *make_collection_routes(service.permissions, is_owner, wrap, uploads),
         *DocumentRoutes(service.permissions, uploads, is_owner).make_routes(wrap),

@@ -39,7 +39,8 @@ class Job:
     """An accepted request.
 
     question: the question, or the text of a side task; client: the client whose usage the job is added to (see
-    `Limits`); side_task_kind: None for a question; history: the turns before the question.
+    `Limits`); side_task_kind: None for a question; history: the turns before the question; callbacks: of LangChain,
+    which hear of nodes and calls.
     """
 
     chat: ChatRequest
@@ -49,6 +50,7 @@ class Job:
     client: str
     side_task_kind: str | None = None
     history: Sequence[Mapping[str, str]] = ()
+    callbacks: Sequence[Any] = ()
 
     @property
     def label(self) -> str:
@@ -159,7 +161,7 @@ class Service:
 
     async def answer(self, job: Job, spending: Spending, on_event: OnEvent | None) -> ServedAnswer:
         """Answer the question with the method of the job."""
-        config: Any = {"callbacks": [spending]}
+        config: Any = {"callbacks": [spending, *job.callbacks]}
         question, method = job.question, self.permissions.get_method_or_graph(job.served_model.method)
         if on_event is None:
             result = await answer(question, method, job.context, history=job.history, config=config)

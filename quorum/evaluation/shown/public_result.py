@@ -172,37 +172,6 @@ def sum_usage(usage: Mapping[str, Mapping[str, int]]) -> dict[str, int]:
     return {name: sum(counts.get(name, 0) for counts in usage.values()) for name in names}
 
 
-def group_answers(results: Mapping[str, Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """The distinct answers with the methods that gave them, the largest group first and the answer unknown last.
-
-    Answers are the same as in a vote, whatever their case, punctuation or form of a date.
-
-    >>> group_answers({"a": {"answer": "4 July 1776"}, "b": {"answer": "unknown", "unknown": True},
-    ...                "c": {"answer": "July 4, 1776"}})[0]
-    {'answer': '4 July 1776', 'unknown': False, 'methods': ['a', 'c']}
-    """
-    groups: dict[tuple[bool, str], dict[str, Any]] = {}
-    for method, result in results.items():
-        is_unknown, answer = bool(result.get("unknown")), str(result.get("answer", ""))
-        key = (is_unknown, "" if is_unknown else vote_key(answer))
-        groups.setdefault(key, {"answer": answer, "unknown": is_unknown, "methods": []})["methods"].append(method)
-    return sorted(groups.values(), key=lambda group: (group["unknown"], -len(group["methods"])))
-
-
-def group_failures(failures: Mapping[str, Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """The errors of a run, each once with the methods that failed by it: {code, sentence, remedy, methods}.
-
-    >>> error = {"code": "setup", "sentence": "There is no model.", "remedy": "change"}
-    >>> group_failures({"a": error, "b": dict(error)})[0]["methods"]
-    ['a', 'b']
-    """
-    groups: dict[tuple[Any, ...], dict[str, Any]] = {}
-    for method, failure in failures.items():
-        fields = {name: failure[name] for name in ("code", "sentence", "remedy")}
-        groups.setdefault(tuple(fields.values()), {**fields, "methods": []})["methods"].append(method)
-    return list(groups.values())
-
-
 def make_public_update(update: Mapping[str, Any]) -> dict[str, Any]:
     """What a node changed, as JSON for clients: passages by their ids, because the result holds them once; without
     empty values, LangChain's messages and other objects.

@@ -17,7 +17,18 @@ RUN: dict[str, Any] = {
     "state": "running",
 }
 REQUEST = {name: RUN[name] for name in ("question", "methods", "collection", "settings")}
-GROUPS = [{"answer": "the travel desk", "unknown": False, "methods": ["concat", "sure[k=3]"]}]
+GROUP = {"answer": "the travel desk", "unknown": False, "methods": ["concat", "sure[k=3]"]}
+GROUPS = [{**GROUP, "methods_text": "2 of 2 methods"}]
+SPAN = {"method": "concat", "start": 12, "end": 27}
+READ_PASSAGE = {"id": "8e22e3752c3091c0", "read_by": ["concat", "sure[k=3]"], "voted_by": [], "cited_by": [SPAN]}
+CALL: dict[str, Any] = {
+    "method": "concat",
+    "node": "concat_answer",
+    "name": "answer",
+    "prompt": "Answer in a few words ...",
+    "reply": "the travel desk",
+    "seconds": 0.9,
+}
 CITATION = {"n": 1, "passage": "8e22e3752c3091c0", "start": 12, "end": 27, "document": "travel.pdf", "page": 3}
 CITATION |= {"document_id": "0f3a5b7c9d1e2f30", "metadata": {"source": "travel.pdf", "page": 3}}
 RESULT = {
@@ -29,7 +40,18 @@ RESULT = {
     "totals": {"calls": 1, "input_tokens": 773, "output_tokens": 4},
 }
 ANSWER = {"method": "concat", "state": "finished", "result": RESULT, "seconds": 1.2}
-WHOLE_RUN = {**RUN, "state": "finished", "answers": [ANSWER], "groups": GROUPS, "failures": [], "last_event": 35}
+WHOLE_RUN: dict[str, Any] = {
+    **RUN,
+    "state": "finished",
+    "answers": [ANSWER],
+    "groups": GROUPS,
+    "failures": [],
+    "passages": [READ_PASSAGE],
+    "passages_text": "1 passage read, by 2 methods",
+    "answered_text": "2 of 2 methods have answered",
+    "last_event": 35,
+}
+CONVERSATION = {"format": "quorum conversation 1", "runs": [{**WHOLE_RUN, "events": []}]}
 EVENT_TYPES = (
     *("run_started", "node_started", "node_finished", "vote", "candidate", "answer_text", "retrying"),
     *("method_finished", "error", "run_finished"),
@@ -90,7 +112,14 @@ class PathWriter:
 def describe_runs(writer: PathWriter) -> dict[str, Any]:
     """The paths of the runs API."""
     describe, describe_body = writer.describe, writer.describe_body
-    method_schema = {**OBJECT_TYPE, "required": ["method"], "properties": {"method": TEXT_TYPE}}
+    reader = {**TEXT_TYPE, "enum": ["offline"], "description": "offline: the embedded model answers"}
+    method_schema = {**OBJECT_TYPE, "required": ["method"], "properties": {"method": TEXT_TYPE, "reader": reader}}
+    method_in_query = {"name": "method", "in": "query", "required": True, "schema": TEXT_TYPE}
+    calls = describe(
+        "The model calls of a method, with prompts and replies",
+        {"object": "list", "data": [CALL]},
+        parameters=[method_in_query],
+    )
     title_schema = {**OBJECT_TYPE, "required": ["title"], "properties": {"title": TEXT_TYPE}}
     deleted = {"id": RUN_ID, "object": "run", "deleted": True}
     one = "/v1/runs/{id}"
@@ -133,10 +162,11 @@ def describe_runs(writer: PathWriter) -> dict[str, Any]:
         f"{one}/conversation": {
             "get": describe("The runs of a conversation, the earliest first", {"object": "list", "data": [WHOLE_RUN]})
         },
+        f"{one}/calls": {"get": calls},
         f"{one}/stop": {"post": describe("Stop the methods that have not answered", WHOLE_RUN)},
         f"{one}/retry": {"post": retry},
-        f"{one}.md": {"get": describe("A run as Markdown", "# Who books train tickets?\n", "text/markdown")},
-        f"{one}.json": {"get": describe("A run with its events, as a file", {**WHOLE_RUN, "events": []})},
+        f"{one}.md": {"get": describe("A conversation as Markdown", "# Who books train tickets?\n", "text/markdown")},
+        f"{one}.json": {"get": describe("A conversation with its events, as a file", CONVERSATION)},
     }
     for path, operations in paths.items():
         if "{id}" in path:

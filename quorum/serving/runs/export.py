@@ -16,7 +16,7 @@ State = Literal["running", "finished", "failed"]
 @dataclass
 class MethodAnswer:
     """The answer of one method so far. text: of a running method, the answer as far as it is written; result, seconds:
-    of one that has finished; error: code, sentence and remedy of one that has failed.
+    of one that has finished; error: code, sentence and remedy of one that has failed; reader_text: as in `RunStarted`.
     """
 
     method: str
@@ -25,9 +25,11 @@ class MethodAnswer:
     result: Mapping[str, Any] | None = None
     seconds: float | None = None
     error: Mapping[str, Any] | None = None
+    reader_text: str = ""
 
     def to_json(self) -> dict[str, Any]:
         values = {"text": self.text, "result": self.result, "seconds": self.seconds, "error": self.error}
+        values |= {"reader_text": self.reader_text}
         shown = {name: value for name, value in values.items() if value not in (None, "")}
         return {"method": self.method, "state": self.state, **shown}
 
@@ -38,7 +40,8 @@ def read_answers(events: Iterable[Mapping[str, Any]]) -> dict[str, MethodAnswer]
     for event in events:
         kind = event["type"]
         if kind == "run_started":
-            answers |= {method: MethodAnswer(method) for method in event["methods"]}
+            reader_text = event.get("reader_text", "")
+            answers |= {method: MethodAnswer(method, reader_text=reader_text) for method in event["methods"]}
             continue
         answer = answers.get(event.get("method", ""))
         if answer is None:
@@ -53,21 +56,31 @@ def read_answers(events: Iterable[Mapping[str, Any]]) -> dict[str, MethodAnswer]
     return answers
 
 
-def format_markdown(title: str, head: Mapping[str, Any], answers: Sequence[MethodAnswer]) -> str:
-    """A run as Markdown: the question, and for every method its answer, what supports it, and what it cost.
+def format_markdown(title: str, turns: Sequence[tuple[Mapping[str, Any], Sequence[MethodAnswer]]]) -> str:
+    """A conversation as Markdown: every question, and for every method its answer, what supports it, and what it cost.
 
+    turns: (what the run's file says in its first line, its answers), in the order in which the questions were asked.
     Nothing in it acts: links, pictures and tags in questions, answers and documents are escaped.
     """
-    request = head["request"]
     lines = [f"# {escape_line(title)}"]
-    if " ".join(request["question"].split()) != title:
-        lines += [quote(request["question"])]
+    for head, answers in turns:
+        question = head["request"]["question"]
+        if len(turns) > 1:
+            lines += [f"## {escape_line(question)}"]
+        elif " ".join(question.split()) != title:
+            lines += [quote(question)]
+        lines += format_turn(head["request"], answers, "###" if len(turns) > 1 else "##")
+    return "\n\n".join(lines) + "\n"
+
+
+def format_turn(request: Mapping[str, Any], answers: Sequence[MethodAnswer], heading: str) -> list[str]:
+    """The paragraphs about the answers to one question. heading: the marks before the name of a method."""
     facts = [f"{name}: {escape_line(request[name])}" for name in ("collection",) if request.get(name)]
     facts += [f"{escape_line(name)}: {escape_line(value)}" for name, value in request.get("settings", {}).items()]
-    lines += [" · ".join(facts)] if facts else []
+    lines = [" · ".join(facts)] if facts else []
     for answer in answers:
-        lines += [f"## {escape_line(answer.method)}", *format_answer(answer)]
-    return "\n\n".join(lines) + "\n"
+        lines += [f"{heading} {escape_line(answer.method)}", *format_answer(answer)]
+    return lines
 
 
 def format_answer(answer: MethodAnswer) -> list[str]:
@@ -94,6 +107,7 @@ def format_answer(answer: MethodAnswer) -> list[str]:
     facts = [format_count(totals["calls"], "call")] if totals else []
     facts += [format_count(totals["input_tokens"] + totals["output_tokens"], "token")] if totals else []
     facts += [] if answer.seconds is None else [f"{answer.seconds:.1f} s"]
+    facts += [answer.reader_text] if answer.reader_text else []
     return [*(part for part in parts if part), " · ".join(facts)]
 
 

@@ -7,21 +7,18 @@ from dataclasses import replace
 from typing import Any
 
 from quorum.api.event_json import event_to_json
-from quorum.api.progress import Progress
 from quorum.api.stream import (
     AnswerText,
     Event,
     MethodFailed,
     MethodFinished,
-    NodeFinished,
-    NodeStarted,
     Retrying,
     RunFinished,
     RunStarted,
 )
 from quorum.core.cancellation import end_task
 from quorum.core.harmless_markdown import HarmlessText
-from quorum.evaluation.shown.public_result import group_answers, group_failures
+from quorum.evaluation.shown.run_summary import count_answered, group_answers, summarize_run
 from quorum.models.tracing import copy_without_secrets, hides_passages
 from quorum.serving.errors import Refusal
 from quorum.serving.runs.run_folder import INTERRUPTED, SavedRun
@@ -29,7 +26,8 @@ from quorum.serving.runs.run_folder import INTERRUPTED, SavedRun
 LARGEST_RUN = 50_000_000  # bytes of one run's file
 # Fields of an event that hold no text of documents: they stay if passages must be hidden.
 PLAIN_FIELDS = frozenset(
-    {"type", "method", "methods", "process", "node", "inside", "code", "sentence", "remedy", "cause", "groups", "phase"}
+    "type method methods process node inside code sentence remedy cause groups phase answered_text passages_text "
+    "reader_text".split()
 )
 Explain = Callable[[BaseException], Refusal]
 REMEDY_OF_CODE = {
@@ -60,19 +58,21 @@ class LiveRun:
         self.results: dict[str, Mapping[str, Any]] = {}
         self.failures: dict[str, Mapping[str, Any]] = {}
         self.texts: dict[str, HarmlessText] = {}
-        self.progress: dict[str, Progress] = {}
         self.changed = asyncio.Event()  # set at the next event; every event has a new one
         self.is_stopped = self.is_unwritable = False
         self.size = 0
 
-    def start(self, process_id: str, tasks: Mapping[str, "asyncio.Task[Any]"]) -> None:
-        """Begin to watch methods that were just started, before any of them has run."""
+    def start(self, process_id: str, tasks: Mapping[str, "asyncio.Task[Any]"], reader_text: str = "") -> None:
+        """Begin to watch methods that were just started, before any of them has run.
+
+        reader_text: as in `RunStarted`.
+        """
         self.tasks |= tasks
         self.results = {method: result for method, result in self.results.items() if method not in tasks}
         self.failures = {method: failure for method, failure in self.failures.items() if method not in tasks}
-        self.progress |= {method: Progress() for method in tasks}
         question = self.saved.question
-        self.write({**event_to_json(RunStarted(question, tuple(tasks))), "process": process_id})
+        started = RunStarted(question, tuple(tasks), self.count_answered(), reader_text)
+        self.write({**event_to_json(started), "process": process_id})
         for method, task in tasks.items():
             watcher = asyncio.create_task(self.watch(method, task), name=f"run {self.saved.id}")
             self.watchers.add(watcher)
@@ -91,7 +91,8 @@ class LiveRun:
                 self.end_text(method)
                 seconds = round(time.perf_counter() - started_at, 3)
                 self.results[method] = event.result
-                written = self.write_event(method, MethodFinished(event.result, seconds, self.group_results()))
+                groups, answered_text = self.group_results(), self.count_answered()
+                written = self.write_event(method, MethodFinished(event.result, seconds, groups, answered_text))
                 self.results[method] = written["result"]
             elif isinstance(event, Retrying):
                 self.write_event(method, replace(event, cause=self.hide(event.cause)))
@@ -127,8 +128,9 @@ class LiveRun:
             self.failures[method] = self.write_event(method, failure)
         del self.tasks[method]
         if not self.tasks:
-            finished = RunFinished(groups=self.group_results(), failures=group_failures(self.failures))
-            self.write(event_to_json(finished))
+            summary = summarize_run(self.methods, self.results, self.failures)
+            del summary["answered_text"]
+            self.write(event_to_json(RunFinished(**summary)))
             self.on_end(self)
             self.changed.set()
         if is_interrupted:
@@ -136,8 +138,16 @@ class LiveRun:
 
     def group_results(self) -> list[dict[str, Any]]:
         """The distinct answers so far."""
-        methods = self.saved.head["request"]["methods"]
-        return group_answers({method: self.results[method] for method in methods if method in self.results})
+        known = {method: self.results[method] for method in self.methods if method in self.results}
+        return group_answers(known, len(self.methods))
+
+    def count_answered(self) -> str:
+        return count_answered(self.methods, len(self.results))
+
+    @property
+    def methods(self) -> list[str]:
+        """All methods of the run."""
+        return list(self.saved.head["request"]["methods"])
 
     def describe_interruption(self) -> MethodFailed:
         return MethodFailed("interrupted", INTERRUPTED.format(id=self.saved.id))
@@ -168,8 +178,6 @@ class LiveRun:
     def write_event(self, method: str, event: Event) -> dict[str, Any]:
         """Write an event of a method. Returns it as JSON."""
         head = event_to_json(event)
-        if isinstance(event, NodeStarted | NodeFinished):
-            head["phase"] = self.progress[method].read(event)
         return self.write({"type": head["type"], "method": method, **head})
 
     def write(self, event: Mapping[str, Any]) -> dict[str, Any]:

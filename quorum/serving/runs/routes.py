@@ -10,25 +10,28 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, PlainTextResponse, Response, StreamingResponse
 from starlette.routing import Route
 
-from quorum.evaluation.shown.public_result import group_answers, group_failures
 from quorum.serving.chat_request import make_field_refusal, read_body
 from quorum.serving.errors import Refusal
 from quorum.serving.runs.export import format_markdown
 from quorum.serving.runs.follow import STREAM_HEADERS, format_line_as_event, read_last_number
 from quorum.serving.runs.request import RUN_ID, read_request, read_title
-from quorum.serving.runs.run_file import FORMAT_NAME
-from quorum.serving.runs.run_folder import SavedRun
+from quorum.serving.runs.run_folder import SavedRun, summarize_answers
 from quorum.serving.runs.run_service import MAX_READERS, RunService
 
 DEFAULT_PAGE, LARGEST_PAGE = 30, 100  # runs in one list
 LONGEST_SEARCH = 200  # characters
+CONVERSATION_FORMAT = "quorum conversation 1"
+OFFLINE = "offline"  # the reader that needs no model server
 Handler = Callable[[Request], Awaitable[Response]]
 Wrap = Callable[[Handler], Handler]
+IsOwner = Callable[[str], bool]
 
 
-def make_routes(runs: RunService, wrap: Wrap) -> list[Route]:
-    """The routes. wrap: turns the refusals of a handler into responses."""
-    routes = RunRoutes(runs)
+def make_routes(runs: RunService, is_owner: IsOwner, wrap: Wrap) -> list[Route]:
+    """The routes. is_owner: whether a client is the server's owner; wrap: turns the refusals of a handler into
+    responses.
+    """
+    routes = RunRoutes(runs, is_owner)
     one = "/v1/runs/{id}"
     return [
         Route("/v1/runs", wrap(routes.ask), methods=["POST"]),
@@ -37,6 +40,7 @@ def make_routes(runs: RunService, wrap: Wrap) -> list[Route]:
         Route(one + ".json", wrap(routes.export_json)),
         Route(one + "/events", wrap(routes.stream_events)),
         Route(one + "/conversation", wrap(routes.show_conversation)),
+        Route(one + "/calls", wrap(routes.list_calls)),
         Route(one + "/stop", wrap(routes.stop), methods=["POST"]),
         Route(one + "/retry", wrap(routes.retry), methods=["POST"]),
         Route(one, wrap(routes.show)),
@@ -46,10 +50,12 @@ def make_routes(runs: RunService, wrap: Wrap) -> list[Route]:
 
 
 class RunRoutes:
-    """The handlers of the runs API. A client sees its own runs only."""
+    """The handlers of the runs API. A client sees its own runs only. is_owner: whether a client is the server's
+    owner.
+    """
 
-    def __init__(self, runs: RunService) -> None:
-        self.runs = runs
+    def __init__(self, runs: RunService, is_owner: IsOwner) -> None:
+        self.runs, self.is_owner = runs, is_owner
 
     async def find(self, request: Request) -> SavedRun:
         return await self.runs.find(request.path_params["id"], request.state.client)
@@ -99,14 +105,12 @@ class RunRoutes:
     async def describe_whole(self, saved: SavedRun) -> dict[str, Any]:
         """A run with its answers so far."""
         is_running = await asyncio.to_thread(self.is_running, saved)
-        answers = (await self.runs.read_answers(saved)).values()
+        answers = await self.runs.read_answers(saved)
         last_event = await asyncio.to_thread(saved.file.read_last_event)
-        results = {answer.method: answer.result for answer in answers if answer.result is not None}
         return {
             **self.describe(saved, is_running=is_running),
-            "answers": [answer.to_json() for answer in answers],
-            "groups": group_answers(results),
-            "failures": group_failures({one.method: one.error for one in answers if one.error is not None}),
+            "answers": [answer.to_json() for answer in answers.values()],
+            **summarize_answers(saved, answers),
             "last_event": 0 if last_event is None else last_event["n"],
         }
 
@@ -119,20 +123,37 @@ class RunRoutes:
         members = await asyncio.to_thread(self.runs.list_conversation, saved)
         return JSONResponse({"object": "list", "data": [await self.describe_whole(member) for member in members]})
 
-    async def export_json(self, request: Request) -> Response:
+    async def list_calls(self, request: Request) -> Response:
+        """The model calls of a method, with their prompts and replies. Prompts that the server's owner has written are
+        for the owner alone.
+        """
         saved = await self.find(request)
-        whole = await self.describe_whole(saved)
-        try:
-            events = await asyncio.to_thread(lambda: list(saved.file.read_events()))
-        except (OSError, ValueError):
-            raise Refusal(404, f"The run {saved.id} cannot be read.", "run_not_found") from None
-        text = json.dumps({"format": FORMAT_NAME, **whole, "events": events}, ensure_ascii=False, indent=1)
+        if self.runs.service.permissions.server_context.prompts and not self.is_owner(request.state.client):
+            message = "This server has prompts of its own, which only its owner, whose key is the first one, may read."
+            raise Refusal(403, message, "not_the_owner")
+        calls = await self.runs.list_calls(saved, request.query_params.get("method", ""))
+        return JSONResponse({"object": "list", "data": calls})
+
+    async def export_json(self, request: Request) -> Response:
+        """The conversation of a run: each of its runs with all events."""
+        saved = await self.find(request)
+        runs = []
+        for member in await asyncio.to_thread(self.runs.list_conversation, saved):
+            whole = await self.describe_whole(member)
+            try:
+                events = await asyncio.to_thread(lambda file: list(file.read_events()), member.file)
+            except (OSError, ValueError):
+                raise Refusal(404, f"The run {member.id} cannot be read.", "run_not_found") from None
+            runs.append({**whole, "events": events})
+        text = json.dumps({"format": CONVERSATION_FORMAT, "runs": runs}, ensure_ascii=False, indent=1)
         return Response(text, media_type="application/json", headers=make_download_headers(saved, "json"))
 
     async def export_markdown(self, request: Request) -> Response:
+        """The conversation of a run."""
         saved = await self.find(request)
-        answers = await self.runs.read_answers(saved)
-        text = format_markdown(saved.title, saved.head, list(answers.values()))
+        members = await asyncio.to_thread(self.runs.list_conversation, saved)
+        turns = [(one.head, list((await self.runs.read_answers(one)).values())) for one in members]
+        text = format_markdown(members[0].title, turns)
         return PlainTextResponse(text, media_type="text/markdown", headers=make_download_headers(saved, "md"))
 
     async def rename(self, request: Request) -> Response:
@@ -159,8 +180,12 @@ class RunRoutes:
     async def retry(self, request: Request) -> Response:
         saved = await self.find(request)
         body = await read_body(request, 'an object such as {"method": "concat"}')
-        method = body.get("method") if isinstance(body, dict) else None
-        await self.runs.retry(saved, method, request.state.client, request.state.request_id)
+        fields = body if isinstance(body, dict) else {}
+        reader = fields.get("reader")
+        if reader not in (None, OFFLINE):
+            raise make_field_refusal("reader", f"{OFFLINE!r}, or leave it out")
+        client, request_id = request.state.client, request.state.request_id
+        await self.runs.retry(saved, fields.get("method"), client, request_id, is_offline=reader == OFFLINE)
         return JSONResponse(self.describe(saved, is_running=True), 202)
 
     async def stream_events(self, request: Request) -> Response:

@@ -18,9 +18,10 @@ from filelock import FileLock
 
 from quorum.core.files import read_regular
 from quorum.core.private_files import FILE_MODE, open_private_text
-from quorum.evaluation.shown.public_result import group_answers, group_failures
+from quorum.evaluation.shown.run_summary import summarize_run
 from quorum.serving.errors import Refusal
-from quorum.serving.runs.export import read_answers
+from quorum.serving.runs.call_log import FORMAT_NAME as CALLS_FORMAT
+from quorum.serving.runs.export import MethodAnswer, read_answers
 from quorum.serving.runs.process_locks import ProcessLocks
 from quorum.serving.runs.request import RUN_ID, make_title
 from quorum.serving.runs.run_file import RunFile
@@ -107,6 +108,10 @@ class RunFolder:
         except (OSError, ValueError, KeyError, TypeError):
             return None
 
+    def get_calls_file(self, id_: str) -> RunFile:
+        """The file with the model calls of a run; it need not exist."""
+        return RunFile(self.path / f"{id_}.calls", CALLS_FORMAT)
+
     def list_ids(self) -> list[str]:
         """The ids of all runs, newest first. The call blocks."""
         with suppress(FileNotFoundError):
@@ -136,7 +141,7 @@ class RunFolder:
 
     def delete(self, id_: str) -> None:
         """Remove a run's files. The call blocks."""
-        for suffix in ("jsonl", "title", "part"):
+        for suffix in ("jsonl", "calls", "title", "part"):
             (self.path / f"{id_}.{suffix}").unlink(missing_ok=True)
         self.heads.pop(id_, None)
 
@@ -146,6 +151,8 @@ class RunFolder:
         for run in self.list_runs(client):
             with suppress(OSError):
                 count, size = count + 1, size + run.file.path.stat().st_size
+                with suppress(FileNotFoundError):
+                    size += self.get_calls_file(run.id).path.stat().st_size
                 if (count > self.most_runs or size > self.most_bytes) and run.id not in self.running_ids:
                     self.delete(run.id)
 
@@ -179,14 +186,18 @@ class RunFolder:
         for event in events:
             number += 1
             run.file.append({"n": number, "time": round(moment, 3), **event})
-        finished = {"type": "run_finished", **group_ended(run.file)}
+        finished = {"type": "run_finished", **summarize_file(run)}
         run.file.append({"n": number + 1, "time": round(moment, 3), **finished})
 
 
-def group_ended(file: RunFile) -> dict[str, Any]:
-    """The distinct answers in a run's file, and the errors."""
-    answers = read_answers(file.read_events()).values()
-    return {
-        "groups": group_answers({answer.method: answer.result for answer in answers if answer.result is not None}),
-        "failures": group_failures({answer.method: answer.error for answer in answers if answer.error is not None}),
-    }
+def summarize_file(run: SavedRun) -> dict[str, Any]:
+    """What the events in a run's file amount to, as the event `run_finished` says it."""
+    summary = summarize_answers(run, read_answers(run.file.read_events()))
+    return {name: value for name, value in summary.items() if name != "answered_text"}
+
+
+def summarize_answers(run: SavedRun, answers: Mapping[str, MethodAnswer]) -> dict[str, Any]:
+    """What the answers of a run amount to (see `summarize_run`)."""
+    results = {name: answer.result for name, answer in answers.items() if answer.result is not None}
+    failures = {name: answer.error for name, answer in answers.items() if answer.error is not None}
+    return summarize_run(run.head["request"]["methods"], results, failures)

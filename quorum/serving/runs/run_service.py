@@ -13,6 +13,7 @@ from typing import Any
 from quorum.models.tracing import copy_without_secrets
 from quorum.serving.chat_request import make_field_refusal
 from quorum.serving.errors import Refusal, explain_failure, hide_paths
+from quorum.serving.runs.call_log import CallLog, read_calls
 from quorum.serving.runs.export import MethodAnswer, read_answers
 from quorum.serving.runs.follow import follow_file
 from quorum.serving.runs.live_run import LiveRun
@@ -23,6 +24,7 @@ from quorum.serving.service import Job, Service
 MAX_LIVE_RUNS = 32  # of all clients together
 MAX_READERS = 256  # open streams of events, of all clients together
 MAX_TURNS = 6  # earlier questions that a follow-up question is understood by
+OFFLINE_TEXT = "answered by the offline reader"
 PARAM_OF_CHAT = {"model": "methods", "quorum": "settings", "messages": "question"}  # the same fields of both requests
 
 
@@ -74,14 +76,18 @@ class RunService:
 
         return LiveRun(saved, number, explain, lambda text: hide_paths(text, server_context), self.end)
 
-    def begin(self, live_run: LiveRun, jobs: Mapping[str, Job]) -> None:
+    def begin(self, live_run: LiveRun, jobs: Mapping[str, Job], reader_text: str = "") -> None:
         """Start methods of a run, all or none: raises `Refusal` if the client's limits do not allow one of them.
+        reader_text: as in `RunStarted`.
 
         No method runs before the run is registered, because nothing is awaited here.
         """
         tasks: dict[str, asyncio.Task[Any]] = {}
+        calls = CallLog(self.folder.get_calls_file(live_run.saved.id))
         try:
             for method, job in jobs.items():
+                if job.context.calibration is None:  # it may withhold the answer, which a reply would tell
+                    job = replace(job, callbacks=(calls.begin(method),))
                 tasks[method] = self.service.start(job, live_run.make_listener(method))
         except Refusal:
             for task in tasks.values():
@@ -89,7 +95,7 @@ class RunService:
             raise
         self.folder.running_ids.add(live_run.saved.id)
         self.live_runs[live_run.saved.id] = live_run
-        live_run.start(self.folder.processes.own_id, tasks)
+        live_run.start(self.folder.processes.own_id, tasks, reader_text)
 
     def end(self, live_run: LiveRun) -> None:
         """A run has ended."""
@@ -162,14 +168,28 @@ class RunService:
         if live_run is not None:
             await live_run.stop()
 
-    async def retry(self, saved: SavedRun, method: Any, client: str, request_id: str) -> None:
-        """Ask one method of a run again. Raises `Refusal`, also if the method is being asked."""
+    async def list_calls(self, saved: SavedRun, method: str) -> list[dict[str, Any]]:
+        """The model calls of a method of a run, with their prompts and replies."""
+        try:
+            return await asyncio.to_thread(read_calls, self.folder.get_calls_file(saved.id), method)
+        except (OSError, ValueError):
+            raise Refusal(404, f"The calls of the run {saved.id} cannot be read.", "run_not_found") from None
+
+    async def retry(
+        self, saved: SavedRun, method: Any, client: str, request_id: str, *, is_offline: bool = False
+    ) -> None:
+        """Ask one method of a run again. Raises `Refusal`, also if the method is being asked.
+
+        is_offline: the embedded model answers in place of the one that was asked.
+        """
         request = check_saved_request(saved.head)
         if method not in request.methods:
             raise make_field_refusal("method", f"one of the run's methods: {', '.join(request.methods)}")
         self.check_not_asked(saved, method)
         history = await self.read_history(request, client)
         job = await self.make_job(request, method, client, history[method])
+        if is_offline:
+            job = replace(job, context=replace(job.context, model="embedded", verifier=None))
         answers, last = await self.read_answers(saved), await asyncio.to_thread(saved.file.read_last_event)
         self.check_not_asked(saved, method)
         live_run = self.live_runs.get(saved.id)
@@ -179,7 +199,7 @@ class RunService:
             live_run = self.make_live_run(saved, last["n"], request_id)
             live_run.results = {name: item.result for name, item in answers.items() if item.result is not None}
             live_run.failures = {name: item.error for name, item in answers.items() if item.error is not None}
-        self.begin(live_run, {method: job})
+        self.begin(live_run, {method: job}, OFFLINE_TEXT if is_offline else "")
 
     def check_not_asked(self, saved: SavedRun, method: str) -> None:
         """Raise `Refusal` (409) if a method of a run is being asked now."""
