@@ -21,12 +21,12 @@ from typing import Any
 
 sys.path[:0] = [str(Path(__file__).parents[1] / "tests"), str(Path(__file__).parents[1] / "tests" / "page")]
 
-from browser import Page, open_browser
-from openai_bodies import Response
-from page_server import ServedPage, serve_page
+from browser import Page, open_browser  # noqa: E402
+from openai_bodies import Response  # noqa: E402
+from page_server import ServedPage, serve_page  # noqa: E402
 
-import quorum
-from benchmarks.harness import report
+import quorum  # noqa: E402
+from benchmarks.harness import report  # noqa: E402
 
 TEXT = "The Lumen Tower was finished in 1931. It stands in the harbour of Vell, and took nine years."
 REPLY = "It was finished in 1931, after nine years of work in the harbour of Vell [1]. " * 20
@@ -35,15 +35,17 @@ IS_ASKABLE = (
     "!!document.querySelector('#question') && document.querySelectorAll('.segments input').length === 3"
     " && document.querySelectorAll('[aria-label=Collection] option').length > 0"
 )
-# Runs in every page before its own scripts: asks one method only, and notes when conditions first hold, paints and shifts.
+# Runs in every page before its own scripts: one method is asked; notes when conditions first hold, paints, shifts.
 WATCH = """
 localStorage.setItem('quorum.choice', '{"effort": "Fast"}');
 window.measured = {shift: 0, largest: 0, usable: 0, text: 0, enter: 0};
-new PerformanceObserver(list => list.getEntries().forEach(one => { if (!one.hadRecentInput) measured.shift += one.value; }))
-  .observe({type: 'layout-shift', buffered: true});
-new PerformanceObserver(list => list.getEntries().forEach(one => { measured.largest = one.startTime; }))
-  .observe({type: 'largest-contentful-paint', buffered: true});
-addEventListener('keydown', event => { if (event.key === 'Enter') { measured.enter = performance.now(); measured.text = 0; } }, true);
+const observe = (type, read) =>
+  new PerformanceObserver(list => list.getEntries().forEach(read)).observe({type, buffered: true});
+observe('layout-shift', one => { if (!one.hadRecentInput) measured.shift += one.value; });
+observe('largest-contentful-paint', one => { measured.largest = one.startTime; });
+addEventListener('keydown', event => {
+  if (event.key === 'Enter') { measured.enter = performance.now(); measured.text = 0; }
+}, true);
 setInterval(() => {
   if (!measured.usable && (USABLE)) measured.usable = performance.now();
   if (measured.enter && !measured.text && (TEXT)) measured.text = performance.now();
@@ -159,7 +161,7 @@ def measure_memory(page: Page, subject: Subject, served: ServedPage, tabs: int) 
     """Memory that so many open pages take, in the browser and in the server."""
     page.visit(served.url + subject.path, "!!document.querySelector('textarea')")
     time.sleep(3)
-    server = find_children(str(served.url.rsplit(":", 1)[1].strip("/"))) or find_children("serve")
+    server = find_children("serve")  # with several subjects all servers; only this one's changes
     before = read_memory(find_children("user-data-dir")), read_memory(server)
     ids = open_tabs(page, served.url + subject.path, tabs)
     time.sleep(12)

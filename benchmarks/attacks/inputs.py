@@ -119,7 +119,7 @@ def attack_runs(rng: random.Random, folder: Path) -> list[bool]:
         lines = [format_line(event) for event in (started, finished, failed)]
         events = [json.loads(line) for line in lines]
         head = {"request": {"question": question, "methods": [name], "collection": place, "settings": {"k": text}}}
-        rendered = format_markdown(make_title(title), head, list(read_answers(events).values()))
+        rendered = format_markdown(make_title(title), [(head, list(read_answers(events).values()))])
         held.append(
             events == [started, finished, failed]
             and all(len(line.decode().splitlines()) == 1 for line in lines)

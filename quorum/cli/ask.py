@@ -200,14 +200,19 @@ async def answer_question(
     tracer: "Tracer | None",
     streamed: "StreamedRun | None" = None,
 ) -> "Result":
-    """Ask the method with this graph, and return its result. streamed: prints the run on stderr while it goes on."""
+    """Ask the method with this graph, and return its result. streamed: prints the run on stderr while it goes on; else
+    a terminal shows what the method does.
+    """
     from quorum.api.stream import answer_and_report
-    from quorum.graphs import answer
+    from quorum.cli.phase_line import PhaseLine
 
     config: Any = {"callbacks": [tracer]} if tracer else None
-    if streamed is None:
-        return await answer(question, graph, context, given=passages, config=config)
-    return await answer_and_report(question, graph, context, streamed.print_event, given=passages, config=config)
+    line = PhaseLine()
+    on_event = line.show if streamed is None else streamed.print_event
+    try:
+        return await answer_and_report(question, graph, context, on_event, given=passages, config=config)
+    finally:
+        line.clear()
 
 
 class StreamedRun:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from rich.text import Text
 
 from quorum.cascades.composed_file import is_composed_file_name
+from quorum.cli.phase_line import PhaseLine
 from quorum.cli.show import format_headline, format_quote, format_result, make_stdout_console
 from quorum.cli.systems import find_method_with_systems
 from quorum.core.context import Context, parse_setting
@@ -98,7 +99,10 @@ class Conversation:
             )
         ]
         console, printer = make_stdout_console(), AnswerPrinter(question)
-        result = await answer_and_report(question, self.graph, self.context, printer.print_event, history=history)
+        try:
+            result = await answer_and_report(question, self.graph, self.context, printer.print_event, history=history)
+        finally:
+            printer.line.clear()
         exchange = Exchange(
             question, self.method.name, await add_supporting_statement_and_language_note(question, result, self.context)
         )
@@ -227,9 +231,12 @@ class AnswerPrinter:
     question: str
     has_answer: bool = False
     first_piece: str = ""
+    line: PhaseLine = field(default_factory=PhaseLine)
 
     def print_event(self, event: "Event") -> None:
-        """Print how a follow-up question was understood, and each piece of the answer."""
+        """Print how a follow-up question was understood, and each piece of the answer; a terminal shows the phase until
+        then.
+        """
         from quorum.api.stream import AnswerText, NodeFinished
 
         # The node stand_alone rewrites a follow-up question so that it can be understood without the conversation. An
@@ -237,15 +244,19 @@ class AnswerPrinter:
         if isinstance(event, NodeFinished) and (event.node, event.inside) == ("stand_alone", ()):
             understood = event.update.get("question", self.question)
             if understood != self.question:
+                self.line.clear()
                 make_stdout_console().print(Text(f"({understood})", style="dim"))
         elif isinstance(event, AnswerText):
             if not self.has_answer and (not self.first_piece or event.replaces):
                 self.first_piece = event.text
             elif event.text or event.replaces:
+                self.line.clear()
                 # A piece that replaces the earlier ones begins the answer anew, on a new line.
                 text = f"\n{event.text}" if event.replaces else self.first_piece + event.text
                 self.has_answer, self.first_piece = True, ""
                 make_stdout_console().print(Text(text, style="bold"), end="", soft_wrap=True)
+        if not self.has_answer:
+            self.line.show(event)
 
 
 def split_setting(text: str) -> tuple[str, str]:

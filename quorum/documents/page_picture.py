@@ -5,6 +5,7 @@ import json
 import os
 import subprocess
 import sys
+from dataclasses import dataclass
 from typing import IO, Any
 
 from quorum.documents.document import Unreadable
@@ -20,40 +21,55 @@ COMMAND = "from quorum.documents.page_picture import main; main()"
 NO_PAGE = "it has no such page"
 
 
-def draw_page(file: IO[bytes], page: int, mark: str = "") -> tuple[bytes, bool]:
-    """(a page of a PDF as PNG, whether a text is marked on it). The call blocks.
+@dataclass(frozen=True)
+class Picture:
+    """A page of a PDF as PNG. page: its number, from 1; pages: how many the PDF has; is_marked: whether the text that
+    was to be marked stands on it.
+    """
 
-    file: the open PDF; page: from 1; mark: the text. Raises `Unreadable` if there is no such page, or if it cannot be
-    drawn within TIME_LIMIT.
+    png: bytes
+    page: int
+    pages: int
+    is_marked: bool
+
+
+def draw_page(file: IO[bytes], page: int, mark: str = "", *, may_turn: bool = False) -> Picture:
+    """A page of a PDF as a picture. The call blocks.
+
+    file: the open PDF; page: from 1; mark: the text to mark; may_turn: if it does not stand on that page but on the
+    next one, that one is drawn. Raises `Unreadable` if there is no such page, or if it cannot be drawn within
+    TIME_LIMIT.
     """
     path = os.pathsep.join(part for part in sys.path if part)
     environment = {**os.environ, "PYTHONPATH": path, "PYTHONSAFEPATH": "1"}
-    command = [sys.executable, "-c", COMMAND, json.dumps({"page": page, "mark": mark[:LONGEST_MARK]})]
+    command = [sys.executable, "-c", COMMAND, json.dumps([page, mark[:LONGEST_MARK], may_turn])]
     os.lseek(file.fileno(), 0, os.SEEK_SET)
     try:
         done = subprocess.run(command, stdin=file, capture_output=True, timeout=TIME_LIMIT, env=environment)
     except subprocess.TimeoutExpired:
         raise Unreadable(f"its page {page} takes more than {TIME_LIMIT} s to draw") from None
-    if done.returncode != 0 or done.stdout[:1] not in (b"0", b"1"):
+    head, _, png = done.stdout.partition(b"\n")
+    if done.returncode != 0 or not png:
         reason = done.stderr.decode(errors="replace").strip() if done.returncode == 3 else ""
         raise Unreadable(reason or f"its page {page} cannot be drawn")
-    return done.stdout[1:], done.stdout[:1] == b"1"
+    drawn, pages, is_marked = json.loads(head)
+    return Picture(png, drawn, pages, is_marked)
 
 
 def main() -> None:
-    """The process: a PDF on standard input; 1 or 0, whether the text is marked, and a PNG on standard output."""
+    """The process: a PDF on standard input; a line [page, pages, is_marked] and a PNG on standard output."""
     set_memory_limit(MEMORY_LIMIT)
-    request = json.loads(sys.argv[1])
+    page, mark, may_turn = json.loads(sys.argv[1])
     data = sys.stdin.buffer.read()
     try:
-        picture, is_marked = draw(data, int(request["page"]), str(request["mark"]))
+        picture = draw(data, page, mark, may_turn=may_turn)
     except Unreadable as reason:
         print(reason, file=sys.stderr)
         sys.exit(3)
-    sys.stdout.buffer.write((b"1" if is_marked else b"0") + picture)
+    sys.stdout.buffer.write(json.dumps([picture.page, picture.pages, picture.is_marked]).encode() + b"\n" + picture.png)
 
 
-def draw(data: bytes, number: int, mark: str) -> tuple[bytes, bool]:
+def draw(data: bytes, number: int, mark: str, *, may_turn: bool = False) -> Picture:
     """As `draw_page`, in this process."""
     import pypdfium2
     from PIL import Image, ImageChops, ImageDraw
@@ -63,11 +79,16 @@ def draw(data: bytes, number: int, mark: str) -> tuple[bytes, bool]:
         if not 0 < number <= len(document):
             raise Unreadable(NO_PAGE)
         page = document[number - 1]
+        lines = find_lines(page, mark) if mark else []
+        if mark and may_turn and not lines and number < len(document):
+            next_page = document[number]
+            if lines := find_lines(next_page, mark):
+                page, number = next_page, number + 1
         scale = min(SCALE, MOST_PIXELS / max(*page.get_size(), 1.0))
         image = page.render(scale=scale).to_pil().convert("RGB")
     except pypdfium2.PdfiumError:
         raise Unreadable("it cannot be opened as a PDF, or is locked with a password") from None
-    boxes = [convert_box(page, image.size, box) for box in find_lines(page, mark)] if mark else []
+    boxes = [convert_box(page, image.size, box) for box in lines]
     layer = Image.new("RGB", image.size, "white")
     for left, top, right, bottom in boxes:
         box = (left - 2, top - 2, right + 2, bottom + 2)
@@ -77,7 +98,7 @@ def draw(data: bytes, number: int, mark: str) -> tuple[bytes, bool]:
         ImageDraw.Draw(marked).line((left - 2, bottom + 3, right + 2, bottom + 3), fill=EDGE_COLOR, width=2)
     out = io.BytesIO()
     marked.save(out, "PNG")
-    return out.getvalue(), bool(boxes)
+    return Picture(out.getvalue(), number, len(document), bool(boxes))
 
 
 def find_lines(page: Any, mark: str) -> list[tuple[float, float, float, float]]:

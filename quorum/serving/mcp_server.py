@@ -115,7 +115,7 @@ class Tools:
             nonlocal finished_nodes
             if isinstance(event, NodeFinished) and not event.inside:  # a node of the method, not of a subgraph
                 finished_nodes += 1
-                progress_reports.append(asyncio.ensure_future(call.report_progress(finished_nodes, None, event.node)))
+                progress_reports.append(asyncio.ensure_future(call.report_progress(finished_nodes, None, event.phase)))
 
         try:
             job = await self.service.accept(chat, find_client(call))

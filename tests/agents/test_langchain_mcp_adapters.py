@@ -106,10 +106,10 @@ def test_a_langgraph_agent_lists_and_calls_the_tools_over_http(client_results: A
     quote = "> The Lumen Tower was finished in **1931**."
     assert client_results["ask_text"].startswith(f"1931\n\n{quote}\n\nSources:\n1. towers (towers.jsonl, line 1):")
     assert client_results["progress"][:3] == [
-        "begin",
-        "retrieve",
-        "concat_answer",
-    ]  # the last node may come with the answer
+        "searching",
+        "searching",
+        "reading",
+    ]  # the last step may come with the answer
     # a question to the collection "private", which is not served
     assert client_results["refusal"][0] == "error"
     assert "There is no model 'concat@private'" in client_results["refusal"][1]

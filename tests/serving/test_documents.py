@@ -13,7 +13,7 @@ import pytest
 from api_server import Api, Serve
 from pdf_files import write_lines, write_pdf
 from PIL import Image
-from run_client import make_headers
+from run_client import ask_run, make_headers, read_run
 
 from quorum import Context, index
 from quorum.retrievers.collections import list_collections, list_passages
@@ -146,6 +146,8 @@ def test_a_page_is_drawn_with_the_sentence_marked(api: Api, pdf: bytes) -> None:
     documents = {d["name"]: d["id"] for d in api.get("/v1/collections/mine/documents").json()["data"]}
     address = f"/v1/collections/mine/documents/{documents['towers.pdf']}/pages"
     plain = api.get(f"{address}/2.png")
+    result = read_run(api.url, ask_run(api.url, SENTENCE, "concat", collection="mine"))[-2]["result"]
+    assert {passage["document_id"] for passage in result["passages"]} == set(documents.values())
     marked = httpx.get(
         f"{api.url}{address}/2.png", params={"mark": "the lumen  tower was\nfinished in 1931."}, timeout=60
     )
@@ -165,6 +167,11 @@ def test_a_page_is_drawn_with_the_sentence_marked(api: Api, pdf: bytes) -> None:
     assert 130 < top < bottom < 190
     missing = httpx.get(f"{api.url}{address}/2.png", params={"mark": "nothing of that"}, timeout=60)
     assert (missing.headers["quorum-marked"], missing.content) == ("0", plain.content)
+    turned = httpx.get(f"{api.url}{address}/1.png", params={"mark": SENTENCE, "turn": "1"}, timeout=60)
+    told = [turned.headers[f"quorum-{name}"] for name in ("marked", "page", "pages")]
+    assert (told, turned.content == plain.content) == (["1", "2", "2"], False)
+    stays = httpx.get(f"{api.url}{address}/1.png", params={"mark": "nothing of that", "turn": "1"}, timeout=60)
+    assert (stays.headers["quorum-marked"], stays.headers["quorum-page"]) == ("0", "1")
     for path in (
         f"{address}/9.png",
         f"{address}/0.png",

@@ -43,7 +43,9 @@ def test_an_interrupted_run_is_closed_once_and_its_torn_line_is_removed(torn: by
         assert (error["n"], error["code"], error["method"], error["remedy"]) == (3, "interrupted", "sure", "retry")
         assert f"/v1/runs/{run.id}/retry" in error["sentence"]
         assert (last["n"], last["type"]) == (4, "run_finished")
-        assert last["groups"] == [{"answer": "Ada", "unknown": False, "methods": ["concat"]}]
+        assert last["groups"] == [
+            {"answer": "Ada", "unknown": False, "methods": ["concat"], "methods_text": "1 of 2 methods"}
+        ]
     assert not list(tmp_path.glob("server-*.lock")) or os.name == "nt"
 
 
@@ -118,7 +120,8 @@ def test_markdown_tells_what_has_not_ended_and_what_failed() -> None:
         {"type": "error", "method": "sure", "code": "stopped", "sentence": "Stopped [x](y).", "remedy": "retry"},
     ]
     answers = list(read_answers(events).values())
-    text = format_markdown("Who?", {"request": {**REQUEST, "settings": {"k": 3}}}, answers)
+    head = {"request": {**REQUEST, "settings": {"k": 3}}}
+    text = format_markdown("Who?", [(head, answers)])
     assert text.split("\n\n") == [
         *("# Who?", "k: 3", "## concat", "It was A", "*The answer is not complete.*"),
         *("## sure", "*Stopped \\[x\\](y).*\n"),

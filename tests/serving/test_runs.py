@@ -46,7 +46,18 @@ def test_every_event_has_the_next_number_and_the_last_one_groups_the_answers(
     }
     results = {event["method"]: event["result"] for event in events if event["type"] == "method_finished"}
     assert {result["verdict"] for result in results.values()} == {"supported"}
-    assert events[-1]["groups"] == [{"answer": "1931", "unknown": False, "methods": ["concat", "post_fusion[k=1]"]}]
+    both = ["concat", "post_fusion[k=1]"]
+    assert events[-1]["groups"] == [
+        {"answer": "1931", "unknown": False, "methods": both, "methods_text": "2 of 2 methods"}
+    ]
+    [passage] = events[-1]["passages"]
+    assert (passage["read_by"], passage["voted_by"]) == (both, [{"method": both[1], "answer": "1931"}])
+    assert [one["method"] for one in passage["cited_by"]] == both
+    assert events[-1]["passages_text"] == "1 passage read, by 2 methods"
+    told = [event["answered_text"] for event in events if "answered_text" in event]
+    assert told == [f"{count} of 2 methods {verb} answered" for count, verb in ((0, "have"), (1, "has"), (2, "have"))]
+    phases = [event["phase"] for event in events if event["type"] == "node_started"]
+    assert {"searching", "reading", "reading 1 of 1", "voting"} <= set(phases)
     whole = api.get(f"/v1/runs/{run}", **make_headers(key)).json()
     assert (whole["state"], whole["last_event"]) == ("finished", len(events))
     assert {answer["method"]: answer["result"] for answer in whole["answers"]} == results
@@ -94,9 +105,52 @@ def test_a_method_that_failed_is_told_and_can_be_asked_again(api: Api, key: str,
     assert retried.status_code == 202
     more = read_run(api.url, run, events[-1]["n"], key)
     assert (more[0]["type"], more[0]["methods"], more[0]["n"]) == ("run_started", ["concat"], events[-1]["n"] + 1)
-    assert more[-1]["groups"] == [{"answer": "1931", "unknown": False, "methods": ["concat"]}]
+    assert [(one["answer"], one["methods_text"]) for one in more[-1]["groups"]] == [("1931", "1 of 1 method")]
     whole = api.get(f"/v1/runs/{run}", **make_headers(key)).json()
     assert [answer["state"] for answer in whole["answers"]] == ["finished"]
+
+
+def test_the_offline_reader_answers_where_the_model_fails(api: Api, key: str, openai_server: OpenAIServer) -> None:
+    openai_server.reply(make_error(500, "broken"))
+    run, headers = ask_run(api.url, QUESTION, "concat", "post_fusion", key=key), make_headers(key)
+    [failure] = read_run(api.url, run, key=key)[-1]["failures"]
+    assert (failure["methods"], failure["may_read_offline"]) == (["concat", "post_fusion"], True)
+    sent = len(openai_server.chats())
+    url, body = f"{api.url}/v1/runs/{run}/retry", {"method": "concat", "reader": "offline"}
+    assert httpx.post(url, json={**body, "reader": "other"}, headers=headers, timeout=60).status_code == 400
+    assert httpx.post(url, json=body, headers=headers, timeout=60).status_code == 202
+    end = read_run(api.url, run, key=key)[-1]
+    assert [(one["answer"], one["methods_text"]) for one in end["groups"]] == [("1931", "1 of 2 methods")]
+    answer = api.get(f"/v1/runs/{run}", **headers).json()["answers"][0]
+    assert (answer["state"], answer["reader_text"]) == ("finished", "answered by the offline reader")
+    assert "answered by the offline reader" in api.get(f"/v1/runs/{run}.md", **headers).text
+    assert len(openai_server.chats()) == sent
+
+
+def test_the_calls_of_a_method_are_given_with_their_prompts(
+    serve: Serve, api: Api, key: str, tmp_path: Path, openai_server: OpenAIServer
+) -> None:
+    openai_server.reply([make_error(500, "broken"), "<b>1931</b>"])
+    run, headers = ask_run(api.url, QUESTION, "concat", key=key), make_headers(key)
+    assert "500" in list_calls(api, run, headers)[0]["error"]
+    read_run(api.url, run, key=key)
+    httpx.post(f"{api.url}/v1/runs/{run}/retry", json={"method": "concat"}, headers=headers, timeout=60)
+    read_run(api.url, run, key=key)
+    [call] = list_calls(api, run, headers)  # those of the earlier try are gone
+    assert (call["node"], call["name"], call["reply"]) == ("concat_answer", "answer", "<b>1931</b>")
+    assert call["prompt"] == openai_server.chats()[-1].text
+    httpx.delete(f"{api.url}/v1/runs/{run}", headers=headers)
+    (tmp_path / "answer.md").write_text("$question $passages")
+    own = serve(access_tokens=("owner", key), prompts=str(tmp_path))
+    run = ask_run(own.url, QUESTION, "concat", key=key)
+    assert own.get(f"/v1/runs/{run}/calls?method=concat", **headers).status_code == 403
+
+
+def list_calls(api: Api, run: str, headers: dict[str, str]) -> list[dict[str, Any]]:
+    """The calls of the method concat of a run, after it has ended."""
+    read_run(api.url, run, key=headers["authorization"].removeprefix("Bearer "))
+    data: list[dict[str, Any]] = api.get(f"/v1/runs/{run}/calls?method=concat", **headers).json()["data"]
+    return data
 
 
 def test_a_call_that_is_sent_again_is_told_without_the_servers_address(
@@ -159,6 +213,11 @@ def test_a_follow_up_is_understood_by_the_earlier_runs(api: Api, key: str, opena
     read_run(api.url, second, key=key)
     prompt = openai_server.requests[-2].text
     assert QUESTION in prompt
+    export = api.get(f"/v1/runs/{second}.json", **make_headers(key)).json()
+    assert [run["id"] for run in export["runs"]] == [first, second]
+    assert all(run["events"][-1]["type"] == "run_finished" for run in export["runs"])
+    headings = [line for line in api.get(f"/v1/runs/{second}.md", **make_headers(key)).text.splitlines() if "#" in line]
+    assert headings == [f"# {QUESTION}", f"## {QUESTION}", "### concat", "## And who built it?", "### concat"]
     assert "1931" in prompt
     assert "And who built it?" in prompt
 
@@ -227,7 +286,7 @@ def test_hostile_text_goes_out_harmless(api: Api, key: str, openai_server: OpenA
     assert pieces == events[-2]["result"]["answer_markdown"] == make_harmless(HOSTILE.replace("\ud800", "")).strip()
     export = api.get(f"/v1/runs/{asked['id']}.json", **headers)
     assert export.headers["content-type"] == "application/json"
-    assert export.json()["question"] == events[0]["question"]
+    assert export.json()["runs"][0]["question"] == events[0]["question"]
     document = api.get(f"/v1/runs/{asked['id']}.md", **headers)
     assert "attachment" in document.headers["content-disposition"]
     for text in (export.text, document.text, asked["title"]):

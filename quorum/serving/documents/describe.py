@@ -51,6 +51,12 @@ FILES_SCHEMA = {
     "properties": {"files": {"type": "array", "items": {"type": "string", "format": "binary"}}},
 }
 MARK = {"name": "mark", "in": "query", "schema": TEXT_TYPE, "description": "The text to mark"}
+TURN = {
+    "name": "turn",
+    "in": "query",
+    "schema": TEXT_TYPE,
+    "description": "1: if need be the next page",
+}
 INLINE = {"name": "inline", "in": "query", "schema": TEXT_TYPE, "description": "1: a browser shows a PDF in place"}
 COLLECTION = {"name": "collection", "in": "query", "schema": TEXT_TYPE, "description": "Uploads into this collection"}
 
@@ -80,7 +86,7 @@ def describe_documents(writer: PathWriter) -> dict[str, Any]:
     )
     events["responses"]["204"] = {"description": "No event will come"}
     original = describe("The original of a document", "%PDF-1.7", "application/octet-stream", parameters=[INLINE])
-    picture = describe("A page of a PDF, with a text marked", "PNG", "image/png", parameters=[MARK])
+    picture = describe("A page of a PDF, with a text marked", "PNG", "image/png", parameters=[MARK, TURN])
     return {
         many: {
             "get": describe("The documents of a collection", {"object": "list", "data": [FAILURE, DOCUMENT]}),

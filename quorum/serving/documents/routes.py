@@ -14,7 +14,7 @@ from starlette.routing import Route
 
 from quorum.core.files import escape_name
 from quorum.documents.document import Unreadable
-from quorum.documents.page_picture import LONGEST_MARK, draw_page
+from quorum.documents.page_picture import LONGEST_MARK, Picture, draw_page
 from quorum.retrievers.collection_names import SAMPLE, check_own_collection_name
 from quorum.retrievers.manage_documents import remove_document
 from quorum.retrievers.originals import find_kept_file, split_upload
@@ -186,7 +186,9 @@ class DocumentRoutes:
         return StreamingResponse(read_file(file), media_type=media_type, headers=headers)
 
     async def draw(self, request: Request) -> Response:
-        """A page of a PDF as a picture, with the text of the parameter `mark` marked."""
+        """A page of a PDF as a picture, with the text of the parameter `mark` marked. With turn=1 the next page, if the
+        text stands there only. The headers say which page it is, how many there are, and whether the text is marked.
+        """
         name, page, mark = (
             await self.find(request),
             read_page(str(request.path_params["page"])),
@@ -200,15 +202,17 @@ class DocumentRoutes:
             raise Refusal(404, f"{title} is no PDF, so it has no pages to draw; open the original.", "no_pages")
         async with self.drawing:
             try:
-                picture, is_marked = await asyncio.to_thread(self.draw_now, name, document, page, mark)
+                may_turn = request.query_params.get("turn") in ("1", "true")
+                picture = await asyncio.to_thread(self.draw_now, name, document, page, mark, may_turn)
             except Unreadable as reason:
                 raise Refusal(404, f"Page {page} of {title} is not shown: {reason}.", "no_pages") from None
-        headers = {"quorum-marked": "1" if is_marked else "0"}
-        return Response(picture, media_type="image/png", headers=headers)
+        headers = {"quorum-marked": "1" if picture.is_marked else "0", "quorum-page": str(picture.page)}
+        headers |= {"quorum-pages": str(picture.pages)}
+        return Response(picture.png, media_type="image/png", headers=headers)
 
-    def draw_now(self, name: str, document: Any, page: int, mark: str) -> tuple[bytes, bool]:
+    def draw_now(self, name: str, document: Any, page: int, mark: str, may_turn: bool) -> Picture:
         with self.lists.open(name, document) as file:
-            return draw_page(file, page, mark)
+            return draw_page(file, page, mark, may_turn=may_turn)
 
     async def describe_upload(self, saved: SavedUpload) -> dict[str, Any]:
         try:

@@ -26,8 +26,11 @@ from quorum.serving.runs.run_folder import INTERRUPTED, SavedRun
 LARGEST_RUN = 50_000_000  # bytes of one run's file
 # Fields of an event that hold no text of documents: they stay if passages must be hidden.
 PLAIN_FIELDS = frozenset(
-    "type method methods process node inside code sentence remedy cause groups phase answered_text passages_text "
-    "reader_text".split()
+    {
+        *("type", "method", "methods", "process", "node", "inside", "phase"),
+        *("code", "sentence", "remedy", "cause", "groups"),
+        *("answered_text", "passages_text", "reader_text"),
+    }
 )
 Explain = Callable[[BaseException], Refusal]
 REMEDY_OF_CODE = {
