@@ -19,6 +19,7 @@ from quorum.retrievers.store import open_store
 from quorum.serving.chat_request import make_field_refusal, read_body
 from quorum.serving.documents.upload_service import UploadService
 from quorum.serving.errors import Refusal
+from quorum.serving.first_questions import FirstQuestions
 from quorum.serving.permissions import Permissions
 from quorum.serving.runs.routes import Wrap
 
@@ -31,6 +32,7 @@ def make_collection_routes(
     one = "/v1/collections/{collection}"
     return [
         Route("/v1/collections", wrap(routes.list_collections)),
+        Route(f"{one}/questions", wrap(routes.list_questions)),
         Route(one, wrap(routes.rename), methods=["PATCH"]),
         Route(one, wrap(routes.delete), methods=["DELETE"]),
     ]
@@ -41,6 +43,7 @@ class CollectionRoutes:
 
     def __init__(self, permissions: Permissions, is_owner: Callable[[str], bool], uploads: UploadService) -> None:
         self.permissions, self.is_owner, self.uploads = permissions, is_owner, uploads
+        self.questions = FirstQuestions(permissions.server_context)
 
     async def list_collections(self, request: Request) -> Response:
         def describe_all() -> list[dict[str, Any]]:
@@ -48,6 +51,11 @@ class CollectionRoutes:
             return [self.describe(name, own) for name in self.permissions.list_collections()]
 
         return JSONResponse({"object": "list", "data": await asyncio.to_thread(describe_all)})
+
+    async def list_questions(self, request: Request) -> Response:
+        """Questions that the collection answers, to begin with; empty if none is known to be."""
+        questions = await self.questions.find(await self.find(request))
+        return JSONResponse({"object": "list", "data": questions})
 
     def describe(self, name: str, own: str | None) -> dict[str, Any]:
         """A collection as JSON. state: "ready", "changing" while it is being indexed, or "unreadable"."""

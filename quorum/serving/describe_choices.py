@@ -66,6 +66,12 @@ def describe_choices(writer: PathWriter) -> dict[str, Any]:
             )
         },
         "/v1/collections": {"get": describe("The collections that the client may ask", make_list(COLLECTION))},
+        "/v1/collections/{collection}/questions": {
+            "get": describe(
+                "Questions that a collection answers, to begin with", make_list("Who books train tickets?")
+            ),
+            "parameters": [collection],
+        },
         "/v1/collections/{collection}": {
             "patch": describe("Rename a collection (the owner only)", renamed, **rename),
             "delete": describe("Delete a collection (the owner only)", {**renamed, "deleted": True, "note": None}),

@@ -88,11 +88,50 @@ export interface Failure {
 }
 export interface FailureGroup extends Failure {
   methods: string[];
+  /** Whether the reader that needs no model server may answer in its place. */
+  may_read_offline: boolean;
 }
 export interface Group {
   answer: string;
   unknown: boolean;
   methods: string[];
+  methods_text: string;
+}
+/** A passage that methods read; its text is in the results. */
+export interface ReadPassage {
+  id: string;
+  read_by: string[];
+  voted_by: { method: string; answer: string }[];
+  cited_by: { method: string; start: number; end: number }[];
+}
+/** A call of a model. */
+export interface Call {
+  node: string;
+  name: string;
+  prompt: string;
+  reply: string;
+  reasoning?: string;
+  details?: string[];
+  seconds: number | null;
+  error?: string;
+}
+export interface Schema {
+  type?: string;
+  enum?: string[];
+  anyOf?: Schema[];
+  description?: string;
+  minimum?: number;
+  maximum?: number;
+}
+export interface Setting {
+  name: string;
+  may_choose: boolean;
+  value?: string | number | boolean | null;
+  schema: Schema;
+}
+export interface SettingGroup {
+  name: string;
+  settings: Setting[];
 }
 export interface Answer {
   method: string;
@@ -101,6 +140,7 @@ export interface Answer {
   result?: Result;
   seconds?: number;
   error?: Failure;
+  reader_text?: string;
 }
 export interface RunHead {
   id: string;
@@ -117,19 +157,22 @@ export interface WholeRun extends RunHead {
   answers: Answer[];
   groups: Group[];
   failures: FailureGroup[];
+  passages: ReadPassage[];
+  passages_text: string;
+  answered_text: string;
   last_event: number;
 }
 export type RunEvent = { n: number; method?: string } & (
-  | { type: "run_started"; question: string; methods: string[] }
+  | { type: "run_started"; question: string; methods: string[]; answered_text?: string; reader_text?: string }
   | { type: "node_started"; node: string; inside: string[]; phase?: string }
   | { type: "node_finished"; node: string; inside: string[]; update: Record<string, unknown>; phase?: string }
   | ({ type: "vote" } & Vote)
   | { type: "candidate"; text: string; rank: number }
   | { type: "answer_text"; text: string; replaces: boolean }
   | { type: "retrying"; cause: string; text: string; try: number; tries: number; wait: number }
-  | { type: "method_finished"; result: Result; seconds: number | null; groups?: Group[] }
+  | { type: "method_finished"; result: Result; seconds: number | null; groups?: Group[]; answered_text?: string }
   | ({ type: "error" } & Failure)
-  | { type: "run_finished"; groups: Group[]; failures?: FailureGroup[] }
+  | { type: "run_finished"; groups: Group[]; failures?: FailureGroup[]; passages?: ReadPassage[]; passages_text?: string }
 );
 export interface Question {
   question: string;
@@ -188,7 +231,10 @@ export const api = {
   readRun: (id: string) => ask<WholeRun>("GET", `/v1/runs/${one(id)}`),
   ask: (question: Question) => ask<RunHead>("POST", "/v1/runs", question),
   stop: (id: string) => ask<WholeRun>("POST", `/v1/runs/${one(id)}/stop`, {}),
-  retry: (id: string, method: string) => ask<RunHead>("POST", `/v1/runs/${one(id)}/retry`, { method }),
+  retry: (id: string, method: string, reader?: "offline") => ask<RunHead>("POST", `/v1/runs/${one(id)}/retry`, { method, ...(reader ? { reader } : {}) }),
+  listCalls: async (id: string, method: string) => (await ask<List<Call>>("GET", `/v1/runs/${one(id)}/calls?method=${one(method)}`)).data,
+  listQuestions: async (collection: string) => (await ask<List<string>>("GET", `/v1/collections/${one(collection)}/questions`)).data,
+  listSettings: async () => (await ask<List<SettingGroup>>("GET", "/v1/settings")).data,
   rename: (id: string, title: string) => ask<unknown>("PATCH", `/v1/runs/${one(id)}`, { title }),
   remove: (id: string) => ask<unknown>("DELETE", `/v1/runs/${one(id)}`),
   drawMethod: async (method: string) => (await send("GET", `/v1/methods/${one(method)}.svg`)).text(),

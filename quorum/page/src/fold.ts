@@ -1,6 +1,6 @@
 // What the events of a run amount to: a value that the views show. It is the same after a reload, because the server
 // keeps the events.
-import type { Answer, FailureGroup, Group, RunEvent, Vote, WholeRun } from "./api";
+import type { Answer, FailureGroup, Group, ReadPassage, RunEvent, Vote, WholeRun } from "./api";
 
 export interface NodeCount {
   started: number;
@@ -24,13 +24,16 @@ export interface RunView {
   answers: Record<string, MethodView>;
   groups: Group[];
   failures: FailureGroup[];
+  passages: ReadPassage[];
+  passagesText: string;
+  answeredText: string;
   lastEvent: number;
 }
 
 const NEW = { state: "running", phase: "", retrying: "", nodes: {}, votes: [], candidates: [] } as const;
 
-function begin(method: string): MethodView {
-  return { ...NEW, method, nodes: {}, votes: [], candidates: [] };
+function begin(method: string, readerText = ""): MethodView {
+  return { ...NEW, method, nodes: {}, votes: [], candidates: [], ...(readerText ? { reader_text: readerText } : {}) };
 }
 
 /** A run as GET /v1/runs/ID describes it. That says nothing about nodes; its events do. */
@@ -41,7 +44,8 @@ export function describe(run: WholeRun): RunView {
       { ...begin(answer.method), ...answer, votes: answer.result?.votes ?? [], candidates: answer.result?.candidates ?? [] },
     ]),
   );
-  return { ...empty(run), state: run.state, answers, groups: run.groups, failures: run.failures, lastEvent: run.last_event };
+  const { state, groups, failures, passages } = run;
+  return { ...empty(run), state, answers, groups, failures, passages, passagesText: run.passages_text, answeredText: run.answered_text, lastEvent: run.last_event };
 }
 
 /** A run before its first event. */
@@ -57,6 +61,9 @@ export function empty(run: { id: string; question: string; title: string; asked_
     answers: Object.fromEntries(run.methods.map((method) => [method, begin(method)])),
     groups: [],
     failures: [],
+    passages: [],
+    passagesText: "",
+    answeredText: "",
     lastEvent: 0,
   };
 }
@@ -66,15 +73,16 @@ export function apply(run: RunView, event: RunEvent): RunView {
   if (event.n <= run.lastEvent) return run;
   const next = { ...run, lastEvent: event.n };
   if (event.type === "run_started") {
-    const begun = Object.fromEntries(event.methods.map((method) => [method, begin(method)]));
+    const begun = Object.fromEntries(event.methods.map((method) => [method, begin(method, event.reader_text)]));
     const failures = run.failures.map((item) => ({ ...item, methods: item.methods.filter((one) => !event.methods.includes(one)) }));
-    return { ...next, state: "running", answers: { ...run.answers, ...begun }, failures: failures.filter((item) => item.methods.length) };
+    return { ...next, state: "running", answeredText: event.answered_text ?? "", answers: { ...run.answers, ...begun }, failures: failures.filter((item) => item.methods.length) };
   }
-  if (event.type === "run_finished") return { ...next, state: "finished", groups: event.groups, failures: event.failures ?? [] };
+  if (event.type === "run_finished") return { ...next, state: "finished", groups: event.groups, failures: event.failures ?? [], passages: event.passages ?? [], passagesText: event.passages_text ?? "" };
   const answer = run.answers[event.method ?? ""];
   if (!answer) return next;
   const groups = event.type === "method_finished" && event.groups ? event.groups : run.groups;
-  return { ...next, groups, answers: { ...run.answers, [answer.method]: change(answer, event) } };
+  const answeredText = event.type === "method_finished" && event.answered_text ? event.answered_text : run.answeredText;
+  return { ...next, groups, answeredText, answers: { ...run.answers, [answer.method]: change(answer, event) } };
 }
 
 function change(answer: MethodView, event: RunEvent): MethodView {

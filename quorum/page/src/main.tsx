@@ -11,6 +11,7 @@ import { Conversations } from "./views/conversations";
 import { Documents } from "./views/documents";
 import { Finder } from "./views/finder";
 import { Methods } from "./views/methods";
+import { Settings } from "./views/settings";
 import { SourcePane } from "./views/source";
 
 function View() {
@@ -47,6 +48,7 @@ function App() {
       </main>
       <SourcePane />
       <Methods />
+      <Settings />
       <Finder />
       <Help />
       <Announcer />

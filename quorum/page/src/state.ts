@@ -1,6 +1,6 @@
 // What the whole page shares: signals that the views read, and the actions that change them.
 import { computed, effect, signal, type Signal } from "@preact/signals";
-import { api, ApiError, readEvents, type Collection, type Effort, type Method, type Model, type RunHead } from "./api";
+import { api, ApiError, readEvents, type Collection, type Effort, type Method, type Model, type RunHead, type SettingGroup } from "./api";
 import { apply, describe, empty, type RunView } from "./fold";
 import { navigate, route } from "./router";
 
@@ -19,6 +19,8 @@ export interface Choice {
   /** Methods chosen one by one; empty: those of the effort. */
   methods: string[];
   model: string;
+  /** Settings that differ from the server's. */
+  settings: Record<string, string | number | boolean>;
 }
 
 function load<T>(key: string, fallback: T): T {
@@ -40,9 +42,15 @@ export const collections = signal<Collection[] | null>(null);
 export const methods = signal<Method[]>([]);
 export const models = signal<Model[]>([]);
 export const efforts = signal<Effort[]>([]);
-export const choice = signal<Choice>(load("quorum.choice", { collection: "", effort: "Careful", methods: [], model: "" }));
+export const settings = signal<SettingGroup[]>([]);
+/** Questions that the collection answers, to begin with. */
+export const questions = signal<string[]>([]);
+export const choice = signal<Choice>(load("quorum.choice", { collection: "", effort: "Careful", methods: [], model: "", settings: {} }));
 export const drafts = signal<Record<string, string>>(load("quorum.drafts", {}));
+/** Sets of methods that the visitor has saved. */
+export const savedSets = signal<Record<string, string[]>>(load("quorum.sets", {}));
 effect(() => save("quorum.choice", choice.value));
+effect(() => save("quorum.sets", savedSets.value));
 effect(() => save("quorum.drafts", drafts.value));
 
 export const conversations = signal<RunHead[]>([]);
@@ -52,7 +60,8 @@ export const turns = signal<Signal<RunView>[]>([]);
 export const isLoading = signal(false);
 export const source = signal<Source | null>(null);
 export const isDrawerOpen = signal(false);
-export const openDialog = signal<"" | "methods" | "find" | "help">("");
+export type DialogName = "methods" | "find" | "help" | "settings";
+export const openDialog = signal<"" | DialogName>("");
 /** What a screen reader is told. */
 export const announcement = signal("");
 /** What went wrong outside a run, in one sentence. */
@@ -106,7 +115,11 @@ export async function refreshConversations(more = false): Promise<void> {
 export async function start(): Promise<void> {
   effect(() => {
     const name = collection.value?.id;
-    if (name !== undefined) attempt(async () => (efforts.value = await api.listEfforts(name)));
+    if (name === undefined) return;
+    void attempt(async () => (efforts.value = await api.listEfforts(name)));
+    questions.value = [];
+    const found = api.listQuestions(name).catch(() => []); // the page goes without them
+    void found.then((list) => collection.peek()?.id === name && (questions.value = list));
   });
   effect(() => void showConversation(conversationKey.value));
   await Promise.all([
@@ -166,9 +179,9 @@ export async function ask(question: string): Promise<boolean> {
   const last = turns.value.at(-1)?.value;
   const chosen = collection.value?.id ?? choice.value.collection;
   const model = models.value.some((one) => one.id === choice.value.model) ? choice.value.model : "";
-  const run = await attempt(() =>
-    api.ask({ question, methods: chosenMethods.value, ...(chosen ? { collection: chosen } : {}), ...(model ? { model } : {}), ...(last ? { follows: last.id } : {}) }),
-  );
+  const changed = choice.value.settings;
+  const optional = { ...(chosen ? { collection: chosen } : {}), ...(model ? { model } : {}), ...(Object.keys(changed).length ? { settings: changed } : {}), ...(last ? { follows: last.id } : {}) };
+  const run = await attempt(() => api.ask({ question, methods: chosenMethods.value, ...optional }));
   if (!run) return false;
   const turn = signal(empty(run));
   if (last) {
@@ -190,9 +203,10 @@ export async function stop(turn: Signal<RunView>): Promise<void> {
   await attempt(() => api.stop(turn.value.id));
 }
 
-export async function retry(turn: Signal<RunView>, names: string[]): Promise<void> {
+/** Ask methods again. reader "offline": by the reader that needs no model server. */
+export async function retry(turn: Signal<RunView>, names: string[], reader?: "offline"): Promise<void> {
   const wasRunning = turn.value.state === "running";
-  for (const name of names) await attempt(() => api.retry(turn.value.id, name));
+  for (const name of names) await attempt(() => api.retry(turn.value.id, name, reader));
   if (!wasRunning) void follow(turn);
 }
 

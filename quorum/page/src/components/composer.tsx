@@ -42,6 +42,7 @@ export function Composer({ isLarge = false }: { isLarge?: boolean }) {
     }
   };
   const names = choice.value.methods;
+  const changed = Object.keys(choice.value.settings).length;
   return (
     <form
       class={`composer${isLarge ? " large" : ""}`}
@@ -82,6 +83,9 @@ export function Composer({ isLarge = false }: { isLarge?: boolean }) {
             ))}
           </select>
         )}
+        <button type="button" class="pick" aria-haspopup="dialog" onClick={() => (openDialog.value = "settings")}>
+          Settings{changed ? ` · ${changed}` : " …"}
+        </button>
         <span class="grow" />
         <button class="send" aria-label="Ask" disabled={!draft.trim() || isSending || !chosenMethods.value.length}>
           <svg viewBox="0 0 16 16" width="16" height="16" aria-hidden="true">

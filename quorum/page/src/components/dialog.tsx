@@ -1,9 +1,9 @@
 import type { ComponentChildren } from "preact";
 import { useEffect, useRef } from "preact/hooks";
-import { openDialog } from "../state";
+import { openDialog, type DialogName } from "../state";
 
 /** A dialog that takes the focus, keeps it, and gives it back when it closes (Esc, or a click beside it). */
-export function Dialog({ name, title, children }: { name: "methods" | "find" | "help"; title: string; children: ComponentChildren }) {
+export function Dialog({ name, title, children }: { name: DialogName; title: string; children: ComponentChildren }) {
   const element = useRef<HTMLDialogElement>(null);
   const isOpen = openDialog.value === name;
   useEffect(() => {

@@ -3,6 +3,7 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import { api } from "../api";
 import type { MethodView, RunView } from "../fold";
 import { attempt, loadDetails, titleOf } from "../state";
+import { Calls } from "./calls";
 
 /** One method of a run: its graph, coloured by what its nodes do, its votes and its candidates. */
 export function MethodDetails({ turn, answer, onClose }: { turn: Signal<RunView>; answer: MethodView; onClose: () => void }) {
@@ -42,6 +43,7 @@ export function MethodDetails({ turn, answer, onClose }: { turn: Signal<RunView>
           </ol>
         </>
       )}
+      {answer.state !== "running" && <Calls key={answer.method} run={turn.value.id} method={answer.method} />}
     </section>
   );
 }

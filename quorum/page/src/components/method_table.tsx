@@ -5,17 +5,17 @@ import { titleOf } from "../state";
 type Value = string | number;
 const COLUMNS: readonly (readonly [string, (one: MethodView) => Value])[] = [
   ["Method", (one) => one.method],
-  ["Answer", (one) => one.result?.headline?.text ?? one.error?.sentence ?? one.retrying ?? one.phase],
+  ["Answer", (one) => [one.result?.headline?.text, one.reader_text].filter(Boolean).join(", ") || (one.error?.sentence ?? (one.retrying || one.phase))],
   ["Votes", (one) => one.result?.votes_text ?? ""],
   ["Calls", (one) => one.result?.totals?.calls ?? -1],
   ["Tokens", (one) => (one.result?.totals ? one.result.totals.input_tokens + one.result.totals.output_tokens : -1)],
   ["Seconds", (one) => one.seconds ?? -1],
 ];
 
-/** All methods of a run, sortable. A row opens its method. */
-export function MethodTable({ run, opened, onOpen }: { run: RunView; opened: string; onOpen: (name: string) => void }) {
+/** All methods of a run, sortable. A row opens its method. isDifferent: without those that agree with the most. */
+export function MethodTable({ run, isDifferent, opened, onOpen }: { run: RunView; isDifferent: boolean; opened: string; onOpen: (name: string) => void }) {
   const [sorted, setSorted] = useState<{ column: number; isDown: boolean } | null>(null);
-  const rows = run.methods.flatMap((name) => run.answers[name] ?? []);
+  const rows = run.methods.flatMap((name) => (isDifferent && run.groups[0]?.methods.includes(name) ? [] : (run.answers[name] ?? [])));
   const value = sorted && COLUMNS[sorted.column]?.[1];
   if (sorted && value)
     rows.sort((one, other) => {

@@ -1,8 +1,6 @@
 import { Composer } from "../components/composer";
-import { ask, collection, isLoading, turns } from "../state";
+import { ask, collection, isLoading, questions, turns } from "../state";
 import { Turn } from "./thread";
-
-const SAMPLE_QUESTIONS = ["How tall is the Eiffel Tower?", "Who wrote the Zen of Python?", "Who selected the colour of the Golden Gate Bridge?"];
 
 /** The start, or a conversation with the box below it. */
 export function Ask() {
@@ -27,19 +25,17 @@ function Start() {
       <h1>Ask your documents</h1>
       <p>Every answer shows the sentence it comes from.</p>
       <Composer isLarge />
+      <div class="examples">
+        {questions.value.map((question) => (
+          <button key={question} onClick={() => void ask(question)}>
+            {question}
+          </button>
+        ))}
+      </div>
       {one?.is_sample && (
-        <>
-          <div class="examples">
-            {SAMPLE_QUESTIONS.map((question) => (
-              <button key={question} onClick={() => void ask(question)}>
-                {question}
-              </button>
-            ))}
-          </div>
-          <p class="soft">
-            This is a sample. <a href="/documents">Add your own documents</a>
-          </p>
-        </>
+        <p class="soft">
+          This is a sample. <a href="/documents">Add your own documents</a>
+        </p>
       )}
     </div>
   );

@@ -1,9 +1,9 @@
 import { useState } from "preact/hooks";
 import type { Method } from "../api";
 import { Dialog } from "../components/dialog";
-import { choice, choose, methods } from "../state";
+import { choice, choose, methods, savedSets } from "../state";
 
-/** The picker: methods by family, with plain names, search, all. */
+/** The picker: methods by family, with plain names, search, all, saved sets. */
 export function Methods() {
   const [words, setWords] = useState("");
   const chosen = choice.value.methods;
@@ -23,6 +23,7 @@ export function Methods() {
         </button>
         <span class="soft">{chosen.length ? `${chosen.length} chosen` : "as the effort says"}</span>
       </p>
+      <Sets />
       {[...families].map(([family, items]) => (
         <fieldset key={family}>
           <legend>{family}</legend>
@@ -38,5 +39,43 @@ export function Methods() {
       ))}
       {!shown.length && <p class="soft">No method has these words.</p>}
     </Dialog>
+  );
+}
+
+/** Sets of methods that the visitor has saved in this browser. */
+function Sets() {
+  const [name, setName] = useState("");
+  const chosen = choice.value.methods;
+  const save = (event: Event) => {
+    event.preventDefault();
+    if (!name.trim() || !chosen.length) return;
+    savedSets.value = { ...savedSets.value, [name.trim()]: chosen };
+    setName("");
+  };
+  const forget = (set: string) => {
+    const { [set]: _, ...others } = savedSets.value;
+    savedSets.value = others;
+  };
+  return (
+    <form class="tools" onSubmit={save}>
+      {Object.entries(savedSets.value).map(([set, names]) => (
+        <span key={set} class="saved-set">
+          <button type="button" class="link" title={names.join(", ")} onClick={() => choose({ methods: names.filter((one) => methods.value.some((method) => method.id === one)) })}>
+            {set} ({names.length})
+          </button>
+          <button type="button" aria-label={`Forget the set ${set}`} onClick={() => forget(set)}>
+            ×
+          </button>
+        </span>
+      ))}
+      {chosen.length > 0 && (
+        <>
+          <input type="text" aria-label="Name of the set" placeholder="Name of this set" value={name} onInput={(event) => setName(event.currentTarget.value)} />
+          <button class="pick" disabled={!name.trim()}>
+            Save the set
+          </button>
+        </>
+      )}
+    </form>
   );
 }

@@ -1,4 +1,5 @@
 import { useEffect, useRef, useState } from "preact/hooks";
+import { send } from "../api";
 import { Marked } from "../components/marked";
 import { source, type Source } from "../state";
 
@@ -25,22 +26,47 @@ export function SourcePane() {
   );
 }
 
-/** The picture of a page. Where the server has none, nothing: the text below says it. */
+interface Drawn {
+  bitmap: ImageBitmap;
+  page: number;
+  pages: number;
+}
+
+/** The picture of a page. Where the sentence begins on the next page, that one comes. Where the server has no picture,
+ * nothing: the text below says it. */
 function PageImage({ open }: { open: Source }) {
-  const [page, setPage] = useState(open.page ?? 1);
+  const [wanted, setWanted] = useState<number | null>(null); // a page that was turned to
+  const [drawn, setDrawn] = useState<Drawn | null>(null);
   const [isMissing, setMissing] = useState(false);
-  if (isMissing && page === open.page) return null;
+  const canvas = useRef<HTMLCanvasElement>(null);
   const document = `/v1/collections/${encodeURIComponent(open.collection)}/documents/${encodeURIComponent(open.document ?? "")}`;
-  const mark = open.mark && page === open.page ? `?mark=${encodeURIComponent(open.text.slice(open.mark[0], open.mark[1]).slice(0, 500))}` : "";
+  const mark = open.mark ? `mark=${encodeURIComponent(open.text.slice(open.mark[0], open.mark[1]).slice(0, 500))}` : "";
+  useEffect(() => {
+    let isCurrent = true;
+    void drawPage(`${document}/pages/${wanted ?? open.page}.png?${mark}${wanted === null ? "&turn=1" : ""}`).then(
+      (picture) => isCurrent && setDrawn(picture),
+      () => isCurrent && setMissing(true),
+    );
+    return () => (isCurrent = false);
+  }, [wanted]);
+  useEffect(() => {
+    if (!canvas.current || !drawn) return;
+    canvas.current.width = drawn.bitmap.width;
+    canvas.current.height = drawn.bitmap.height;
+    canvas.current.getContext("2d")?.drawImage(drawn.bitmap, 0, 0);
+  }, [drawn]);
+  if (isMissing) return null;
+  const { page = open.page ?? 1, pages = Infinity } = drawn ?? {};
   return (
     <figure class="page-image">
-      {isMissing ? <p class="soft">There is no such page.</p> : <img src={`${document}/pages/${page}.png${mark}`} alt={`Page ${page}`} onError={() => setMissing(true)} />}
+      <canvas ref={canvas} role="img" aria-label={`Page ${page}`} width={1224} height={1584} />
       <figcaption>
-        <button aria-label="Page before" disabled={page <= 1} onClick={() => (setMissing(false), setPage(page - 1))}>
+        <button aria-label="Page before" disabled={page <= 1} onClick={() => setWanted(page - 1)}>
           ‹
         </button>{" "}
-        page {page}{" "}
-        <button aria-label="Page after" disabled={isMissing} onClick={() => setPage(page + 1)}>
+        page {page}
+        {drawn ? ` of ${pages}` : ""}{" "}
+        <button aria-label="Page after" disabled={page >= pages} onClick={() => setWanted(page + 1)}>
           ›
         </button>{" "}
         <a href={document} target="_blank" rel="noopener">
@@ -49,4 +75,10 @@ function PageImage({ open }: { open: Source }) {
       </figcaption>
     </figure>
   );
+}
+
+async function drawPage(address: string): Promise<Drawn> {
+  const response = await send("GET", address);
+  const [page, pages] = ["quorum-page", "quorum-pages"].map((name) => Number(response.headers.get(name)));
+  return { bitmap: await createImageBitmap(await response.blob()), page: page ?? 1, pages: pages ?? 1 };
 }

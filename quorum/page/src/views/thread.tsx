@@ -1,17 +1,19 @@
 import type { Signal } from "@preact/signals";
 import { useEffect, useState } from "preact/hooks";
-import type { Group, Passage, Result } from "../api";
+import type { Group, Result } from "../api";
 import { Markdown } from "../components/markdown";
 import { Marked } from "../components/marked";
 import { MethodDetails } from "../components/method_details";
 import { MethodTable } from "../components/method_table";
+import { Passages, SourceButton } from "../components/passages";
 import type { MethodView, RunView } from "../fold";
-import { retry, source, stop, titleOf } from "../state";
+import { retry, stop, titleOf } from "../state";
 
 /** A question with its answers. */
 export function Turn({ turn }: { turn: Signal<RunView> }) {
   const run = turn.value;
   const [opened, setOpened] = useState("");
+  const [isDifferent, setDifferent] = useState(false);
   const isMany = run.methods.length > 1;
   const running = Object.values(run.answers).filter((one) => one.state === "running");
   useEffect(() => {
@@ -30,14 +32,26 @@ export function Turn({ turn }: { turn: Signal<RunView> }) {
           <div key={failure.sentence} class="failure" role="alert">
             <p>{failure.sentence}</p>
             {isMany && <p class="by">{failure.methods.map((name) => <Chip key={name} name={name} onOpen={setOpened} />)}</p>}
-            <button class="pick" onClick={() => void retry(turn, failure.methods)}>
-              Retry
-            </button>
+            <p class="tools">
+              <button class="pick" onClick={() => void retry(turn, failure.methods)}>
+                Retry
+              </button>
+              {failure.may_read_offline && (
+                <button class="pick" onClick={() => void retry(turn, failure.methods, "offline")}>
+                  Use the offline reader
+                </button>
+              )}
+            </p>
           </div>
         ))}
-      {isMany && <MethodTable run={run} opened={opened} onOpen={(name) => setOpened(name === opened ? "" : name)} />}
+      {isMany && run.groups.length > 1 && (
+        <label class="switch">
+          <input type="checkbox" checked={isDifferent} onChange={(event) => setDifferent(event.currentTarget.checked)} /> Only differences
+        </label>
+      )}
+      {isMany && <MethodTable run={run} isDifferent={isDifferent && run.groups.length > 1} opened={opened} onOpen={(name) => setOpened(name === opened ? "" : name)} />}
       {opened && run.answers[opened] && <MethodDetails turn={turn} answer={run.answers[opened]} onClose={() => setOpened("")} />}
-      <Passages run={run} isMany={isMany} />
+      <Passages run={run} isDifferent={isDifferent && run.groups.length > 1} />
       {run.state === "finished" && <Footer run={run} isMany={isMany} onOpen={() => setOpened(opened ? "" : (run.methods[0] ?? ""))} isOpen={opened !== ""} />}
     </section>
   );
@@ -55,7 +69,7 @@ function Chip({ name, onOpen }: { name: string; onOpen: (name: string) => void }
 function Running({ run, running, onStop }: { run: RunView; running: MethodView[]; onStop: () => void }) {
   const retrying = running.find((one) => one.retrying);
   const writing = running.find((one) => one.text);
-  const phase = running.length === 1 ? (running[0]?.phase ?? "") : `${run.methods.length - running.length} of ${run.methods.length} methods have answered`;
+  const phase = run.methods.length === 1 ? (running[0]?.phase ?? "") : run.answeredText;
   return (
     <div class="running">
       {writing && <Markdown text={writing.text ?? ""} />}
@@ -75,6 +89,8 @@ function GroupView({ run, group, isFirst, isMany, onOpen }: { run: RunView; grou
   if (!result) return null;
   const headline = result.headline;
   const text = result.answer_markdown ?? result.answer;
+  const only = run.answers[run.methods[0] ?? ""];
+  const facts = [result.votes_text, only?.reader_text].filter(Boolean).join(" · ");
   const isLong = text.length > 120 || text.includes("\n");
   return (
     <div class={`group${isFirst ? "" : " other"}`}>
@@ -91,10 +107,10 @@ function GroupView({ run, group, isFirst, isMany, onOpen }: { run: RunView; grou
       {result.note && <p class="soft">{result.note}</p>}
       {isMany ? (
         <p class="by">
-          {group.methods.length} of {run.methods.length}: {group.methods.map((name) => <Chip key={name} name={name} onOpen={onOpen} />)}
+          {group.methods_text}: {group.methods.map((name) => <Chip key={name} name={name} onOpen={onOpen} />)}
         </p>
       ) : (
-        result.votes_text && <p class="by">{result.votes_text}</p>
+        facts && <p class="by">{facts}</p>
       )}
     </div>
   );
@@ -114,76 +130,6 @@ function Quote({ run, result }: { run: RunView; result: Result }) {
         <SourceButton run={run} passage={passage} mark={mark} />
       </blockquote>
     </>
-  );
-}
-
-function SourceButton({ run, passage, mark }: { run: RunView; passage: Passage; mark: [number, number] | null }) {
-  return (
-    <button
-      class="source"
-      onClick={() => {
-        source.value = {
-          collection: run.collection,
-          title: passage.place || passage.title || passage.id,
-          text: passage.text,
-          mark,
-          document: passage.document_id ?? null,
-          page: passage.page ?? null,
-        };
-      }}
-    >
-      {passage.place || passage.title || passage.id}
-    </button>
-  );
-}
-
-interface ReadPassage {
-  passage: Passage;
-  readers: string[];
-  cited: { method: string; mark: [number, number] }[];
-}
-
-/** The passages that were read, each once: with several methods, who read and who cited it. */
-function collect(run: RunView): ReadPassage[] {
-  const found = new Map<string, ReadPassage>();
-  for (const method of run.methods) {
-    const result = run.answers[method]?.result;
-    for (const passage of result?.passages ?? []) {
-      const item = found.get(passage.id) ?? { passage, readers: [], cited: [] };
-      item.readers.push(method);
-      for (const citation of result?.citations ?? [])
-        if (citation.passage === passage.id && citation.start !== null && citation.end !== null) item.cited.push({ method, mark: [citation.start, citation.end] });
-      found.set(passage.id, item);
-    }
-  }
-  return [...found.values()].sort((one, other) => other.cited.length - one.cited.length);
-}
-
-function Passages({ run, isMany }: { run: RunView; isMany: boolean }) {
-  const all = collect(run);
-  if (!all.length) return null;
-  return (
-    <details class="passages">
-      <summary>
-        {all.length} {all.length === 1 ? "passage" : "passages"} read{isMany ? `, by ${run.methods.length} methods` : ""}
-      </summary>
-      <ol>
-        {all.map(({ passage, readers, cited }) => (
-          <li key={passage.id} class={cited.length ? "cited" : ""}>
-            <b>{passage.title}</b> <SourceButton run={run} passage={passage} mark={cited[0]?.mark ?? null} />
-            {isMany && (
-              <span class="by">
-                {" "}
-                {cited.length > 0 && <>cited by {[...new Set(cited.map((one) => one.method))].join(", ")}; </>}read by {readers.length === run.methods.length ? "all" : readers.join(", ")}
-              </span>
-            )}
-            <p>
-              <Marked text={passage.text} mark={cited[0]?.mark} />
-            </p>
-          </li>
-        ))}
-      </ol>
-    </details>
   );
 }
 
