@@ -7,6 +7,7 @@ from urllib.parse import urlsplit
 import pytest
 from browser import Page
 from openai_bodies import Response, make_error
+from openai_server import Request
 from page_server import ServedPage, serve_page
 
 import quorum
@@ -108,15 +109,64 @@ def test_an_error_is_told_once_and_retried_and_a_run_stops(page: Page, asked_pag
     type_and_send(page, "Who books flights?")
     page.wait_until("document.querySelectorAll('.failure').length === 1")
     assert count(page, ".failure .chip") == 3
+    assert (
+        page.run("[...document.querySelectorAll('.table tr.failed td:nth-child(2)')].map(td => td.innerText)")
+        == ["failed"] * 3
+    )
+    page.run("document.querySelectorAll('.failure .pick')[1].click()")
+    page.wait_until("!document.querySelector('.failure') && document.querySelectorAll('.footer').length === 1")
+    assert "by the offline reader" in page.run("document.querySelector('.table tbody').innerText")
+    type_and_send(page, "Who books boats?")
+    page.wait_until("document.querySelectorAll('.failure').length === 1")
     asked_page.model.reply("the travel desk")
     page.run("document.querySelector('.failure .pick').click()")
-    page.wait_until("!document.querySelector('.failure') && document.querySelectorAll('.footer').length === 1")
+    page.wait_until("!document.querySelector('.failure') && document.querySelectorAll('.footer').length === 2")
     asked_page.model.reply(Response("the travel desk", hold=True))
     page.run("document.querySelectorAll('.segments input')[0].click()")
     type_and_send(page, "Who books ships?")
     page.wait_until("document.querySelector('.running .phase')?.innerText.includes('reading')")
     page.run("document.querySelector('.running .link').click()")
     page.wait_until("document.querySelectorAll('.failure').length === 1")
+
+
+def test_differences_prompts_sets_and_settings(page: Page, asked_page: ServedPage) -> None:
+    def reply(request: Request) -> str:
+        return "the travel desk" if "The travel desk of Vell" in request.text else "Mira Oduya"
+
+    asked_page.model.reply(reply)
+    page.visit(asked_page.url, READY)
+    page.run("localStorage.clear()")
+    page.run("document.querySelectorAll('.bar .pick')[0].click()")
+    page.wait_until("document.querySelectorAll('.method').length > 20")
+    for name in ("concat", "post_fusion", "no_retrieval"):
+        page.run(f"[...document.querySelectorAll('.method')].find(one => one.innerText.includes('{name} ·')).click()")
+    page.run("document.querySelector('.dialog.methods input[type=text]').focus()")
+    page.send("Input.insertText", text="three")
+    page.press("Enter", key_code=ENTER, text="\r")
+    page.wait_until("document.querySelector('.saved-set')?.innerText.startsWith('three (3)')")
+    page.press("Escape", key_code=ESCAPE)
+    page.run("document.querySelectorAll('.bar .pick')[1].click()")
+    page.wait_until("document.querySelectorAll('.setting').length > 10")
+    setting = "[...document.querySelectorAll('.setting')].find((one) => one.innerText.startsWith('k\\n'))"
+    field = f"{setting}.querySelector('input')"
+    page.run(f"{field}.value = '1'; {field}.dispatchEvent(new Event('change', {{bubbles: true}}))")
+    page.press("Escape", key_code=ESCAPE)
+    page.wait_until("document.querySelectorAll('.bar .pick')[1].innerText === 'Settings · 1'")
+    type_and_send(page, "Who books train tickets?")
+    page.wait_until("document.querySelectorAll('.footer').length === 1")
+    texts = page.run("[...document.querySelectorAll('.group .by')].map(one => one.innerText)")
+    assert [text.split(":")[0] for text in texts] == ["2 of 3 methods", "1 of 3 methods"]
+    assert page.run("document.querySelector('.passages summary').innerText") == "1 passage read, by 2 methods"
+    page.run("document.querySelector('.switch input').click()")
+    page.wait_until("document.querySelectorAll('.table tbody tr').length === 1")
+    page.run("document.querySelector('.switch input').click()")
+    page.run("document.querySelector('.table tbody button').click()")
+    page.wait_until("!!document.querySelector('.calls')")
+    page.run("document.querySelector('.calls').open = true")
+    page.wait_until("document.querySelectorAll('.calls pre').length > 1")
+    prompt = page.run("document.querySelector('.calls pre').textContent")
+    assert HOSTILE in prompt  # the document's markup, as text
+    assert page.run("window.attacked") is None
 
 
 def test_a_phone_needs_no_scrolling_sideways_and_every_field_has_a_name(page: Page, asked_page: ServedPage) -> None:

@@ -6,8 +6,8 @@ from typing import Any
 from quorum.algorithms.vote_key import vote_key
 from quorum.core.text import format_count
 
-# Codes of errors with which the embedded model may answer in place of the one that was asked.
-CODES_OF_MODEL = frozenset({"model_call_failed", "context_length_exceeded", "insufficient_quota"})
+# Codes of errors with which the embedded model may answer in place of the one that was asked; a wrong key is "setup".
+CODES_OF_MODEL = frozenset({"model_call_failed", "context_length_exceeded", "insufficient_quota", "setup"})
 Results = Mapping[str, Mapping[str, Any]]  # {method: its result as `describe_result` gives it}
 
 

@@ -5,7 +5,7 @@ import { titleOf } from "../state";
 type Value = string | number;
 const COLUMNS: readonly (readonly [string, (one: MethodView) => Value])[] = [
   ["Method", (one) => one.method],
-  ["Answer", (one) => [one.result?.headline?.text, one.reader_text].filter(Boolean).join(", ") || (one.error?.sentence ?? (one.retrying || one.phase))],
+  ["Answer", (one) => [one.result?.headline?.text, one.reader_text].filter(Boolean).join(", ") || (one.error ? (one.error.code === "stopped" ? "stopped" : "failed") : one.retrying || one.phase)],
   ["Votes", (one) => one.result?.votes_text ?? ""],
   ["Calls", (one) => one.result?.totals?.calls ?? -1],
   ["Tokens", (one) => (one.result?.totals ? one.result.totals.input_tokens + one.result.totals.output_tokens : -1)],
@@ -53,7 +53,7 @@ export function MethodTable({ run, isDifferent, opened, onOpen }: { run: RunView
                     ) : typeof shown === "string" ? (
                       shown
                     ) : shown < 0 ? (
-                      "…"
+                      one.state === "running" ? "…" : ""
                     ) : name === "Seconds" ? (
                       shown.toFixed(1)
                     ) : (

@@ -52,9 +52,9 @@ function Item({ run, item, isMany }: { run: RunView; item: ReadPassage; isMany: 
       <b>{passage.title}</b> <SourceButton run={run} passage={passage} mark={mark} />
       {isMany && (
         <p class="by">
-          <Chips words="cited" names={[...new Set(item.cited_by.map((one) => one.method))]} />
-          <Chips words="voted" names={item.voted_by.map((one) => one.method)} answers={item.voted_by.map((one) => one.answer)} />
-          <Chips words="read" names={item.read_by} />
+          <Chips words="cited" item={item} names={item.read_by.filter((name) => isCited(item, name))} />
+          <Chips words="voted" item={item} names={item.read_by.filter((name) => !isCited(item, name) && findVote(item, name) !== undefined)} />
+          <Chips words="read" item={item} names={item.read_by.filter((name) => !isCited(item, name) && findVote(item, name) === undefined)} />
         </p>
       )}
       <p>
@@ -64,17 +64,24 @@ function Item({ run, item, isMany }: { run: RunView; item: ReadPassage; isMany: 
   );
 }
 
-function Chips({ words, names, answers }: { words: string; names: string[]; answers?: string[] }) {
+const isCited = (item: ReadPassage, name: string) => item.cited_by.some((one) => one.method === name);
+const findVote = (item: ReadPassage, name: string) => item.voted_by.find((one) => one.method === name)?.answer;
+
+/** Methods that did no more with a passage than the words say; with a vote, its answer. */
+function Chips({ words, item, names }: { words: string; item: ReadPassage; names: string[] }) {
   if (!names.length) return null;
   return (
     <span class="chips">
       {words}{" "}
-      {names.map((name, index) => (
-        <span key={name} class="chip" title={titleOf(name)}>
-          {name}
-          {answers ? `: ${answers[index]}` : ""}
-        </span>
-      ))}
+      {names.map((name) => {
+        const vote = findVote(item, name);
+        return (
+          <span key={name} class="chip" title={titleOf(name)}>
+            {name}
+            {vote === undefined ? "" : `: ${vote}`}
+          </span>
+        );
+      })}
     </span>
   );
 }
