@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from itertools import chain, zip_longest
+from typing import Any
 
 from quorum.algorithms.vote_key import vote_key
 from quorum.core.context import Context
@@ -79,8 +80,9 @@ class FirstQuestions:
 
     def locate(self, collection: str) -> Context:
         """The context in which the questions are tried: without calls of a model server. The call blocks."""
-        plain = {"model": "embedded", "verifier": None, "retriever": "bm25", "reranker": None, "context_filter": None}
-        return locate_collection(replace(self.context, collection=collection, calibration=None, journal="off", **plain))
+        plain = replace(self.context, collection=collection, calibration=None, journal="off", model="embedded")
+        plain = replace(plain, verifier=None, retriever="bm25", reranker=None, context_filter=None)
+        return locate_collection(plain)
 
     async def choose(self, context: Context) -> list[str]:
         """The questions that the offline reader answers as their sentences do, of different passages if possible."""
@@ -98,7 +100,7 @@ async def is_answered(proposal: Proposal, context: Context) -> bool:
     """Whether the offline reader answers a question by the words that it was made from, and shows where they stand."""
     from quorum.api.answer import answer
 
-    result = await answer(proposal.question, "concat", context)
+    result: Any = await answer(proposal.question, "concat", context)
     if result["unknown"] or not (result.get("support") or {}).get("is_certain"):
         return False
     given, expected = vote_key(result["answer"]), vote_key(proposal.answer)
