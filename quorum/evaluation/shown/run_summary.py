@@ -1,5 +1,6 @@
 """What a run of several methods amounts to: distinct answers, errors, passages. Every view shows it as it is here."""
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -8,6 +9,7 @@ from quorum.core.text import format_count
 
 # Codes of errors with which the embedded model may answer in place of the one that was asked; a wrong key is "setup".
 CODES_OF_MODEL = frozenset({"model_call_failed", "context_length_exceeded", "insufficient_quota", "setup"})
+CALL_NAME = re.compile(r" on the call '[^']*'")
 Results = Mapping[str, Mapping[str, Any]]  # {method: its result as `describe_result` gives it}
 
 
@@ -52,18 +54,27 @@ def group_failures(failures: Results) -> list[dict[str, Any]]:
     """The errors of a run, each once with the methods that failed by it: {code, sentence, remedy, methods,
     may_read_offline}.
 
-    may_read_offline: whether the embedded model may answer in place of the one that was asked.
+    may_read_offline: whether the embedded model may answer in place of the one that was asked. Errors that differ only
+    in the call that met them are one; their sentence then names no call.
 
     >>> error = {"code": "setup", "sentence": "There is no model.", "remedy": "change"}
     >>> group_failures({"a": error, "b": dict(error)})[0]["methods"]
     ['a', 'b']
+    >>> said = "The model failed on the call '{}' after 1 try: 500"
+    >>> errors = {name: {**error, "sentence": said.format(name)} for name in ("answer", "answer: passage 1")}
+    >>> [group["sentence"] for group in group_failures(errors)]
+    ['The model failed after 1 try: 500']
     """
     groups: dict[tuple[Any, ...], dict[str, Any]] = {}
     for method, failure in failures.items():
         fields = {name: failure[name] for name in ("code", "sentence", "remedy")}
         may_read_offline = failure["code"] in CODES_OF_MODEL
+        sentence = CALL_NAME.sub("", fields["sentence"])
         new = {**fields, "methods": [], "may_read_offline": may_read_offline}
-        groups.setdefault(tuple(fields.values()), new)["methods"].append(method)
+        group = groups.setdefault((fields["code"], sentence, fields["remedy"]), new)
+        group["methods"].append(method)
+        if group["sentence"] != fields["sentence"]:
+            group["sentence"] = sentence
     return list(groups.values())
 
 
