@@ -1,5 +1,6 @@
 """`quorum serve`: the page and the API, on this machine."""
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -95,6 +96,8 @@ def serve(
         store=store,
         embeddings=embeddings,
     )
+    if not (options.access_tokens or collections or context.collection):
+        options = replace(options, collections=None)  # the server's only user is the one who started it
     create_sample_if_missing(context)
     if no_page:
         check_collection(context, options)

@@ -40,7 +40,8 @@ MoreCollections: TypeAlias = Annotated[
     typer.Option(
         "--collections",
         metavar="NAMES",
-        help="Further collections that clients may choose, separated by commas, or 'all'.",
+        help="Further collections that clients may choose, separated by commas, or 'all'. quorum serve without a token "
+        "and without --collection lets you choose all.",
     ),
 ]
 AllowedModels: TypeAlias = Annotated[

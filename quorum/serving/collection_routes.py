@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
@@ -21,6 +22,7 @@ from quorum.serving.documents.upload_service import UploadService
 from quorum.serving.errors import Refusal
 from quorum.serving.first_questions import FirstQuestions
 from quorum.serving.permissions import Permissions
+from quorum.serving.requested_collection import RequestedCollections
 from quorum.serving.runs.routes import Wrap
 
 
@@ -42,22 +44,29 @@ class CollectionRoutes:
     """The handlers. What reads or changes the store runs in a thread."""
 
     def __init__(self, permissions: Permissions, is_owner: Callable[[str], bool], uploads: UploadService) -> None:
-        self.permissions, self.is_owner, self.uploads = permissions, is_owner, uploads
+        self.permissions, self.uploads = permissions, uploads
+        self.requested = RequestedCollections(permissions, is_owner)
         self.questions = FirstQuestions(permissions.server_context)
 
     async def list_collections(self, request: Request) -> Response:
-        def describe_all() -> list[dict[str, Any]]:
-            own = self.permissions.find_own_collection()
-            return [self.describe(name, own) for name in self.permissions.list_collections()]
+        """The collections, and whether the client may make one (`may_make`), change documents (`may_change`) or the
+        name (`may_rename`).
+        """
+        is_owner = self.requested.is_owner(request.state.client)
 
-        return JSONResponse({"object": "list", "data": await asyncio.to_thread(describe_all)})
+        def describe_all() -> dict[str, Any]:
+            own = self.permissions.find_own_collection()
+            data = [self.describe(name, own, is_owner=is_owner) for name in self.permissions.list_collections()]
+            return {"object": "list", "data": data, "may_make": is_owner and self.requested.may_make()}
+
+        return JSONResponse(await asyncio.to_thread(describe_all))
 
     async def list_questions(self, request: Request) -> Response:
         """Questions that the collection answers, to begin with; empty if none is known to be."""
-        questions = await self.questions.find(await self.find(request))
+        questions = await self.questions.find(await self.requested.find(request))
         return JSONResponse({"object": "list", "data": questions})
 
-    def describe(self, name: str, own: str | None) -> dict[str, Any]:
+    def describe(self, name: str, own: str | None, *, is_owner: bool) -> dict[str, Any]:
         """A collection as JSON. state: "ready", "changing" while it is being indexed, or "unreadable"."""
         head = {"id": name, "object": "collection", "is_default": name == own}
         try:
@@ -66,7 +75,8 @@ class CollectionRoutes:
                 passages, documents = self.count_passing(name), self.count_by_document(name)
                 summary = replace(summary, passages=passages, files=len(documents), bytes=None)
         except QuorumError:
-            return {**head, "state": "unreadable"}
+            may_rename = is_owner and self.requested.may_rename(name, None)
+            return {**head, "state": "unreadable", "may_change": False, "may_rename": may_rename}
         return {
             **head,
             "state": "changing" if summary.unfinished else "ready",
@@ -75,6 +85,9 @@ class CollectionRoutes:
             "bytes": summary.bytes,
             "changed": summary.changed,
             "is_sample": name == SAMPLE,
+            "made_for": summary.made_for,
+            "may_change": is_owner and self.requested.may_change_documents(name, summary.made_for),
+            "may_rename": is_owner and self.requested.may_rename(name, summary.made_for),
         }
 
     def locate(self, name: str) -> str:
@@ -90,25 +103,23 @@ class CollectionRoutes:
         """{document: how many of its passages pass the server's filter}. The call blocks."""
         return count_passages_by_document(name, self.locate(name), self.permissions.server_context.where)
 
-    async def find(self, request: Request) -> str:
-        """The collection of the path. Raises `Refusal` (404) unless the client may ask it."""
-        name = str(request.path_params["collection"])
-        if name not in await asyncio.to_thread(self.permissions.list_collections):
-            message = f"There is no collection {name[:100]!r}; GET /v1/collections lists them."
-            raise Refusal(404, message, "collection_not_found")
-        return name
-
     async def find_to_change(self, request: Request) -> str:
         """The collection of the path, which the client wants to change. Raises `Refusal` (403, 404, 409)."""
-        if not self.is_owner(request.state.client):
-            message = "Only the server's owner, whose key is the first one, may change collections."
-            raise Refusal(403, message, "not_the_owner")
-        name = await self.find(request)
+        self.requested.check_owner(request)
+        name = await self.requested.find(request)
         if name == self.permissions.server_context.collection:
             message = f"The server was started for the collection {name!r}; start it without --collection to change it."
             raise Refusal(409, message, "conflict")
+        made_for = await asyncio.to_thread(self.find_maker, name)
+        self.requested.check_may_change_documents(name, made_for)
         self.uploads.check_not_live(name)
         return name
+
+    def find_maker(self, name: str) -> str | None:
+        """Who made a collection, as in `CollectionSummary`; None if it is unreadable. The call blocks."""
+        with suppress(QuorumError):
+            return open_store(self.locate(name)).fetch_info(name).made_for
+        return None
 
     async def rename(self, request: Request) -> Response:
         name = await self.find_to_change(request)

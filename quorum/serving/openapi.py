@@ -54,7 +54,6 @@ def describe_api(permissions: Permissions) -> dict[str, Any]:
             **describe_runs(PathWriter(describe_operation)),
             **describe_choices(PathWriter(describe_operation)),
             **describe_documents(PathWriter(describe_operation)),
-            **describe_documents(PathWriter(describe_operation)),
             "/health": {"get": describe_operation("Whether the server runs", "The server runs") | {"security": []}},
             "/metrics": {
                 "get": describe_operation("Metrics for Prometheus", "Text in Prometheus's format", PLAIN_TEXT)

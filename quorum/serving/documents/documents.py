@@ -13,7 +13,6 @@ from quorum.core.where import format_where
 from quorum.documents.places import make_document_id
 from quorum.retrievers.choose_collection import locate_collection
 from quorum.retrievers.manage_documents import Document, list_documents
-from quorum.retrievers.metadata import OTHER_PROGRAM
 from quorum.retrievers.originals import find_kept_file, open_original, split_upload
 from quorum.retrievers.store import open_store
 from quorum.serving.errors import Refusal
@@ -32,9 +31,9 @@ class DocumentLists:
         """The store of a collection: the server's, or for the sample perhaps that of all programs. The call blocks."""
         return locate_collection(replace(self.context, collection=collection)).store
 
-    def is_foreign(self, collection: str) -> bool:
-        """Whether another program made the collection. The call blocks."""
-        return open_store(self.locate(collection)).fetch_info(collection).made_for == OTHER_PROGRAM
+    def find_maker(self, collection: str) -> str | None:
+        """Who made a collection, as in `CollectionSummary.made_for`. The call blocks."""
+        return open_store(self.locate(collection)).fetch_info(collection).made_for
 
     def list(self, collection: str) -> Sequence[Document]:
         """The documents of a collection that pass the server's filter. The call blocks."""

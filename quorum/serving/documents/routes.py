@@ -2,34 +2,39 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import suppress
 from functools import partial
 from io import BufferedReader
 from pathlib import PurePosixPath
 from typing import Any
 from urllib.parse import quote
 
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.routing import Route
 
+from quorum.core.errors import QuorumError
 from quorum.core.files import escape_name
 from quorum.documents.document import Unreadable
 from quorum.documents.page_picture import LONGEST_MARK, Picture, draw_page
 from quorum.retrievers.collection_names import SAMPLE, check_own_collection_name
 from quorum.retrievers.manage_documents import remove_document
 from quorum.retrievers.originals import find_kept_file, split_upload
+from quorum.serving.access_control import LARGEST_UPLOAD
 from quorum.serving.chat_request import make_field_refusal
 from quorum.serving.documents.documents import DocumentLists
 from quorum.serving.documents.upload_folder import SavedUpload
-from quorum.serving.documents.upload_service import UploadService
+from quorum.serving.documents.upload_service import LARGEST_FILE, MOST_FILES, UploadService
 from quorum.serving.errors import Refusal
 from quorum.serving.permissions import Permissions
+from quorum.serving.requested_collection import RequestedCollections
 from quorum.serving.runs.follow import STREAM_HEADERS, follow_file, format_line_as_event, read_last_number
 from quorum.serving.runs.routes import Wrap
 
 MAX_READERS = 64  # open streams of events
 MAX_DRAWINGS = 2  # pages that are drawn at once
 CHUNK_SIZE = 262_144  # bytes of a file that are sent at once
+LIMITS = {"file_bytes": LARGEST_FILE, "upload_bytes": LARGEST_UPLOAD, "upload_files": MOST_FILES}
 # No browser runs what is in a document: it is given to save, as bytes of no type.
 FILE_HEADERS = {"content-security-policy": "default-src 'none'; sandbox"}
 
@@ -41,7 +46,8 @@ class DocumentRoutes:
     """
 
     def __init__(self, permissions: Permissions, uploads: UploadService, is_owner: Callable[[str], bool]) -> None:
-        self.permissions, self.uploads, self.is_owner = permissions, uploads, is_owner
+        self.permissions, self.uploads = permissions, uploads
+        self.requested = RequestedCollections(permissions, is_owner)
         self.lists = DocumentLists(permissions.server_context)
         self.drawing = asyncio.Semaphore(MAX_DRAWINGS)
         self.reader_count = 0
@@ -64,33 +70,18 @@ class DocumentRoutes:
             Route(upload, wrap(self.delete_upload), methods=["DELETE"]),
         ]
 
-    def check_owner(self, request: Request) -> None:
-        """Raise `Refusal` (403) unless the client is the owner."""
-        if not self.is_owner(request.state.client):
-            message = "Only the server's owner, whose key is the first one, may change collections and see uploads."
-            raise Refusal(403, message, "not_the_owner")
-
-    async def find(self, request: Request) -> str:
-        """The collection of the path. Raises `Refusal` (404) unless the client may ask it."""
-        name = str(request.path_params["collection"])
-        if name not in await asyncio.to_thread(self.permissions.list_collections):
-            message = f"There is no collection {name[:100]!r}; GET /v1/collections lists them."
-            raise Refusal(404, message, "collection_not_found")
-        return name
-
     async def check_may_change(self, name: str) -> None:
         """Raise `Refusal` (409) for the sample, and for another program's collection."""
-        if name == SAMPLE:
-            raise Refusal(409, f"The collection {SAMPLE!r} stays as it is; give another name.", "read_only")
-        if await asyncio.to_thread(self.lists.is_foreign, name):
-            message = f"Another program made the collection {name!r}; Quorum only reads it."
-            raise Refusal(409, message, "read_only")
+        made_for = None if name == SAMPLE else await asyncio.to_thread(self.lists.find_maker, name)
+        self.requested.check_may_change_documents(name, made_for)
 
     async def list_documents(self, request: Request) -> Response:
         """The documents of a collection: first the files that could not be read, then the others by name."""
-        name = await self.find(request)
+        name = await self.requested.find(request)
         documents = await asyncio.to_thread(self.describe_all, name)
-        failures = await asyncio.to_thread(self.list_failures, name) if self.is_owner(request.state.client) else []
+        failures = (
+            await asyncio.to_thread(self.list_failures, name) if self.requested.is_owner(request.state.client) else []
+        )
         return JSONResponse({"object": "list", "data": [*failures, *documents]})
 
     def describe_all(self, name: str) -> list[dict[str, Any]]:
@@ -118,24 +109,29 @@ class DocumentRoutes:
 
     async def receive(self, request: Request) -> Response:
         """Take files into a collection, which is made if there is none."""
-        self.check_owner(request)
+        try:
+            name = await self.find_to_add(request)
+            content_type = request.headers.get("content-type", "")
+            saved = await self.uploads.receive(name, request.state.client, content_type, request.stream())
+        except QuorumError:
+            await drop_rest(request)
+            raise
+        return JSONResponse(await self.describe_upload(saved), 202, {"location": f"/v1/uploads/{saved.id}"})
+
+    async def find_to_add(self, request: Request) -> str:
+        """The collection of the path, which there may not be yet. Raises `Refusal`, and `SetupError` for its name."""
+        self.requested.check_owner(request)
         name = str(request.path_params["collection"])
         check_own_collection_name(name)
         if name in await asyncio.to_thread(self.permissions.list_collections):
             await self.check_may_change(name)
         else:
             await asyncio.to_thread(self.check_may_make, name)
-        content_type = request.headers.get("content-type", "")
-        saved = await self.uploads.receive(name, request.state.client, content_type, request.stream())
-        return JSONResponse(await self.describe_upload(saved), 202, {"location": f"/v1/uploads/{saved.id}"})
+        return name
 
     def check_may_make(self, name: str) -> None:
         """Raise `Refusal` (403, 409) unless the server will serve a new collection of this name. The call blocks."""
-        context = self.permissions.server_context
-        is_served = self.permissions.collections is None or (
-            not context.collection and self.permissions.find_own_collection() in (None, SAMPLE)
-        )
-        if not is_served:
+        if not self.requested.may_make():
             message = (
                 f"This server does not serve the collection {name!r}; use one of those that GET /v1/collections lists, "
                 "or start the server with --collections all."
@@ -145,8 +141,8 @@ class DocumentRoutes:
             raise Refusal(409, f"The collection {name!r} cannot be added to; give another name.", "read_only")
 
     async def remove(self, request: Request) -> Response:
-        self.check_owner(request)
-        name, id_ = await self.find(request), str(request.path_params["id"])
+        self.requested.check_owner(request)
+        name, id_ = await self.requested.find(request), str(request.path_params["id"])
         await self.check_may_change(name)
         self.uploads.check_not_live(name)
         document = await asyncio.to_thread(self.lists.find, name, id_)
@@ -155,8 +151,8 @@ class DocumentRoutes:
 
     async def index_again(self, request: Request) -> Response:
         """Index the kept file of an upload anew."""
-        self.check_owner(request)
-        name, id_ = await self.find(request), str(request.path_params["id"])
+        self.requested.check_owner(request)
+        name, id_ = await self.requested.find(request), str(request.path_params["id"])
         await self.check_may_change(name)
         document = await asyncio.to_thread(self.lists.find, name, id_)
         kept = find_kept_file(self.permissions.server_context.store, document.name)
@@ -173,7 +169,7 @@ class DocumentRoutes:
 
     async def send_original(self, request: Request) -> Response:
         """The original, to be saved. Only a PDF has its type, and with inline=1 a browser shows it in place."""
-        name = await self.find(request)
+        name = await self.requested.find(request)
         document = await asyncio.to_thread(self.lists.find, name, str(request.path_params["id"]))
         file = await asyncio.to_thread(self.lists.open, name, document)
         is_pdf = document.name.lower().endswith(".pdf")
@@ -190,7 +186,7 @@ class DocumentRoutes:
         text stands there only. The headers say which page it is, how many there are, and whether the text is marked.
         """
         name, page, mark = (
-            await self.find(request),
+            await self.requested.find(request),
             read_page(str(request.path_params["page"])),
             request.query_params.get("mark", ""),
         )
@@ -221,14 +217,15 @@ class DocumentRoutes:
             raise Refusal(404, f"The upload {saved.id} cannot be read.", "upload_not_found") from None
 
     async def find_upload(self, request: Request) -> SavedUpload:
-        self.check_owner(request)
+        self.requested.check_owner(request)
         return await asyncio.to_thread(self.uploads.folder.find, str(request.path_params["id"]))
 
     async def list_uploads(self, request: Request) -> Response:
         """The uploads, newest first; with `collection`, those into this one."""
-        self.check_owner(request)
+        self.requested.check_owner(request)
         wanted = request.query_params.get("collection")
-        return JSONResponse({"object": "list", "data": await asyncio.to_thread(self.uploads.describe_all, wanted)})
+        data = await asyncio.to_thread(self.uploads.describe_all, wanted)
+        return JSONResponse({"object": "list", "data": data, "limits": LIMITS})
 
     async def show_upload(self, request: Request) -> Response:
         return JSONResponse(await self.describe_upload(await self.find_upload(request)))
@@ -265,6 +262,13 @@ class DocumentRoutes:
                 yield format_line_as_event(line)
         finally:
             self.reader_count -= 1
+
+
+async def drop_rest(request: Request) -> None:
+    """Read what is left of a refused body: a browser that still sends shows no answer, only a lost connection."""
+    with suppress(ClientDisconnect, RuntimeError, Refusal):  # RuntimeError: the body was read
+        async for _ in request.stream():
+            pass
 
 
 def read_page(text: str) -> int:
