@@ -9,6 +9,10 @@ export interface Collection {
   documents?: number;
   bytes?: number | null;
   changed?: string | null;
+  /** "evaluation", "sample", another program; null: the user. */
+  made_for?: string | null;
+  may_change: boolean;
+  may_rename: boolean;
 }
 export interface Method {
   id: string;
@@ -222,7 +226,7 @@ async function ask<T>(method: string, path: string, body?: unknown): Promise<T> 
 const one = encodeURIComponent;
 
 export const api = {
-  listCollections: async () => (await ask<List<Collection>>("GET", "/v1/collections")).data,
+  listCollections: () => ask<List<Collection> & { may_make: boolean }>("GET", "/v1/collections"),
   listMethods: async () => (await ask<List<Method>>("GET", "/v1/methods")).data,
   listModels: () => ask<List<Model> & { note: string | null }>("GET", "/v1/providers/models"),
   listEfforts: async (collection: string) => (await ask<List<Effort>>("GET", `/v1/efforts?collection=${one(collection)}`)).data,
@@ -240,20 +244,24 @@ export const api = {
   drawMethod: async (method: string) => (await send("GET", `/v1/methods/${one(method)}.svg`)).text(),
 };
 
-/** The events of a run after `after`, also those to come. It connects again after sleep, a lost connection or a restart
- * of the server, and ends with the run. onLost: told whether the connection is lost. */
-export async function* readEvents(id: string, after: number, signal: AbortSignal, onLost: (isLost: boolean) => void = () => {}): AsyncGenerator<RunEvent> {
+/** The events of a run after `after`; see followEvents. */
+export const readEvents = (id: string, after: number, signal: AbortSignal, onLost?: (isLost: boolean) => void): AsyncGenerator<RunEvent> =>
+  followEvents<RunEvent>(`/v1/runs/${one(id)}/events`, "run_finished", after, signal, onLost);
+
+/** The events at an address after number `after`, also those to come. It connects again after sleep, a lost connection or a
+ * restart of the server, and ends with the event of type `end`. onLost: told whether the connection is lost. */
+export async function* followEvents<T extends { n: number; type: string }>(address: string, end: T["type"], after: number, signal: AbortSignal, onLost: (isLost: boolean) => void = () => {}): AsyncGenerator<T> {
   let last = after;
   for (let failures = 0; !signal.aborted; ) {
     try {
-      const response = await send("GET", `/v1/runs/${one(id)}/events`, undefined, { headers: { "last-event-id": String(last) }, signal });
+      const response = await send("GET", address, undefined, { headers: { "last-event-id": String(last) }, signal });
       if (response.status === 204 || !response.body) return;
       onLost(false);
-      for await (const event of parseEvents(response.body)) {
+      for await (const event of parseEvents<T>(response.body)) {
         failures = 0;
         last = event.n;
         yield event;
-        if (event.type === "run_finished") return;
+        if (event.type === end) return;
       }
     } catch (error) {
       if (signal.aborted) return;
@@ -264,7 +272,7 @@ export async function* readEvents(id: string, after: number, signal: AbortSignal
   }
 }
 
-async function* parseEvents(body: ReadableStream<Uint8Array>): AsyncGenerator<RunEvent> {
+async function* parseEvents<T>(body: ReadableStream<Uint8Array>): AsyncGenerator<T> {
   const reader = body.pipeThrough(new TextDecoderStream() as unknown as ReadableWritablePair<string, Uint8Array>).getReader();
   let buffer = "";
   try {
@@ -276,7 +284,7 @@ async function* parseEvents(body: ReadableStream<Uint8Array>): AsyncGenerator<Ru
       buffer = blocks.pop() ?? "";
       for (const block of blocks) {
         const data = block.split("\n").find((line) => line.startsWith("data: "));
-        if (data) yield JSON.parse(data.slice(6)) as RunEvent;
+        if (data) yield JSON.parse(data.slice(6)) as T;
       }
     }
   } finally {

@@ -1,11 +1,15 @@
 // The page: conversations, the thread or another view, and the source that is open.
 import { effect } from "@preact/signals";
 import { render } from "preact";
+import { Adding, DropZone } from "./components/adding";
+import { Confirm } from "./components/confirm";
 import { Announcer, Notice } from "./components/notices";
 import { Help } from "./components/help";
+import { UploadStrip } from "./components/upload_progress";
 import { listenToKeys } from "./keyboard";
 import { followLinks, route } from "./router";
 import { isDrawerOpen, source, start, turns } from "./state";
+import { startUploads } from "./uploads";
 import { Ask } from "./views/ask";
 import { Conversations } from "./views/conversations";
 import { Documents } from "./views/documents";
@@ -35,15 +39,16 @@ function View() {
 function App() {
   return (
     <div class={`app${source.value ? " with-source" : ""}${isDrawerOpen.value ? " with-drawer" : ""}`}>
-      <a class="skip" href="#question" onClick={(event) => (event.preventDefault(), document.getElementById("question")?.focus())}>
-        Skip to the question
+      <a class="skip" href="#main" onClick={(event) => (event.preventDefault(), (document.getElementById("question") ?? document.getElementById("main"))?.focus())}>
+        {route.value.view === "documents" ? "Skip to the documents" : "Skip to the question"}
       </a>
       <Conversations />
-      <main id="main">
+      <main id="main" tabIndex={-1}>
         <button class="burger" aria-label="Conversations" aria-expanded={isDrawerOpen.value} onClick={() => (isDrawerOpen.value = !isDrawerOpen.value)}>
           ☰
         </button>
         <Notice />
+        <UploadStrip />
         <View />
       </main>
       <SourcePane />
@@ -51,15 +56,19 @@ function App() {
       <Settings />
       <Finder />
       <Help />
+      <Adding />
+      <Confirm />
+      <DropZone />
       <Announcer />
     </div>
   );
 }
 
 effect(() => {
-  document.title = turns.value[0]?.value.title ?? (route.value.view === "documents" ? "Documents · Quorum" : "Quorum");
+  document.title = turns.value[0]?.value.title ?? (route.value.view === "documents" ? `${route.value.collection || "Documents"} · Quorum` : "Quorum");
 });
 followLinks();
 listenToKeys();
 render(<App />, document.getElementById("root") as HTMLElement);
 void start();
+void startUploads();

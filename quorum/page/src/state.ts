@@ -39,6 +39,8 @@ function save(key: string, value: unknown): void {
 }
 
 export const collections = signal<Collection[] | null>(null);
+/** Whether the server takes files into a collection that there is not yet. */
+export const mayMakeCollections = signal(false);
 export const methods = signal<Method[]>([]);
 export const models = signal<Model[]>([]);
 export const efforts = signal<Effort[]>([]);
@@ -60,7 +62,7 @@ export const turns = signal<Signal<RunView>[]>([]);
 export const isLoading = signal(false);
 export const source = signal<Source | null>(null);
 export const isDrawerOpen = signal(false);
-export type DialogName = "methods" | "find" | "help" | "settings";
+export type DialogName = "methods" | "find" | "help" | "settings" | "add" | "confirm";
 export const openDialog = signal<"" | DialogName>("");
 /** What a screen reader is told. */
 export const announcement = signal("");
@@ -98,7 +100,9 @@ export async function attempt<T>(action: () => Promise<T>): Promise<T | undefine
 
 export async function refreshCollections(): Promise<void> {
   await attempt(async () => {
-    collections.value = await api.listCollections();
+    const { data, may_make } = await api.listCollections();
+    collections.value = data;
+    mayMakeCollections.value = may_make;
   });
 }
 

@@ -113,8 +113,9 @@ class DocumentRoutes:
             name = await self.find_to_add(request)
             content_type = request.headers.get("content-type", "")
             saved = await self.uploads.receive(name, request.state.client, content_type, request.stream())
-        except QuorumError:
-            await drop_rest(request)
+        except QuorumError as error:
+            if not (isinstance(error, Refusal) and error.code == "cancelled"):
+                await drop_rest(request)
             raise
         return JSONResponse(await self.describe_upload(saved), 202, {"location": f"/v1/uploads/{saved.id}"})
 

@@ -16,7 +16,7 @@ from quorum.core.private_files import open_private_bytes
 from quorum.documents.guarded_reading import SHARED_READER
 from quorum.retrievers.originals import find_uploads_folder
 from quorum.retrievers.store import open_store
-from quorum.serving.documents.indexing import Indexing
+from quorum.serving.documents.indexing import CANCELLED, Indexing
 from quorum.serving.documents.live_upload import LiveUpload, UploadedFile
 from quorum.serving.documents.multipart import MultipartParser, Part, PartEnd
 from quorum.serving.documents.staged_files import remove_staging, resolve_step
@@ -70,9 +70,10 @@ class UploadService:
             await Receiver(upload, parser).receive(body)
         except BaseException as error:
             problem = error.message if isinstance(error, Refusal) else "The connection ended before all files had come."
+            problem = CANCELLED if upload.is_cancelled else problem
             for file in upload.files:
-                upload.end_file(file, "not_read", reason=problem)
-            upload.end("failed", problem)
+                upload.end_file(file, "cancelled" if upload.is_cancelled else "not_read", reason=problem)
+            upload.end("cancelled" if upload.is_cancelled else "failed", problem)
             self.forget_upload(upload)
             raise
         self.start(upload)

@@ -1,5 +1,6 @@
+import { FileButtons } from "../components/adding";
 import { Composer } from "../components/composer";
-import { ask, collection, isLoading, questions, turns } from "../state";
+import { ask, collection, isLoading, mayMakeCollections, questions, turns } from "../state";
 import { Turn } from "./thread";
 
 /** The start, or a conversation with the box below it. */
@@ -32,9 +33,10 @@ function Start() {
           </button>
         ))}
       </div>
-      {one?.is_sample && (
-        <p class="soft">
-          This is a sample. <a href="/documents">Add your own documents</a>
+      {one?.is_sample && <p class="soft">This is a sample.</p>}
+      {(mayMakeCollections.value || one?.may_change) && (
+        <p class="add">
+          {one && !one.is_sample ? "Add documents" : "Add your own documents"}: drop files or a folder anywhere, or <FileButtons label="Choose files" />
         </p>
       )}
     </div>

@@ -1,4 +1,5 @@
 import { useEffect, useState } from "preact/hooks";
+import { openAdding } from "../components/adding";
 import { Dialog } from "../components/dialog";
 import { api, type RunHead } from "../api";
 import { navigate } from "../router";
@@ -26,6 +27,8 @@ export function Finder() {
     ...(words ? methods.value.filter((one) => has(`${one.id} ${one.title}`)).map((one) => ({ kind: "ask by", text: `${one.id}: ${one.title}`, run: () => choose({ methods: [one.id] }) })) : []),
     ...[
       { kind: "command", text: "New question", run: () => navigate("/") },
+      { kind: "command", text: "Documents", run: () => navigate("/documents") },
+      { kind: "command", text: "Add documents", run: () => setTimeout(() => openAdding()) },
       { kind: "command", text: "Choose methods", run: () => setTimeout(() => (openDialog.value = "methods")) },
       { kind: "command", text: "Keys", run: () => setTimeout(() => (openDialog.value = "help")) },
     ].filter((one) => has(one.text)),
