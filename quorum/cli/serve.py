@@ -96,8 +96,7 @@ def serve(
         store=store,
         embeddings=embeddings,
     )
-    if not (options.access_tokens or collections or context.collection):
-        options = replace(options, collections=None)  # the server's only user is the one who started it
+    options = allow_own_collections(options, collections, context)
     create_sample_if_missing(context)
     if no_page:
         check_collection(context, options)
@@ -109,6 +108,15 @@ def serve(
         from quorum.page.app import make_page
 
     run_server(context, host, port, options, print_address, make_page)
+
+
+def allow_own_collections(options: "Options", collections: str, context: "Context") -> "Options":
+    """The options with every collection allowed, if the server has no token, so that it serves this machine's own user
+    alone, and neither --collection nor --collections names one.
+    """
+    if options.access_tokens or collections or context.collection:
+        return options
+    return replace(options, collections=None)
 
 
 def check_collection(context: "Context", options: "Options") -> None:

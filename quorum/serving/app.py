@@ -7,7 +7,7 @@ from typing import Any
 
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, PlainTextResponse, Response, StreamingResponse
 from starlette.routing import Route
 
@@ -110,11 +110,15 @@ def make_app(service: Service, tokens: Sequence[str] = (), *, forget_files: bool
 
 
 def respond_to_refusals(handler: Handler, server_context: Context) -> Handler:
-    """The handler, wrapped so that its refusals, and failures of the store, become responses."""
+    """The handler, wrapped so that its refusals, and failures of the store, become responses. A client that left in the
+    middle of its body gets none.
+    """
 
     async def handle(request: Request) -> Response:
         try:
             return await handler(request)
+        except ClientDisconnect:
+            return Response(status_code=CLIENT_LEFT)
         except Refusal as refusal:
             return refusal.respond()
         except QuorumError as error:

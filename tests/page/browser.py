@@ -28,9 +28,10 @@ class NavigationError(AssertionError):
 
 
 class Page:
-    """One tab. errors: uncaught exceptions, and errors in the console; requested_urls: every address that it requested.
+    """One tab. errors: uncaught exceptions, and errors in the console; requested_urls: every address that it requested;
+    dialogs: the kinds of the browser's own dialogs, such as "beforeunload", which are accepted.
 
-    Both lists are emptied before each page that `open` or `visit` loads.
+    The lists are emptied before each page that `open` or `visit` loads.
     """
 
     def __init__(self, socket: ClientConnection) -> None:
@@ -38,6 +39,7 @@ class Page:
         self.last_command_id = 0
         self.errors: list[str] = []
         self.requested_urls: list[str] = []
+        self.dialogs: list[str] = []
         for domain in ("Page", "Runtime", "Log", "Network"):
             self.send(f"{domain}.enable")
 
@@ -45,9 +47,10 @@ class Page:
         """Send a command and return its result; events that arrive before the result are recorded."""
         self.last_command_id += 1
         self.socket.send(json.dumps({"id": self.last_command_id, "method": method, "params": params}))
+        command_id = self.last_command_id
         while True:
             message = json.loads(self.socket.recv(timeout=LONGEST_WAIT))
-            if message.get("id") == self.last_command_id:
+            if message.get("id") == command_id:
                 # The protocol's general code for a server error. Here it means that the page was replaced.
                 if message.get("error", {}).get("code") == -32000:
                     raise NavigationError(message)
@@ -65,18 +68,26 @@ class Page:
             self.errors.append(params["entry"]["text"])
         elif message.get("method") == "Network.requestWillBeSent":
             self.requested_urls.append(params["request"]["url"])
+        elif message.get("method") == "Page.javascriptDialogOpening":
+            self.dialogs.append(params["type"])
+            self.last_command_id += 1
+            accept = {"id": self.last_command_id, "method": "Page.handleJavaScriptDialog", "params": {"accept": True}}
+            self.socket.send(json.dumps(accept))
+
+    def forget(self) -> None:
+        """Empty the lists."""
+        for events in (self.errors, self.requested_urls, self.dialogs):
+            events.clear()
 
     def open(self, path: Path) -> None:
         """Load a file as a page, and wait until the page is complete."""
-        self.errors.clear()
-        self.requested_urls.clear()
+        self.forget()
         self.send("Page.navigate", url=path.as_uri())
         self.wait_until("document.readyState === 'complete' && location.protocol === 'file:'")
 
     def visit(self, url: str, ready_expression: str) -> None:
         """Load an address and wait until the JavaScript expression is true in its page."""
-        self.errors.clear()
-        self.requested_urls.clear()
+        self.forget()
         # Mark the old page, so that it is not taken for the new one if it has the same address and is ready, too.
         self.run("window.isOldPage = true")
         self.send("Page.navigate", url=url)

@@ -102,6 +102,12 @@ def test_the_owner_manages_collections_and_others_see_those_they_may_ask(serve: 
     assert [document["name"] for document in documents.json()["data"]] == ["a.txt", "b.txt"]
     assert str(own_store.parent) not in documents.text
     assert request("GET", "/v1/collections/nothing/documents").status_code == 404
+    may = [
+        [item["id"], item["may_change"], item["may_rename"]]
+        for item in request("GET", "/v1/collections").json()["data"]
+    ]
+    assert may == [["towers", True, False], ["notes", True, True]]
+    assert not any(item["may_change"] or item["may_rename"] for item in listed)
     assert request("DELETE", "/v1/collections/notes", OTHER).json()["error"]["code"] == "not_the_owner"
     assert request("DELETE", "/v1/collections/towers").status_code == 409  # the server was started for it
     assert request("PATCH", "/v1/collections/notes", json={"name": "../x"}).status_code == 400

@@ -260,6 +260,8 @@ def test_only_the_owner_changes_documents_and_each_refusal_is_one_sentence(serve
     assert refuse("DELETE", f"{documents}/{document['id']}", OTHER) == (403, "not_the_owner")
     assert refuse("GET", "/v1/uploads", OTHER) == (403, "not_the_owner")
     assert refuse("POST", "/v1/collections/new/documents", files=file) == (403, "collection_not_served")
+    large = {"files": ("a.txt", b"x" * 20_000_000)}  # is read to its end, or a browser would show no sentence
+    assert refuse("POST", "/v1/collections/new/documents", files=large) == (403, "collection_not_served")
     assert refuse("POST", documents, json={}) == (400, None)
     assert refuse("POST", documents, files={"no": (None, "a field without a file")}) == (400, None)
     broken_headers = {**make_headers(OWNER), "content-type": "multipart/form-data; boundary=x"}

@@ -8,6 +8,11 @@ from api_server import Serve
 from openai_server import OpenAIServer
 
 from quorum import Context, index
+from quorum.cli.serve import allow_own_collections
+from quorum.cli.server_options import read_names
+from quorum.serving.permissions import Permissions
+from quorum.serving.requested_collection import RequestedCollections
+from quorum.serving.serve import Options
 
 
 @pytest.fixture
@@ -69,3 +74,24 @@ def test_names_of_collections_and_the_store_stay_hidden(empty_store: Path, serve
         api.ask()
     assert "theirs" not in str(refusal.value)
     assert str(empty_store) not in str(refusal.value)
+
+
+@pytest.mark.parametrize(
+    ("tokens", "collections", "collection", "served"),
+    [
+        ((), "", None, ["notes", "towers"]),
+        ((), "", "towers", ["towers"]),
+        ((), "notes", None, ["notes"]),
+        (("a-token-of-16-letters",), "", None, []),
+    ],
+)
+def test_a_server_for_this_machine_alone_serves_all_collections(
+    empty_store: Path, tokens: tuple[str, ...], collections: str, collection: str | None, served: list[str]
+) -> None:
+    add_collection("notes", "Notes of 1931.", empty_store)
+    add_collection("towers", "Towers of 1932.", empty_store)
+    context = Context(store=str(empty_store), collection=collection)
+    given = Options(access_tokens=tokens, collections=read_names(collections))
+    permissions = Permissions(context, allow_own_collections(given, collections, context).collections)
+    assert permissions.list_collections() == served
+    assert RequestedCollections(permissions, lambda client: True).may_make() == (len(served) == 2)

@@ -2,33 +2,13 @@
 // is loaded anew shows them as they are.
 import { computed, signal, type Signal } from "@preact/signals";
 import { ApiError, followEvents, send } from "./api";
+import { applyEvent, formatBytes, isOver, shareOf, summarize, type FileView, type UploadEvent, type UploadView } from "./upload_view";
 import { announcement, attempt, choose, isConnectionLost, notice, refreshCollections } from "./state";
 
 export interface Dropped {
   file: File;
   /** With the folders that were dropped. */
   path: string;
-}
-export interface FileView {
-  path: string;
-  size: number;
-  /** Bytes that are indexed. */
-  done: number;
-  passages: number;
-  outcome?: "indexed" | "not_read" | "cancelled" | "interrupted";
-  reason?: string;
-  notes?: string[];
-}
-export interface UploadView {
-  key: number;
-  /** Empty as long as the files are being sent. */
-  id: string;
-  collection: string;
-  state: "sending" | "receiving" | "waiting" | "indexing" | "finished" | "cancelled" | "interrupted" | "failed";
-  /** Bytes that are sent. */
-  sent: number;
-  files: FileView[];
-  sentence: string;
 }
 interface KeptFile {
   file: number;
@@ -43,13 +23,6 @@ interface KeptUpload {
   state: UploadView["state"];
   files: KeptFile[];
 }
-type UploadEvent = { n: number } & (
-  | { type: "upload_started" | "upload_received" | "indexing_started" }
-  | { type: "file_receiving" | "file_received"; file: number; path: string; bytes: number }
-  | { type: "file_progress"; file: number; path: string; bytes: number; size: number; passages: number }
-  | { type: "file_finished"; file: number; path: string; outcome: FileView["outcome"]; reason?: string; notes?: string[]; passages?: number }
-  | { type: "upload_finished"; state: UploadView["state"]; sentence?: string }
-);
 export interface Document {
   id: string;
   state: "ready" | "failed";
@@ -67,8 +40,6 @@ export interface Document {
 const one = encodeURIComponent;
 const documentsOf = (collection: string) => `/v1/collections/${one(collection)}/documents`;
 export const addressOf = (collection: string, document: string) => `${documentsOf(collection)}/${one(document)}`;
-export const isOver = (upload: UploadView) => !["sending", "receiving", "waiting", "indexing"].includes(upload.state);
-export const countFiles = (upload: UploadView, outcome: FileView["outcome"]) => upload.files.filter((file) => file.outcome === outcome).length;
 
 /** Uploads that go on, and those that ended while the page was open. */
 export const uploads = signal<Signal<UploadView>[]>([]);
@@ -86,17 +57,12 @@ let limits = { file_bytes: Infinity, upload_bytes: Infinity, upload_files: Infin
 let lastKey = 0;
 let sending: Promise<void> = Promise.resolve();
 
-/** The documents of a collection, first the files that could not be read. Of a collection of which no file could be read,
- * these files alone. */
-export async function listDocuments(collection: string): Promise<Document[]> {
-  try {
-    return ((await (await send("GET", documentsOf(collection))).json()) as { data: Document[] }).data;
-  } catch (error) {
-    if (!(error instanceof ApiError && error.status === 404)) throw error;
-    const failed = (await listUploads(collection)).flatMap((upload) => upload.files.filter((file) => file.outcome && file.outcome !== "indexed").map((file) => describeFailure(upload.id, file)));
-    if (failed.length || liveUploads.value.some((upload) => upload.value.collection === collection)) return failed;
-    throw error;
-  }
+/** The documents of a collection, first the files that could not be read. isThere: whether the server has the collection; if
+ * no file for it could be read, there are these files alone. */
+export async function listDocuments(collection: string, isThere: boolean): Promise<Document[]> {
+  if (isThere) return ((await (await send("GET", documentsOf(collection))).json()) as { data: Document[] }).data;
+  const kept = await listUploads(collection);
+  return kept.flatMap((upload) => upload.files.filter((file) => file.outcome && file.outcome !== "indexed").map((file) => describeFailure(upload.id, file)));
 }
 
 function describeFailure(upload: string, file: KeptFile): Document {
@@ -285,7 +251,7 @@ async function follow(upload: Signal<UploadView>): Promise<void> {
   let shownAt = 0;
   try {
     for await (const event of followEvents<UploadEvent>(`/v1/uploads/${one(view.id)}/events`, "upload_finished", 0, never, (isLost) => (isConnectionLost.value = isLost))) {
-      apply(view, event);
+      applyEvent(view, event);
       const now = performance.now();
       if (now - shownAt < SECONDS_BETWEEN_VIEWS * 1000 && !isOver(view)) continue;
       shownAt = now;
@@ -301,18 +267,6 @@ async function follow(upload: Signal<UploadView>): Promise<void> {
   if (view.files.some((file) => file.outcome === "indexed")) choose({ collection: view.collection });
 }
 
-function apply(upload: UploadView, event: UploadEvent): void {
-  if ("file" in event) {
-    const file = (upload.files[event.file - 1] ??= { path: event.path, size: 0, done: 0, passages: 0 });
-    file.path = event.path;
-    if (event.type === "file_progress") Object.assign(file, { done: event.bytes, size: event.size, passages: event.passages });
-    else if (event.type === "file_finished") Object.assign(file, { done: file.size, outcome: event.outcome, reason: event.reason, notes: event.notes ?? [], passages: event.passages ?? 0 });
-    else file.size = Math.max(file.size, event.bytes);
-  } else if (event.type === "upload_received") upload.state = "waiting";
-  else if (event.type === "indexing_started") upload.state = "indexing";
-  else if (event.type === "upload_finished") Object.assign(upload, { state: event.state, sentence: event.sentence ?? "" });
-}
-
 let announcedQuarter = -1;
 /** Tells a screen reader the beginning, each quarter and the end. */
 function announceProgress(upload: UploadView): void {
@@ -320,33 +274,4 @@ function announceProgress(upload: UploadView): void {
   if (isOver(upload)) announcement.value = summarize(upload);
   else if (quarter !== announcedQuarter) announcement.value = `${upload.collection}: ${summarize(upload)}`;
   announcedQuarter = quarter;
-}
-
-/** How much of what goes on is done, from 0 to 1: of the sending, then of the indexing. */
-export function shareOf(upload: UploadView): number {
-  const total = upload.files.reduce((sum, file) => sum + file.size, 0) || 1;
-  return Math.min(1, (upload.state === "sending" ? upload.sent : upload.files.reduce((sum, file) => sum + (file.outcome ? file.size : file.done), 0)) / total);
-}
-
-/** Where an upload stands, in a sentence. */
-export function summarize(upload: UploadView): string {
-  const all = upload.files.length;
-  const total = upload.files.reduce((sum, file) => sum + file.size, 0);
-  const passages = upload.files.reduce((sum, file) => sum + file.passages, 0);
-  const indexed = countFiles(upload, "indexed");
-  const ended = upload.files.filter((file) => file.outcome).length;
-  if (upload.state === "sending" || upload.state === "receiving") return `Sending ${nameCount(all, "file")}: ${formatBytes(Math.min(upload.sent, total))} of ${formatBytes(total)}`;
-  if (upload.state === "waiting") return `${nameCount(all, "file")} received, waiting to be indexed`;
-  if (upload.state === "indexing") return `Indexing: ${ended.toLocaleString()} of ${nameCount(all, "file")}, ${formatBytes(shareOf(upload) * total)} of ${formatBytes(total)}, ${nameCount(passages, "passage")}`;
-  const head = `${indexed === all ? nameCount(all, "file") : `${indexed.toLocaleString()} of ${nameCount(all, "file")}`} indexed, ${nameCount(passages, "passage")}.`;
-  const tail = { finished: "", cancelled: " The upload was cancelled.", interrupted: " The server ended before all were indexed.", failed: ` ${upload.sentence}` }[upload.state];
-  return head + tail;
-}
-
-export const nameCount = (number: number, word: string) => `${number.toLocaleString()} ${word}${number === 1 ? "" : "s"}`;
-
-export function formatBytes(bytes: number): string {
-  if (bytes < 1000) return `${Math.round(bytes)} bytes`;
-  if (bytes < 1_000_000) return `${Math.round(bytes / 1000)} KB`;
-  return `${(bytes / 1_000_000).toFixed(bytes < 10_000_000 ? 1 : 0)} MB`;
 }

@@ -4,7 +4,8 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import { readChosen, readDrop, type Chosen } from "../dropped";
 import { navigate, route } from "../router";
 import { collection, collections, mayMakeCollections, notice, openDialog } from "../state";
-import { add, formatBytes, liveUploads, nameCount } from "../uploads";
+import { formatBytes, nameCount } from "../upload_view";
+import { add, liveUploads } from "../uploads";
 import { Dialog } from "./dialog";
 
 const chosen = signal<Chosen | null>(null);
@@ -116,7 +117,7 @@ function AddForm() {
   const bytes = files?.items.reduce((sum, { file }) => sum + file.size, 0) ?? 0;
   useEffect(() => {
     if (files && target) button.current?.focus();
-    else input.current?.select();
+    else input.current?.focus();
   }, [files, target]);
   return (
     <form
@@ -156,11 +157,11 @@ function AddForm() {
       {!target && (
         <p>
           <label>
-            Name of the new collection <input ref={input} type="text" required pattern={NAME} title="3 or more of the characters a-z, A-Z, 0-9, . _ and -, with a letter or digit at both ends" value={newName} onInput={(event) => setName(event.currentTarget.value)} />
+            Name of the new collection <input ref={input} type="text" autofocus required onFocus={(event) => event.currentTarget.select()} pattern={NAME} title="3 or more of the characters a-z, A-Z, 0-9, . _ and -, with a letter or digit at both ends" value={newName} onInput={(event) => setName(event.currentTarget.value)} />
           </label>
         </p>
       )}
-      <button ref={button} class="primary" disabled={!files?.items.length}>
+      <button ref={button} class="primary" autofocus={!!target} disabled={!files?.items.length}>
         Add {files ? nameCount(files.items.length, "file") : ""}
       </button>
     </form>

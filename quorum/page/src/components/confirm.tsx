@@ -1,5 +1,4 @@
 import { signal } from "@preact/signals";
-import { useEffect, useRef } from "preact/hooks";
 import { openDialog } from "../state";
 import { Dialog } from "./dialog";
 
@@ -27,15 +26,13 @@ export function Confirm() {
 }
 
 function Body({ question }: { question: Question }) {
-  const keep = useRef<HTMLButtonElement>(null);
-  useEffect(() => keep.current?.focus(), [question]);
   return (
     <>
       {question.sentences.map((sentence) => (
         <p key={sentence}>{sentence}</p>
       ))}
       <p class="tools">
-        <button ref={keep} class="pick" onClick={() => (openDialog.value = "")}>
+        <button class="pick" autofocus onClick={() => (openDialog.value = "")}>
           Keep
         </button>
         <button

@@ -2,7 +2,8 @@ import type { Signal } from "@preact/signals";
 import { useState } from "preact/hooks";
 import { navigate, route } from "../router";
 import { choose } from "../state";
-import { cancel, countFiles, dismiss, isOver, nameCount, shareOf, summarize, unsent, uploads, type FileView, type UploadView } from "../uploads";
+import { countFiles, isOver, nameCount, shareOf, summarize, type FileView, type UploadView } from "../upload_view";
+import { cancel, dismiss, unsent, uploads } from "../uploads";
 
 const MOST_SHOWN = 500; // files of a list
 const MOST_FAILURES = 5; // that are named above the list
