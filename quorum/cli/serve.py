@@ -96,7 +96,8 @@ def serve(
         store=store,
         embeddings=embeddings,
     )
-    options = allow_own_collections(options, collections, context)
+    if not no_page:
+        options = allow_own_collections(options, collections, context)
     create_sample_if_missing(context)
     if no_page:
         check_collection(context, options)
@@ -111,8 +112,8 @@ def serve(
 
 
 def allow_own_collections(options: "Options", collections: str, context: "Context") -> "Options":
-    """The options with every collection allowed, if the server has no token, so that it serves this machine's own user
-    alone, and neither --collection nor --collections names one.
+    """The options of a page with every collection allowed, if the server has no token, so that it serves this machine's
+    own user alone, and neither --collection nor --collections names one.
     """
     if options.access_tokens or collections or context.collection:
         return options

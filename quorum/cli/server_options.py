@@ -40,8 +40,8 @@ MoreCollections: TypeAlias = Annotated[
     typer.Option(
         "--collections",
         metavar="NAMES",
-        help="Further collections that clients may choose, separated by commas, or 'all'. quorum serve without a token "
-        "and without --collection lets you choose all.",
+        help="Further collections that clients may choose, separated by commas, or 'all'. The page of a server "
+        "without a token and without --collection offers all.",
     ),
 ]
 AllowedModels: TypeAlias = Annotated[
