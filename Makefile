@@ -34,7 +34,7 @@ test-long: $(VENV)/.installed-dev ## Run the tests that take long: processes kil
 test-train: .venv-train/.installed-dev ## Run the tests of training (PyTorch, in an environment of its own)
 	.venv-train/bin/python -m pytest tests/train
 
-test-page: $(VENV)/.installed-page ## Run the tests of the page and of the report in a browser (needs Chromium)
+test-page: $(VENV)/.installed-dev ## Run the tests of the page and of the report in a browser (needs Chromium)
 	$(BIN)/python -m pytest tests/page
 
 test-studio: .venv-studio/.installed-dev ## Run the tests of every method in LangGraph Studio's server (in an environment of its own)
@@ -55,7 +55,7 @@ test-llm: $(VENV)/.installed-dev .venv-llm/.installed ## Run the tests with a sm
 test-wheel: $(VENV)/.installed-dev .venv-studio/.installed-dev ## Build the package, install it in a fresh environment, and test it as its users run it
 	$(BIN)/python tests/wheel/check.py
 
-test-offline: $(VENV)/.installed-page .venv-train/.installed-dev .venv-ray/.installed-dev .venv-studio/.installed-dev ## Test that no command looks up or reaches another machine (needs a C compiler)
+test-offline: $(VENV)/.installed-dev .venv-train/.installed-dev .venv-ray/.installed-dev .venv-studio/.installed-dev ## Test that no command looks up or reaches another machine (needs a C compiler)
 	$(BIN)/python -m pytest tests/offline
 
 notebooks: $(VENV)/.installed-notebooks ## Run the notebooks from top to bottom, offline (NAMES='01 04': only these)
@@ -98,7 +98,7 @@ fuzz: $(VENV)/.installed-dev ## Feed generated replies, documents and data files
 readme: $(VENV)/.installed ## Write langgraph.json and the parts of docs/ that are generated from the code
 	$(BIN)/python docs/tables.py
 
-pictures: $(VENV)/.installed-page ## Take the pictures in docs/pictures (needs Chromium)
+pictures: $(VENV)/.installed-dev ## Take the pictures in docs/pictures (needs Chromium)
 	$(BIN)/python docs/pictures.py
 
 format: $(VENV)/.installed-dev ## Format the code, then list what the linter finds
@@ -117,14 +117,6 @@ $(VENV)/.installed: pyproject.toml constraints.txt
 $(VENV)/.installed-dev: pyproject.toml constraints.txt
 	$(call install,.[dev])
 	@touch $(VENV)/.installed $@
-
-$(VENV)/.installed-ui: pyproject.toml constraints.txt
-	$(call install,.[ui])
-	@touch $(VENV)/.installed $@
-
-$(VENV)/.installed-page: pyproject.toml constraints.txt
-	$(call install,.[dev$(comma)ui])
-	@touch $(VENV)/.installed $(VENV)/.installed-dev $(VENV)/.installed-ui $@
 
 $(VENV)/.installed-notebooks: pyproject.toml constraints.txt
 	$(call install,.[dev$(comma)notebooks])

@@ -1,50 +1,102 @@
-"""Take the pictures of the page, of a report and of five methods' graphs for docs/: make pictures.
+"""Take the pictures of the page, of a report and of a method's graph for docs/: make pictures.
 
-It needs Chromium and the extras [dev,ui]. `python docs/pictures.py --graphs` takes those of the graphs only.
+It needs Chromium and the extra [dev]. `python docs/pictures.py --states FOLDER` takes every state of the page into a
+folder, in a wide and in a narrow window, light and dark, to be looked at.
 """
 
-import json
 import sys
 import tempfile
 from pathlib import Path
-from urllib.parse import urlencode
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(ROOT / "tests"), str(ROOT / "tests" / "page")]
 
 from browser import Page, open_browser  # noqa: E402
 from openai_bodies import Response, make_error  # noqa: E402
-from page_server import serve_page  # noqa: E402
-from page_steps import ask_by_link  # noqa: E402
+from page_server import ServedPage, serve_page  # noqa: E402
 
 import quorum  # noqa: E402
 from quorum.graphs import METHODS  # noqa: E402
+from quorum.serving.method_drawing import draw_graph  # noqa: E402
 
-# Their graphs are drawn; those in OPEN_GRAPHS also with their subgraphs open.
-GRAPHS = ("concat", "concat_pf", "pf_concat", "sure", "blendfilter")
-OPEN_GRAPHS = ("concat",)
+PICTURES = ROOT / "docs" / "pictures"
+OPEN_GRAPHS = ("concat",)  # are drawn with what is inside their nodes
 QUESTION = "Who led the first expedition to reach the South Pole?"
-# JavaScript: CARDS lists the cards of the methods; the others are conditions to wait for. A badge such as 2/5 says how
-# many of a node's parallel runs have ended. A graph shows states when one of its nodes has a state, such as running.
-CARDS = "[...document.querySelectorAll('.card')]"
-ALL_METHODS_ENDED = f"{CARDS}.length && {CARDS}.every((card) => card.dataset.phase !== 'running')"
-ALL_GRAPHS_DRAWN = f"document.querySelectorAll('.graph svg').length === {CARDS}.length"
-A_BADGE_IS_SHOWN = "!!document.querySelector('.run-count')"
-ALL_GRAPHS_SHOW_STATES = f"{CARDS}.every((card) => card.querySelector('[data-state]'))"
+# JavaScript: the page can be asked; the last question is answered by all methods.
+READY = "!!document.querySelector('#question') && document.querySelectorAll('.segments label').length === 3"
+ANSWERED = "[...document.querySelectorAll('.turn')].at(-1)?.querySelectorAll('.footer').length === 1"
+ENTER = 13
+EFFORTS = {"Fast": 0, "Careful": 1, "Thorough": 2}
+WINDOWS = {"wide": (1360, 900, "light"), "dark": (1360, 900, "dark"), "phone": (390, 844, "light")}
 
 
-def open_question(page: Page, url: str, question: str, methods: str, ready: str, **settings: str) -> None:
-    """Ask a question by a link, and wait until the graphs are drawn and the condition `ready` holds."""
-    ask_by_link(page, f"{url}?{urlencode({'q': question, 'methods': methods, **settings})}")
-    page.wait_until(f"({ready}) && {ALL_GRAPHS_DRAWN} && {ALL_GRAPHS_SHOW_STATES}")
+def ask(page: Page, url: str, effort: str, ready: str = ANSWERED) -> None:
+    """Ask the question anew, and wait until the condition `ready` holds."""
+    page.visit(url, READY)
+    page.run(f"document.querySelectorAll('.segments input')[{EFFORTS[effort]}].click()")
+    page.run("document.querySelector('#question').focus()")
+    page.send("Input.insertText", text=QUESTION)
+    page.press("Enter", key_code=ENTER)
+    page.wait_until(ready)
 
 
-def take_picture(page: Page, name: str) -> None:
-    """Save a picture of the window in docs/pictures."""
-    page.run("new Promise((done) => setTimeout(done, 400))")  # the nodes take a moment to change colour
+def drop(page: Page, *files: Path) -> None:
+    """Drop files on the page, into a new collection of the suggested name."""
+    data = {"items": [], "files": [str(file) for file in files], "dragOperationsMask": 1}
+    for kind in ("dragEnter", "dragOver", "drop"):
+        page.send("Input.dispatchDragEvent", type=kind, x=700, y=400, data=data)
+    page.wait_until("!!document.querySelector('.adding .primary')")
+
+
+def take_picture(page: Page, path: Path) -> None:
+    """Save a picture of the window."""
+    page.run("new Promise((done) => setTimeout(done, 400))")  # what is new takes a moment to be drawn
     page.run("document.activeElement.blur()")
-    page.run("window.scrollTo(0, 0)")
-    page.save_picture(ROOT / "docs" / "pictures" / f"{name}.png", is_whole_page=False)
+    page.save_picture(path, is_whole_page=False)
+
+
+def take_states(page: Page, server: ServedPage, folder: Path) -> None:
+    """Save a picture of each state of the page in each window."""
+    files = [folder / "handbook" / name for name in ("travel.txt", "leave.md", "broken.pdf")]
+    files[0].parent.mkdir(parents=True)
+    files[0].write_text("The travel desk of Vell books all train tickets.\n")
+    files[1].write_text("# Leave\n\nLeave is asked for in writing.\n")
+    files[2].write_bytes(b"%PDF-1.4 nothing")
+
+    def take(name: str) -> None:
+        for window, (width, height, colors) in WINDOWS.items():
+            page.set_size(width, height)
+            page.set_color_scheme(colors)
+            take_picture(page, folder / f"{name}-{window}.png")
+        page.set_size(1360)
+        page.set_color_scheme("light")
+
+    page.visit(server.url, READY)
+    take("start")
+    ask(page, server.url, "Careful")
+    take("answer")
+    page.run("document.querySelector('button.source').click()")
+    page.wait_until("!!document.querySelector('.source-pane')")
+    take("source")
+    ask(page, server.url, "Thorough")
+    take("methods")
+    server.model.reply(Response("unknown", hold=True))
+    page.run("localStorage.setItem('quorum.choice', JSON.stringify({model: 'openai:gpt'}))")
+    ask(page, server.url, "Thorough", "!!document.querySelector('.running')")
+    take("asking")
+    server.model.reply(make_error(401, "Incorrect API key provided"))
+    server.model.release_held_replies()
+    ask(page, server.url, "Thorough")
+    take("error")
+    page.run("localStorage.clear()")
+    page.visit(f"{server.url}documents", "!!document.querySelector('.page-view .cards')")
+    take("collections")
+    drop(page, files[0].parent)
+    take("drop")
+    page.run("document.querySelector('.adding .primary').click()")
+    page.wait_until("document.querySelector('.upload')?.dataset.state === 'finished'")
+    page.wait_until("document.querySelectorAll('.cards tbody tr').length === 2")
+    take("documents")
 
 
 def take_report_picture(page: Page, folder: Path) -> None:
@@ -60,65 +112,34 @@ def take_report_picture(page: Page, folder: Path) -> None:
     page.send("Emulation.setScrollbarsHidden", hidden=True)
     page.set_size(1200, 1330)  # down to the axis of the first plot
     page.open(folder / "report.html")
-    take_picture(page, "report")
+    take_picture(page, PICTURES / "report.png")
 
 
-def take_graph_pictures(page: Page) -> None:
-    """Save a picture of each method's graph. The page must show a graph, because it then has Mermaid's module."""
-    drawings = [(f"graph-{name}", METHODS[name].draw()) for name in GRAPHS]
-    drawings += [(f"graph-{name}-open", METHODS[name].draw(is_open=True)) for name in OPEN_GRAPHS]
-    for name, drawing in drawings:
-        width, height = page.run(
-            f"""import("nicegui-mermaid").then(async ({{mermaid}}) => {{
-                mermaid.initialize({{startOnLoad: false, flowchart: {{useMaxWidth: false}}}});
-                const {{svg}} = await mermaid.render("picture", {json.dumps(drawing)});
-                document.body.innerHTML = '<div style="display: inline-block; padding: 16px">' + svg + "</div>";
-                document.body.style.background = "white";
-                const {{width, height}} = document.body.firstChild.getBoundingClientRect();
-                return [Math.ceil(width), Math.ceil(height)];
-            }})"""
-        )
-        page.set_size(width, height)
-        page.save_picture(ROOT / "docs" / "pictures" / f"{name}.png", is_whole_page=False)
+def take_graph_pictures(page: Page, folder: Path) -> None:
+    """Save a picture of each graph that the documentation shows."""
+    for name in OPEN_GRAPHS:
+        (file := folder / f"{name}.svg").write_text(draw_graph(name, METHODS[name].graph, is_open=True))
+        page.open(file)
+        width, height = page.run("['width', 'height'].map((side) => document.documentElement[side].baseVal.value)")
+        page.set_size(int(width), int(height))
+        page.save_picture(PICTURES / f"graph-{name}-open.png", is_whole_page=False)
 
 
 def main(*options: str) -> None:
-    (ROOT / "docs" / "pictures").mkdir(exist_ok=True)
+    PICTURES.mkdir(exist_ok=True)
     with (
-        tempfile.TemporaryDirectory() as folder,
-        serve_page(Path(folder)) as server,
-        open_browser(Path(folder) / "browser") as page,
+        tempfile.TemporaryDirectory() as name,
+        serve_page(Path(name), "--allow-models", "openai:gpt") as server,
+        open_browser(Path(name) / "browser") as page,
     ):
         page.set_size(1360)
-        open_question(page, server.url, QUESTION, "concat,post_fusion,sure", ALL_METHODS_ENDED)
-        if "--graphs" in options:
-            take_graph_pictures(page)
+        if options[:1] == ("--states",):
+            take_states(page, server, Path(options[1]).resolve())
             return
-        take_picture(page, "page")
-        page.set_color_scheme("dark")
-        take_picture(page, "page-dark")
-        page.set_color_scheme("light")
-        page.set_size(390)
-        take_picture(page, "page-narrow")
-        page.set_size(1360)
-        # Hold the replies to prompts with a single passage, so that post-fusion is still at work in the picture.
-        server.model.reply(lambda request: Response("unknown", hold="[2]" not in request.text))
-        open_question(
-            page,
-            server.url,
-            QUESTION,
-            "concat_pf,post_fusion",
-            A_BADGE_IS_SHOWN,
-            model="openai:gpt",
-        )
-        take_picture(page, "page-running")
-        server.model.release_held_replies()
-        page.wait_until(ALL_METHODS_ENDED)
-        server.model.reply(make_error(401, "Incorrect API key provided"))
-        open_question(page, server.url, QUESTION, "concat[model=openai:gpt],concat", ALL_METHODS_ENDED)
-        take_picture(page, "page-error")
-        take_graph_pictures(page)
-        take_report_picture(page, Path(folder) / "run")
+        ask(page, server.url, "Thorough")
+        take_picture(page, PICTURES / "page.png")
+        take_graph_pictures(page, Path(name))
+        take_report_picture(page, Path(name) / "run")
 
 
 if __name__ == "__main__":

@@ -62,7 +62,6 @@ def refuse_network(event: str, args: tuple[Any, ...]) -> None:
 
 
 sys.addaudithook(refuse_network)
-sys.modules.setdefault("nicegui", None)  # type: ignore[arg-type]  # also where the page is installed, `make test` runs without it; tests/page has it
 os.environ["QUORUM_JOURNAL"] = "off"  # also for a Context made while a test module is imported
 # HTTP clients trust the test servers, and read one certificate in place of 140: 1 ms, not 30.
 os.environ["SSL_CERT_FILE"] = str(CERTIFICATE)

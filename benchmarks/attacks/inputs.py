@@ -12,7 +12,7 @@ from collections.abc import Callable
 from dataclasses import fields
 from pathlib import Path
 from typing import Any
-from urllib.parse import quote, quote_plus, urlencode
+from urllib.parse import quote, quote_plus
 
 from awkward_documents import write_docx
 from markdown_it import MarkdownIt
@@ -21,7 +21,7 @@ from quorum.api.event_json import event_to_json
 from quorum.api.stream import MethodFailed, MethodFinished, RunStarted
 from quorum.cli.terminal import EscapingStream
 from quorum.core.context import Context
-from quorum.core.errors import CallError, QuorumError, SetupError
+from quorum.core.errors import CallError, QuorumError
 from quorum.core.harmless_markdown import HarmlessText, make_harmless
 from quorum.core.redaction import redact_secrets
 from quorum.documents.read import read_document
@@ -30,9 +30,8 @@ from quorum.serving.errors import Refusal
 from quorum.serving.limits import Charge, Limits
 from quorum.serving.permissions import Permissions
 from quorum.serving.runs.export import format_markdown, read_answers
-from quorum.serving.runs.request import make_title
+from quorum.serving.runs.request import make_title, read_request
 from quorum.serving.runs.run_file import format_line
-from quorum.ui.query import parse_link
 
 ENCODINGS: tuple[Callable[[str], str], ...] = (
     *(str, json.dumps, html.escape, quote, quote_plus, lambda text: quote(text, safe="")),
@@ -131,7 +130,7 @@ def attack_runs(rng: random.Random, folder: Path) -> list[bool]:
 
 
 def attack_settings(rng: random.Random, folder: Path) -> list[bool]:
-    """Every setting that the API does not offer, with 20 values each; and links with the same settings."""
+    """Every setting that the API does not offer, with 20 values each; in a run also in the brackets of its method."""
     context = Context(store=str(folder / "store"))
     permissions, held = Permissions(context), []
     names = [field.name for field in fields(Context)]
@@ -156,13 +155,12 @@ def attack_settings(rng: random.Random, folder: Path) -> list[bool]:
                 held.append(getattr(changed, name) == getattr(context, name) or name in OPEN_SETTINGS)
             except (Refusal, QuorumError):
                 held.append(True)
-            link = urlencode([("q", "Who?"), ("run", "1"), ("set", f"{name}={value}")])
-            try:  # the form shows what the link says; what it may not choose is refused there or when it is asked
-                columns = parse_link(link, context).make_columns(context)
-                held.append(
-                    all((one.context.store, one.context.journal) == (context.store, context.journal) for one in columns)
-                )
-            except SetupError:
+            try:  # in the brackets of a method of a run
+                method = f"concat[{name}={value}]"
+                chat = read_request({"question": "Who?", "methods": [method]}).make_chat(method)
+                changed = permissions.make_context(permissions.find_model(chat.model), chat.settings)
+                held.append(getattr(changed, name) == getattr(context, name) or name in OPEN_SETTINGS)
+            except (Refusal, QuorumError):
                 held.append(True)
     return held
 

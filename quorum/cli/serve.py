@@ -20,7 +20,6 @@ from quorum.cli.server_options import (
     make_server_options,
 )
 from quorum.cli.systems import OwnSystems
-from quorum.core.errors import SetupError
 
 if TYPE_CHECKING:
     from quorum.core.context import Context
@@ -32,10 +31,6 @@ def serve(
     port: Port = 8765,
     token: Tokens = None,
     no_page: Annotated[bool, typer.Option("--no-page", help="Serve the API without the page.")] = False,
-    old_page: Annotated[
-        bool,
-        typer.Option("--old-page", help="Serve the earlier page, which uploads documents; it needs the extra [ui]."),
-    ] = False,
     forget_files: Annotated[
         bool, typer.Option("--forget-files", help="Do not keep the files of uploads when they have been indexed.")
     ] = False,
@@ -59,8 +54,6 @@ def serve(
 
     The same address speaks OpenAI's chat protocol under /v1, for chat windows, agents and programs.
     """
-    from importlib.util import find_spec
-
     from quorum.cli.ask import create_sample_if_missing
     from quorum.cli.settings import read_context
     from quorum.serving.address import check_port
@@ -79,13 +72,6 @@ def serve(
         own_systems,
         forget_files=forget_files,
     )
-    if no_page and old_page:
-        raise SetupError("--no-page serves no page and --old-page one; give one of them.")
-    if old_page and find_spec("nicegui") is None:
-        raise SetupError(
-            "The earlier page needs the extra [ui]; run: pip install 'quorum-rag[ui]' (in a checkout: pip install -e "
-            "'.[ui]'), or serve the page without it: quorum serve"
-        )
     context = read_context(
         settings,
         where=where or None,
@@ -103,10 +89,7 @@ def serve(
         check_collection(context, options)
         run_server(context, host, port, options, print_address)
         return
-    if old_page:
-        from quorum.ui.serve import make_page
-    else:
-        from quorum.page.app import make_page
+    from quorum.page.app import make_page
 
     run_server(context, host, port, options, print_address, make_page)
 

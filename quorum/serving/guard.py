@@ -56,14 +56,12 @@ class Guard:
     """Lets permitted requests through, and adds headers that forbid the browser to load from other hosts.
 
     token: every request needs it, first as ?token= and then as a cookie; None if only this machine has access.
-    max_bytes: the largest body of a request; content_policy: what the browser may load for the page.
+    max_bytes: the largest body of a request.
     """
 
-    def __init__(
-        self, app: App, token: str | None, *, port: int, max_bytes: int, content_policy: str = CONTENT_POLICY
-    ) -> None:
+    def __init__(self, app: App, token: str | None, *, port: int, max_bytes: int) -> None:
         self.app, self.token, self.max_bytes = app, token, max_bytes
-        self.headers = (*SECURITY_HEADERS, (b"content-security-policy", content_policy.encode()))
+        self.headers = (*SECURITY_HEADERS, (b"content-security-policy", CONTENT_POLICY.encode()))
         self.cookie_name = f"quorum_{port}"  # all ports of a host share their cookies
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:

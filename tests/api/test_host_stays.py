@@ -46,7 +46,7 @@ before, changes, names = look(), [], ["quorum"]
 import quorum
 names += [module.name for module in pkgutil.walk_packages(quorum.__path__, "quorum.", onerror=lambda name: None)]
 for name in names:
-    if name.startswith(("quorum.ui", "quorum.training")):  # they need extras
+    if name.startswith("quorum.training"):  # it needs an extra
         continue
     importlib.import_module(name)
     after = look()

@@ -21,7 +21,7 @@ SERVED_SECONDS = 30  # ONNX Runtime, if allowed, reports every few seconds
 LOOPBACK = re.compile(r"(?:look-up|connect|send) (?:|localhost|127\.[\d.]+|::1|::ffff:127\.[\d.]+|0\.0\.0\.0|::)")
 # What a part of the project imports beyond the default installation, and the environment that has it.
 NATIVE_LIBRARIES = {
-    ".venv": "nicegui, mcp, grpc, lxml.etree, pypdfium2, pdfplumber, Stemmer, tokenizers, chromadb, uvicorn, rich",
+    ".venv": "mcp, grpc, lxml.etree, pypdfium2, pdfplumber, Stemmer, tokenizers, chromadb, uvicorn, rich",
     ".venv-train": "torch, transformers, safetensors, onnx, peft, sentence_transformers, mauve",
     ".venv-ray": "ray, ray.data",
     ".venv-studio": "langgraph_api, langgraph_cli, langgraph_runtime_inmem",

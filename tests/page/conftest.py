@@ -1,4 +1,4 @@
-"""Fixtures: one browser tab for all tests, two reports (100 and 5,000 questions), and the page of `quorum serve`."""
+"""Fixtures: one browser tab for all tests, and two reports (100 and 5,000 questions)."""
 
 import sys
 from collections.abc import Iterator
@@ -8,11 +8,8 @@ import pytest
 from report_folder import make_report
 
 sys.path.insert(0, str(Path(__file__).parent))
-if sys.modules.get("nicegui", "absent") is None:
-    del sys.modules["nicegui"]  # tests/conftest.py hides it from all other tests
 
 from browser import Page, find_chromium, open_browser
-from page_server import ServedPage, serve_page
 
 
 @pytest.fixture(scope="session")
@@ -28,10 +25,3 @@ def page(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Page]:
 def report(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The path of a report's page. A test that uses it runs twice: with 100 and with 5,000 questions."""
     return make_report(tmp_path_factory.mktemp("report"), request.param)
-
-
-@pytest.fixture(scope="session")
-def served_page(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServedPage]:
-    """The page of `quorum serve`, with the sample collection."""
-    with serve_page(tmp_path_factory.mktemp("served")) as running:
-        yield running

@@ -14,12 +14,10 @@ from openai_server import OpenAIServer
 
 ROOT = Path(__file__).parents[2]
 START_TIMEOUT_S = 180
-SHOW_NICEGUI = 'sys.modules.pop("nicegui")'  # conftest hides it
 OFFLINE_SCRIPT = f"""
 import sys
 sys.path.insert(0, {str(ROOT / "tests")!r})
 import conftest  # from here on, a connection to another machine raises an error
-{SHOW_NICEGUI}
 from quorum.cli.main import main
 main()
 """
@@ -36,18 +34,14 @@ class ServedPage:
 
 
 @contextmanager
-def serve_page(folder: Path, *args: str, page: str = "old") -> Iterator[ServedPage]:
-    """Serve the earlier page, or with page="new" the page, at a free port, with its store in `folder`. Ctrl-C must end
-    it with code 0 and no traceback.
-    """
+def serve_page(folder: Path, *args: str) -> Iterator[ServedPage]:
+    """Serve the page at a free port, with its store in `folder`. Ctrl-C must end it with code 0 and no traceback."""
     model, log = OpenAIServer(), folder / "serve.log"
     environment = {name: os.environ[name] for name in ("PATH", "HOME", "LANG", "TMPDIR") if name in os.environ}
     environment |= {"OPENAI_BASE_URL": model.url, "PYTHONPATH": str(ROOT), "LANGSMITH_TRACING": "false"}
-    options = ["--old-page"] if page == "old" else []
-    script = OFFLINE_SCRIPT if page == "old" else OFFLINE_SCRIPT.replace(SHOW_NICEGUI, "")
     with log.open("w") as out:
         process = subprocess.Popen(
-            [sys.executable, "-u", "-c", script, "serve", *options, "--port", "0", *args],
+            [sys.executable, "-u", "-c", OFFLINE_SCRIPT, "serve", "--port", "0", *args],
             cwd=folder,
             env=environment,
             stdout=out,

@@ -45,7 +45,7 @@ def gate() -> Gate:
 @pytest.fixture(scope="module")
 def served(tmp_path_factory: pytest.TempPathFactory, gate: Gate) -> Iterator[ServedPage]:
     """`quorum serve` over an empty store, without a token."""
-    with serve_page(tmp_path_factory.mktemp("documents page"), *OPTIONS, page="new") as running:
+    with serve_page(tmp_path_factory.mktemp("documents page"), *OPTIONS) as running:
         running.model.make_embeddings = gate.embed
         running.model.reply("the travel desk")
         yield running

@@ -27,7 +27,7 @@ def asked_page(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServedPage]
     document.parent.mkdir()
     document.write_text(f"{HOSTILE} Travel\n\nThe travel desk of Vell books all train tickets. {HOSTILE_MARKDOWN}\n")
     quorum.index(document.parent, collection="travel", context=quorum.Context(store=str(folder / ".quorum")))
-    with serve_page(folder, "--collection", "travel", *MODEL, page="new") as running:
+    with serve_page(folder, "--collection", "travel", *MODEL) as running:
         yield running
 
 

@@ -1,4 +1,4 @@
-"""`quorum serve --no-page` as a process: without the page's extra, and stopped while it answers."""
+"""`quorum serve --no-page` as a process: with what the base install has, and stopped while it answers."""
 
 import os
 import signal
@@ -22,7 +22,7 @@ SCRIPT_WITHOUT_PAGE = f"""
 import sys
 sys.path.insert(0, {str(ROOT / "tests")!r})
 import conftest  # from here on this process can reach this machine only
-sys.modules["nicegui"] = sys.modules["fastapi"] = None
+sys.modules["fastapi"] = None
 from quorum.cli.main import main
 main()
 """

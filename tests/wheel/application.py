@@ -6,7 +6,7 @@ The wheel must install nothing under these names, or the application would impor
 import json
 from pathlib import Path
 
-FOLDERS = ("core", "models", "nodes", "graphs", "retrievers", "prompts", "evaluation", "cli", "ui", "data", "tests")
+FOLDERS = ("core", "models", "nodes", "graphs", "retrievers", "prompts", "evaluation", "cli", "page", "data", "tests")
 PASSAGE = {"id": "vell", "title": "Vell", "text": "The lighthouse of Vell was built in 1874 by Ada Korn."}
 QUESTIONS = [
     {"id": "1", "question": "Who built the lighthouse of Vell?", "answers": ["Ada Korn"], "passages": [PASSAGE]},

@@ -169,12 +169,9 @@ def make_named_columns(names: str, graphs: "Sequence[Graph]", context: Context) 
     yield from (make_column(graph, {}, context) for graph in graphs)
 
 
-def parse_columns(
-    text: str, context: Context, systems: Mapping[str, str] | None = None, *, takes_files: bool = True
-) -> list[Column]:
+def parse_columns(text: str, context: Context, systems: Mapping[str, str] | None = None) -> list[Column]:
     """The columns named in `text` ('all' is every method); the settings in brackets override those of `context`.
-    systems: {name: spec} of the user's own systems, which a cascade may ask in its stages. takes_files: whether the
-    path of a composed.json file, which `quorum compose` writes, is accepted as a method.
+    systems: {name: spec} of the user's own systems, which a cascade may ask in its stages.
 
     >>> [column.context.k for column in parse_columns("concat,sure[k=10]", Context(k=3))]
     [3, 10]
@@ -189,10 +186,6 @@ def parse_columns(
                 "write names separated by commas, settings in brackets: 'concat,post_fusion[vote=staged;k=10]'."
             )
         position = item.end()
-        if not takes_files and is_composed_file_name(item["method"]):
-            raise SetupError(
-                f"The method {item['method']!r} is a file, which is not accepted here; give the name of a method."
-            )
         settings = parse_settings((item["settings"] or "").split(";"))
         is_named = item["method"] != "all"
         names = [find_method(item["method"]).name] if is_named else list(list_methods())

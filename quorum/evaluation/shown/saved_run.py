@@ -1,12 +1,8 @@
 """Reads runs that were saved as JSON. The files may come from strangers, so every fault in them is a ValueError."""
 
-from collections.abc import Mapping
 from typing import Any
 
-from pydantic import TypeAdapter
-
 from quorum.core.json_text import parse_json
-from quorum.evaluation.shown.support import ShownResult
 from quorum.evaluation.shown.trace import FORMAT_NAME, Step, read_step
 
 DEEPEST_NESTING = 60  # levels of lists and objects inside each other; the run of a graph with a subgraph has about ten
@@ -79,19 +75,3 @@ def read_number(value: Any) -> float | None:
     if value is None or (isinstance(value, int | float) and not isinstance(value, bool)):
         return value
     raise ValueError("a field should be a number and is not")
-
-
-def read_result(value: Any) -> ShownResult | None:
-    """A saved result, which must have `answer` and `unknown`; any other key may be missing. Returns None
-    for null, and raises ValueError for anything else.
-    """
-    if value is None:
-        return None
-    if not isinstance(value, Mapping) or not isinstance(value.get("answer"), str) or value.get("unknown") is None:
-        raise ValueError("a result does not have both answer and unknown")
-    known_values = {name: content for name, content in value.items() if content is not None}
-    TypeAdapter(ShownResult).validate_python(known_values)  # pydantic's ValidationError is a ValueError
-    support = value.get("support")
-    if support and support.get("span") is not None and len(support["span"]) != 2:
-        raise ValueError("a span has no beginning and end")
-    return ShownResult(**value)  # type: ignore[typeddict-item]

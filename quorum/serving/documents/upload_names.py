@@ -1,7 +1,6 @@
 """Makes safe paths of the names of uploaded files, which are untrusted."""
 
 import re
-from collections.abc import Sequence
 
 LONGEST_NAME = 120  # characters
 MAX_NAME_BYTES = 180  # file systems allow 255, and a number may be added
@@ -57,9 +56,3 @@ def make_unique(name: str, names_in_use: dict[str, int]) -> str:
     names_in_use[name.lower()] = number
     names_in_use.setdefault(unique_name.lower(), 1)
     return unique_name
-
-
-def make_unique_names(names: Sequence[str]) -> list[str]:
-    """A safe name for each file. A file whose name equals an earlier one, in any letter case, gets a number."""
-    names_in_use: dict[str, int] = {}
-    return [make_unique(clean_name(name), names_in_use) for name in names]

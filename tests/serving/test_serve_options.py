@@ -1,8 +1,7 @@
-"""`quorum serve` checks the address, the token and whether the extra [ui] is installed, before it serves."""
+"""`quorum serve` checks the address and the token before it serves."""
 
 import re
 import socket
-import sys
 
 import pytest
 
@@ -40,16 +39,6 @@ def test_the_token_may_come_from_the_environment(
     message = get_error_message(capsys, "--host", "0.0.0.0")
     assert "The token has 5 characters" in message
     assert "zebra" not in message  # a message must not show a token
-
-
-def test_serving_the_earlier_page_without_the_extra_ui_names_the_extra(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setitem(sys.modules, "nicegui", None)
-    message = get_error_message(capsys, "--old-page")
-    assert "pip install 'quorum-rag[ui]'" in message
-    assert "pip install -e '.[ui]'" in message
-    assert "--old-page one" in get_error_message(capsys, "--old-page", "--no-page")
 
 
 def test_a_taken_port_is_reported() -> None:
