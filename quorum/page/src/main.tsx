@@ -7,6 +7,7 @@ import { Announcer, Notice } from "./components/notices";
 import { Help } from "./components/help";
 import { UploadStrip } from "./components/upload_progress";
 import { listenToKeys } from "./keyboard";
+import { readLink } from "./link";
 import { followLinks, route } from "./router";
 import { isDrawerOpen, source, start, turns } from "./state";
 import { startUploads } from "./uploads";
@@ -67,6 +68,7 @@ function App() {
 effect(() => {
   document.title = turns.value[0]?.value.title ?? (route.value.view === "documents" ? `${route.value.collection || "Documents"} · Quorum` : "Quorum");
 });
+readLink();
 followLinks();
 listenToKeys();
 render(<App />, document.getElementById("root") as HTMLElement);
