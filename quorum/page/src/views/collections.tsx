@@ -67,10 +67,10 @@ function CollectionTable({ all }: { all: Collection[] }) {
               <td>
                 <a href={addressOfCollection(one.id)}>{one.id}</a> <span class="soft">{describeState(one)}</span>
               </td>
-              <td class="number" data-label="documents">
+              <td class="number" data-label={one.documents === 1 ? "document" : "documents"}>
                 {one.documents?.toLocaleString()}
               </td>
-              <td class="number" data-label="passages">
+              <td class="number" data-label={one.passages === 1 ? "passage" : "passages"}>
                 {one.passages?.toLocaleString()}
               </td>
               <td class="number" data-label="">

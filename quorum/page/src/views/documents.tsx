@@ -159,10 +159,10 @@ function DocumentRow({ collection, one, mayChange, isReading, busy }: { collecti
   return (
     <tr>
       <td class="path">{name}</td>
-      <td class="number" data-label={one.pages ? "pages" : ""}>
+      <td class="number" data-label={one.pages ? (one.pages === 1 ? "page" : "pages") : ""}>
         {one.pages?.toLocaleString()}
       </td>
-      <td class="number" data-label="passages">
+      <td class="number" data-label={one.passages === 1 ? "passage" : "passages"}>
         {one.passages?.toLocaleString()}
       </td>
       <td>{isReading ? "being indexed" : "indexed"}</td>
