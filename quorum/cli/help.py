@@ -38,6 +38,8 @@ COMMANDS: dict[str, dict[str, tuple[str, str, str]]] = {
     "Serve": {
         "serve": ("serve", "serve", "The page, and a server that OpenAI's clients can ask."),
         "mcp": ("mcp", "mcp", "Let agents ask and search, by the Model Context Protocol."),
+        "watch": ("watch", "watch", "Is what was promised of the served answers still kept?"),
+        "label": ("label", "label", "Say which of the watched answers are right."),
     },
     "Research": {
         "experiment": ("experiment", "experiment", "A paper's table or figure, on your data."),
@@ -55,7 +57,7 @@ PLACES = {name: place for commands in COMMANDS.values() for name, place in comma
 WHICH_ONE = (
     "Which one? eval scores methods on questions; compare also prices them and recommends one; compose joins them into "
     "a cheaper cascade; calibrate finds when to answer unknown; gate decides whether a new run may replace an old one; "
-    "experiment repeats a table of a paper."
+    "watch says whether a calibration's promise is still kept; experiment repeats a table of a paper."
 )
 
 

@@ -12,11 +12,14 @@ from quorum.cli.server_options import (
     DollarsPerDay,
     FirstCollection,
     Host,
+    LabelShare,
     ModelPrices,
     MoreCollections,
     Port,
     QuestionsPerMinute,
+    ScoreAtLeast,
     Tokens,
+    WatchTargets,
     make_server_options,
 )
 from quorum.cli.systems import OwnSystems
@@ -43,6 +46,9 @@ def serve(
     prices: ModelPrices = None,
     cascade_files: CascadeFiles = None,
     own_systems: OwnSystems = None,
+    watch: WatchTargets = None,
+    score_at_least: ScoreAtLeast = None,
+    label_share: LabelShare = "5%",
     retriever: Retriever = None,
     k: K = None,
     store: Store = None,
@@ -71,6 +77,9 @@ def serve(
         cascade_files,
         own_systems,
         forget_files=forget_files,
+        watch=watch,
+        score_at_least=score_at_least,
+        label_share=label_share,
     )
     context = read_context(
         settings,

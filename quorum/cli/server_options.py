@@ -5,6 +5,8 @@ from typing import TYPE_CHECKING, Annotated, TypeAlias
 
 import typer
 
+from quorum.core.errors import SetupError
+
 if TYPE_CHECKING:
     from quorum.serving.serve import Options
 
@@ -73,6 +75,23 @@ ModelPrices: TypeAlias = Annotated[
     Path | None, typer.Option("--prices", metavar="FILE", help="Prices of models (TOML or JSON).")
 ]
 
+WatchTargets: TypeAlias = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--watch",
+        metavar="[NAME=]FILE",
+        help="Watch whether the promise of a file of quorum calibrate is kept (quorum watch says): sample answers for "
+        "people to label. With --score-at-least, a method in place of the file. May be given several times.",
+    ),
+]
+ScoreAtLeast: TypeAlias = Annotated[
+    float | None,
+    typer.Option("--score-at-least", metavar="S", help="With --watch METHOD: the mean score that is promised."),
+]
+LabelShare: TypeAlias = Annotated[
+    str, typer.Option("--label-share", metavar="SHARE", help="With --watch: the share of the answers to label.")
+]
+
 
 def make_server_options(
     host: str,
@@ -86,14 +105,21 @@ def make_server_options(
     own_systems: list[str] | None = None,
     *,
     forget_files: bool = False,
+    watch: list[str] | None = None,
+    score_at_least: float | None = None,
+    label_share: str = "5%",
 ) -> "Options":
     """The server's `Options`, made from the command's options. Raises `SetupError` if others can reach the address
     without a token, or if a token is too short.
     """
+    from quorum.evaluation.decisions.recorded_results import read_share
     from quorum.evaluation.run.parse_systems import read_systems
     from quorum.serving.address import check_tokens
     from quorum.serving.serve import Options
+    from quorum.serving.watched import WatchOptions
 
+    if score_at_least is not None and not watch:
+        raise SetupError("--score-at-least belongs to --watch METHOD; give both, or neither.")
     return Options(
         access_tokens=check_tokens(host, tokens or ()),
         collections=None if collections.strip() == ALL_COLLECTIONS else read_names(collections),
@@ -104,6 +130,7 @@ def make_server_options(
         cascade_files=tuple(cascade_files or ()),
         own_systems=read_systems(own_systems) if own_systems else {},
         forget_files=forget_files,
+        watch=WatchOptions(tuple(watch or ()), score_at_least, read_share(label_share, "--label-share")),
     )
 
 

@@ -39,6 +39,7 @@ from quorum.serving.replies import (
 from quorum.serving.runs.routes import make_routes as make_run_routes
 from quorum.serving.runs.run_service import RunService
 from quorum.serving.service import Job, Service
+from quorum.serving.watched import format_watch_metrics
 
 KEEPALIVE_SECONDS = 10  # a stream without output sends a comment this often, because proxies close idle streams
 CLIENT_LEFT = 499  # the status that nginx logs when a client has left
@@ -89,7 +90,10 @@ def make_app(service: Service, tokens: Sequence[str] = (), *, forget_files: bool
         """All counters for the owner, whose key is the first one; for any other key those of its own requests."""
         client = request.state.client
         metrics = service.metrics if is_owner(client) else service.find_metrics(client)
-        return PlainTextResponse(metrics.format_text(), media_type="text/plain; version=0.0.4")
+        text = metrics.format_text()
+        if is_owner(client) and service.watches is not None:
+            text += format_watch_metrics(await asyncio.to_thread(service.watches.list_standings))
+        return PlainTextResponse(text, media_type="text/plain; version=0.0.4")
 
     async def show_api(request: Request) -> Response:
         return JSONResponse(describe_api(service.permissions))

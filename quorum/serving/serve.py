@@ -15,6 +15,7 @@ from quorum.serving.limits import Limits
 from quorum.serving.permissions import Permissions
 from quorum.serving.served_methods import ServedCascade, read_cascades
 from quorum.serving.service import Service
+from quorum.serving.watched import Watches, WatchOptions
 
 STOP_SECONDS = 10  # how long answers in progress may still take when the server is stopped
 MakeOtherApp = Callable[[Service, Sequence[str], int], App]  # takes the service, the tokens and the port
@@ -30,7 +31,7 @@ class Options:
     no limit; prices: a file with prices of models.
     cascade_files: files of `quorum compose` whose cascades clients may choose as methods, as FILE or NAME=FILE;
     own_systems: NAME -> SPEC of the systems outside Quorum that these cascades ask. forget_files: the originals of
-    uploads are not kept.
+    uploads are not kept. watch: the promises of the answers that are watched.
     """
 
     access_tokens: tuple[str, ...] = ()
@@ -42,6 +43,7 @@ class Options:
     cascade_files: tuple[str, ...] = ()
     own_systems: Mapping[str, str] = field(default_factory=dict)
     forget_files: bool = False
+    watch: WatchOptions = field(default_factory=WatchOptions)
 
 
 def serve(
@@ -106,7 +108,8 @@ def make_service(server_context: Context, options: Options, prices: Prices) -> S
     if options.dollars_per_day is not None:
         check_cascade_prices(server_context, cascades, prices)
     limits = Limits(options.questions_per_minute, options.dollars_per_day)
-    return Service(Permissions(server_context, options.collections, options.models, cascades), limits, prices)
+    watches = Watches(options.watch, server_context) if options.watch.targets else None
+    return Service(Permissions(server_context, options.collections, options.models, cascades), limits, prices, watches)
 
 
 def check_options_and_get_prices(server_context: Context, options: Options) -> Prices:

@@ -27,6 +27,7 @@ from quorum.serving.permissions import Permissions, ServedModel
 from quorum.serving.replies import ServedAnswer, make_served_answer
 from quorum.serving.side_tasks import find_last_user_message, find_task_kind, make_fallback_reply
 from quorum.serving.spending import Spending
+from quorum.serving.watched import Watches
 
 MAX_RUNNING, MAX_WAITING = 32, 1000  # questions and side tasks of all clients together
 LONGEST_MESSAGE = 60_000  # characters of a question or side task
@@ -61,8 +62,15 @@ class Job:
 class Service:
     """Accepts and does the jobs of all requests, and holds what they share: limits, prices, metrics, slots."""
 
-    def __init__(self, permissions: Permissions, limits: Limits | None = None, prices: Prices | None = None) -> None:
+    def __init__(
+        self,
+        permissions: Permissions,
+        limits: Limits | None = None,
+        prices: Prices | None = None,
+        watches: Watches | None = None,
+    ) -> None:
         self.permissions, self.limits, self.prices = permissions, limits or Limits(), prices or Prices()
+        self.watches = watches
         self.metrics = Metrics()  # of all clients
         self.metrics_of_client: dict[str, Metrics] = {}
         self.slots = asyncio.Semaphore(MAX_RUNNING)
@@ -127,6 +135,8 @@ class Service:
         else:
             usage, result = finished_task.result().usage, finished_task.result().result
             outcome = "unknown" if result is not None and result.get("unknown") else "answered"
+            if self.watches is not None and result is not None:
+                self.watches.observe(job, result)
         # A cascade computes its cost itself, because its stages may have models of their own.
         cascade = None if job.side_task_kind is not None else self.permissions.cascades.get(job.served_model.method)
         if cascade is None:

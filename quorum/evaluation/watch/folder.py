@@ -1,0 +1,123 @@
+"""The folder of a watched promise: four files that only grow, so that whoever reads them again finds the same.
+
+promise.json: the promise, and the salt that draws the sample. answers.jsonl: the sampled answers, and how many were not
+sampled. labels.jsonl: what people say of the sampled answers; the last label of an answer counts. events.jsonl: the
+week's sampling, confirmations, alarms and resets.
+"""
+
+import json
+import os
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from secrets import token_hex
+from typing import Any
+
+from filelock import FileLock
+
+from quorum.core.errors import SetupError
+from quorum.core.files import expand_home, open_regular
+from quorum.core.json_text import parse_json
+from quorum.core.private_files import FILE_MODE, make_private_folder, open_private_bytes
+from quorum.core.store_folder import find_own_folder
+from quorum.evaluation.run.result_files import write_json
+from quorum.evaluation.watch.promise import Promise
+
+FORMAT = "quorum watch 1"
+ANSWERS, LABELS, EVENTS = "answers.jsonl", "labels.jsonl", "events.jsonl"
+
+
+@dataclass(frozen=True)
+class WatchFolder:
+    """The files of one promise."""
+
+    path: Path
+
+    @property
+    def name(self) -> str:
+        return self.path.name
+
+    def begin(self, promise: Promise) -> None:
+        """Make the folder, unless it holds the same promise already. Raises `SetupError` if it holds another."""
+        make_private_folder(self.path)
+        with self.lock():
+            if (self.path / "promise.json").exists():
+                earlier = self.read_promise()
+                if replace(earlier, name=promise.name) != promise:
+                    raise SetupError(
+                        f"{self.name} watches another promise ({earlier.sentence}, or other settings); give this one a "
+                        "name of its own: --watch NAME=FILE."
+                    )
+                return
+            write_json(self.path / "promise.json", {"format": FORMAT, "salt": token_hex(16), **promise.to_json()})
+
+    def lock(self) -> FileLock:
+        """Held while a file is written, so that writers of several processes take turns."""
+        return FileLock(self.path / "write.lock", mode=FILE_MODE)
+
+    def read_promise(self) -> Promise:
+        """Raises `SetupError` if the folder holds none."""
+        value = dict(self.read_head())
+        return Promise(**{key: value[key] for key in ("name", "kind", "limit", "method", "file_hash", "settings")})
+
+    def read_salt(self) -> str:
+        return str(self.read_head()["salt"])
+
+    def read_head(self) -> Mapping[str, Any]:
+        try:
+            with open_regular(self.path / "promise.json") as file:
+                value = parse_json(file.read())
+            if isinstance(value, dict) and value.get("format") == FORMAT:
+                return value
+        except (OSError, ValueError):
+            pass
+        raise SetupError(f"{self.path} holds no watched promise; begin one with: quorum serve --watch FILE.")
+
+    def append(self, name: str, line: Mapping[str, Any]) -> None:
+        """Add a line and wait until it is on the disk. What a killed process has left of a line is cut off first."""
+        with self.lock(), open_private_bytes(self.path / name, "ab+") as file:
+            end = file.seek(0, os.SEEK_END)
+            if end:
+                file.seek(end - 1)
+                if file.read(1) != b"\n":
+                    file.seek(0)
+                    file.truncate(file.read().rfind(b"\n") + 1)
+            file.write(json.dumps(line, ensure_ascii=False).encode() + b"\n")
+            file.flush()
+            os.fsync(file.fileno())
+
+    def read(self, name: str) -> Iterator[dict[str, Any]]:
+        """The whole lines of a file; nothing if there is no file yet."""
+        try:
+            with open_regular(self.path / name) as file:
+                for line in file:
+                    if line.endswith(b"\n"):
+                        value = parse_json(line)
+                        if isinstance(value, dict):
+                            yield value
+        except FileNotFoundError:
+            return
+
+
+def find_watch_root(store: str) -> Path:
+    """The folder that holds the folders of all promises of a store."""
+    return expand_home(find_own_folder(store)) / "watch"
+
+
+def list_folders(store: str) -> list[WatchFolder]:
+    """The folders of all promises of a store, by name."""
+    root = find_watch_root(store)
+    paths = sorted(root.iterdir()) if root.is_dir() else []
+    return [WatchFolder(path) for path in paths if (path / "promise.json").is_file()]
+
+
+def find_folder(name: str, store: str) -> WatchFolder:
+    """The folder of a promise, by its name or by the file of its calibration. Raises `SetupError` if there is none."""
+    names = {name, Path(name).stem}
+    folders = list_folders(store)
+    for folder in folders:
+        if folder.name in names:
+            return folder
+    known = ", ".join(folder.name for folder in folders)
+    hint = f"the promises watched here are: {known}." if known else "begin with: quorum serve --watch FILE."
+    raise SetupError(f"No promise {name!r} is watched in the store {store}; {hint}")

@@ -1,0 +1,203 @@
+"""The folder of a watched promise: what is sampled and written, how the promise stands, and the commands for it."""
+
+import json
+import random
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+from quorum_command import Quorum
+
+from quorum.core.errors import SetupError
+from quorum.evaluation.watch.folder import ANSWERS, EVENTS, LABELS, WatchFolder, find_folder
+from quorum.evaluation.watch.promise import Promise, read_promise
+from quorum.evaluation.watch.sampling import Sampler
+from quorum.evaluation.watch.standing import compute_standing, describe_standing, list_waiting, mark_block_starts, reset
+
+PROMISE = Promise("support", "wrong", 0.05, "post_fusion", "hash", {"k": 5})
+MONDAY = datetime(2026, 3, 2, 8, tzinfo=UTC)
+
+
+class Days:
+    """A clock that is set by hand."""
+
+    def __init__(self) -> None:
+        self.now = MONDAY
+
+    def __call__(self) -> datetime:
+        return self.now
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> WatchFolder:
+    monkeypatch.chdir(tmp_path)
+    folder = WatchFolder(tmp_path / ".quorum" / "watch" / "support")
+    folder.begin(PROMISE)
+    return folder
+
+
+def ask(sampler: Sampler, clock: Days, count: int, per_day: int = 50) -> None:
+    for i in range(count):
+        clock.now += timedelta(days=1 / per_day)
+        sampler.observe(f"question {i}", {"answer": "yes", "confidence": (i % 10) / 10, "passages": [{"id": "p1"}]})
+
+
+def give_labels(folder: WatchFolder, z_of: Callable[[int], float | None]) -> None:
+    for i, line in enumerate(list_waiting(folder)):
+        folder.append(LABELS, {"id": line["id"], "z": z_of(i), "who": "me", "time": line["time"]})
+
+
+def test_a_promise_is_confirmed_refuted_and_begins_anew(folder: WatchFolder, quorum: Quorum) -> None:
+    clock = Days()
+    sampler = Sampler(folder, 1.0, clock)
+    ask(sampler, clock, 120)
+    run = quorum("watch", "support")
+    assert (run.code, run.out.split(".")[0]) == (3, "support: Not decided yet")
+    assert "Label what waits: quorum label support" in run.out
+    give_labels(folder, lambda i: 0.0)
+    run = quorum("watch")
+    assert run.code == 0
+    assert "Kept. At most 5% of the answers of post_fusion are wrong: confirmed by the last 114 labels" in run.out
+    assert "(since 2026-03-02)" in run.out
+    ask(sampler, clock, 120)
+    give_labels(folder, lambda i: float(i % 3 == 0))
+    run = quorum("watch", "support", "--json")
+    [standing] = json.loads(run.out)
+    assert (run.code, standing["state"]) == (1, "refuted")
+    assert standing["capital"] >= standing["alarm_at"] == 20
+    assert standing["labels"] == {"done": 240, "waiting": 0}
+    out = quorum("watch", "support").out
+    assert "NOT KEPT" in out
+    assert "The share wrong has changed" in out
+    assert quorum("watch", "reset", "support").code == 2
+    assert quorum("watch", "reset", "support", "--because", "a new calibration").code == 0
+    run = quorum("watch", "support")
+    assert (run.code, compute_standing(folder).done) == (3, 0)
+    assert [event["because"] for event in folder.read(EVENTS) if event["event"] == "reset"] == ["a new calibration"]
+
+
+def test_with_two_promises_an_alarm_takes_twice_the_capital(folder: WatchFolder) -> None:
+    WatchFolder(folder.path.with_name("other")).begin(PROMISE)
+    assert compute_standing(folder, 2).alarm_at == 40
+
+
+def test_missing_and_skipped_labels_neither_refute_nor_confirm(folder: WatchFolder) -> None:
+    clock = Days()
+    ask(Sampler(folder, 1.0, clock), clock, 300)
+    give_labels(folder, lambda i: None if i % 2 else 0.0)
+    standing = compute_standing(folder)
+    assert (standing.state, standing.done, standing.waiting) == ("open", 150, 0)
+    assert standing.broken[0] == 0
+    assert standing.broken[1] > 0.5
+
+
+def test_the_answers_of_a_doubtful_week_are_sampled_more_often_and_weighed_less(folder: WatchFolder) -> None:
+    clock = Days()
+    random.seed(0)
+    sampler = Sampler(folder, 0.5, clock)
+    for _ in range(5):
+        ask(sampler, clock, 200, per_day=200 // 7 + 1)
+        waiting = {line["id"]: line for line in list_waiting(folder)}
+        for id_, line in waiting.items():
+            folder.append(LABELS, {"id": id_, "z": float(line["confidence"] < 0.5), "who": "me", "time": line["time"]})
+    plans = [event for event in folder.read(EVENTS) if event["event"] == "week"]
+    assert [plan["sampling"] for plan in plans[:4]] == [[0.5, 0.5]] * 4
+    assert plans[-1]["sampling"][1] > 1.5 * plans[-1]["sampling"][0]
+    assert plans[0]["median"] is None
+    assert plans[-1]["median"] == pytest.approx(0.4, abs=0.21)
+    flagged = [line for line in folder.read(ANSWERS) if line.get("h") == 1]
+    assert all(line["confidence"] < 0.7 for line in flagged)
+    assert any(line["q"][0] < line["q"][1] for line in flagged)
+    counted = sum(sum(line["unsampled"]) for line in folder.read(ANSWERS) if "unsampled" in line)
+    sampled = sum("id" in line for line in folder.read(ANSWERS))
+    assert counted + sampled + sum(sampler.unsampled) == 1000
+    again = Sampler(folder, 0.5, clock)  # a restart keeps the week's plan
+    assert again.find_plan(clock.now).sampling == tuple(plans[-1]["sampling"])
+
+
+def test_a_block_lasts_a_hundred_answers_and_a_week() -> None:
+    quick = [MONDAY + timedelta(hours=i) for i in range(400)]
+    assert [i for i, is_start in enumerate(mark_block_starts(quick)) if is_start] == [0, 168, 336]
+    slow = [MONDAY + timedelta(days=i) for i in range(250)]
+    assert [i for i, is_start in enumerate(mark_block_starts(slow)) if is_start] == [0, 100, 200]
+
+
+def test_what_a_killed_process_has_left_of_a_line_is_lost_alone(folder: WatchFolder) -> None:
+    folder.append(LABELS, {"id": "a", "z": 0.0})
+    with open(folder.path / LABELS, "ab") as file:
+        file.write(b'{"id": "b", "z')
+    assert [line["id"] for line in folder.read(LABELS)] == ["a"]
+    folder.append(LABELS, {"id": "c", "z": 1.0})
+    assert [line["id"] for line in folder.read(LABELS)] == ["a", "c"]
+
+
+def test_label_hides_the_method_and_goes_on_where_it_stopped(
+    folder: WatchFolder, quorum: Quorum, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clock = Days()
+    ask(Sampler(folder, 1.0, clock), clock, 4)
+    keys = iter(["x", "y", "n", "q"])
+    monkeypatch.setattr("builtins.input", lambda prompt: next(keys))
+    run = quorum("label", "support", "--who", "Ada")
+    assert "[1 of 4] question 0" in run.out
+    assert "post_fusion" not in run.out
+    assert "2 answers labelled or skipped, 2 waiting." in run.out
+    assert [(line["z"], line["who"]) for line in folder.read(LABELS)] == [(0.0, "Ada"), (1.0, "Ada")]
+    monkeypatch.setattr("builtins.input", lambda prompt: "s")
+    assert "[1 of 2] question 2" in quorum("label", "support").out
+    assert quorum("label", "support").out == "No answer of support waits for a label.\n"
+
+
+@pytest.mark.parametrize(
+    ("words", "text"),
+    [
+        (["watch"], "begin with: quorum serve --watch FILE"),
+        (["label", "none"], "No promise 'none' is watched in the store"),
+        (["watch", "reset", "none", "--because", "x"], "No promise 'none' is watched"),
+        (["watch", "--because", "x"], "belongs to a reset"),
+    ],
+)
+def test_bad_input_is_one_sentence(
+    words: list[str], text: str, quorum: Quorum, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    run = quorum(*words)
+    assert run.code == 2
+    assert text in run.err
+    assert run.err.count("\n") == 1
+
+
+def test_promises_are_read_from_calibrations_and_methods(tmp_path: Path) -> None:
+    file = tmp_path / "calibration.json"
+    content = {"kind": "quorum calibration", "method": "post_fusion", "wrong_at_most": 0.1, "lowest_confidence": 0.6}
+    file.write_text(json.dumps({**content, "settings": {}}))
+    promise = read_promise(f"support={file}")
+    assert (promise.name, promise.kind, promise.limit, promise.method) == ("support", "wrong", 0.1, "post_fusion")
+    assert read_promise("sure", 0.7).sentence == "The answers of sure score 0.7 or more on average"
+    for target, score, text in (
+        ("nowhere.json", None, "cannot be read"),
+        ("sure", 1.5, "--score-at-least 1.5"),
+        ("wrong", 0.5, "wrong"),
+        (f"../x={file}", None, "cannot be called '../x'"),
+    ):
+        with pytest.raises(SetupError, match=text):
+            read_promise(target, score)
+    file.write_text("{}")
+    with pytest.raises(SetupError, match="holds no calibration"):
+        read_promise(str(file))
+
+
+def test_a_folder_watches_one_promise_only(folder: WatchFolder) -> None:
+    folder.begin(PROMISE)
+    with pytest.raises(SetupError, match="watches another promise"):
+        folder.begin(Promise("support", "wrong", 0.05, "sure", "hash", {"k": 5}))
+    assert find_folder("results/support.json", str(folder.path.parents[1])).name == "support"
+
+
+def test_a_score_is_described_as_a_score(tmp_path: Path) -> None:
+    folder = WatchFolder(tmp_path / "sure")
+    folder.begin(Promise("sure", "score", 0.3, "sure"))
+    assert describe_standing(compute_standing(folder))[1].startswith("The answers score between 0.00 and 1.00")
+    reset(folder, "why not", MONDAY.isoformat())
+    assert compute_standing(folder).since == MONDAY.isoformat()
