@@ -134,7 +134,7 @@ def choose_sampling(
     >>> choose_sampling([0, 0], [0, 0], [700, 300], 0.05)
     (0.05, 0.05)
     >>> [round(share, 4) for share in choose_sampling([160, 40], [2, 20], [700, 300], 0.05)]
-    [0.0257, 0.1067]
+    [0.0276, 0.1023]
     """
     rates = [(wrong + 2) / (count + 40) for wrong, count in zip(broken, labels, strict=True)]
     ratio = min(MOST_OFTEN, max(1.0, math.sqrt(rates[1] / rates[0])))

@@ -57,7 +57,7 @@ PLACES = {name: place for commands in COMMANDS.values() for name, place in comma
 WHICH_ONE = (
     "Which one? eval scores methods on questions; compare also prices them and recommends one; compose joins them into "
     "a cheaper cascade; calibrate finds when to answer unknown; gate decides whether a new run may replace an old one; "
-    "watch says whether a calibration's promise is still kept; experiment repeats a table of a paper."
+    "experiment repeats a table of a paper; watch says whether served answers keep what a calibration promised."
 )
 
 

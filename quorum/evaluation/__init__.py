@@ -22,6 +22,7 @@ The rooms, from the top; each imports only rooms below it, which `make check` te
     comparison.py, experiments/, questions/   the ways in, besides run/evaluate.py
     report/                                   what people and LangSmith get of a run
     decisions/                                what follows from recorded results: a recommendation, a cascade, a gate
+    watch/                                    whether served answers keep what was promised
     compare/, shown/                          estimates, limits and figures of methods; one answer as people see it
     run/                                      questions -> answers -> scores, with differences from the baseline
     metrics/                                  measures of an answer, prices, statistics

@@ -136,7 +136,7 @@ class Service:
             usage, result = finished_task.result().usage, finished_task.result().result
             outcome = "unknown" if result is not None and result.get("unknown") else "answered"
             if self.watches is not None and result is not None:
-                self.watches.observe(job, result)
+                self.watches.observe(job.served_model.method, job.context, job.question, result)
         # A cascade computes its cost itself, because its stages may have models of their own.
         cascade = None if job.side_task_kind is not None else self.permissions.cascades.get(job.served_model.method)
         if cascade is None:

@@ -2,11 +2,11 @@
 
 import hashlib
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from quorum.core.context import Context
 from quorum.core.errors import SetupError
@@ -16,9 +16,6 @@ from quorum.evaluation.watch.sampling import Sampler
 from quorum.evaluation.watch.standing import Standing, compute_standing
 from quorum.nodes.abstain import UNCOMPARED_SETTINGS, check_calibration, read_calibration
 from quorum.nodes.describe_settings import describe_settings
-
-if TYPE_CHECKING:
-    from quorum.serving.service import Job
 
 
 @dataclass(frozen=True)
@@ -66,12 +63,12 @@ class Watches:
             check_calibration(read_calibration(own_file), promise.method, self.server_context)
         return replace(promise, settings=self.server_settings)
 
-    def observe(self, job: "Job", result: Any) -> None:
+    def observe(self, method: str, context: Context, question: str, result: Mapping[str, Any]) -> None:
         """Take note of an answer that a client has got."""
         for promise, sampler in self.samplers:
             is_counted = promise.kind == "score" or not result.get("unknown")
-            if is_counted and job.served_model.method == promise.method and self.has_own_settings(job.context):
-                self.writer.submit(self.write, sampler, job.question, dict(result))
+            if is_counted and method == promise.method and self.has_own_settings(context):
+                self.writer.submit(self.write, sampler, question, dict(result))
 
     def has_own_settings(self, context: Context) -> bool:
         return describe_settings(context, UNCOMPARED_SETTINGS) == self.server_settings
