@@ -62,8 +62,11 @@ def read_html(text: str) -> Page:
     ['unbelievable', 'Height: 87 m']
     """
     root = parse_html(text)
-    if root is None:
-        return Page()
+    return Page() if root is None else read_tree(root)
+
+
+def read_tree(root: Any) -> Page:
+    """The same for an element tree."""
     result = Page(join_lines("".join(next(root.iter("title")).itertext())) if root.find(".//title") is not None else "")
     for name in ("author", "date"):
         for meta in root.iterfind(f'.//meta[@name="{name}"]'):

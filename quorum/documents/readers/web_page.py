@@ -2,16 +2,20 @@
 
 from quorum.core.encodings import decode_text
 from quorum.documents.document import Block, Document
-from quorum.documents.html_blocks import Page, read_html
+from quorum.documents.html_blocks import Page, parse_html, read_tree
+from quorum.documents.main_text import drop_boilerplate
 
 
 def read(data: bytes, name: str) -> Document:
-    """The visible content of the page, with a note if its encoding was assumed.
+    """The main text of the page (see `quorum.documents.main_text`), with a note if its encoding was assumed.
 
     The title is that of the element <title>, or else a heading of level 1 that begins the page.
     """
     text, note = decode_text(data)
-    page = read_html(text)
+    root = parse_html(text)
+    if root is not None:
+        drop_boilerplate(root)
+    page = Page() if root is None else read_tree(root)
     title, blocks = split_title(page)
     return Document(title, blocks, page.metadata, [note] if note else [])
 
