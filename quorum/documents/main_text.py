@@ -23,7 +23,6 @@ from quorum.documents.page_words import (
     BOILERPLATE_NAME,
     COMMENT_NAME,
     COPYRIGHT,
-    EDGE_NAME,
     FORUM_NAMES,
     LEGAL_LINK,
     OTHER_PAGES,
@@ -33,6 +32,8 @@ from quorum.documents.page_words import (
     is_byline,
     is_control,
     is_doubtful,
+    is_edge,
+    is_review,
     list_names,
 )
 
@@ -128,7 +129,7 @@ class MainText(PageText):
             return element.tag in BLOCK_TAGS or has_links or "editsection" in names
         if element.tag not in BLOCK_TAGS or element.tag in ("td", "th", "tr"):
             return False
-        return (has_links and is_doubtful(element)) or (not is_post and any(map(EDGE_NAME.fullmatch, names)))
+        return (has_links and is_doubtful(element)) or (not is_post and is_edge(element))
 
     def drop_comments(self) -> None:
         """Drop the comments, unless the page is one of questions and answers or consists mostly of comments."""
@@ -139,7 +140,7 @@ class MainText(PageText):
             names = list_names(element)
             if not FORUM_NAMES.isdisjoint(names):
                 return
-            if any(map(COMMENT_NAME.fullmatch, names)):
+            if any(map(COMMENT_NAME.fullmatch, names)) and not is_review(element):
                 comments.append(element)
         inner = set(comments)
         outermost = [element for element in comments if inner.isdisjoint(element.iterancestors())]
@@ -157,7 +158,7 @@ class MainText(PageText):
             core = inner
 
     def drop_beside(self, core: Any) -> None:
-        """Drop what stands beside the core and has many links, or is named as an edge of the page."""
+        """Drop what stands beside the core and has many links and little text, or is named as an edge of the page."""
         while core is not self.root:
             around = core.getparent()
             beside = [element for element in around if element is not core]
@@ -167,9 +168,9 @@ class MainText(PageText):
                     continue
                 if has_title(element):
                     beside += element
-                elif is_doubtful(element) or (
-                    self.share_links(element) >= SOME_LINKS and element.find(".//pre") is None
-                ):
+                elif self.text[element] - self.linked[element] > SHORT:
+                    beside += element  # it has a text of its own: only some of it may be a list of links
+                elif self.share_links(element) >= SOME_LINKS or is_edge(element):
                     self.drop(element)
             core = around
 

@@ -5,8 +5,9 @@ from typing import Any
 
 from quorum.documents.document import join_lines
 from quorum.documents.html_blocks import IGNORED_TAGS, is_hidden, is_layout
-from quorum.documents.page_words import SEPARATORS
+from quorum.documents.page_words import SEPARATORS, list_names
 
+LOGO_NAMES = frozenset(("logo", "brand"))
 CELL_TAGS = ("td", "th", "li", "dt", "dd")
 LINK_WEIGHT = 0.25  # a letter in a link counts as so much of a text
 LARGE = 0.4  # an element with this share of the page's text is never dropped
@@ -96,8 +97,10 @@ def is_first_page(address: str) -> bool:
 
 
 def has_title(element: Any) -> bool:
-    """Whether an element has a heading of level 1 that is not only a link to the site's first page."""
+    """Whether an element has a heading of level 1 that is not the site's name: a logo, or a link to the first page."""
     for heading in element.iter("h1"):
+        if not LOGO_NAMES.isdisjoint(list_names(heading)):
+            continue
         address = next((link.get("href") for link in heading.iter("a") if link.get("href")), "#")
         if not is_first_page(address) and "".join(heading.itertext()).strip():
             return True

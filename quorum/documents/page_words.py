@@ -15,7 +15,10 @@ BOILERPLATE_NAME = re.compile(
     r"outbrain|taboola|breadcrumbs?|crumbs?|wayfinding|skip(?:link|links|nav)?|popups?|modal|paywall|pagination|pager|"
     r"navbars?|navigation|masthead|colophon|navbox|catlinks|printfooter|editsection|noprint|jumpbox|upsells?|mostread|"
     r"trending|feedback|helpful|announcements?|copyright|login|signin|signup|toc|back2top|backtotop|ticker|wishlist|"
-    r"buybox|votes?|votecell|postprofile|sitenotice|newsticker"
+    r"buybox|votes?|votecell|postprofile|sitenotice|newsticker|bio|authorbox|disclosure|affiliate|logo|brand|docinfo|"
+    r"anzeigen?|werbung|teilen|verwandte\w*|brotkrumen|brotkrumel|seitenleiste|fusszeile|kopfzeile|hauptmenue|empfehlungen|"
+    r"publicites?|partag(?:e|er)|similaires|ariane|articles-lies|pied|bandeau|publicidad|compartir|relacionad[oa]s|migas|"
+    r"pubblicita|condividi|correlati|briciole"
 )
 # The same, but only of an element that has several links, or stands beside the main text.
 DOUBTFUL_NAME = re.compile(
@@ -24,7 +27,11 @@ DOUBTFUL_NAME = re.compile(
     r"rating|stat|prevnext|bio|about|carousel|cart|payments?|online"
 )
 EDGE_NAME = re.compile(r"(?:site|page|global|main)?(?:footer|topbar)")
-COMMENT_NAME = re.compile(r"comments?|commentlist|disqus|respond|responses")
+COMMENT_NAME = re.compile(
+    r"comments?|commentlist|disqus|respond|responses|"
+    r"kommentar(?:e|en)?|commentaires?|comentarios?|commenti"
+)
+REVIEW_NAMES = make_word_set("review reviews")
 FORUM_NAMES = make_word_set("question answer questions answers")
 AUTHOR_NAMES = make_word_set("author byline meta postmeta comhead creator username user")
 SEPARATORS = " \t\n|·•»«›>/,()[]–-↓↑←→▲▼★☆\xa0"
@@ -39,18 +46,27 @@ CONTROL = re.compile(
     r"was this (?:page |article |section |answer )?helpful.{0,40}|viewed [\d.,]+k? times|"
     r"(?:asked|modified|answered|active|viewed)(?: .{0,30} ago)?|\d+ (?:years?|months?|days?|hours?).{0,12} ago|"
     r"[\d.,]+ out of \d+ stars|(?:no|[\d.,]+k?)(?: customer)? (?:comments?|ratings?|reviews?|likes?|views|"
-    r"answered questions)",
+    r"answered questions)|last (?:modified|updated?|edited|changed)\b.{0,60}|"
+    # the same in German, French, Spanish and Italian
+    r"(?:teilen|merken|drucken|weiterlesen|antworten|anmelden|abonnieren|anzeige|werbung)|"
+    r"zum (?:inhalt|anfang)\b.{0,20}|"
+    r"(?:partager|imprimer|lire la suite|répondre|connexion|s'abonner|publicité|retour en haut|ajouter au panier)|"
+    r"(?:compartir|imprimir|leer más|responder|suscribirse|publicidad|volver arriba|añadir al carrito)|"
+    r"(?:condividi|stampa|leggi (?:tutto|di più)|rispondi|accedi|abbonati|pubblicità|torna su|aggiungi al carrello)|"
+    r"(?:alle rechte vorbehalten|tous droits réservés|todos los derechos reservados|tutti i diritti riservati)\W*",
     re.IGNORECASE,
 )
 # The same, but only beside another of these, since a page may also speak of it.
 COMMON_CONTROL = re.compile(
     r"post|pin|save|send|e-?mail|print|follow|like|report|quote|edit|flag|bookmark|copy link|listen|more|top|"
-    r"gift.{0,20}|home|next|previous|prev|yes|no|reset.{0,20}|[\d.,]+[km]?",
+    r"gift.{0,20}|twittern|per e-mail senden|facebook|twitter|whatsapp|x|"
+    r"home|next|previous|prev|yes|no|reset.{0,20}|[\d.,]+[km]?",
     re.IGNORECASE,
 )
 LEGAL_LINK = re.compile(
     r"privacy(?: policy| notice)?|terms(?: of (?:use|service))?|imprint|disclaimer|cookies?(?: settings| policy)?|"
-    r"terms (?:&|and) conditions|legal(?: notice)?|accessibility",
+    r"terms (?:&|and) conditions|legal(?: notice)?|accessibility|"
+    r"impressum|datenschutz|agb|mentions légales|confidentialité|aviso legal|privacidad|note legali",
     re.IGNORECASE,
 )
 COPYRIGHT = re.compile(r"(?:©|\(c\)|\bcopyright\b)\s*(?:19|20)\d\d", re.IGNORECASE)
@@ -64,14 +80,19 @@ OTHER_PAGES = re.compile(
     r"(?:read|see|learn) (?:more|next).{0,30}|more (?:from|in|on|like|stories|articles|posts|about)\b.{0,40}|"
     r"(?:you (?:may|might)|customers|people|others|readers|viewers)\b.{0,20}\b(?:also|like|bought|viewed).{0,40}|"
     r"(?:latest|recent) (?:posts|news|articles|comments)|recently (?:changed|viewed).{0,20}|headlines|archives?|"
-    r"most (?:read|popular|viewed|shared)|categories|hot network questions|best ?sellers|jump to",
+    r"most (?:read|popular|viewed|shared)|categories|hot network questions|best ?sellers|jump to|"
+    r"mehr (?:zum thema|aus|von)\b.{0,40}|meistgelesen|lesen sie auch|das könnte (?:sie|dich|ihnen|dir)\b.{0,40}|"
+    r"(?:ähnliche|verwandte) .{0,30}|(?:à lire|lire) aussi|sur le même (?:sujet|thème)|les plus lus|"
+    r"vous aimerez aussi|(?:articles|produits) (?:liés|similaires)|le[ea]? también|(?:lo )?más leído|"
+    r"(?:artículos|productos) relacionados|leggi anche|i più letti|(?:articoli|prodotti) correlati",
     re.IGNORECASE,
 )
 # Headings above what readers are asked to do, and of comments, authors and advertisements.
 REQUEST = re.compile(
     r"share(?: this.{0,20})?|follow (?:us|along|me).{0,20}|newsletters?|leave a (?:reply|comment)|your answer|"
     r"who is online|advertisement|written by .{1,40}|about the author|\d+ comments?|\d+ thoughts on .{0,100}|"
-    r"(?:comments|responses) \(\d+\)|(?:sign up (?:to|for)|subscribe to|get\b.{0,40} in your inbox)\b.{0,60}|"
+    r"(?:comments|responses|kommentare|commentaires|comentarios|commenti) \(\d+\)|anzeige|werbung|publicité|"
+    r"(?:sign up (?:to|for)|subscribe to|get\b.{0,40} in your inbox)\b.{0,60}|"
     r".{0,20}use cookies\b.{0,100}",
     re.IGNORECASE,
 )
@@ -94,6 +115,16 @@ def list_names(element: Any) -> list[str]:
 def is_doubtful(element: Any) -> bool:
     """Whether an element's name says that it may be boilerplate. What holds code is not."""
     return any(map(DOUBTFUL_NAME.fullmatch, list_names(element))) and element.find(".//pre") is None
+
+
+def is_edge(element: Any) -> bool:
+    """Whether an element's name says that it stands at the edge of every page of the site."""
+    return any(map(EDGE_NAME.fullmatch, list_names(element)))
+
+
+def is_review(element: Any) -> bool:
+    """Whether an element is a review of a product, or stands among them."""
+    return any(not REVIEW_NAMES.isdisjoint(list_names(outer)) for outer in (element, *element.iterancestors()))
 
 
 def is_control(parts: list[str]) -> bool:
