@@ -2,7 +2,7 @@
 python -m benchmarks.saved_pages [FOLDER] [--pages]
 
 FOLDER holds HTML files whose main text stands between the comments <!--main--> and <!--/main-->; the default is the
-repository's 30 pages (see their README.md). Words are counted, each as often as it stands there. Outside: words of the
+repository's 42 pages (see their README.md). Words are counted, each as often as it stands there. Outside: words of the
 passages that are not in the main text, as a share of all words of the passages. Lost: words of the main text that
 stand neither in a passage nor in the title.
 """

@@ -25,6 +25,7 @@ from quorum.documents.page_words import (
     COPYRIGHT,
     FORUM_NAMES,
     LEGAL_LINK,
+    NEIGHBOUR,
     OTHER_PAGES,
     REQUEST,
     STEP,
@@ -123,7 +124,7 @@ class MainText(PageText):
         has_links = self.share_links(element) >= SOME_LINKS
         is_post = is_in(element, "article", "main", "blockquote")
         if element.tag in EDGE_TAGS or get_role(element) in EDGE_ROLES:
-            return has_links or not is_post
+            return (has_links or not is_post) and element.find(".//pre") is None
         names = list_names(element)
         if any(map(BOILERPLATE_NAME.fullmatch, names)):
             return element.tag in BLOCK_TAGS or has_links or "editsection" in names
@@ -228,7 +229,14 @@ class MainText(PageText):
         """
         bylines: list[Any] = []
         for element in self.walk(self.root):
-            if self.text[element] > LONG or element.tag in NEVER_DROPPED or self.is_whole_cell(element):
+            is_heading = element.tag in HEADING_LEVELS and element.tag != "h1"
+            if self.text[element] > LONG or (element.tag in NEVER_DROPPED and not is_heading):
+                continue
+            if is_heading or self.is_whole_cell(element):
+                parts = list(self.list_parts(element))
+                if element.tag == "li" and self.is_neighbour(element, parts):
+                    self.drop(element)
+                bylines += [element] if self.linked[element] and is_byline(parts, []) else []
                 continue
             if (element.tag not in BLOCK_TAGS and is_in_sentence(element)) or is_in_data(element):
                 continue
@@ -242,17 +250,27 @@ class MainText(PageText):
                 self.drop(element)
 
     def is_edge_line(self, element: Any, parts: list[str]) -> bool:
-        """Whether an element is the path to the page, a list of its tags, or legal notes at its end."""
+        """Whether an element is the path to the page, a list of its tags, parts or neighbours, or its legal notes."""
         links = [link for link in element.iter("a") if self.text[link]]
-        if not links or element.tag not in LINE_TAGS:
+        if not links or element.tag not in LINE_TAGS or element.find(".//pre") is not None:
             return False
-        if self.share_links(element) >= ALL_LINKS and all(TAG_ADDRESS.search(link.get("href") or "") for link in links):
+        addresses = [link.get("href") or "" for link in links]
+        shown = self.share_links(element)
+        if all(map(TAG_ADDRESS.search, addresses)) and len(parts) <= len(links) + 1 and self.text[element] <= SHORT:
+            return True
+        if len(links) > 1 and shown >= ALL_LINKS and all(address.startswith("#") for address in addresses):
+            return True
+        if self.is_neighbour(element, parts):
             return True
         steps = [link for link in links if STEP.fullmatch((link.tail or "").strip()[:1])]
         if links[0] in steps and (len(steps) > 1 or is_first_page(links[0].get("href") or "#")):
             return True
         is_legal = any(map(LEGAL_LINK.fullmatch, parts)) or COPYRIGHT.search(" ".join(parts))
         return bool(is_legal) and not is_in(element, "article", "main") and element.find(".//p") is None
+
+    def is_neighbour(self, element: Any, parts: list[str]) -> bool:
+        """Whether an element leads to the previous or the next page."""
+        return self.share_links(element) >= SOME_LINKS and bool(NEIGHBOUR.fullmatch(parts[0].rstrip(" :")))
 
     def drop_repeated_titles(self) -> None:
         """Drop the headings of replies, which repeat the title of what they reply to."""

@@ -15,7 +15,7 @@ BOILERPLATE_NAME = re.compile(
     r"outbrain|taboola|breadcrumbs?|crumbs?|wayfinding|skip(?:link|links|nav)?|popups?|modal|paywall|pagination|pager|"
     r"navbars?|navigation|masthead|colophon|navbox|catlinks|printfooter|editsection|noprint|jumpbox|upsells?|mostread|"
     r"trending|feedback|helpful|announcements?|copyright|login|signin|signup|toc|back2top|backtotop|ticker|wishlist|"
-    r"buybox|votes?|votecell|postprofile|sitenotice|newsticker|bio|authorbox|disclosure|affiliate|logo|brand|docinfo|"
+    r"buybox|votes?|votecell|postprofile|sitenotice|newsticker|bio|authorbox|disclosure|affiliate|logo|brand|cta|"
     r"anzeigen?|werbung|teilen|verwandte\w*|brotkrumen|brotkrumel|seitenleiste|fusszeile|kopfzeile|hauptmenue|empfehlungen|"
     r"publicites?|partag(?:e|er)|similaires|ariane|articles-lies|pied|bandeau|publicidad|compartir|relacionad[oa]s|migas|"
     r"pubblicita|condividi|correlati|briciole"
@@ -41,6 +41,7 @@ CONTROL = re.compile(
     r"(?:improve|edit|rate|report) this.{0,30}|(?:read|show|see|view|load) (?:more|all|less)\b.{0,30}|"
     r"(?:skip|jump|back|return) to .{0,40}|(?:sign|log) ?(?:in|up|out)|register|subscribe(?: now| to .{0,40})?|"
     r"advertisement|sponsored|(?:write|leave|add|post) a (?:review|comment|reply)|ask question|forum rules|"
+    r"sign up (?:for|to)\b.{0,80}|already have an account|(?:sign|log) in to .{0,30}|all (?:posts|articles|stories)|"
     r"add to (?:cart|basket|bag|list|wishlist)|buy now.{0,40}|(?:©|\(c\)|copyright\b).{0,160}|"
     r"(?:proudly )?powered by .{0,60}|.{0,80}all rights reserved\W*|sorted by|roll over image.{0,20}|"
     r"was this (?:page |article |section |answer )?helpful.{0,40}|viewed [\d.,]+k? times|"
@@ -72,7 +73,10 @@ LEGAL_LINK = re.compile(
 COPYRIGHT = re.compile(r"(?:©|\(c\)|\bcopyright\b)\s*(?:19|20)\d\d", re.IGNORECASE)
 TAG_ADDRESS = re.compile(r"/(?:tags?|labels?|categor(?:y|ies)|topics?|t)/")
 DATE = re.compile(r"\b(?:19|20)\d\d\b|\b\d+ (?:minutes|hours|days|weeks|months|years) ago\b|\b\d{1,2}:\d\d\b")
-BY = re.compile(r"(?:post(?:ed)?|written|asked|answered) (?:by|on)\b|by ", re.IGNORECASE)
+BY = re.compile(
+    r"(?:(?:post(?:ed)?|written|asked|answered) (?:by|on)\b|by |\S+ (?:commented|wrote|replied)\b)", re.IGNORECASE
+)
+NEIGHBOUR = re.compile(r"(?:previous|next|prev|older|newer)(?: \w+)?|(?:messages )?sorted by", re.IGNORECASE)
 STEP = re.compile(r"[>›»/→]")  # between the links of a path to the page
 # Headings above lists of other pages.
 OTHER_PAGES = re.compile(
@@ -80,7 +84,7 @@ OTHER_PAGES = re.compile(
     r"(?:read|see|learn) (?:more|next).{0,30}|more (?:from|in|on|like|stories|articles|posts|about)\b.{0,40}|"
     r"(?:you (?:may|might)|customers|people|others|readers|viewers)\b.{0,20}\b(?:also|like|bought|viewed).{0,40}|"
     r"(?:latest|recent) (?:posts|news|articles|comments)|recently (?:changed|viewed).{0,20}|headlines|archives?|"
-    r"most (?:read|popular|viewed|shared)|categories|hot network questions|best ?sellers|jump to|"
+    r"most (?:read|popular|viewed|shared)|categories|hot network questions|best ?sellers|jump to|keep reading|up next|"
     r"mehr (?:zum thema|aus|von)\b.{0,40}|meistgelesen|lesen sie auch|das könnte (?:sie|dich|ihnen|dir)\b.{0,40}|"
     r"(?:ähnliche|verwandte) .{0,30}|(?:à lire|lire) aussi|sur le même (?:sujet|thème)|les plus lus|"
     r"vous aimerez aussi|(?:articles|produits) (?:liés|similaires)|le[ea]? también|(?:lo )?más leído|"
