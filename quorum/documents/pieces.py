@@ -1,8 +1,9 @@
 """Splits documents and long passages into the passages that are indexed."""
 
+import re
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
-from itertools import groupby
+from itertools import groupby, pairwise
 from pathlib import Path
 from typing import NamedTuple
 
@@ -22,6 +23,8 @@ from quorum.documents.split import (
 
 # A passage from a file of JSON lines is split if it has more than this many times the words that a passage should have.
 MAX_UNSPLIT_FACTOR = 3
+BULLET = "- "
+ITEM = re.compile(r"- |\d{1,3}[.)] ")  # how the text of a list item begins
 DEEPEST_INDENT = 200  # characters; if a line is indented more deeply, its whole indentation is dropped
 LONGEST_HEADING = 200  # characters that a passage keeps of each heading above it
 
@@ -167,7 +170,8 @@ def find_line_spans(text: str, begin: int, end: int) -> Iterator[tuple[int, int]
 
 
 def split_section(document: Document, section: Sequence[LocatedUnit], max_half_words: int) -> Iterator[Piece]:
-    """The passages of one section."""
+    """The passages of one section. A list that goes on in a further passage has the line above it there, too."""
+    section = mark_introductions(document.text, section)
     for first, last in pack_ranges([unit.unit for unit in section], max_half_words):
         units = section[first:last]
         heading_paths = [unit.headings for unit in units if not is_in_heading_block(unit)] or [units[0].headings]
@@ -175,8 +179,53 @@ def split_section(document: Document, section: Sequence[LocatedUnit], max_half_w
             format_block(document.text[block_units[0].unit.start : block_units[-1].unit.end], block_units[0].block)
             for block_units in (list(group) for _, group in groupby(units, key=lambda unit: id(unit.block)))
         )
+        if subject := find_subject(document.text, section, first, last, max_half_words):
+            text = f"{subject}\n{text}"
         page = next((unit.block.page for unit in units if not is_in_heading_block(unit)), units[0].block.page)
         yield Piece(text, units[0].unit.start, units[-1].unit.end, page, find_shared_headings(heading_paths))
+
+
+def mark_introductions(text: str, section: Sequence[LocatedUnit]) -> list[LocatedUnit]:
+    """The units of a section, of which those that introduce the next are marked."""
+    marked = [
+        unit._replace(unit=unit.unit._replace(introduces=True)) if is_introduction(text, unit, following) else unit
+        for unit, following in pairwise(section)
+    ]
+    return [*marked, *section[-1:]]
+
+
+def is_introduction(text: str, unit: LocatedUnit, following: LocatedUnit) -> bool:
+    """Whether a unit introduces the next one: a line that ends with a colon, the line above a list or above code, and
+    a sentence that goes on in the next block.
+    """
+    if is_in_heading_block(unit) or unit.block.kind == "row" or is_in_heading_block(following):
+        return False
+    is_end = text[unit.unit.start : unit.unit.end].rstrip().endswith
+    is_text = unit.block.kind == "text"
+    if is_text and is_end(":"):
+        return True
+    if unit.block is following.block:
+        return False
+    if following.block.kind == "code" and is_text:
+        return True
+    if item := ITEM.match(following.block.text):  # "2. " may also begin a heading that is not marked as one
+        return is_text and not ITEM.match(unit.block.text) and not (item[0] != BULLET and is_end((".", "!", "?")))
+    return following.block.kind == "text" and following.block.text[:1].islower() and not is_end((".", "!", "?"))
+
+
+def find_subject(text: str, section: Sequence[LocatedUnit], first: int, last: int, max_half_words: int) -> str:
+    """The line above a list of which section[first:last] is a further part; "" if it is none, or both do not fit into
+    one passage.
+    """
+    block = section[first].block
+    begins_with_item = first and ITEM.match(block.text) and section[first - 1].block is not block
+    if not begins_with_item or block.kind != "text":
+        return ""
+    above = next((unit for unit in reversed(section[:first]) if not ITEM.match(unit.block.text)), None)
+    if above is None or not above.unit.introduces or above.block.kind != "text":
+        return ""
+    size = above.unit.size + sum(unit.unit.size for unit in section[first:last])
+    return normalize_spacing(text[above.unit.start : above.unit.end]) if size <= max_half_words else ""
 
 
 def find_shared_headings(paths: Sequence[tuple[str, ...]]) -> tuple[str, ...]:

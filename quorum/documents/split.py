@@ -19,13 +19,15 @@ BLOCK_BREAK = re.compile(r"\n\s*\n|\n(?=[ \t]*(?:[-*+•|>] |\d{1,3}[.)] ))")
 class Unit(NamedTuple):
     """A piece of text that is not split: a sentence or, if a sentence is too long for one passage, a part of it.
 
-    size: its length in half words (see `count_half_words`).
+    size: its length in half words (see `count_half_words`). introduces: whether it introduces the unit after it, as the
+    line above a list or above code does, and should stand in the same passage.
     """
 
     start: int
     end: int
     size: int
     is_heading: bool
+    introduces: bool = False
 
 
 def split_text(text: str, words: int = 100) -> list[str]:
@@ -95,20 +97,23 @@ def pack_ranges(units: list[Unit], limit: int) -> list[tuple[int, int]]:
     """The units of each passage, as indices: (first unit, unit after the last).
 
     There are as few passages as possible, and the sum of their squared lengths is as small as possible. A passage that
-    ends with a heading, other than the last passage, adds limit * limit to this sum. By dynamic programming: costs[end]
-    is the lowest (number of passages, sum) of the first `end` units; starts[end] is where the last of these passages
-    begins.
+    ends with a heading, other than the last passage, adds limit * limit to this sum. One that ends with a unit which
+    introduces the next counts as two, so that a further passage is made rather than that. By dynamic programming:
+    costs[end] is the lowest (number of passages, sum) of the first `end` units; starts[end] is where the last of these
+    passages begins.
     """
     costs: list[tuple[int, int]] = [(0, 0)]
     starts: list[int] = [0]
     for end in range(1, len(units) + 1):
-        heading_penalty = limit * limit if units[end - 1].is_heading and end < len(units) else 0
+        last, is_inside = units[end - 1], end < len(units)
+        heading_penalty = limit * limit if (last.is_heading or last.introduces) and is_inside else 0
+        passages = 2 if last.introduces and is_inside else 1
         best_cost, total, best_start = (1 << 62, 0), 0, end - 1
         for start in range(end - 1, -1, -1):
             total += units[start].size
             if total > limit and start < end - 1:
                 break
-            cost = (costs[start][0] + 1, costs[start][1] + total * total + heading_penalty)
+            cost = (costs[start][0] + passages, costs[start][1] + total * total + heading_penalty)
             if cost <= best_cost:
                 best_cost, best_start = cost, start
         costs.append(best_cost)

@@ -8,6 +8,7 @@ from typing import Any
 from quorum.core.encodings import decode_text
 from quorum.documents.document import Block, Document, join_lines
 from quorum.documents.html_blocks import KNOWN_TAGS, read_html
+from quorum.documents.myst import simplify_myst
 
 FRONT_MATTER = re.compile(r"\A(---|\+\+\+)[ \t]*\n(.*?)\n\1[ \t]*(?:\n|\Z)", re.DOTALL)
 TAG = re.compile(r"\A</?([A-Za-z][A-Za-z0-9-]*)")
@@ -87,7 +88,7 @@ def format_value(value: Any) -> str:
 
 def read_markdown_blocks(text: str) -> list[Block]:
     """The blocks of Markdown."""
-    return read_html(to_html(text)).blocks
+    return read_html(to_html(simplify_myst(text))).blocks
 
 
 def to_html(text: str) -> str:
