@@ -238,13 +238,14 @@ class MainText(PageText):
                     self.drop(element)
                 bylines += [element] if self.linked[element] and is_byline(parts, []) else []
                 continue
-            if (element.tag not in BLOCK_TAGS and is_in_sentence(element)) or is_in_data(element):
+            if element.tag not in BLOCK_TAGS and is_in_sentence(element):
                 continue
             parts = list(self.list_parts(element))
             if is_control(parts) or self.is_edge_line(element, parts):
-                self.drop(element)
+                if not is_in_data(element):
+                    self.drop(element)
             elif self.text[element] <= SHORT and self.linked[element] and element.tag in BLOCK_TAGS:
-                bylines += [element] if is_byline(parts, list_names(element)) else []
+                bylines += [element] if is_byline(parts, list_names(element)) and not is_in_data(element) else []
         for element in bylines if len(bylines) > 1 else ():
             if not self.is_dropped(element):
                 self.drop(element)
