@@ -47,11 +47,14 @@ READY_SECONDS = 120.0
 
 @dataclass
 class KilledServer:
-    """A server process that is killed and started again, always at the same port. kills: how often it was killed."""
+    """A server process that is killed and started again, always at the same port. options: further ones of `quorum
+    serve`; kills: how often it was killed.
+    """
 
     store: Path
     model_url: str
     port: int
+    options: tuple[str, ...] = ("--collection", "towers", "--model", "openai:test", "--retriever", "bm25")
     process: "subprocess.Popen[str] | None" = None
     kills: int = 0
 
@@ -63,7 +66,7 @@ class KilledServer:
         """Start the process, and wait until it answers."""
         started_at = time.monotonic()
         arguments = ["serve", "--no-page", "--port", str(self.port), "--store", str(self.store)]
-        arguments += ["--collection", "towers", "--model", "openai:test", "--retriever", "bm25"]
+        arguments += self.options
         environment = os.environ | {"PYTHONPATH": str(ROOT), "OPENAI_BASE_URL": self.model_url, "OPENAI_API_KEY": "x"}
         self.process = subprocess.Popen(
             [sys.executable, "-c", "from quorum.cli.main import main; main()", *arguments],

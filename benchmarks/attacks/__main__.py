@@ -1,4 +1,4 @@
-"""Attacks Quorum in eleven ways, many times each, and counts what does not hold: python -m benchmarks.attacks
+"""Attacks Quorum in twelve ways, many times each, and counts what does not hold: python -m benchmarks.attacks
 
 keys          secrets that a server repeats, in 14 encodings, stay in no message
 controls      control characters of a document, a model or a server reach no terminal
@@ -11,8 +11,10 @@ hidden text   what nobody sees of a page or a Word file is not read
 redirects     no request follows a server to another one
 endless       replies without end, packed or slow, end in an error
 leaving       after a question is cancelled, only the calls in flight finish
+page          markup of visitors, documents and replies is text on the page, in Chromium; nothing is fetched elsewhere
 
-`--seed N` chooses other cases. All attacks take about a minute; the last three make real connections on this machine.
+`--seed N` chooses other cases. All attacks take a few minutes; the last four make real connections on this machine, and
+the last one needs Chromium.
 """
 
 import argparse
@@ -28,6 +30,7 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).parents[2] / "tests"))  # the loopback servers of the tests
 
 from benchmarks.attacks.inputs import INPUT_ATTACKS
+from benchmarks.attacks.page import attack_page
 from benchmarks.attacks.servers import SERVER_ATTACKS
 from benchmarks.harness import judge_targets, report
 
@@ -52,7 +55,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--only", help="the name of one attack")
     options = parser.parse_args(arguments)
-    attacks = {**INPUT_ATTACKS, **SERVER_ATTACKS}
+    attacks = {**INPUT_ATTACKS, **SERVER_ATTACKS, "page": attack_page}
     chosen = {name: attack for name, attack in attacks.items() if options.only in (None, name)}
     findings = {name: measure_attack(attack, options.seed) for name, attack in chosen.items()}
     rows = [(name, *values.values()) for name, values in findings.items()]
