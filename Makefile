@@ -35,6 +35,7 @@ test-train: .venv-train/.installed-dev ## Run the tests of training (PyTorch, in
 	.venv-train/bin/python -m pytest tests/train
 
 test-page: $(VENV)/.installed-dev ## Run the tests of the page and of the report in a browser (needs Chromium)
+	@command -v npm >/dev/null && $(MAKE) --no-print-directory quorum/page/node_modules/.installed || echo "npm fetches no packages: axe was NOT run on the page."
 	$(BIN)/python -m pytest tests/page
 
 test-studio: .venv-studio/.installed-dev ## Run the tests of every method in LangGraph Studio's server (in an environment of its own)

@@ -4,7 +4,7 @@ python -m benchmarks.killed_uploads
 Clients upload files to a real server process (`quorum serve --no-page`), read the events of their uploads, leave after
 a random number of them and come back. Meanwhile the process is killed (SIGKILL) at random moments and started again.
 What was interrupted is sent again, until it is told as indexed. In the end every file that was told as indexed must be
-in the collection once, with all its passages and its original, and nothing else may be there; and every client must have
+in the collection once, with all its passages and its original, and nothing else may be there. Every client must have
 got the numbers 1, 2, 3, ... of its uploads, each once, as the server still tells them.
 
 `--uploads N` (200), `--clients N` (10), `--kills N` at most (60), `--seed N`. Most of the time the server takes to

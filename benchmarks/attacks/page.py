@@ -92,7 +92,6 @@ def ask(served: ServedPage, number: int, payload: str, place: str) -> str:
 
 def look(page: Page, address: str, is_conversation: bool) -> str:
     """Visit an address and open all that opens. Returns what acted there, as one text."""
-    requested: list[str] = []
     if is_conversation:
         page.visit(address, "document.querySelectorAll('.footer').length > 0")
         page.run("document.querySelectorAll('.table tbody button')[1].click()")
@@ -105,8 +104,13 @@ def look(page: Page, address: str, is_conversation: bool) -> str:
         page.wait_until("!document.querySelector('.markdown.plain')")
     else:
         page.visit(address, "document.readyState === 'complete'")
+    return observe(page, address)
+
+
+def observe(page: Page, address: str) -> str:
+    """What acted on a page since it was loaded, as one text."""
     page.run("new Promise(done => setTimeout(done, 150))")
-    requested += [url for url in page.requested_urls if "evil.example" in url.split("/")[2]]
+    requested = [url for url in page.requested_urls if "evil.example" in url.split("/")[2]]
     hits = page.run("Object.keys(window).filter(one => one.startsWith('hit'))")
     attributes = [one for one in page.run(ACTIVE_ATTRIBUTES) if "hit" in one and not one.startswith(address)]
     is_elsewhere = not str(page.run("location.href")).startswith(address.split("/c/")[0][:20])
@@ -121,6 +125,10 @@ def attack_page(rng: random.Random, folder: Path) -> list[bool]:
     held: list[bool] = []
     options = ("--collection", "towers", "--model", "openai:test", "--set", "journal=off", "--set", "retriever=bm25")
     with serve_page(folder, *options, page="new") as served, open_browser(folder / "profile") as page:
+        page.visit(served.url, "!!document.querySelector('#question')")
+        page.run(f"document.body.insertAdjacentHTML('beforeend', {json.dumps(write(PAYLOADS[1], 0, 'control'))}), 0")
+        if "hit0control" not in observe(page, served.url):
+            raise RuntimeError("an attack that succeeds is not seen")
         order = list(enumerate(PAYLOADS))
         rng.shuffle(order)
         for number, payload in order:

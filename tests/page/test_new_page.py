@@ -4,6 +4,7 @@ import json
 from collections.abc import Iterator
 from urllib.parse import urlsplit
 
+import httpx
 import pytest
 from browser import Page
 from openai_bodies import Response, make_error
@@ -167,6 +168,18 @@ def test_differences_prompts_sets_and_settings(page: Page, asked_page: ServedPag
     prompt = page.run("document.querySelector('.calls pre').textContent")
     assert HOSTILE in prompt  # the document's markup, as text
     assert page.run("window.attacked") is None
+
+
+def test_what_another_tab_asks_is_shown(page: Page, asked_page: ServedPage) -> None:
+    page.visit(asked_page.url, READY)
+    page.run("document.querySelectorAll('.segments input')[0].click()")
+    type_and_send(page, "Who books train tickets?")
+    page.wait_until("document.querySelectorAll('.footer').length === 1")
+    body = {"question": "And hotels?", "methods": ["concat"], "follows": page.run("location.pathname").split("/")[-1]}
+    assert httpx.post(f"{asked_page.url}v1/runs", json=body, timeout=60).status_code == 201
+    page.run("new BroadcastChannel('quorum').postMessage('')")
+    page.wait_until("document.querySelectorAll('.footer').length === 2")
+    assert page.run("[...document.querySelectorAll('.turn h2')].at(-1).innerText") == "And hotels?"
 
 
 def test_a_phone_needs_no_scrolling_sideways_and_every_field_has_a_name(page: Page, asked_page: ServedPage) -> None:

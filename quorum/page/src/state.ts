@@ -137,6 +137,29 @@ export async function start(): Promise<void> {
 let following = new AbortController();
 let shownKey = "";
 
+/** Other tabs of this browser, which show the same conversations. */
+const otherTabs = new BroadcastChannel("quorum");
+otherTabs.onmessage = () => void catchUp();
+document.addEventListener("visibilitychange", () => document.visibilityState === "visible" && void catchUp());
+
+/** Show what was asked, asked again, named or deleted elsewhere: in another tab, or on another machine. */
+async function catchUp(): Promise<void> {
+  void refreshConversations();
+  const key = shownKey;
+  if (key === "" || key === "new" || isLoading.value) return;
+  const runs = await api.readConversation(key).catch(() => null); // the notice is for what the visitor does
+  if (!runs || shownKey !== key) return;
+  const known = new Map(turns.value.map((turn) => [turn.value.id, turn]));
+  for (const run of runs) {
+    const turn = known.get(run.id);
+    if (turn && (turn.value.state === "running" || turn.value.lastEvent >= run.last_event)) continue;
+    const shown = turn ?? signal(empty(run));
+    if (run.state === "finished") shown.value = describe(run);
+    else void follow(shown);
+    if (!turn) turns.value = [...turns.value, shown];
+  }
+}
+
 /** Show a conversation as the server keeps it, and follow what is still running. */
 async function showConversation(key: string): Promise<void> {
   if (key === shownKey) return;
@@ -198,6 +221,7 @@ export async function ask(question: string): Promise<boolean> {
     navigate(`/c/${run.id}`);
   }
   announcement.value = "asking";
+  otherTabs.postMessage(run.id);
   void refreshConversations();
   void follow(turn);
   return true;
@@ -211,6 +235,7 @@ export async function stop(turn: Signal<RunView>): Promise<void> {
 export async function retry(turn: Signal<RunView>, names: string[], reader?: "offline"): Promise<void> {
   const wasRunning = turn.value.state === "running";
   for (const name of names) await attempt(() => api.retry(turn.value.id, name, reader));
+  otherTabs.postMessage(turn.value.id);
   if (!wasRunning) void follow(turn);
 }
 
@@ -230,11 +255,13 @@ export async function removeConversation(id: string): Promise<void> {
     const runs = await api.readConversation(id);
     for (const run of runs.reverse()) await api.remove(run.id);
   });
+  otherTabs.postMessage(id);
   if (conversationKey.value === id) navigate("/");
   await refreshConversations();
 }
 
 export async function renameConversation(id: string, title: string): Promise<void> {
   await attempt(() => api.rename(id, title));
+  otherTabs.postMessage(id);
   await refreshConversations();
 }

@@ -153,7 +153,7 @@ class LiveRun:
         return list(self.saved.head["request"]["methods"])
 
     def describe_interruption(self) -> MethodFailed:
-        return MethodFailed("interrupted", INTERRUPTED.format(id=self.saved.id))
+        return MethodFailed("interrupted", INTERRUPTED)
 
     def describe_end(self, task: "asyncio.Task[Any]") -> MethodFailed | None:
         """Why a method ended without an answer; None if it has answered."""

@@ -27,7 +27,7 @@ from quorum.serving.runs.request import RUN_ID, make_title
 from quorum.serving.runs.run_file import RunFile
 
 MOST_RUNS, MOST_BYTES = 1000, 500_000_000  # of one client
-INTERRUPTED = "The server ended before this method had answered; ask it again with POST /v1/runs/{id}/retry."
+INTERRUPTED = "The server ended before this method had answered; ask it again."
 
 
 @dataclass(frozen=True)
@@ -180,8 +180,8 @@ class RunFolder:
                 asked = [method for method in asked if method != event.get("method")]
         if is_over or self.processes.is_alive(process_id):
             return
-        sentence, moment = INTERRUPTED.format(id=run.id), datetime.now(UTC).timestamp()
-        error = {"type": "error", "code": "interrupted", "sentence": sentence, "remedy": "retry"}
+        moment = datetime.now(UTC).timestamp()
+        error = {"type": "error", "code": "interrupted", "sentence": INTERRUPTED, "remedy": "retry"}
         events = [{**error, "method": method} for method in asked]
         for event in events:
             number += 1
