@@ -101,6 +101,7 @@ readme: $(VENV)/.installed ## Write langgraph.json and the parts of docs/ that a
 
 pictures: $(VENV)/.installed-dev ## Take the pictures in docs/pictures (needs Chromium)
 	$(BIN)/python docs/pictures.py
+	$(BIN)/python docs/page_pictures.py
 
 format: $(VENV)/.installed-dev ## Format the code, then list what the linter finds
 	@$(BIN)/ruff check --fix --quiet --exit-zero >/dev/null # a fault that it cannot mend, such as a long line, must not keep the rest unformatted
