@@ -61,6 +61,9 @@ def make_app(service: Service, tokens: Sequence[str] = (), *, forget_files: bool
     def is_owner(client: str) -> bool:
         return not tokens or client == name_client(tokens[0])
 
+    def is_busy() -> bool:
+        return service.metrics.questions_in_progress > 0
+
     def wrap(handler: Handler) -> Handler:
         return respond_to_refusals(handler, server_context)
 
@@ -107,7 +110,7 @@ def make_app(service: Service, tokens: Sequence[str] = (), *, forget_files: bool
         Route("/openapi.json", show_api),
         *make_run_routes(RunService(service, runs_folder), is_owner, wrap),
         *make_catalogue_routes(service.permissions, is_owner, wrap),
-        *make_collection_routes(service.permissions, is_owner, wrap, uploads),
+        *make_collection_routes(service.permissions, is_owner, wrap, uploads, is_busy),
         *DocumentRoutes(service.permissions, uploads, is_owner).make_routes(wrap),
     ]
     return AccessControl(Starlette(routes=routes, exception_handlers={HTTPException: refuse_request}), tokens)

@@ -27,10 +27,17 @@ from quorum.serving.runs.routes import Wrap
 
 
 def make_collection_routes(
-    permissions: Permissions, is_owner: Callable[[str], bool], wrap: Wrap, uploads: UploadService
+    permissions: Permissions,
+    is_owner: Callable[[str], bool],
+    wrap: Wrap,
+    uploads: UploadService,
+    is_busy: Callable[[], bool] = lambda: False,
 ) -> list[Route]:
-    """The routes. is_owner: whether a client is the server's owner; wrap: turns refusals into responses."""
+    """The routes. is_owner: whether a client is the server's owner; wrap: turns refusals into responses; is_busy: as in
+    `FirstQuestions`.
+    """
     routes = CollectionRoutes(permissions, is_owner, uploads)
+    routes.questions = FirstQuestions(permissions.server_context, is_busy)
     one = "/v1/collections/{collection}"
     return [
         Route("/v1/collections", wrap(routes.list_collections)),

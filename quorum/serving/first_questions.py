@@ -4,7 +4,7 @@ answered by the offline reader with the words of its sentence; nobody is offered
 
 import asyncio
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from itertools import chain, zip_longest
 from typing import Any
@@ -19,6 +19,7 @@ from quorum.retrievers.collection_names import SAMPLE
 from quorum.retrievers.store import open_store
 
 COUNT = 3  # questions that are offered
+SECONDS_BETWEEN_LOOKS = 0.2  # how often it is looked whether the server is still busy
 MOST_PASSAGES, MOST_TRIES = 300, 8  # passages that are looked at; questions that the reader is asked
 SAMPLE_QUESTIONS = [
     "How tall is the Eiffel Tower?",
@@ -56,10 +57,13 @@ class Proposal:
 
 
 class FirstQuestions:
-    """Finds the questions of collections, and remembers them until a collection changes. context: the server's."""
+    """Finds the questions of collections, and remembers them until a collection changes.
 
-    def __init__(self, context: Context) -> None:
-        self.context = context
+    context: the server's; is_busy: whether visitors' questions are being answered, which come first.
+    """
+
+    def __init__(self, context: Context, is_busy: Callable[[], bool] = lambda: False) -> None:
+        self.context, self.is_busy = context, is_busy
         self.found: dict[tuple[str, str], list[str]] = {}
         self.lock = asyncio.Lock()
 
@@ -91,6 +95,8 @@ class FirstQuestions:
         for proposal in proposals[:MOST_TRIES]:
             if len(chosen) == COUNT:
                 break
+            while self.is_busy():
+                await asyncio.sleep(SECONDS_BETWEEN_LOOKS)
             if proposal.passage not in {one.passage for one in chosen} and await is_answered(proposal, context):
                 chosen.append(proposal)
         return [one.question for one in chosen]
