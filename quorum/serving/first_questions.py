@@ -95,7 +95,7 @@ class FirstQuestions:
         for proposal in proposals[:MOST_TRIES]:
             if len(chosen) == COUNT:
                 break
-            while self.is_busy():
+            while self.is_busy():  # noqa: ASYNC110  many things end a question
                 await asyncio.sleep(SECONDS_BETWEEN_LOOKS)
             if proposal.passage not in {one.passage for one in chosen} and await is_answered(proposal, context):
                 chosen.append(proposal)
