@@ -55,12 +55,11 @@ setInterval(() => {
 
 @dataclass(frozen=True)
 class Subject:
-    """A page to measure. arguments: of `serve_page`; usable: JavaScript, whether a question can be asked; text: whether
+    """A page to measure. usable: JavaScript, whether a question can be asked; text: whether
     the first text of an answer is shown; modifiers: keys held with Enter, as in `Page.press`; path: what is loaded.
     """
 
     name: str
-    kind: str = "new"
     usable: str = IS_ASKABLE
     text: str = "document.querySelector('.turn')?.innerText.includes('finished in 1931')"
     modifiers: int = 0
@@ -183,7 +182,7 @@ def measure(subjects: list[Subject], visits: int, tabs: int) -> dict[str, dict[s
             own.mkdir()
             quorum.index(folder / "towers.txt", collection="towers", context=quorum.Context(store=str(own / ".quorum")))
             options = ("--collection", "towers", "--model", "openai:test", "--set", "journal=off")
-            servers[subject.name] = stack.enter_context(serve_page(own, *options, page=subject.kind))
+            servers[subject.name] = stack.enter_context(serve_page(own, *options))
             servers[subject.name].model.reply(Response(REPLY))
         page = stack.enter_context(open_browser(folder / "profile"))
         page.set_size(1360)

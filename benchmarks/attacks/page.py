@@ -124,7 +124,7 @@ def attack_page(rng: random.Random, folder: Path) -> list[bool]:
     quorum.index(folder / "in", collection="towers", context=store)
     held: list[bool] = []
     options = ("--collection", "towers", "--model", "openai:test", "--set", "journal=off", "--set", "retriever=bm25")
-    with serve_page(folder, *options, page="new") as served, open_browser(folder / "profile") as page:
+    with serve_page(folder, *options) as served, open_browser(folder / "profile") as page:
         page.visit(served.url, "!!document.querySelector('#question')")
         page.run(f"document.body.insertAdjacentHTML('beforeend', {json.dumps(write(PAYLOADS[1], 0, 'control'))}), 0")
         if "hit0control" not in observe(page, served.url):

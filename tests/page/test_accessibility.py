@@ -22,7 +22,7 @@ def desk(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServedPage]:
     (folder / "desk.txt").write_text(TEXT)
     quorum.index(folder / "desk.txt", collection="desk", context=quorum.Context(store=str(folder / ".quorum")))
     options = ("--collection", "desk", "--model", "openai:test", "--set", "journal=off")
-    with serve_page(folder, *options, page="new") as running:
+    with serve_page(folder, *options) as running:
         yield running
 
 
