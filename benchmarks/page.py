@@ -55,8 +55,8 @@ setInterval(() => {
 
 @dataclass(frozen=True)
 class Subject:
-    """A page to measure. usable: JavaScript, whether a question can be asked; text: whether the first text of an answer is
-    shown; modifiers: keys held with Enter, as in `Page.press`; path: what is loaded.
+    """A page to measure. usable: JavaScript, whether a question can be asked; text: whether the first text of an answer
+    is shown; modifiers: keys held with Enter, as in `Page.press`; path: what is loaded.
     """
 
     name: str
