@@ -103,7 +103,8 @@ def make_search_key(query: str, context: "Context", given: list[Passage] | None)
     retriever and the collection, and the ids of the given passages.
     """
     where = format_where(context.where) or ""
-    parts = (context.retriever, context.collection, context.store, context.embeddings, context.title_key or "", where)
+    names = (context.retriever, context.collection, context.store, context.embeddings, context.title_key or "")
+    parts = (*names, where, context.language)
     store_key = tuple(part if isinstance(part, str) else id(part) for part in parts)
     return query, context.k, store_key, None if given is None else tuple(passage["id"] for passage in given)
 
@@ -114,4 +115,4 @@ def choose_retriever(context: "Context", given: list[Passage] | None) -> "BaseRe
         return get_retriever(context)
     from quorum.retrievers.langchain_retrievers import GivenRetriever
 
-    return GivenRetriever(k=context.k, passages=select_given(given, context))
+    return GivenRetriever(k=context.k, passages=select_given(given, context), language=context.language)

@@ -7,7 +7,7 @@ import unicodedata
 from array import array
 from collections import OrderedDict
 from collections.abc import Iterable, Sequence
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -23,6 +23,7 @@ from quorum.retrievers.passages import copy_with_score, make_indexed_text
 if TYPE_CHECKING:
     import bm25s
 
+ENGLISH, NO_LANGUAGE = "english", "none"
 MAX_CHOSEN = 16  # filters of which an index remembers the passages that pass
 HANGUL = "\uac00-\ud7a3"  # Korean has spaces, but is split like the unspaced scripts
 MARKED_SCRIPTS = "\u0900-\u0963\u0966-\u0dff"  # scripts of India, whose vowel signs are not letters to Python
@@ -41,17 +42,22 @@ STOP_WORDS = make_word_set(
 )
 
 
-def tokenize_text(text: str) -> list[str]:
-    """The tokens of a text: stemmed English words, words of other scripts, characters and bigrams of unspaced scripts.
+def tokenize_text(text: str, language: str = ENGLISH) -> list[str]:
+    """The tokens of a text: stemmed words of its language, words of other scripts, characters and bigrams of unspaced
+    scripts.
 
-    Case and accents are folded. Stop words are kept: `tokenize_query` drops them from questions.
+    Case and accents are folded. Stop words are kept: `tokenize_query` drops them from questions. language: one of
+    `quorum.core.context.Language`.
     """
-    return stem_words(split_words(text))
+    return stem_words(split_words(text, language), language)
 
 
-def split_words(text: str) -> list[str]:
-    """The words of a text, folded but not stemmed, with the characters and bigrams of unspaced scripts."""
-    folded_text = fold_text(text)
+def split_words(text: str, language: str = ENGLISH) -> list[str]:
+    """The words of a text, folded but not stemmed, with the characters and bigrams of unspaced scripts.
+
+    The words of languages other than English keep their accents, which their stemmers read.
+    """
+    folded_text = fold_text(text) if language == ENGLISH else unicodedata.normalize("NFKC", text.casefold())
     # Two quicker ways for texts without special characters: the first if all word characters are ASCII, the second if
     # some are not. Both give the words that the loop below would give.
     non_ascii = "" if folded_text.isascii() else "".join(NOT_ASCII.findall(folded_text))
@@ -69,12 +75,23 @@ def split_words(text: str) -> list[str]:
     return words
 
 
-def tokenize_query(text: str) -> list[str]:
+def tokenize_query(text: str, language: str = ENGLISH) -> list[str]:
     """The tokens of a question without its stop words. A question that has only stop words ("Who are The Who?") keeps
     them.
     """
-    tokens = tokenize_text(text)
-    return [token for token in tokens if token not in STOP_WORDS] or tokens
+    if language == ENGLISH:
+        tokens = tokenize_text(text)
+        return [token for token in tokens if token not in STOP_WORDS] or tokens
+    words, stop_words = split_words(text, language), read_stop_words(language)
+    return stem_words([word for word in words if word not in stop_words] or words, language)
+
+
+@cache
+def read_stop_words(language: str) -> frozenset[str]:
+    """The stop words of a language other than English, from bm25s; empty if it has none."""
+    from bm25s import stopwords
+
+    return frozenset(getattr(stopwords, f"STOPWORDS_{language.upper()}", ()))
 
 
 def fold_text(text: str) -> str:
@@ -85,22 +102,34 @@ def fold_text(text: str) -> str:
     return unicodedata.normalize("NFC", re.sub("[\u0300-\u036f]", "", parts))
 
 
-def stem_words(words: list[str]) -> list[str]:
-    """The English stems of ASCII words that are no stop words; all other words unchanged."""
-    if not hasattr(STEMMERS, "english"):
+def stem_words(words: list[str], language: str = ENGLISH) -> list[str]:
+    """The stems of words, by the Snowball stemmer of their language (Porter 2001), without accents. In English, words
+    that are not ASCII and stop words stay unchanged; without a language ("none"), only accents are folded.
+    """
+    if language == NO_LANGUAGE:
+        return [fold_text(word) for word in words]
+    stemmers = STEMMERS.__dict__
+    if language not in stemmers:
         import Stemmer
 
-        STEMMERS.english = Stemmer.Stemmer("english")
-    stems = STEMMERS.english.stemWords(words)
+        stemmers[language] = Stemmer.Stemmer(language)
+    stems = stemmers[language].stemWords(words)
+    if language != ENGLISH:
+        return [fold_text(stem) for stem in stems]
     return [s if w.isascii() and w not in STOP_WORDS else w for w, s in zip(words, stems, strict=True)]
 
 
 class BM25Index:
-    """Searches passages by BM25. scores: the scores of the tokens in the passages; if None, they are computed."""
+    """Searches passages by BM25. scores: the scores of the tokens in the passages; if None, they are computed.
 
-    def __init__(self, passages: Sequence[Passage], scores: "bm25s.BM25 | None" = None) -> None:
-        self.passages = passages
-        self.scores = compute_scores(map(make_indexed_text, passages)) if scores is None else scores
+    language: whose stems and stop words are used.
+    """
+
+    def __init__(
+        self, passages: Sequence[Passage], scores: "bm25s.BM25 | None" = None, language: str = ENGLISH
+    ) -> None:
+        self.passages, self.language = passages, language
+        self.scores = compute_scores(map(make_indexed_text, passages), language) if scores is None else scores
         self.chosen: OrderedDict[frozenset[str], NDArray[np.bool_]] = OrderedDict()  # of the filters used last
 
     def find_best(self, query: str, k: int, within: frozenset[str] | None = None) -> list[Passage]:
@@ -127,14 +156,16 @@ class BM25Index:
         """One score per passage; 0 for a passage without a word of the query."""
         if self.scores is None:
             return np.zeros(len(self.passages), dtype=np.float32)
-        scores: NDArray[np.float32] = self.scores.get_scores_from_ids(self.scores.get_tokens_ids(tokenize_query(query)))
+        scores: NDArray[np.float32] = self.scores.get_scores_from_ids(
+            self.scores.get_tokens_ids(tokenize_query(query, self.language))
+        )
         return scores
 
     def score_chosen(self, query: str, chosen: NDArray[np.bool_]) -> NDArray[np.float32]:
         """One score per passage, as if there were only the chosen ones (see `quorum.retrievers.bm25_within`)."""
         if self.scores is None:
             return np.zeros(len(self.passages), dtype=np.float32)
-        tokens = self.scores.get_tokens_ids(tokenize_query(query))
+        tokens = self.scores.get_tokens_ids(tokenize_query(query, self.language))
         return score_within(self.scores.scores, self.lengths, chosen, tokens)
 
     def choose(self, within: frozenset[str]) -> NDArray[np.bool_]:
@@ -151,7 +182,9 @@ class BM25Index:
     def lengths(self) -> NDArray[np.int64]:
         """The number of tokens of each passage. Only a search with a filter needs them."""
         texts = map(make_indexed_text, self.passages)
-        return np.fromiter((len(split_words(text)) for text in texts), dtype=np.int64, count=len(self.passages))
+        return np.fromiter(
+            (len(split_words(text, self.language)) for text in texts), dtype=np.int64, count=len(self.passages)
+        )
 
 
 def import_bm25s() -> Any:
@@ -162,14 +195,14 @@ def import_bm25s() -> Any:
     return bm25s
 
 
-def compute_scores(texts: Iterable[str]) -> "bm25s.BM25 | None":
+def compute_scores(texts: Iterable[str], language: str = ENGLISH) -> "bm25s.BM25 | None":
     """The BM25 score of each token in each text, by Lucene's formula; None if no text has a token."""
     word_numbers, stem_numbers = WordNumbers(), WordNumbers()
-    texts_as_words = [array("i", map(word_numbers.__getitem__, split_words(text))) for text in texts]
+    texts_as_words = [array("i", map(word_numbers.__getitem__, split_words(text, language))) for text in texts]
     if not word_numbers:
         return None
     # Each distinct word is stemmed only once.
-    stem_of_word = [stem_numbers[stem] for stem in stem_words(list(word_numbers))]
+    stem_of_word = [stem_numbers[stem] for stem in stem_words(list(word_numbers), language)]
     texts_as_stems = [array("i", map(stem_of_word.__getitem__, words)) for words in texts_as_words]
     scores: bm25s.BM25 = import_bm25s().BM25(method="lucene", k1=K1, b=B, csc_backend="numpy")
     scores.index((texts_as_stems, dict(stem_numbers)), create_empty_token=False, show_progress=False)

@@ -9,7 +9,7 @@ from pathlib import Path
 from filelock import FileLock
 
 from quorum.core.private_files import FILE_MODE
-from quorum.retrievers.bm25 import BM25Index, load_scores, save_scores
+from quorum.retrievers.bm25 import ENGLISH, BM25Index, load_scores, save_scores
 from quorum.retrievers.index_cache import (
     LoadedIndexes,
     make_index_folder,
@@ -26,46 +26,49 @@ LOG = logging.getLogger("quorum")
 LOADED_INDEXES: LoadedIndexes[BM25Index] = LoadedIndexes(most=8)
 
 
-def load_bm25_index(store: Store, name: str, title_key: str | None = None) -> BM25Index:
+def load_bm25_index(store: Store, name: str, title_key: str | None = None, language: str = ENGLISH) -> BM25Index:
     """The BM25 index of the collection `name` (see `LoadedIndexes`). It blocks: call it on a thread.
 
-    title_key: see `quorum.retrievers.foreign.read_foreign_passage`.
+    title_key: see `quorum.retrievers.foreign.read_foreign_passage`. language: whose stems are used.
 
     While the collection is being changed, the index is built in memory only, because the next change makes it useless.
     """
     info = store.fetch_revised_info(name)
     make = (
-        partial(build_bm25_index, store, name, title_key)
+        partial(build_bm25_index, store, name, title_key, language)
         if info.is_being_changed
-        else partial(load_or_build_index, store, name, info.revision, title_key)
+        else partial(load_or_build_index, store, name, info.revision, title_key, language)
     )
-    return LOADED_INDEXES.get((store.location, name, title_key), info, make)
+    return LOADED_INDEXES.get((store.location, name, title_key, language), info, make)
 
 
-def build_bm25_index(store: Store, name: str, title_key: str | None) -> tuple[str, BM25Index]:
+def build_bm25_index(store: Store, name: str, title_key: str | None, language: str) -> tuple[str, BM25Index]:
     """(revision, index) built from the collection's passages."""
     revision, passages = store.fetch_passages(name, title_key)
-    return revision, BM25Index(passages)
+    return revision, BM25Index(passages, language=language)
 
 
-def load_or_build_index(store: Store, name: str, revision: str, title_key: str | None) -> tuple[str, BM25Index]:
+def load_or_build_index(
+    store: Store, name: str, revision: str, title_key: str | None, language: str
+) -> tuple[str, BM25Index]:
     """(revision, index) from the disk. If the index is not there, it is built from the collection's present passages
     and saved; the returned revision is then that of these passages.
     """
-    folder = make_index_folder(store, "bm25", name, *([title_key] if title_key else []))
+    others = [*([title_key] if title_key else []), *([f"language {language}"] if language != ENGLISH else [])]
+    folder = make_index_folder(store, "bm25", name, *others)
     with hold_lock(FileLock(folder / "lock", mode=FILE_MODE)):
-        index = load_index(folder / f"{revision}.{FORMAT_VERSION}")
+        index = load_index(folder / f"{revision}.{FORMAT_VERSION}", language)
         if index is None:
-            revision, index = build_bm25_index(store, name, title_key)
+            revision, index = build_bm25_index(store, name, title_key, language)
             save_index(index, folder / f"{revision}.{FORMAT_VERSION}")
         return revision, index
 
 
-def load_index(folder: Path) -> BM25Index | None:
+def load_index(folder: Path, language: str) -> BM25Index | None:
     """The index in a folder; None if it is missing or incomplete."""
     try:
         passages = read_passages(folder)
-        return BM25Index(passages, load_scores(folder / "index", len(passages)))
+        return BM25Index(passages, load_scores(folder / "index", len(passages)), language)
     except (OSError, ValueError, KeyError, TypeError, EOFError):
         return None
 

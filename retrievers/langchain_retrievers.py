@@ -106,9 +106,10 @@ class BM25Retriever(Retriever):
     collection: str
     store: str
     title_key: str | None = None
+    language: str = "english"
 
     def find(self, query: str) -> list[Passage]:
-        index = load_bm25_index(open_store(self.store), self.collection, self.title_key)
+        index = load_bm25_index(open_store(self.store), self.collection, self.title_key, self.language)
         within = find_within(self.store, self.collection, self.where)
         return index.find_best(query, self.k, within) or refuse_empty(self.collection, self.store, self.where)
 
@@ -117,9 +118,10 @@ class GivenRetriever(Retriever):
     """BM25 over the question's own passages. Passages without a word of the question come last, in the given order."""
 
     passages: list[Any]
+    language: str = "english"
 
     def find(self, query: str) -> list[Passage]:
-        return BM25Index(self.passages).find_best(query, self.k)
+        return BM25Index(self.passages, language=self.language).find_best(query, self.k)
 
 
 class ColbertRetriever(Retriever):

@@ -84,6 +84,7 @@ def make_lexical(context: "Context", k: int) -> "BM25Retriever":
         collection=get_located_collection(context),
         store=context.store,
         title_key=context.title_key,
+        language=context.language,
         where=format_where(context.where),
     )
 

@@ -29,6 +29,11 @@ from quorum.core.text import AnswerMeasure
 from quorum.core.where import parse_where
 
 MAX_PASSAGES, MAX_STEPS, MAX_ROUNDS = 1000, 20, 10  # the largest k, max_steps and iterations
+# Languages of which PyStemmer has a stemmer, for BM25; none: words as they stand.
+Language = Literal[
+    "english", "catalan", "danish", "dutch", "finnish", "french", "german", "greek", "hungarian", "italian",
+    "norwegian", "portuguese", "romanian", "russian", "spanish", "swedish", "turkish", "none",
+]  # fmt: skip
 # The limit of supersteps for a graph with a loop and for each of its subgraphs, such as the listwise reranker.
 MAX_SUPERSTEPS = MAX_PASSAGES + 10
 
@@ -87,6 +92,8 @@ class Context:
     title_key: str | None = define("title_key", None)
     """Another program's collection: the key of its metadata that holds a passage's title; empty: the first of title,
     name, heading, file_name and filename that it has, or the name of its source."""
+    language: Annotated[Language, limit("english")] = define("language", "english")
+    """BM25: the language of the documents and questions, whose stems and stop words it uses; none: whole words."""
     where: str | dict[str, Any] | list[Any] | None = define("where", None)
     """Which passages may be found, by their metadata: 'source=handbook.pdf', 'year>=2020 and team in HR, IT', or
     Chroma's form, {"year": {"$gte": 2020}}; of a list all must hold; empty: all passages."""

@@ -1,17 +1,21 @@
 """BM25: tokens, scores against the formula, and ranking of given passages."""
 
 import math
+from dataclasses import replace
+from pathlib import Path
 
 import bm25s
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from wordvectors import WordVectors
 
-from quorum.core.context import Context
+from quorum.core.context import Context, make_context
 from quorum.core.errors import SetupError
 from quorum.core.state import Passage
-from quorum.retrievers import search
+from quorum.retrievers import make_search_key, search
 from quorum.retrievers.bm25 import K1, B, BM25Index, compute_scores, split_words, tokenize_query, tokenize_text
+from quorum.retrievers.index import index_passages
 from quorum.retrievers.passages import make_indexed_text
 
 RIVER_PASSAGES = [
@@ -39,6 +43,38 @@ def test_scripts_without_spaces_give_characters_and_bigrams() -> None:
 def test_stop_words_are_removed_only_if_other_words_remain() -> None:
     assert tokenize_query("What is the capital of France?") == ["capit", "franc"]
     assert tokenize_query("Who was who?") == ["who", "was", "who"]
+
+
+@pytest.mark.parametrize(
+    ("language", "question", "tokens", "text"),
+    [
+        ("german", "Welches Haus hat eine Brücke?", ["haus", "bruck"], "Häuser, Brücken"),
+        ("french", "Les chevaux de l’école", ["cheval", "ecol"], "cheval ÉCOLES"),
+        ("none", "Die Häuser in Zürich", ["die", "hauser", "in", "zurich"], "die hauser in zurich"),
+    ],
+)
+def test_words_of_another_language_have_its_stems_and_stop_words(
+    language: str, question: str, tokens: list[str], text: str
+) -> None:
+    assert tokenize_query(question, language) == tokens == tokenize_text(text, language)
+
+
+async def test_the_setting_language_reaches_every_search_by_words(tmp_path: Path) -> None:
+    passages = [
+        Passage(id="a", title="", text="Der Wald steht hinter dem Dorf."),
+        Passage(id="b", title="", text="Zwei Katzen schlafen im Stall."),
+    ]
+    index_passages(passages, collection="dorf", store=tmp_path, embeddings=WordVectors(16))
+    german = Context(store=str(tmp_path), collection="dorf", retriever="bm25", language="german", k=1)
+    question = "Welche Katze hat geschlafen?"
+    for given_passages in (None, passages):
+        (found,) = await search(question, german, given_passages)
+        (unfound,) = await search(question, replace(german, language="english"), given_passages)
+        assert (found["id"], unfound.get("score")) == ("b", 0)
+    assert len(list((tmp_path / "bm25").iterdir())) == 2  # an index for each language
+    assert make_search_key(question, german, None) != make_search_key(question, replace(german, language="none"), None)
+    with pytest.raises(SetupError, match=r"language.*english, catalan"):
+        make_context({"language": "klingon"})
 
 
 def test_scores_follow_the_formula() -> None:
