@@ -35,7 +35,8 @@ async def answer(
     history: Sequence[Mapping[str, str]] = (),
     config: "RunnableConfig | None" = None,
 ) -> "Result":
-    """Answer one question. method: the name of a method, or a compiled graph of your own.
+    """Answer one question. method: the name of a method, with settings of its own in brackets if it has any, such as
+    "concat[collection=handbook;k=3]", or a compiled graph of your own.
 
     given: passages to answer from, best first; the store is then not searched. gold_answers: for filter_mode="silver"
     only, never shown to the model that answers. history: the earlier messages, {"role": "user" or "assistant",
@@ -52,8 +53,9 @@ async def answer(
     >>> asyncio.run(quorum.answer("How tall is it?", history=[first_question, first_answer]))["answer"]
     '330 metres'
     """
-    from quorum.core.context import Context
+    from quorum.graphs.choose_method import choose_method
 
+    method, context = choose_method(method, context, given=given is not None)
     state: Question = {
         "question": question,
         "given": None if given is None else list(given),
@@ -61,11 +63,11 @@ async def answer(
     }
     graph: Any = find_method(method).graph if isinstance(method, str) else method
     if not history:
-        return cast("Result", await graph.ainvoke(state, config, context=context or Context()))
+        return cast("Result", await graph.ainvoke(state, config, context=context))
     from quorum.graphs.conversation import prepare_conversation
 
     graph, inputs = prepare_conversation(graph, state, history)
-    final_state: dict[str, Any] = await graph.ainvoke(inputs, config, context=context or Context())
+    final_state: dict[str, Any] = await graph.ainvoke(inputs, config, context=context)
     return cast("Result", {name: value for name, value in final_state.items() if name != "messages"})
 
 

@@ -30,6 +30,14 @@ def locate_collection(context: Context, progress: ProgressCallback | None = None
     return located_context
 
 
+def find_present_revision(context: Context) -> str:
+    """The revision of the collection that the context asks, which changes whenever its passages change. The call
+    blocks. Raises `SetupError` if there is no such collection.
+    """
+    located_context = locate_collection(context)
+    return open_store(located_context.store).fetch_revised_info(str(located_context.collection)).revision
+
+
 def is_sample_asked(context: Context) -> bool:
     """Whether the context asks the sample: by its name, or because the store holds no collection. The call blocks."""
     return context.collection == SAMPLE or (not context.collection and list_choices(context.store) == [SAMPLE])

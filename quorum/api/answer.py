@@ -17,7 +17,8 @@ if TYPE_CHECKING:
 async def answer(
     question: str, method: "str | Graph" = DEFAULT_METHOD, context: "Context | None" = None, **inputs: Any
 ) -> "ShownResult":
-    """Answer one question. method: the name of a method, or a compiled graph of your own.
+    """Answer one question. method: the name of a method, with settings of its own in brackets if it has any, such as
+    "concat[collection=handbook;k=3]", or a compiled graph of your own.
 
     given: passages to answer from, best first; the store is then not searched. gold_answers: for filter_mode="silver"
     only, never shown to the model that answers. history: the earlier messages, {"role": "user" or "assistant",
@@ -35,6 +36,9 @@ async def answer(
     >>> asyncio.run(quorum.answer("How tall is it?", history=[first_question, first_answer]))["answer"]
     '330 metres'
     """
+    from quorum.graphs.choose_method import choose_method
+
+    method, context = choose_method(method, context, given=inputs.get("given") is not None)
     return await add_support(question, await answer_without_support(question, method, context, **inputs), context)
 
 

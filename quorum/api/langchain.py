@@ -19,7 +19,7 @@ SNIPPET_LENGTH = 300  # characters of each passage that an agent sees
 def as_retriever(method: str = "concat", context: "Context | None" = None) -> "BaseRetriever":
     """A method as a LangChain retriever: the passages that it would read, reranked and filtered, best first.
 
-    method: the method's name. A method that searches more than once runs to its end; the others stop before they
+    method: the method's name, with settings of its own in brackets if it has any. A method that searches more than once runs to its end; the others stop before they
     answer. context: the method's settings, such as `reranker`, `context_filter` and `k`. A document has
     the passage's id and text; its metadata are the title, the score, and the places of the passage in its files.
 
@@ -31,13 +31,14 @@ def as_retriever(method: str = "concat", context: "Context | None" = None) -> "B
     'Python (programming language)'
     """
     from quorum.api.langchain_retriever import MethodRetriever
-    from quorum.core.context import Context
     from quorum.core.errors import SetupError
+    from quorum.graphs.choose_method import choose_method, reads_passages
 
-    graph_method = find_method(method)
-    if not {"retrieve", "search_and_filter"} & set(graph_method.graph.nodes):
+    name, settings = choose_method(method, context)
+    graph_method = find_method(name)
+    if not reads_passages(graph_method.graph):
         raise SetupError(f"The method {graph_method.name!r} reads no passages; give another one, for example concat.")
-    return MethodRetriever(method=graph_method.name, context=context or Context())
+    return MethodRetriever(method=graph_method.name, context=settings)
 
 
 def as_tool(
@@ -62,11 +63,12 @@ def as_tool(
     """
     from langchain_core.tools import StructuredTool
 
-    from quorum.core.context import Context
     from quorum.core.sync import run_sync
     from quorum.evaluation.shown.searched import describe_searched
+    from quorum.graphs.choose_method import choose_method
 
-    chosen_method, settings = find_method(method), context or Context()
+    method_name, settings = choose_method(method, context)
+    chosen_method = find_method(method_name)
 
     async def ask(question: str) -> tuple[str, Any]:
         result = await answer(question, chosen_method.name, settings)

@@ -131,6 +131,9 @@ def stream(
     find_evidence
     Tim Peters
     """
+    from quorum.graphs.choose_method import choose_method
+
+    method, context = choose_method(method, context, given=inputs.get("given") is not None)
     return add_support_to_result(question, context, stream_run(question, method, context, **inputs))
 
 

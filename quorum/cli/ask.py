@@ -7,7 +7,7 @@ import typer
 
 from quorum.cli.completion import complete_method
 from quorum.cli.options import AsJson, Collection, Embeddings, K, Model, Retriever, Settings, Store, TitleKey, Where
-from quorum.cli.systems import OwnSystems, find_method_with_systems
+from quorum.cli.systems import OwnSystems, choose_method_with_systems
 from quorum.cli.withhold import (
     check_abstain_below,
     check_calibration_fits,
@@ -41,7 +41,7 @@ def ask(
         typer.Option(
             "--method",
             metavar="NAME",
-            help="Method (see: quorum methods), or a file of quorum compose.",
+            help="Method (see: quorum methods), also with settings: concat[k=3]; or a file of quorum compose.",
             autocompletion=complete_method,
         ),
     ] = "concat_pf",
@@ -83,7 +83,7 @@ def ask(
     """Answer a question from a collection (by default the store's only one) or from given passages."""
     import asyncio
 
-    from quorum.cli.settings import read_context
+    from quorum.cli.settings import find_stated_collection, read_context
     from quorum.evaluation.shown.support import add_supporting_statement_and_language_note
 
     question = read_question(words or ())
@@ -99,9 +99,12 @@ def ask(
         title_key=title_key,
         calibration=None if calibration is None else str(calibration),
     )
-    given_passages = read_given_passages(passages, collection)
+    given_passages = read_given_passages(passages, find_stated_collection(context, collection, settings))
+    chosen_method, context = choose_method_with_systems(
+        method, own_systems, context, given=given_passages is not None
+    )
     check_question_and_retriever(question, context)
-    graph = find_method_with_systems(method, own_systems).graph
+    method, graph = chosen_method.name, chosen_method.graph
     if abstain_below is not None:
         check_abstain_below(method, graph, context, abstain_below)
     if context.calibration is not None:
@@ -111,6 +114,7 @@ def ask(
     tracer = make_tracer(streamed) if trace or stream or write_trace else None
     if given_passages is None:
         create_sample_if_missing(context)
+        check_collection_exists(graph, context)
     is_trace_saved = True
     try:
         result = asyncio.run(answer_question(question, graph, context, given_passages, tracer, streamed))
@@ -183,6 +187,17 @@ def create_sample_if_missing(context: "Context") -> None:
 
     with show_progress_bar() as progress:
         locate_collection(context, lambda done, total, path: progress("index the sample", done, total))
+
+
+def check_collection_exists(graph: "Graph", context: "Context") -> None:
+    """Raise `SetupError`, before the first call, if the context names a collection that does not exist and that the
+    method would search.
+    """
+    from quorum.graphs.choose_method import reads_passages
+    from quorum.retrievers.choose_collection import find_present_revision
+
+    if context.collection and isinstance(context.retriever, str) and reads_passages(graph):
+        find_present_revision(context)
 
 
 def get_collection_to_ask(context: "Context") -> str:

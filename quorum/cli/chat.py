@@ -7,7 +7,7 @@ import typer
 
 from quorum.cli.completion import complete_method
 from quorum.cli.options import Collection, Embeddings, K, Model, Retriever, Settings, Store, TitleKey, Where
-from quorum.cli.systems import OwnSystems, find_method_with_systems
+from quorum.cli.systems import OwnSystems, choose_method_with_systems
 from quorum.core.errors import QuorumError, SetupError
 
 if TYPE_CHECKING:
@@ -21,7 +21,12 @@ PROMPT = "> "
 def chat(
     method: Annotated[
         str,
-        typer.Option("--method", metavar="NAME", help="Method; see: quorum methods.", autocompletion=complete_method),
+        typer.Option(
+            "--method",
+            metavar="NAME",
+            help="Method (see: quorum methods), also with settings: concat[k=3].",
+            autocompletion=complete_method,
+        ),
     ] = "concat_pf",
     collection: Collection = None,
     model: Model = None,
@@ -37,7 +42,7 @@ def chat(
     """Ask one question after another; a follow-up ("How tall is it?") is understood. /help lists the commands."""
     import asyncio
 
-    from quorum.cli.ask import create_sample_if_missing, get_collection_to_ask
+    from quorum.cli.ask import check_collection_exists, create_sample_if_missing, get_collection_to_ask
     from quorum.cli.conversation import Conversation
     from quorum.cli.settings import read_context
 
@@ -52,12 +57,13 @@ def chat(
         embeddings=embeddings,
         title_key=title_key,
     )
-    chosen_method = find_method_with_systems(method, own_systems)
+    chosen_method, context = choose_method_with_systems(method, own_systems, context)
     if isinstance(context.retriever, str):
         searched = f"the collection {get_collection_to_ask(context)}"
     else:
         searched = "your retriever"
     create_sample_if_missing(context)
+    check_collection_exists(chosen_method.graph, context)
     conversation = Conversation(chosen_method, context, own_systems or ())
     if sys.stdin.isatty():
         typer.echo(f"{method} over {searched}. Ask, or type /help; Ctrl-D ends.")

@@ -29,7 +29,7 @@ from quorum.cli.options import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Collection, Mapping
 
     from quorum.evaluation.compare.estimate import Estimate
     from quorum.evaluation.decisions.decide import Decision
@@ -101,7 +101,7 @@ def compare(
     settings: Settings = None,
 ) -> None:
     """Estimate, run and compare methods on your questions; recommend one, and write a report."""
-    from quorum.cli.settings import find_stated_task, read_context
+    from quorum.cli.settings import find_stated_task, list_stated_settings, read_context
     from quorum.cli.upload import check_langsmith, upload_after_printing
     from quorum.evaluation.compare.recommend import read_budget
     from quorum.evaluation.comparison import DEFAULT_METHODS
@@ -109,6 +109,7 @@ def compare(
     from quorum.evaluation.run.options import Options, split_list
 
     context = read_context(settings, where=where or None, store=store, embeddings=embeddings)
+    check_stated_settings(corpus, list_stated_settings(settings))
     options = Options(
         data=data,
         limit=limit,
@@ -138,6 +139,24 @@ def compare(
     if decision is not None:
         with upload_after_printing(langsmith, decision.scores.folder):
             print_decision(decision, as_json=as_json)
+
+
+def check_stated_settings(corpus: str, stated_settings: "Collection[str]") -> None:
+    """Raise `SetupError` if --set says to search what is not searched: methods search the corpus, unless they name a
+    collection themselves, and nothing is searched where passages are given.
+    """
+    from quorum.core.errors import SetupError
+
+    if "collection" in stated_settings:
+        raise SetupError(
+            f"--set collection would change nothing, because the methods read the corpus ({corpus}); let a method name "
+            "the collection that it searches: --methods 'concat[collection=NAME]'."
+        )
+    if corpus == "given" and "retriever" in stated_settings:
+        raise SetupError(
+            "--set retriever would change nothing, because each question's own passages are read ('given'); leave it "
+            "out, or name 'pool' in place of 'given'."
+        )
 
 
 def run_comparison(options: "Options", *, dry_run: bool, as_json: bool = False) -> "Decision | None":

@@ -11,7 +11,8 @@ from rich.text import Text
 from quorum.cascades.composed_file import is_composed_file_name
 from quorum.cli.phase_line import PhaseLine
 from quorum.cli.show import format_headline, format_quote, format_result, make_stdout_console
-from quorum.cli.systems import find_method_with_systems
+from quorum.cli.systems import choose_method_with_systems
+from quorum.core.bracketed_settings import split_brackets
 from quorum.core.context import Context, parse_setting
 from quorum.core.conversation import UNSURE_NOTE
 from quorum.core.errors import SetupError
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
     from quorum.graphs.catalogue import Method
 
 COMMAND_HELP = """\
-/method NAME      ask another method; without NAME: print the current one
+/method NAME      ask another method; NAME may have settings: concat[k=3]; without NAME: print the current one
 /k N              passages per query
 /set KEY=VALUE    any other setting
 /sources          the passages behind the last answer, and its calls and tokens
@@ -147,10 +148,18 @@ class Conversation:
         }
 
     def choose_method(self, name: str) -> None:
-        """If a name is given, ask that method from now on. In any case, print the current method."""
+        """If a name is given, ask that method from now on; settings in its brackets also hold for the methods after it,
+        as those of /set do. In any case, print the current method.
+        """
+        from quorum.cli.ask import check_collection_exists
+
         if name:
-            method = find_method_with_systems(name, self.own_systems if is_composed_file_name(name) else None)
-            self.method, self.graph = method, method.graph
+            own_systems = self.own_systems if is_composed_file_name(split_brackets(name)[0]) else None
+            method, context = choose_method_with_systems(name, own_systems, self.context)
+            check_collection_exists(method.graph, context)
+            self.method, self.graph, self.context = method, method.graph, context
+            for setting in split_brackets(name)[1]:
+                print(f"{setting} is {getattr(context, setting)}")
         print(f"{self.method.name}: {self.method.summary}")
 
     def change_setting(self, name: str, text: str) -> None:

@@ -79,7 +79,7 @@ def evaluate(
     import asyncio
 
     from quorum.cli.progress import explain_resuming, show_progress_bar
-    from quorum.cli.settings import find_stated_task, read_context
+    from quorum.cli.settings import find_stated_collection, find_stated_task, read_context
     from quorum.cli.upload import check_langsmith, upload_after_printing
     from quorum.evaluation.run.evaluate import evaluate
     from quorum.evaluation.run.given_metrics import read_metrics
@@ -104,7 +104,7 @@ def evaluate(
         methods=methods,
         context=context,
         corpus=corpus,
-        collection=collection,
+        collection=find_stated_collection(context, collection, settings),
         concurrency=concurrency,
         engine=engine,
         out=out,

@@ -138,7 +138,7 @@ def experiment(
 
     from quorum.cli.evaluate import warn_about_unused_retriever
     from quorum.cli.progress import explain_resuming, show_progress_bar
-    from quorum.cli.settings import find_stated_task, list_stated_settings, read_context
+    from quorum.cli.settings import find_stated_collection, find_stated_task, list_stated_settings, read_context
     from quorum.cli.upload import check_langsmith, upload_after_printing
     from quorum.evaluation.experiments.experiment_options import ExperimentOptions
     from quorum.evaluation.experiments.run_experiment import run_experiment
@@ -156,7 +156,7 @@ def experiment(
         methods=methods or "",
         context=context,
         corpus=corpus,
-        collection=collection,
+        collection=find_stated_collection(context, collection, settings),
         concurrency=concurrency,
         out=out,
         gold_from=gold_from,

@@ -113,6 +113,15 @@ def find_stated_task(context: Context, settings: Sequence[str] | None) -> str | 
     return context.answer_type if is_task else None
 
 
+def find_stated_collection(
+    context: Context, collection: str | None, settings: Sequence[str] | None
+) -> str | None:
+    """The collection that the command line names: with --collection, or with --set; None if it names none. The
+    environment and files of settings name one for questions without passages only.
+    """
+    return context.collection if collection is not None or is_stated("collection", settings) else None
+
+
 def list_stated_settings(settings: Sequence[str] | None) -> frozenset[str]:
     """The names of the settings that the key=value texts of --set contain, even with their default values."""
     return frozenset(item.partition("=")[0].strip() for item in settings or ())

@@ -8,6 +8,7 @@ import typer
 from quorum.core.errors import SetupError
 
 if TYPE_CHECKING:
+    from quorum.core.context import Context
     from quorum.graphs.catalogue import Method
 
 OwnSystems: TypeAlias = Annotated[
@@ -18,6 +19,18 @@ OwnSystems: TypeAlias = Annotated[
         help="Your own system that is a stage of a cascade from quorum compose; repeat the option for several systems.",
     ),
 ]
+
+
+def choose_method_with_systems(
+    text: str, own_systems: Sequence[str] | None, context: "Context", *, given: bool = False
+) -> "tuple[Method, Context]":
+    """The method that a text such as concat[k=3] names, and the context with the settings in its brackets. own_systems:
+    as in `find_method_with_systems`. given: whether passages are given.
+    """
+    from quorum.graphs.choose_method import choose_method
+
+    name, context = choose_method(text, context, given=given)
+    return find_method_with_systems(name, own_systems), context
 
 
 def find_method_with_systems(name: str, own_systems: Sequence[str] | None) -> "Method":

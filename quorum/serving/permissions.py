@@ -155,6 +155,11 @@ class Permissions:
                     f"{', '.join(ALLOWED_CHOICES[name])}."
                 )
             return value
+        if name == "collection":
+            raise SetupError(
+                "A collection is chosen with the method, not among the settings; name METHOD@COLLECTION as the model, or "
+                "METHOD[collection=NAME] in a run."
+            )
         if name not in ALLOWED_SETTINGS:
             known_names = ", ".join((*ALLOWED_SETTINGS, *ALLOWED_CHOICES, *MODEL_SETTINGS))
             raise SetupError(f"A client may not choose the setting {name[:40]!r}; it may choose: {known_names}.")

@@ -115,6 +115,7 @@ def compose(results: RecordedResults, guarantee: Guarantee, prices: Path | None 
     cannot be used.
     """
     check_guarantee(guarantee)
+    check_one_collection(results)
     recorded_answers = make_answer_table(results, guarantee.unit, wrong_cost=guarantee.wrong_cost, prices=prices)
     fewest, group_count = count_questions_to_compose(guarantee), len(np.unique(recorded_answers.question_groups))
     if group_count < fewest:
@@ -130,6 +131,18 @@ def compose(results: RecordedResults, guarantee: Guarantee, prices: Path | None 
     if choice is None:
         raise SetupError(f"No method of {results.folder} answered a question; ask the questions again.")
     return choose_cascade(recorded_answers, guarantee, choice)
+
+
+def check_one_collection(results: RecordedResults) -> None:
+    """Raise a `SetupError` if a method names the collection that it searches: the stages of a cascade search the same
+    one, and without this method the promise would not be about the best single method.
+    """
+    collections = (results.config.get("source") or {}).get("collections", {})
+    if named := [name for name in results.methods if name in collections]:
+        raise SetupError(
+            f"{named[0]} in {results.folder} names the collection that it searches, and all stages of a cascade search "
+            "the same one; compare the methods over one collection, then compose."
+        )
 
 
 def choose_cascade(recorded_answers: RecordedAnswers, guarantee: Guarantee, choice: Choice) -> ComposeResult:

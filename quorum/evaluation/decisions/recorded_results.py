@@ -1,9 +1,10 @@
 """Reads the results of an evaluation or a comparison as tables of methods by questions."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -33,7 +34,7 @@ class RecordedResults:
     """The content of a results folder.
 
     config: the content of config.json. measure: the deciding measure. methods: the methods' names. ids: the questions'
-    ids. rows: by (method, question id), the line of results.jsonl with the answer; the line with the error if there is
+    ids, shuffled, in an order that depends on them alone. rows: by (method, question id), the line of results.jsonl with the answer; the line with the error if there is
     no answer. A question that a method was not asked has no row.
     """
 
@@ -169,8 +170,15 @@ def read_results(folder: Path, measure: str | None = None, *, prefer_verdicts: b
     configured_methods = config.get("methods", {})
     methods = tuple(dict.fromkeys([*configured_methods, *(method for method, _ in rows)]))
     asked_methods = tuple(method for method in methods if any(key[0] == method for key in rows))
-    ids = tuple(dict.fromkeys(id_ for _, id_ in rows))
+    ids = shuffle_ids({id_ for _, id_ in rows})
     return RecordedResults(folder, config, chosen_measure, asked_methods, ids, rows)
+
+
+def shuffle_ids(ids: Iterable[str]) -> tuple[str, ...]:
+    """The ids in a random order that is the same whenever the ids are: rows come in the order in which answers arrived,
+    and neither a split of the questions nor a bet may depend on that.
+    """
+    return tuple(sorted(ids, key=lambda id_: (sha256(id_.encode("utf-8", "surrogatepass")).digest(), id_)))
 
 
 def read_verdicts(folder: Path) -> dict[tuple[str, str], float | None]:

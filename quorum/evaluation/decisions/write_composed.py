@@ -72,11 +72,6 @@ def describe_stage(results: RecordedResults, stage: Stage) -> dict[str, Any]:
     """A stage with the settings that it was measured with, and the versions of the prompts that it sent."""
     # "graph" is the hash of a user's own graph, not a setting
     settings = {name: value for name, value in results.get_settings(stage.method).items() if name != "graph"}
-    if stage.method in (results.config.get("source") or {}).get("collections", {}):
-        raise SetupError(
-            f"{stage.method} names the collection that it searches, and all stages of a cascade search the same one, "
-            "so this method cannot be part of a cascade; evaluate it with --collection."
-        )
     # an experiment sets "top" (how many of the best passages are read) or "gold" (where gold passages are placed)
     if "top" in settings or "gold" in settings:
         raise SetupError(

@@ -7,11 +7,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import fields, replace
 from importlib.util import find_spec
 
+from quorum.core.bracketed_settings import METHOD_ITEM, parse_settings
 from quorum.core.context import Context, parse_setting
 from quorum.core.errors import SetupError
 from quorum.core.extras import describe_install
 from quorum.evaluation.experiments.experiment import Experiment
-from quorum.evaluation.run.columns import METHOD_ITEM, Column, make_column, parse_columns, parse_settings
+from quorum.evaluation.run.columns import Column, make_column, parse_columns
 
 COLBERT_SETTING = "retriever=colbert:"  # a variant that contains this text needs the extra `colbert`
 

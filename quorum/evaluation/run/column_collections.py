@@ -30,29 +30,39 @@ def names_collection(column: Column) -> bool:
     return "collection" in column.settings
 
 
+def check_columns_search(columns: Sequence[Column], *, retrieves: bool) -> None:
+    """Raise `SetupError` for a column whose own settings say what it searches, if it would not search it, and for a
+    retriever that does not exist. retrieves: whether passages are retrieved, and not brought by the questions.
+    """
+    from quorum.retrievers.registry import find_retriever
+
+    for column in columns:
+        check_column(column, given=not retrieves)
+        if retrieves and isinstance(column.context.retriever, str):
+            find_retriever(column.context.retriever)
+
+
+def check_column(column: Column, *, given: bool = False) -> None:
+    """See `quorum.graphs.choose_method.check_searched_settings`."""
+    from quorum.graphs.choose_method import check_searched_settings
+
+    graph = column.graph if column.own_graph is None else None
+    check_searched_settings(column.name, column.settings, column.context, graph, given=given)
+
+
 def find_named_collections(columns: Sequence[Column]) -> dict[str, NamedCollection]:
     """By column: the collection that it names. The call blocks.
 
-    Raises `SetupError` if a collection does not exist, and for a column whose retriever searches no collection.
+    Raises `SetupError` if a collection does not exist.
     """
     return {column.name: find_named_collection(column) for column in columns if names_collection(column)}
 
 
 def find_named_collection(column: Column) -> NamedCollection:
-    from quorum.retrievers.choose_collection import locate_collection
-    from quorum.retrievers.store import open_store
+    from quorum.retrievers.choose_collection import find_present_revision
 
-    if not isinstance(column.context.retriever, str):
-        raise SetupError(
-            f"{column.name} would not search the collection that it names, because the context has a retriever of "
-            f"yours ({type(column.context.retriever).__name__}); leave the collection out, or name a retriever in the "
-            "brackets, such as retriever=hybrid."
-        )
-    if not column.context.collection:
-        raise SetupError(f"{column.name} names an empty collection; write its name, or leave collection out.")
-    located_context = locate_collection(column.context)
-    name = str(located_context.collection)
-    return NamedCollection(name, open_store(located_context.store).fetch_revised_info(name).revision)
+    check_column(column)
+    return NamedCollection(str(column.context.collection), find_present_revision(column.context))
 
 
 def check_passages_of_others(

@@ -1,26 +1,25 @@
 """The columns of an evaluation: methods with their settings, as `concat,post_fusion[vote=staged;k=10]` names them."""
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import product
 from typing import TYPE_CHECKING, Any, cast
 
 from quorum.cascades.composed_file import ComposedStage, is_composed_file_name
+from quorum.core.bracketed_settings import METHOD_ITEM, parse_settings
 from quorum.core.context import Context, parse_setting
 from quorum.core.errors import SetupError
 from quorum.evaluation.metrics.prices import Price, Prices, find_model_of_prompt
 from quorum.evaluation.run.options import Options
 from quorum.evaluation.run.parse_systems import make_system_graph, split_systems
 from quorum.graphs import find_method, list_methods
+from quorum.graphs.choose_method import reads_passages
 from quorum.models.systems import SYSTEM_CALL_NAME
 from quorum.nodes.ask_stage import find_model_spec
 
 if TYPE_CHECKING:
     from quorum.core.state import Usage
     from quorum.graphs import Graph
-
-METHOD_ITEM = re.compile(r"\s*(?P<method>[^\[\],;=\s]+)\s*(?:\[(?P<settings>[^\[\]]*)\]\s*)?(?:,|$)")
 
 
 @dataclass(frozen=True)
@@ -147,15 +146,22 @@ def list_columns(options: Options) -> list[Column]:
     named_columns = list(make_named_columns(options.methods, options.graphs, context))
     check_names(named_columns)
     for base in named_columns:
-        is_system = hasattr(base.own_graph, "pricing_model")  # a system has a model and passages of its own
-        varied_settings = {
-            name: values for name, values in several_values.items() if name not in base.settings and not is_system
-        }
+        fixed_settings = {*base.settings, *find_unused_settings(base)}
+        varied_settings = {name: values for name, values in several_values.items() if name not in fixed_settings}
         for values in product(*varied_settings.values()):
             settings = {**base.settings, **dict(zip(varied_settings, values, strict=True))}
             column = make_column(base.method_or_graph, settings, base.context)
             columns_by_name.setdefault(column.name, replace(column, must_be_asked=base.must_be_asked))
     return list(columns_by_name.values())
+
+
+def find_unused_settings(column: Column) -> set[str]:
+    """The settings among model, retriever and k that change nothing for a column: a system has a model and passages of
+    its own, and some methods read no passages.
+    """
+    if hasattr(column.own_graph, "pricing_model"):
+        return {"model", "retriever", "k"}
+    return set() if column.own_graph is not None or reads_passages(column.graph) else {"retriever", "k"}
 
 
 def make_named_columns(names: str, graphs: "Sequence[Graph]", context: Context) -> Iterator[Column]:
@@ -205,19 +211,6 @@ def check_names(columns: Sequence[Column]) -> None:
             f"Method {min(duplicates)} is named twice; give each run of one method different settings in brackets, "
             "and each graph or system of your own a name that nothing else has."
         )
-
-
-def parse_settings(items: list[str]) -> dict[str, str]:
-    """{key: value} of texts key=value. Empty texts are skipped."""
-    settings: dict[str, str] = {}
-    for item in filter(str.strip, items):
-        key, equals, value = (part.strip() for part in item.partition("="))
-        if not equals or not key:
-            raise SetupError(f"Setting {item.strip()!r} cannot be read; write it as key=value, for example k=10.")
-        if key in settings:
-            raise SetupError(f"Setting {key!r} is given twice ({settings[key]} and {value}); give it once.")
-        settings[key] = value
-    return settings
 
 
 def make_column(

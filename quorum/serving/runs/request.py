@@ -5,9 +5,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from quorum.core.bracketed_settings import split_brackets
 from quorum.core.errors import SetupError
 from quorum.core.files import INVISIBLE_CHARACTERS
-from quorum.evaluation.run.columns import METHOD_ITEM
 from quorum.graphs.catalogue import DEFAULT_METHOD
 from quorum.serving.chat_request import ChatRequest, make_field_refusal
 from quorum.serving.conversation import Message, read_question
@@ -34,8 +34,9 @@ class RunRequest:
     def make_chat(self, method: str) -> ChatRequest:
         """What a chat client would send to ask one of the methods."""
         name, own_settings = split_method(method)
+        collection = own_settings.pop("collection", self.collection)
         return ChatRequest(
-            model=f"{name}@{self.collection}" if self.collection else name,
+            model=f"{name}@{collection}" if collection else name,
             messages=(Message("user", self.question),),
             settings={**self.settings, **own_settings},
             is_streamed=True,
@@ -94,16 +95,13 @@ def split_method(text: str) -> tuple[str, dict[str, str]]:
     >>> split_method("sure[k=3; ranking=lazy]")
     ('sure', {'k': '3', 'ranking': 'lazy'})
     """
-    item = METHOD_ITEM.fullmatch(text)
-    if item is None:
-        raise make_field_refusal("methods", f"names of methods, with settings as in sure[k=3]; {text[:40]!r} is none")
-    settings: dict[str, str] = {}
-    for part in (item["settings"] or "").split(";"):
-        name, equals, value = part.partition("=")
-        if part.strip() and not equals:
-            raise make_field_refusal("methods", f"settings as in sure[k=3]; {text[:40]!r} has none")
-        settings |= {name.strip(): value.strip()} if equals else {}
-    return item["method"], settings
+    try:
+        name, settings = split_brackets(text)
+    except SetupError as error:
+        raise Refusal(400, str(error), "invalid_value", param="methods") from None
+    if settings.get("collection") == "":
+        raise make_field_refusal("methods", f"a collection's name after collection=; {text[:40]!r} has none")
+    return name, settings
 
 
 def read_title(value: Any) -> str:
