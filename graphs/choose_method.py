@@ -20,8 +20,8 @@ def choose_method(method: Any, context: Context | None = None, *, given: bool = 
     """The method without its brackets, and the context with the settings in them; a graph, and a name without brackets,
     stay as they are. given: whether passages are given, so that nothing is searched.
 
-    Raises `SetupError` for a method or a setting that does not exist, and for a collection or a retriever that would not
-    be searched.
+    Raises `SetupError` for a method or a setting that does not exist, and for a collection or a retriever that would
+    not be searched.
 
     >>> name, context = choose_method("concat[k=3]", Context(collection="handbook"))
     >>> name, context.k, context.collection
@@ -60,8 +60,8 @@ def check_searched_settings(
         raise SetupError(f"{name} reads no passages, so its setting {named[0]} would change nothing; leave it out.")
     if given:
         raise SetupError(
-            f"{name} would not search its {named[0]}, because given passages are read; leave {named[0]} out, or search a "
-            "collection in place of the given passages."
+            f"{name} would not search its {named[0]}, because given passages are read; leave {named[0]} out, or search "
+            "a collection in place of the given passages."
         )
     if "collection" in named and not isinstance(context.retriever, str):
         raise SetupError(

@@ -19,9 +19,10 @@ SNIPPET_LENGTH = 300  # characters of each passage that an agent sees
 def as_retriever(method: str = "concat", context: "Context | None" = None) -> "BaseRetriever":
     """A method as a LangChain retriever: the passages that it would read, reranked and filtered, best first.
 
-    method: the method's name, with settings of its own in brackets if it has any. A method that searches more than once runs to its end; the others stop before they
-    answer. context: the method's settings, such as `reranker`, `context_filter` and `k`. A document has
-    the passage's id and text; its metadata are the title, the score, and the places of the passage in its files.
+    method: the method's name, with settings of its own in brackets if it has any. A method that searches more than once
+    runs to its end; the others stop before they answer. context: the method's settings, such as `reranker`,
+    `context_filter` and `k`. A document has the passage's id and text; its metadata are the title, the score, and the
+    places of the passage in its files.
 
     Raises SetupError for an unknown method, and for one that reads no passages.
 

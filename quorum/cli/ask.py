@@ -100,9 +100,7 @@ def ask(
         calibration=None if calibration is None else str(calibration),
     )
     given_passages = read_given_passages(passages, find_stated_collection(context, collection, settings))
-    chosen_method, context = choose_method_with_systems(
-        method, own_systems, context, given=given_passages is not None
-    )
+    chosen_method, context = choose_method_with_systems(method, own_systems, context, given=given_passages is not None)
     check_question_and_retriever(question, context)
     method, graph = chosen_method.name, chosen_method.graph
     if abstain_below is not None:

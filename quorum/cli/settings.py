@@ -113,9 +113,7 @@ def find_stated_task(context: Context, settings: Sequence[str] | None) -> str | 
     return context.answer_type if is_task else None
 
 
-def find_stated_collection(
-    context: Context, collection: str | None, settings: Sequence[str] | None
-) -> str | None:
+def find_stated_collection(context: Context, collection: str | None, settings: Sequence[str] | None) -> str | None:
     """The collection that the command line names: with --collection, or with --set; None if it names none. The
     environment and files of settings name one for questions without passages only.
     """

@@ -157,8 +157,8 @@ class Permissions:
             return value
         if name == "collection":
             raise SetupError(
-                "A collection is chosen with the method, not among the settings; name METHOD@COLLECTION as the model, or "
-                "METHOD[collection=NAME] in a run."
+                "A collection is chosen with the method, not among the settings; name METHOD@COLLECTION as the model, "
+                "or METHOD[collection=NAME] in a run."
             )
         if name not in ALLOWED_SETTINGS:
             known_names = ", ".join((*ALLOWED_SETTINGS, *ALLOWED_CHOICES, *MODEL_SETTINGS))

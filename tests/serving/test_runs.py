@@ -314,3 +314,28 @@ def test_two_readers_get_the_same_events(api: Api, key: str, openai_server: Open
         first, second = (reader.result(60) for reader in readers)
     assert first[3:] == second
     assert "".join(event["text"] for event in first if event["type"] == "answer_text") == LONG_ANSWER
+
+
+def test_a_method_of_a_run_asks_the_collection_in_its_brackets(
+    serve: Serve, key: str, openai_server: OpenAIServer
+) -> None:
+    openai_server.reply("4471")
+    api = serve(access_tokens=(key,), collections=("private",))
+    run = ask_run(api.url, "What opens the safe?", "concat", "concat[collection=private;k=1]", key=key)
+    found = {
+        event["method"]: [passage["id"] for passage in event["result"]["passages"]]
+        for event in read_run(api.url, run, key=key)
+        if event["type"] == "method_finished"
+    }
+    assert found == {"concat": ["towers"], "concat[collection=private;k=1]": ["private"]}
+
+
+@pytest.mark.parametrize("method", ["concat[collection=private]", "concat[collection=]", "concat[k=1"])
+def test_a_run_with_a_collection_that_may_not_be_asked_is_refused(
+    api: Api, key: str, openai_server: OpenAIServer, method: str
+) -> None:
+    reply = httpx.post(
+        f"{api.url}/v1/runs", json={"question": QUESTION, "methods": [method]}, headers=make_headers(key)
+    )
+    assert (reply.status_code in (400, 404), reply.json()["error"]["param"]) == (True, "methods")
+    assert not openai_server.chats()

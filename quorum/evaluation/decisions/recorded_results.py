@@ -34,8 +34,8 @@ class RecordedResults:
     """The content of a results folder.
 
     config: the content of config.json. measure: the deciding measure. methods: the methods' names. ids: the questions'
-    ids, shuffled, in an order that depends on them alone. rows: by (method, question id), the line of results.jsonl with the answer; the line with the error if there is
-    no answer. A question that a method was not asked has no row.
+    ids, shuffled, in an order that depends on them alone. rows: by (method, question id), the line of results.jsonl
+    with the answer; the line with the error if there is no answer. A question that a method was not asked has no row.
     """
 
     folder: Path

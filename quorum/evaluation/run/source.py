@@ -114,7 +114,8 @@ def choose_passage_source(dataset: DataSet, options: Options, columns: Sequence[
     if named := find_named_collections(columns):
         check_passages_of_others(named, dataset, columns, options)
         others = [column for column in columns if not names_collection(column)]
-        common = choose_passage_source(dataset, options, others) if others else Source(None, None, None, dataset.skip_bad)
+        nothing = Source(None, None, None, dataset.skip_bad)
+        common = choose_passage_source(dataset, options, others) if others else nothing
         return replace(common, named=named)
     if corpus != GIVEN_SOURCE and (own_retrievers := list_own_retrievers(columns)):
         if all(not isinstance(column.context.retriever, str) for column in columns):

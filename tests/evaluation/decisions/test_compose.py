@@ -157,3 +157,11 @@ def test_a_method_that_was_not_asked_every_question_is_left_out(results: Path) -
     file.write_text("\n".join(lines) + "\n")
     assert read_results(results).complete_methods == ("concat", "concat_pf")
     assert compose(read_results(results), Guarantee(lose_at_most=0.08)).best == "concat_pf"
+
+
+def test_a_composition_does_not_depend_on_the_order_in_which_answers_arrived(results: Path) -> None:
+    guarantee = Guarantee(lose_at_most=0.08, wrong_cost=0.5)  # with a cost of wrong answers, bets decide, one by one
+    certificates = compose(read_results(results), guarantee).certificates
+    file = results / "results.jsonl"
+    file.write_text("".join(sorted(file.read_text().splitlines(keepends=True), reverse=True)))
+    assert compose(read_results(results), guarantee).certificates == certificates
