@@ -27,7 +27,7 @@ COLUMN_TITLES = {
     "seconds_p50": "p50 s",
     "seconds_p95": "p95 s",
 }
-SHARE_MEASURES = ("contains", "unknown")
+SHARE_MEASURES = ("contains", "unknown", "recall", "hit", "mrr")
 COST_MEASURES = ("calls", "input_tokens", "output_tokens", "seconds_p50", "seconds_p95")
 # "unscored": answers that the judge did not decide, because its reply could not be read;
 # "judge_errors": answers on which a call of the judge failed.
@@ -208,7 +208,7 @@ def make_measures_table(rows: Sequence[Row], measures: Sequence[str], metrics: S
     """A row for each method: its measures, its costs and, if there are any, its failures. metrics: those that a package
     or the caller added.
     """
-    names = (*measures, *SHARE_MEASURES, *metrics, *COST_MEASURES)
+    names = dict.fromkeys((*measures, *SHARE_MEASURES, *metrics, *COST_MEASURES))
     measure_names = [name for name in names if any(row.get(name) is not None for row in rows)]
     failure_names = [name for name in FAILURE_COUNTS if any(row.get(name) for row in rows)]
     titles = [COLUMN_TITLES.get(name, name) for name in measure_names]

@@ -24,6 +24,8 @@ MEANINGS = {
     "p": "how often chance alone would show such a difference",
     "n needed": "questions that would show it",
     "recall": "gold passages that were read, %",
+    "hit": "questions for which a gold passage was found, %",
+    "MRR": "1 / rank of the first gold passage, mean, %",
     "prec": "gold ones among the passages read, %",
     "S-prec": "questions with exactly the gold passages, %",
     "context": "tokens of the passages",

@@ -43,15 +43,18 @@ OTHER_ANSWER_COLUMNS = (
     TableColumn("%among votes", "right_answer_among_votes"),
 )
 PASSAGE_COLUMNS = (
-    TableColumn("recall", "recall"),
-    TableColumn("prec", "precision"),
-    TableColumn("S-prec", "s_precision"),  # the share of questions whose passages are exactly the gold ones
-    TableColumn("context", "context_tokens", 1),
+    TableColumn("recall", "recall", has_interval=True),
+    TableColumn("hit", "hit", has_interval=True),
+    TableColumn("MRR", "mrr", has_interval=True),
+    TableColumn("prec", "precision", has_interval=True),
+    # S-prec: the share of questions whose passages are exactly the gold ones
+    TableColumn("S-prec", "s_precision", has_interval=True),
 )
+CONTEXT_COLUMN = TableColumn("context", "context_tokens", 1)
 BEFORE_FILTER_COLUMNS = (
-    TableColumn("recall before", "recall_before_filter"),
-    TableColumn("prec before", "precision_before_filter"),
-    TableColumn("S-prec before", "s_precision_before_filter"),
+    TableColumn("recall before", "recall_before_filter", has_interval=True),
+    TableColumn("prec before", "precision_before_filter", has_interval=True),
+    TableColumn("S-prec before", "s_precision_before_filter", has_interval=True),
 )
 COST_COLUMNS = (
     TableColumn("calls", "calls", 1),
@@ -65,15 +68,15 @@ SEPARATE_TABLE_COLUMNS = {  # measure -> its column in the separate table of an 
     for column in (
         TableColumn("%oracle", "oracle"),
         TableColumn("oracle F1", "oracle_f1"),
-        TableColumn("hit@1", "hit_at_1"),
-        TableColumn("MRR", "mrr"),
-        TableColumn("%answer in", "answer_in_passages"),
-        TableColumn("%answer on top", "answer_on_top"),
-        TableColumn("%supported", "supported"),
-        TableColumn("unigram prec", "context_precision"),
+        TableColumn("hit@1", "hit_at_1", has_interval=True),
+        TableColumn("%answer in", "answer_in_passages", has_interval=True),
+        TableColumn("%answer on top", "answer_on_top", has_interval=True),
+        TableColumn("%supported", "supported", has_interval=True),
+        TableColumn("unigram prec", "context_precision", has_interval=True),
         TableColumn("own overlap", "overlap_own_summary"),
         TableColumn("other overlap", "overlap_other_summaries"),
         *PASSAGE_COLUMNS,
+        CONTEXT_COLUMN,
         *BEFORE_FILTER_COLUMNS,
     )
 }
@@ -93,9 +96,8 @@ def make_score_tables(
 
     measures: the measures by which the methods are compared. user_measures: the measures that the user gave with
     `--measure`, and MAUVE if an experiment computes it. separate_table_measures: measures that an experiment shows in a
-    separate table; the measures of passages are then left out. wording_note: a note to print (see
-    `Scores.wording_note`). A metric of an installed package has a column if some
-    method has a value for it.
+    separate table, in place of those of passages. wording_note: a note to print (see `Scores.wording_note`). A metric
+    of an installed package has a column if some method has a value for it.
     """
     user_columns = [
         TableColumn(name, name, 1, 3) for name in dict.fromkeys((*list_used_plugin_metrics(summary), *user_measures))
@@ -105,20 +107,16 @@ def make_score_tables(
         *keep_columns_with_values(summary, OTHER_ANSWER_COLUMNS),
         *user_columns,
     ]
-    separate_table_columns = keep_columns_with_values(
-        summary, [SEPARATE_TABLE_COLUMNS[name] for name in separate_table_measures]
+    passage_columns = keep_columns_with_values(
+        summary, [SEPARATE_TABLE_COLUMNS[name] for name in separate_table_measures] or PASSAGE_COLUMNS
     )
+    context_column = keep_columns_with_values(summary, [CONTEXT_COLUMN])
     return [
         make_measure_table(summary, answers, counts=True),
         *([Text(wording_note, style="yellow")] if wording_note else []),
         *(make_difference_table(comparison, measures) for comparison in comparisons),
-        *([make_measure_table(summary, separate_table_columns)] if separate_table_columns else []),
-        make_measure_table(
-            summary,
-            COST_COLUMNS
-            if separate_table_measures
-            else [*keep_columns_with_values(summary, PASSAGE_COLUMNS), *COST_COLUMNS],
-        ),
+        *([make_measure_table(summary, passage_columns)] if passage_columns else []),
+        make_measure_table(summary, [*(() if separate_table_measures else context_column), *COST_COLUMNS]),
     ]
 
 

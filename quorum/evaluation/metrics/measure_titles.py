@@ -7,5 +7,8 @@ MEASURE_TITLES = {  # the titles of table columns
     "rouge_l": "ROUGE-L",
     "str_em": "STR-EM",
     "judged": "judged",
+    "recall": "recall",
+    "hit": "hit",
+    "mrr": "MRR",
 }
 MEASURE_NAMES = {**MEASURE_TITLES, "em": "exact match", "judged": "judged accuracy"}  # in a sentence

@@ -102,6 +102,14 @@ def compute_s_precision(ids: Sequence[str] | None, reference_outputs: Reference)
     return None if ids is None or not gold else float(set(ids) == gold)
 
 
+def hit(outputs: Result, reference_outputs: Reference) -> float | None:
+    """1 if a retrieved passage is a gold one, else 0 (hit@k, with k passages retrieved). Without `retrieved`, the final
+    passages count.
+    """
+    reciprocal = reciprocal_rank(outputs, reference_outputs)
+    return None if reciprocal is None else float(reciprocal > 0)
+
+
 def hit_at_1(outputs: Result, reference_outputs: Reference) -> float | None:
     """1 if the first retrieved passage is a gold one, else 0. Without `retrieved`, the final passages count."""
     reciprocal = reciprocal_rank(outputs, reference_outputs)

@@ -29,12 +29,14 @@ class Metric:
     """How an answer is measured. score: (result, reference) -> a number or a truth value, None if there is nothing to
     measure.
 
-    compared: methods are compared by this metric, with intervals and tests; binary: values are 0 or 1, so the test is
+    compared: methods are compared by this metric, with intervals and tests; has_interval: its mean is shown with an
+    interval, as that of a compared metric is; binary: values are 0 or 1, so the test is
     McNemar's; counts_missing_as_zero: whether a question without a value counts as 0.
     """
 
     score: Scorer
     compared: bool = False
+    has_interval: bool = False
     binary: bool = False
     counts_missing_as_zero: bool = False
 
@@ -56,21 +58,22 @@ METRICS: dict[str, Metric] = {
     "oracle_f1": Metric(answers.oracle_f1),
     "overlap_own_summary": Metric(answers.overlap_own_summary),
     "overlap_other_summaries": Metric(answers.overlap_other_summaries),
-    "recall": Metric(passages.recall),
-    "precision": Metric(passages.precision),
+    "recall": Metric(passages.recall, compared=True),
+    "precision": Metric(passages.precision, has_interval=True),
     # s_precision: 1 if the passages are exactly the gold ones, else 0.
-    "s_precision": Metric(passages.s_precision),
-    "recall_before_filter": Metric(passages.recall_before_filter),
-    "precision_before_filter": Metric(passages.precision_before_filter),
-    "s_precision_before_filter": Metric(passages.s_precision_before_filter),
-    "hit_at_1": Metric(passages.hit_at_1),
-    "mrr": Metric(passages.reciprocal_rank),
-    "answer_in_passages": Metric(passages.answer_in_passages),
-    "answer_on_top": Metric(passages.answer_on_top),
-    "supported": Metric(passages.supported),
+    "s_precision": Metric(passages.s_precision, has_interval=True),
+    "recall_before_filter": Metric(passages.recall_before_filter, has_interval=True),
+    "precision_before_filter": Metric(passages.precision_before_filter, has_interval=True),
+    "s_precision_before_filter": Metric(passages.s_precision_before_filter, has_interval=True),
+    "hit": Metric(passages.hit, compared=True, binary=True),
+    "hit_at_1": Metric(passages.hit_at_1, has_interval=True),
+    "mrr": Metric(passages.reciprocal_rank, compared=True),
+    "answer_in_passages": Metric(passages.answer_in_passages, has_interval=True),
+    "answer_on_top": Metric(passages.answer_on_top, has_interval=True),
+    "supported": Metric(passages.supported, has_interval=True),
     "context_tokens": Metric(passages.context_tokens),
     # The share of the words of the passages that occur in an accepted answer.
-    "context_precision": Metric(passages.context_precision),
+    "context_precision": Metric(passages.context_precision, has_interval=True),
 }
 
 
@@ -116,6 +119,14 @@ def list_used_plugin_metrics(summary: Mapping[str, Mapping[str, object]]) -> lis
 def list_compared_measures() -> list[str]:
     """The measures that have intervals and tests: the compared metrics, the judge's verdict, and the worth."""
     return [*(name for name, metric in list_metrics().items() if metric.compared), JUDGED_MEASURE, WORTH_MEASURE]
+
+
+def list_measures_with_intervals() -> list[str]:
+    """The measures whose means are shown with intervals: those that methods are compared by, and those of passages."""
+    return [
+        *(name for name, metric in list_metrics().items() if metric.compared or metric.has_interval),
+        *(JUDGED_MEASURE, WORTH_MEASURE),
+    ]
 
 
 def is_binary(measure: str) -> bool:

@@ -8,7 +8,7 @@ from typing import Any, TypedDict
 import numpy as np
 from numpy.typing import NDArray
 
-from quorum.evaluation.metrics.registry import WORTH_MEASURE, list_compared_measures, list_metrics
+from quorum.evaluation.metrics.registry import WORTH_MEASURE, list_measures_with_intervals, list_metrics
 from quorum.evaluation.metrics.statistics import (
     Floats,
     Interval,
@@ -87,6 +87,8 @@ class Row(TypedDict, total=False):
     """Precision of the retrieved passages, before a filter."""
     s_precision_before_filter: float | None
     """S-Precision of the retrieved passages, before a filter."""
+    hit: float | None
+    """1 if a retrieved passage is gold, else 0."""
     hit_at_1: float | None
     """1 if the first retrieved passage is gold, else 0."""
     mrr: float | None
@@ -256,7 +258,8 @@ class ColumnScores:
         return own_seconds
 
     def summarize(self) -> dict[str, float | int | None]:
-        """The column's entry in summary.json: means and counts, with intervals for the compared measures.
+        """The column's entry in summary.json: means and counts, with intervals for those that answers and
+        passages are judged by (`list_measures_with_intervals`).
 
         A mean is taken over the questions that have the measure, and is null if no question has it. Its interval is
         null, too, if a value lies outside 0..1, as a package's metric may have. For a metric with
@@ -265,13 +268,13 @@ class ColumnScores:
         every answer has a reused call.
         """
         summary: dict[str, float | int | None] = {"n": len(self.ids) + len(self.error_messages)}
-        metrics, compared_measures = list_metrics(), list_compared_measures()
+        metrics, measures_with_intervals = list_metrics(), list_measures_with_intervals()
         for name in (*list_measure_names(), *(["judged"] if "judged" in self.values else [])):
             known_values = self.get_known_values(name)
             if name in metrics and metrics[name].counts_missing_as_zero and len(known_values):
                 known_values = np.nan_to_num(np.array(self.values[name]))
             summary[name] = round(math.fsum(known_values) / len(known_values), 6) if len(known_values) else None
-            if name in compared_measures:
+            if name in measures_with_intervals:
                 interval = self.compute_interval(name)
                 ends = zip(("low", "high"), (math.nan, math.nan) if interval is None else interval[1:], strict=True)
                 summary |= {f"{name}_{end}": None if math.isnan(value) else round(value, 6) for end, value in ends}

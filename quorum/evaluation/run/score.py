@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from quorum.evaluation.metrics.exact_match_gap import describe_exact_match_gap
-from quorum.evaluation.metrics.registry import list_compared_measures
+from quorum.evaluation.metrics.registry import list_measures_with_intervals
 from quorum.evaluation.run.baseline import compare_within_groups
 from quorum.evaluation.run.column_scores import ColumnScores
 from quorum.evaluation.run.differences import Comparison
@@ -116,7 +116,7 @@ def compute_anytime_intervals(scores: ColumnScores, race: RaceResult, asked_coun
     asked_count: how many questions the method was asked before the race dropped it.
     """
     interval_ends: dict[str, float | None] = {}
-    for name in list_compared_measures():
+    for name in list_measures_with_intervals():
         values = dict(zip(scores.ids, scores.values[name], strict=True)) if name in scores.values else {}
         # compute_anytime_interval takes values in -1..1
         scaled_values = {id_: 2 * value - 1 for id_, value in values.items() if not math.isnan(value)}

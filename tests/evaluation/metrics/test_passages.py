@@ -13,6 +13,7 @@ from quorum.evaluation.metrics.passages import (
     answer_on_top,
     context_precision,
     context_tokens,
+    hit,
     hit_at_1,
     precision,
     precision_before_filter,
@@ -76,10 +77,11 @@ def test_measures_before_the_filter_use_all_retrieved_passages() -> None:
 
 
 @pytest.mark.parametrize(
-    ("final", "hit", "reciprocal"), [("abc", 1, 1), ("cab", 0, 1 / 2), ("cdb", 0, 1 / 3), ("cd", 0, 0), ("", 0, 0)]
+    ("final", "first", "reciprocal"), [("abc", 1, 1), ("cab", 0, 1 / 2), ("cdb", 0, 1 / 3), ("cd", 0, 0), ("", 0, 0)]
 )
-def test_hit_at_1_and_reciprocal_rank_use_the_first_gold_passage(final: str, hit: float, reciprocal: float) -> None:
-    assert hit_at_1(make_result(final), make_reference("ab")) == hit
+def test_hits_and_reciprocal_rank_use_the_first_gold_passage(final: str, first: float, reciprocal: float) -> None:
+    assert hit_at_1(make_result(final), make_reference("ab")) == first
+    assert hit(make_result(final), make_reference("ab")) == (reciprocal > 0)
     assert reciprocal_rank(make_result(final), make_reference("ab")) == pytest.approx(reciprocal)
     assert reciprocal_rank(make_result(final), make_reference("")) is None
 
