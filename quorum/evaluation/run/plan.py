@@ -12,6 +12,7 @@ from quorum.core.errors import SetupError
 from quorum.core.text import AnswerMeasure
 from quorum.evaluation.metrics.prices import Prices
 from quorum.evaluation.run.baseline import check_baseline
+from quorum.evaluation.run.column_collections import check_columns_search
 from quorum.evaluation.run.columns import Column, check_names, list_columns, list_names_by_group
 from quorum.evaluation.run.config import compute_short_hash, make_config
 from quorum.evaluation.run.dataset import DataSet, read_data
@@ -85,6 +86,7 @@ async def plan(options: Options, columns: Sequence[Column] | None = None) -> Pla
     if judge is not None:
         await check_judge(judge)
     source = await asyncio.to_thread(find_passage_source, dataset, options, all_columns)
+    check_columns_search(all_columns, retrieves=source.retrieves)
     for column in all_columns:
         await check_models(column.context)
     eligible_columns, left_out_reasons = await drop_ineligible(all_columns, dataset, options.task)

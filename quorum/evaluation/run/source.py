@@ -16,7 +16,6 @@ from quorum.datasets.questions import read_questions
 from quorum.datasets.records import read_passages
 from quorum.evaluation.run.column_collections import (
     NamedCollection,
-    check_columns_search,
     check_passages_of_others,
     find_named_collections,
     names_collection,
@@ -103,19 +102,12 @@ def find_passage_source(dataset: DataSet, options: Options, columns: Sequence[Co
     corpus and a collection, or one of them beside a retriever that does not search it, or if the named corpus does not
     exist or cannot be used.
     """
-    source = choose_passage_source(dataset, options, columns)
-    check_columns_search(columns, retrieves=source.retrieves)
-    return source
-
-
-def choose_passage_source(dataset: DataSet, options: Options, columns: Sequence[Column]) -> Source:
-    """See `find_passage_source`."""
     corpus = options.corpus
     if named := find_named_collections(columns):
         check_passages_of_others(named, dataset, columns, options)
         others = [column for column in columns if not names_collection(column)]
         nothing = Source(None, None, None, dataset.skip_bad)
-        common = choose_passage_source(dataset, options, others) if others else nothing
+        common = find_passage_source(dataset, options, others) if others else nothing
         return replace(common, named=named)
     if corpus != GIVEN_SOURCE and (own_retrievers := list_own_retrievers(columns)):
         if all(not isinstance(column.context.retriever, str) for column in columns):
